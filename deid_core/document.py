@@ -1,0 +1,125 @@
+"""The nouns of de-identification.  Frozen; offsets are half-open, in code points.
+
+No class in this module shows note text or an identifier in its ``repr``: a value that
+reaches a log line or a traceback must not carry PHI with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from datetime import date
+
+from .labels import Label
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open range of code points ``[start, end)``."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"not a span: [{self.start}, {self.end})")
+
+    def overlaps(self, other: Span) -> bool:
+        """Return whether the two spans share at least one character."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; ``text[token.start:token.end]`` is its text."""
+
+    start: int
+    end: int
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A detector's proposal, or after merge the decision, that a span is PHI.
+
+    Args:
+        span: Where, in code points of the document's text.
+        label: What it is.
+        score: Confidence in ``[0, 1]``.
+        detector: Which detector and rule, e.g. ``rules/ssn`` or ``known/patient``.
+    """
+
+    span: Span
+    label: Label
+    score: float
+    detector: str
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.score <= 1.0:
+            raise ValueError(f"not a score in [0, 1]: {self.score}")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonName:
+    """A name in its parts, as HL7 XPN and XCN give them; any part may be empty."""
+
+    family: str = field(default="", repr=False)
+    given: str = field(default="", repr=False)
+    middle: str = field(default="", repr=False)
+    prefix: str = field(default="", repr=False)
+    suffix: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address in its parts, as HL7 XAD gives them; any part may be empty."""
+
+    street: str = field(default="", repr=False)
+    other: str = field(default="", repr=False)
+    city: str = field(default="", repr=False)
+    state: str = field(default="", repr=False)
+    zip: str = field(default="", repr=False)
+    country: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownId:
+    """An identifier from the record, and what kind it is."""
+
+    value: str = field(repr=False)
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIdentifiers:
+    """All that the hospital already knows about the patient of one note.
+
+    Current and former values stand side by side: a note written before a change of
+    name holds the former one.
+    """
+
+    patient_names: tuple[PersonName, ...] = field(default=(), repr=False)
+    kin_names: tuple[PersonName, ...] = field(default=(), repr=False)
+    provider_names: tuple[PersonName, ...] = field(default=(), repr=False)
+    birth_dates: tuple[date, ...] = field(default=(), repr=False)
+    addresses: tuple[Address, ...] = field(default=(), repr=False)
+    phones: tuple[str, ...] = field(default=(), repr=False)
+    emails: tuple[str, ...] = field(default=(), repr=False)
+    ids: tuple[KnownId, ...] = field(default=(), repr=False)
+    facilities: tuple[str, ...] = field(default=(), repr=False)
+    employers: tuple[str, ...] = field(default=(), repr=False)
+
+    def __bool__(self) -> bool:
+        """Return whether anything at all is known."""
+        return any(getattr(self, each.name) for each in fields(self))
+
+
+NOTHING_KNOWN = KnownIdentifiers()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One note as the detectors see it."""
+
+    id: str = field(repr=False)
+    text: str = field(repr=False)
+    known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)

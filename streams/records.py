@@ -1,0 +1,47 @@
+"""The nouns of streaming.  Keys and values are hidden from ``repr``: they are PHI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Partition:
+    """One partition of one topic."""
+
+    topic: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record read from a partition; ``value`` None is a null value (a tombstone)."""
+
+    partition: Partition
+    offset: int
+    key: bytes | None = field(repr=False)
+    value: bytes | None = field(repr=False)
+    headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    timestamp_ms: int = 0
+
+    @property
+    def next_offset(self) -> int:
+        """The offset to commit: the first one *not* yet processed."""
+        return self.offset + 1
+
+    def __str__(self) -> str:
+        return f"{self.partition}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A record to write."""
+
+    topic: str
+    key: bytes | None = field(repr=False)
+    value: bytes | None = field(repr=False)
+    headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
