@@ -7,7 +7,8 @@
   x UnknownOutcome     a commit neither failed nor passed -> new producer, ask the group
   x CorruptState       the local table cannot be trusted  -> delete it, restore
   x FatalError         no code can help                   -> stop the process
-    * ConfigError      a setting is wrong                 -> refuse to start
+    * ConfigError        a setting is wrong               -> refuse to start
+    * BrokerUnreachable  the cluster stays silent         -> stop after a bounded time
 
 No message holds a value: it names the field and the next step.
 """
@@ -55,3 +56,7 @@ class FatalError(StreamError):
 
 class ConfigError(FatalError):
     """A setting is wrong; the message names the key and what is known."""
+
+
+class BrokerUnreachable(FatalError):
+    """No broker answered within the bounded time."""

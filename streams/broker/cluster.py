@@ -1,0 +1,271 @@
+"""Start, watch and stop one to three Kafka nodes on free loopback ports."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from .errors import BrokerError
+from .jars import class_path
+from .java import java_binary
+from .properties import server_properties
+
+JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One Kafka process, broker and controller in one."""
+
+    id: int
+    port: int
+    controller_port: int
+    pid: int = 0
+
+    @property
+    def address(self) -> str:
+        """Where clients reach it."""
+        return f"127.0.0.1:{self.port}"
+
+
+class Cluster:
+    """Kafka nodes whose state lies in one folder, so that any process can stop them.
+
+    Args:
+        home: Folder of data, logs and ``cluster.json``.
+        cache: Where the jars are kept between clusters.
+        java_home: The user's JAVA_HOME, if any.
+    """
+
+    def __init__(
+        self, home: Path, *, cache: Path, java_home: Path | None = None
+    ) -> None:
+        self._home = home
+        self._cache = cache
+        self._java_home = java_home
+        self._nodes: list[Node] = []
+        self._load()
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes, running or not."""
+        return tuple(self._nodes)
+
+    @property
+    def bootstrap(self) -> str:
+        """The value of ``bootstrap.servers``."""
+        return ",".join(node.address for node in self._nodes)
+
+    def is_running(self, node: Node) -> bool:
+        """Return whether the node's process lives."""
+        return _is_kafka(node.pid, self._home)
+
+    def up(
+        self,
+        *,
+        brokers: int = 1,
+        seconds: float = 90,
+        progress: Callable[[int, int], None] = lambda _done, _all: None,
+    ) -> None:
+        """Start the cluster and wait until every broker answers.
+
+        Raises:
+            BrokerError: It runs already, or does not answer within ``seconds``.
+        """
+        if any(self.is_running(node) for node in self._nodes):
+            raise BrokerError(f"a cluster runs already at {self.bootstrap}: stop it")
+        if brokers not in (1, 3):
+            raise BrokerError("brokers: 1 or 3 (replication 3 needs three)")
+        path = class_path(self._cache, progress=progress)
+        self.remove_data()
+        ports = _free_ports(2 * brokers)
+        self._nodes = [
+            Node(each + 1, ports[2 * each], ports[2 * each + 1])
+            for each in range(brokers)
+        ]
+        self._format(path)
+        for node in self.nodes:
+            self._start(node, path)
+        self._wait(seconds)
+
+    def restart(self, node_id: int, *, seconds: float = 60) -> None:
+        """Start a node that was stopped or killed, on its old data and port."""
+        node = self._node(node_id)
+        self._start(node, class_path(self._cache))
+        self._wait(seconds)
+
+    def kill(self, node_id: int) -> None:
+        """End a node at once (SIGKILL), as a power cut would."""
+        _end(self._node(node_id).pid, signal.SIGKILL, seconds=10)
+
+    def down(self, *, seconds: float = 20) -> None:
+        """Stop all nodes: SIGTERM, then SIGKILL to those that do not end in time."""
+        running = [node for node in self._nodes if self.is_running(node)]
+        for node in running:
+            os.kill(node.pid, signal.SIGTERM)
+        deadline = time.monotonic() + seconds
+        for node in running:
+            _wait_end(node.pid, max(0.1, deadline - time.monotonic()))
+            if self.is_running(node):
+                _end(node.pid, signal.SIGKILL, seconds=10)
+
+    def remove_data(self) -> None:
+        """Delete data and logs of a stopped cluster."""
+        shutil.rmtree(self._home, ignore_errors=True)
+        self._nodes = []
+
+    def _node(self, node_id: int) -> Node:
+        for node in self._nodes:
+            if node.id == node_id:
+                return node
+        raise BrokerError(f"no node {node_id}; known: {[n.id for n in self._nodes]}")
+
+    def _folder(self, node: Node) -> Path:
+        return self._home / f"node-{node.id}"
+
+    def _format(self, path: str) -> None:
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+        for node in self._nodes:
+            folder = self._folder(node)
+            (folder / "data").mkdir(parents=True)
+            (folder / "server.properties").write_text(
+                server_properties(node, self._nodes, folder), "utf-8"
+            )
+            done = subprocess.run(  # noqa: S603  # our own java, our own arguments
+                [
+                    *self._java(path),
+                    "kafka.tools.StorageTool",
+                    "format",
+                    "--ignore-formatted",
+                    *("-t", cluster_id),
+                    *("-c", str(folder / "server.properties")),
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise BrokerError(f"format of node {node.id} failed: {done.stderr}")
+
+    def _java(self, path: str) -> list[str]:
+        return [str(java_binary(self._java_home)), *JVM, "-cp", path]
+
+    def _start(self, node: Node, path: str) -> None:
+        folder = self._folder(node)
+        with (folder / "kafka.log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603  # as above
+                [
+                    *self._java(path),
+                    f"-Dphistream.home={self._home}",
+                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                    "kafka.Kafka",
+                    str(folder / "server.properties"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._nodes = [
+            Node(n.id, n.port, n.controller_port, process.pid) if n.id == node.id else n
+            for n in self._nodes
+        ]
+        self._save()
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        admin = AdminClient(
+            {"bootstrap.servers": self.bootstrap, "log_level": 0}
+        )
+        while time.monotonic() < deadline:
+            dead = [node.id for node in self._nodes if not self.is_running(node)]
+            if dead:
+                raise BrokerError(
+                    f"node {dead[0]} ended while starting: read "
+                    f"{self._home}/node-{dead[0]}/kafka.log"
+                )
+            if _answers(admin) == len(self._nodes):
+                return
+            time.sleep(0.2)
+        self.down()
+        raise BrokerError(
+            f"the brokers did not answer within {seconds:.0f} s: read "
+            f"{self._home}/node-1/kafka.log"
+        )
+
+    def _load(self) -> None:
+        file = self._home / "cluster.json"
+        if file.exists():
+            self._nodes = [Node(**each) for each in orjson.loads(file.read_bytes())]
+
+    def _save(self) -> None:
+        file = self._home / "cluster.json"
+        file.write_bytes(orjson.dumps([asdict(node) for node in self._nodes]))
+
+
+def _answers(admin: AdminClient) -> int:
+    try:
+        return len(admin.list_topics(timeout=1).brokers)
+    except KafkaException:
+        return 0
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _is_kafka(pid: int, home: Path) -> bool:
+    """Return whether the process is a node of this very cluster, not a reused pid."""
+    if pid <= 0:
+        return False
+    try:
+        done, _ = os.waitpid(pid, os.WNOHANG)  # reap it if it was our child
+        if done == pid:
+            return False
+    except ChildProcessError:
+        pass
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return f"phistream.home={home}".encode() in line
+
+
+def _end(pid: int, number: signal.Signals, *, seconds: float) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+    _wait_end(pid, seconds)
+
+
+def _wait_end(pid: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0] == pid:
+                return
+        except ChildProcessError:
+            if not Path(f"/proc/{pid}").exists():
+                return
+        time.sleep(0.05)

@@ -1,0 +1,98 @@
+"""Kafka's jars, resolved by jgo from Maven coordinates and checked against a lock.
+
+``jars.lock.toml`` is jgo's own lock format.  Each jar in it is fetched by its exact
+coordinates and its SHA-256 is compared, so no transitive resolution happens here.
+Renew the lock with ``jgo sync`` on the three coordinates named in KAFKA_COORDINATES.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from .errors import BrokerError
+
+KAFKA_COORDINATES = (
+    "org.apache.kafka:kafka_2.13:4.3.1",
+    "org.apache.kafka:kafka-clients:4.3.1",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One locked jar."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+def locked_jars() -> tuple[Jar, ...]:
+    """Return the jars of the committed lock, in its order."""
+    text = resources.files(__package__).joinpath("jars.lock.toml").read_text("utf-8")
+    return tuple(
+        Jar(each["groupId"], each["artifactId"], each["version"], each["sha256"])
+        for each in tomllib.loads(text)["dependencies"]
+    )
+
+
+def class_path(
+    cache: Path, *, progress: Callable[[int, int], None] = lambda _done, _all: None
+) -> str:
+    """Return the class path of a Kafka broker, fetching what is not cached yet.
+
+    Args:
+        cache: A Maven repository of our own; made if absent.
+        progress: Called with (jars ready, jars in all).
+
+    Raises:
+        BrokerError: jgo is not installed, a jar can't be had, or its hash differs.
+    """
+    jars = locked_jars()
+    paths = []
+    for done, jar in enumerate(jars, start=1):
+        paths.append(_ready(jar, cache))
+        progress(done, len(jars))
+    return ":".join(str(path) for path in paths)
+
+
+def _ready(jar: Jar, cache: Path) -> Path:
+    folder = cache.joinpath(*jar.group.split("."), jar.artifact, jar.version)
+    path = folder / f"{jar.artifact}-{jar.version}.jar"
+    if not path.exists():
+        path = _fetch(jar, cache)
+    if hashlib.sha256(path.read_bytes()).hexdigest() != jar.sha256:
+        path.unlink()
+        raise BrokerError(
+            f"jar {jar}: its SHA-256 differs from jars.lock.toml and it was removed; "
+            "run the command again, and if it differs again do not use that source"
+        )
+    return path
+
+
+def _fetch(jar: Jar, cache: Path) -> Path:
+    try:
+        from jgo.maven import MavenContext
+    except ImportError:
+        raise BrokerError(
+            "jgo is not installed: pip install 'phistream[broker]', "
+            "or name your own cluster with --bootstrap"
+        ) from None
+    context = MavenContext(repo_cache=cache, timeout=60)
+    project = context.project(jar.group, jar.artifact)
+    try:
+        return Path(project.at_version(jar.version).artifact().resolve())
+    except Exception as error:  # jgo raises what its HTTP client raises
+        raise BrokerError(
+            f"jar {jar} can't be fetched ({type(error).__name__}): check that a Maven "
+            "repository is reachable, or name your own cluster with --bootstrap"
+        ) from error

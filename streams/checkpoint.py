@@ -1,0 +1,84 @@
+"""One checkpoint = one Kafka transaction: outputs and input offsets, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from .records import Output, Partition, Record
+
+
+class TransactionalProducer(Protocol):
+    """The part of a Kafka producer that a checkpoint needs."""
+
+    def renew(self) -> None:
+        """Replace the producer by a new one under the same transactional id."""
+        ...
+
+    def begin(self) -> None:
+        """Open a transaction."""
+        ...
+
+    def produce(self, output: Output) -> None:
+        """Add a record to the open transaction."""
+        ...
+
+    def send_offsets(self, offsets: Mapping[Partition, int], group: object) -> None:
+        """Add the consumer's progress to the open transaction."""
+        ...
+
+    def commit(self) -> None:
+        """Make the transaction visible."""
+        ...
+
+    def abort(self) -> None:
+        """Discard the open transaction."""
+        ...
+
+
+class Checkpoint:
+    """Stage the outputs and offsets of a batch, then commit or abort them together."""
+
+    def __init__(self, producer: TransactionalProducer) -> None:
+        self._producer = producer
+        self._offsets: dict[Partition, int] = {}
+        self._is_open = False
+
+    def add(self, records: Sequence[Record], outputs: Iterable[Output]) -> None:
+        """Stage the outputs of a batch, and the offsets of its records."""
+        # Not earlier: the broker aborts a transaction that stays open longer than
+        # transaction.timeout.ms, and an idle topic would keep one open forever.
+        if not self._is_open:
+            self._producer.begin()
+            self._is_open = True
+        for output in outputs:
+            self._producer.produce(output)
+        for record in records:
+            self._offsets[record.partition] = record.next_offset
+
+    def commit(self, group: object) -> None:
+        """Commit what was staged; do nothing if nothing was.
+
+        Args:
+            group: The consumer group's metadata at this moment.
+        """
+        if not self._is_open:
+            return
+        self._producer.send_offsets(self._offsets, group)
+        self._producer.commit()
+        self._forget()
+
+    def abort(self) -> None:
+        """Discard what was staged; do nothing if nothing was."""
+        if self._is_open:
+            self._producer.abort()
+        self._forget()
+
+    def renew(self) -> None:
+        """Leave a spent producer, and whatever it had open, to a new one's fencing."""
+        self._forget()
+        self._producer.renew()
+
+    def _forget(self) -> None:
+        self._offsets = {}
+        self._is_open = False

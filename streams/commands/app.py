@@ -1,0 +1,53 @@
+"""The application, and the one place where errors become exit statuses.
+
+0 fine; 1 the answer is no (reconcile, topics check, a refused note); 2 wrong usage;
+69 no broker answers; 70 something failed; 78 a setting is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from deid_core import ConfigError as DeidConfigError
+
+from ..broker import BrokerError
+from ..errors import BrokerUnreachable, ConfigError, StreamError
+from . import broker, demo, run, scrub, topics
+
+EX_UNAVAILABLE, EX_SOFTWARE, EX_CONFIG = 69, 70, 78
+
+app = typer.Typer(
+    name="phistream",
+    help="Scrubs clinical notes in flight, from Kafka to Kafka, exactly once.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(scrub.scrub)
+app.command()(run.run)
+app.command()(run.feed)
+app.command()(run.reconcile)
+app.command()(demo.demo)
+app.command()(run.key)
+app.add_typer(broker.app, name="broker")
+app.add_typer(topics.app, name="topics")
+
+
+def main() -> None:
+    """Run the command line; a known error is one line on standard error."""
+    try:
+        app()
+    except (ConfigError, DeidConfigError) as error:
+        _end(str(error), EX_CONFIG)
+    except BrokerUnreachable as error:
+        _end(str(error), EX_UNAVAILABLE)
+    except (BrokerError, StreamError) as error:
+        _end(str(error), EX_SOFTWARE)
+
+
+def _end(message: str, status: int) -> None:
+    Console(stderr=True).print(f"phistream: {message}", markup=False, soft_wrap=True)
+    sys.exit(status)

@@ -1,0 +1,76 @@
+"""Publish messages on hl7.raw, as a gateway of the hospital would."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from .errors import FatalError
+from .kafka import PRODUCER
+from .settings import Settings
+from .topics import HL7_RAW
+
+log = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """What is put on hl7.raw."""
+
+    value: bytes | None = field(repr=False)
+    key: bytes | None = field(default=None, repr=False)
+    headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+def feed(
+    settings: Settings,
+    messages: Iterable[RawMessage],
+    *,
+    progress: Callable[[int], None] = lambda _count: None,
+) -> int:
+    """Publish messages in their order; return how many the cluster has confirmed.
+
+    Raises:
+        FatalError: Some message was not confirmed, e.g. because it is too large.
+    """
+    failures: list[str] = []
+    producer = Producer(
+        settings.client(**PRODUCER, **{"enable.idempotence": True, "linger.ms": 20}),
+        logger=log,
+    )
+
+    def confirm(error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            failures.append(error.name())
+
+    count = 0
+    for count, message in enumerate(messages, start=1):
+        while True:
+            try:
+                producer.produce(
+                    HL7_RAW.name,
+                    value=message.value,
+                    key=message.key,
+                    headers=list(message.headers.items()),
+                    on_delivery=confirm,
+                )
+            except BufferError:
+                producer.poll(0.2)
+            else:
+                break
+        producer.poll(0)
+        if count % 100 == 0:
+            progress(count)
+    left = producer.flush(FLUSH_SECONDS)
+    if failures or left:
+        raise FatalError(
+            f"hl7.raw: {len(failures) + left} of {count} messages were not confirmed "
+            f"({', '.join(sorted(set(failures))) or 'time ran out'}); feed them again"
+        )
+    progress(count)
+    return count

@@ -1,0 +1,1 @@
+"""hl7.raw in; `notes` and `patients` out.  `processor.py` is read first."""

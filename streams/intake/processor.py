@@ -1,0 +1,181 @@
+"""Decode, key by patient, route: raw messages become notes and patient records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import orjson
+
+from ..errors import InvalidRecord
+from ..outputs import audit_event, dead_letter, encoded
+from ..partitioner import partition_of
+from ..patients import PatientRecord, fold
+from ..patients_table import PatientsTable
+from ..records import Output, Record
+from ..runner import Outcome
+from ..topics import NOTES, PATIENTS
+from .route import Routed, route
+
+
+class Intake:
+    """The processor of hl7.raw.
+
+    A record is written as what was known of the patient before, folded with what the
+    message says, so that the topic remembers former values.  Known is: the table, and
+    what this worker wrote itself that the table has not read back yet.
+
+    Args:
+        table: All partitions of `patients`; this processor opens and closes it.
+        partitions: How many partitions `patients` has.
+        max_bytes: A larger message is a dead letter.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        table: PatientsTable,
+        partitions: int,
+        *,
+        max_bytes: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._table = table
+        self._partitions = range(partitions)
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._waiting: set[int] = set()
+        self._behind = set(self._partitions)
+        self._is_open = False
+        self._staged: dict[bytes, PatientRecord] = {}
+        self._unread: dict[bytes, PatientRecord] = {}
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Hold new partitions until the whole table has caught up."""
+        self._waiting.update(partitions)
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Nothing here belongs to a partition of hl7.raw."""
+        self._waiting.difference_update(partitions)
+
+    def ready(self) -> Iterable[int]:
+        """Return the waiting partitions once the table has caught up."""
+        if not self._is_open:
+            self._table.open(self._partitions)
+            self._is_open = True
+        if not self._waiting:
+            return ()
+        self._behind.difference_update(self._table.ready())
+        if self._behind:
+            return ()
+        done, self._waiting = self._waiting, set()
+        return done
+
+    def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
+        """Return the notes, patient records and audit event of each message."""
+        self._table.catch_up(self._partitions)
+        self._forget_read_back()
+        outcomes = [self._outcome(record) for record in records]
+        return self._with_repairs(records, outcomes)
+
+    def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
+        """Return the dead letter of a message, and its audit event."""
+        facts = {"outcome": "dead_letter", "code": error.code, "at_ms": self._now()}
+        return (
+            dead_letter("intake", record, error),
+            audit_event("intake", record, None, 1, **facts),
+        )
+
+    def committed(self) -> None:
+        """Keep what was written at hand until the table has read it back."""
+        self._unread.update(self._staged)
+        self._staged.clear()
+
+    def aborted(self) -> None:
+        """Forget what the batch would have written."""
+        self._staged.clear()
+
+    def drop_state(self) -> Iterable[int]:
+        """Restore the table; hl7.raw goes on, since `process` catches up first."""
+        self._table.drop()
+        return ()
+
+    def close(self) -> None:
+        """Let go of the table's files."""
+        self._table.close()
+
+    def _outcome(self, record: Record) -> Outcome:
+        try:
+            routed = route(record.value, max_bytes=self._max_bytes)
+            return self._outputs(record, routed)
+        except InvalidRecord as error:
+            return error
+
+    def _outputs(self, record: Record, routed: Routed) -> Sequence[Output]:
+        # Reads first: a patient record that can't be read refuses the whole message.
+        known = {u.patient.key: self._known(u.patient.key) for u in routed.updates}
+        changed = []
+        for update in routed.updates:
+            key = update.patient.key
+            folded = fold(known[key], update)
+            if not _says_nothing_new(known[key], folded):
+                known[key] = self._staged[key] = folded
+                changed.append(folded)
+        patients = [_patient(each, record) for each in changed]
+        notes = [
+            encoded(NOTES, note.patient.key, note.to_json(), record)
+            for note in routed.notes
+        ]
+        counts = {
+            "patients": len(patients),
+            "notes": len(notes),
+            "skipped": dict(routed.skipped),
+        }
+        facts = {"outcome": "routed", "routed": counts, "at_ms": self._now()}
+        audit = audit_event("intake", record, None, len(notes), **facts)
+        return (*patients, *notes, audit)
+
+    def _known(self, key: bytes) -> PatientRecord | None:
+        if key in self._staged:
+            return self._staged[key]
+        raw = self._table.get(partition_of(key, len(self._partitions)), key)
+        record = None if raw is None else PatientRecord.from_json(orjson.loads(raw))
+        unread = self._unread.get(key)
+        return record if unread is None else fold(record, unread)
+
+    def _forget_read_back(self) -> None:
+        for key, unread in list(self._unread.items()):
+            raw = self._table.get(partition_of(key, len(self._partitions)), key)
+            if raw is None:
+                continue
+            record = PatientRecord.from_json(orjson.loads(raw))
+            if fold(record, unread) == record:
+                del self._unread[key]
+
+    def _with_repairs(
+        self, records: Sequence[Record], outcomes: list[Outcome]
+    ) -> Sequence[Outcome]:
+        """Write again what another worker's concurrent update of a patient left out."""
+        for record, outcome in zip(records, outcomes, strict=True):
+            if not self._table.incomplete or isinstance(outcome, InvalidRecord):
+                continue
+            repairs = [
+                _patient(known, record)
+                for key in self._table.incomplete - self._staged.keys()
+                if (known := self._known(key)) is not None
+            ]
+            outcomes[outcomes.index(outcome)] = (*outcome, *repairs)
+            self._table.incomplete.clear()
+        return outcomes
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+
+def _patient(record: PatientRecord, source: Record) -> Output:
+    return encoded(PATIENTS, record.patient.key, record.to_json(), source)
+
+
+def _says_nothing_new(known: PatientRecord | None, folded: PatientRecord) -> bool:
+    return known is not None and replace(folded, updated_at=known.updated_at) == known

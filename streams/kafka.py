@@ -1,0 +1,365 @@
+"""The only module that talks to librdkafka: consumer, producer, and their errors.
+
+Errors are decided on their flags, never on their names: ``fatal()`` the producer is
+spent, ``txn_requires_abort()`` the transaction is, and a transactional call that is
+``retriable()`` has an unknown outcome.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from .errors import Fenced, RetriableError, UnknownOutcome
+from .records import Output, Partition, Record
+from .settings import Settings
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 15.0
+
+PRODUCER = {
+    # As Java's, Connect's and Faust's default, so that a join by partition agrees.
+    "partitioner": "murmur2_random",
+    # librdkafka waits this long while the last transaction's markers are written.
+    "retry.backoff.ms": 1,
+    "compression.type": "lz4",
+    "message.max.bytes": 64 * 1024 * 1024,
+    "log.connection.close": False,
+}
+CONSUMER = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "earliest",
+    "isolation.level": "read_committed",
+    "log.connection.close": False,
+}
+
+
+class PartitionState(Protocol):
+    """Whoever must know which partitions this worker owns."""
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Take up partitions; their records wait until they are ready."""
+        ...
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Hand partitions over: let go of all that belongs to them."""
+        ...
+
+
+class KafkaConsumer:
+    """A member of a group on one topic, whose partitions start paused.
+
+    Args:
+        settings: Where the cluster is, and the time limits.
+        topic: The only topic it reads.
+        group: The consumer group.
+        state: Told of assigned and revoked partitions.
+    """
+
+    def __init__(
+        self, settings: Settings, topic: str, group: str, state: PartitionState
+    ) -> None:
+        self._topic = topic
+        self._state = state
+        self._assigned: set[int] = set()
+        self._revoked_in_poll: set[int] = set()
+        self._consumer = Consumer(
+            settings.client(
+                **CONSUMER,
+                **{
+                    "group.id": group,
+                    "partition.assignment.strategy": "cooperative-sticky",
+                    "session.timeout.ms": int(settings.session_seconds * 1000),
+                    "max.poll.interval.ms": int(settings.poll_seconds * 1000),
+                },
+                error_cb=_note_error,
+            ),
+            logger=log,
+        )
+        self._consumer.subscribe(
+            [topic],
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_revoke,
+        )
+
+    def poll(self, most: int, seconds: float) -> list[Record]:
+        """Return up to ``most`` records of partitions that are still ours."""
+        self._revoked_in_poll.clear()
+        try:
+            messages = self._consumer.consume(num_messages=most, timeout=seconds)
+        except KafkaException as error:
+            raise _translated(error, "poll") from None
+        records = [_record(message) for message in messages if not _is_error(message)]
+        if not self._revoked_in_poll:
+            return records
+        return [r for r in records if r.partition.index not in self._revoked_in_poll]
+
+    def resume(self, partitions: Iterable[int]) -> None:
+        """Let the records of partitions flow whose table has caught up."""
+        ours = self._ours(partitions)
+        if ours:
+            self._consumer.resume(ours)
+
+    def pause(self, partitions: Iterable[int]) -> None:
+        """Hold the records of partitions back until they are resumed."""
+        ours = self._ours(partitions)
+        if ours:
+            self._consumer.pause(ours)
+
+    def rewind(self) -> None:
+        """Go back to the committed offsets: abort does not move the position."""
+        partitions = [TopicPartition(self._topic, p) for p in sorted(self._assigned)]
+        if not partitions:
+            return
+        with translated("committed"):
+            committed = self._consumer.committed(partitions, timeout=CALL_SECONDS)
+        for each in committed:
+            offset = each.offset if each.offset >= 0 else OFFSET_BEGINNING
+            self._seek(TopicPartition(self._topic, each.partition, offset))
+
+    def group_metadata(self) -> object:
+        """Return the group's generation, which fences a zombie's offsets (KIP-447)."""
+        return self._consumer.consumer_group_metadata()
+
+    def close(self) -> None:
+        """Leave the group, so that others take over at once."""
+        self._consumer.close()
+
+    def _ours(self, partitions: Iterable[int]) -> list[TopicPartition]:
+        return [TopicPartition(self._topic, p) for p in partitions if p in self._assigned]
+
+    def _seek(self, partition: TopicPartition) -> None:
+        # A partition assigned a moment ago is not seekable until its fetcher starts.
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                self._consumer.seek(partition)
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise _translated(error, "seek") from None
+                time.sleep(0.05)
+            else:
+                return
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        log.info("assigned %s", [p.partition for p in partitions])
+        consumer.incremental_assign(partitions)
+        if partitions:
+            consumer.pause(partitions)
+        self._assigned.update(p.partition for p in partitions)
+        self._state.assigned([p.partition for p in partitions])
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # No transaction is open here: a batch is committed before the next poll.
+        log.info("revoked %s", [p.partition for p in partitions])
+        gone = {p.partition for p in partitions}
+        self._revoked_in_poll |= gone
+        self._assigned -= gone
+        self._state.revoked(sorted(gone))
+        consumer.incremental_unassign(partitions)
+
+
+class KafkaProducer:
+    """A transactional producer under a stable id; a new one can take its place.
+
+    Args:
+        settings: Where the cluster is, and the time limits.
+        transactional_id: Stable per slot, so that a restart aborts the dead one's
+            transaction at once.
+    """
+
+    def __init__(self, settings: Settings, transactional_id: str) -> None:
+        self._config = settings.client(
+            **PRODUCER,
+            **{
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": int(settings.transaction_seconds * 1000),
+            },
+            error_cb=_note_error,
+        )
+        self._producer = self._new()
+
+    def renew(self) -> None:
+        """Throw the producer away; the new one's init fences whatever it left behind."""
+        self._producer = self._new()
+
+    def begin(self) -> None:
+        """Open a transaction."""
+        with transactional("begin"):
+            self._producer.begin_transaction()
+
+    def produce(self, output: Output) -> None:
+        """Add a record to the open transaction."""
+        while True:
+            try:
+                self._producer.produce(
+                    output.topic,
+                    value=output.value,
+                    key=output.key,
+                    headers=list(output.headers.items()),
+                )
+            except BufferError:
+                self._producer.poll(0.1)
+            except KafkaException as error:
+                raise _transactional(error, "produce") from None
+            else:
+                return
+
+    def send_offsets(self, offsets: Mapping[Partition, int], group: object) -> None:
+        """Add the consumer's progress to the open transaction."""
+        positions = [TopicPartition(p.topic, p.index, o) for p, o in offsets.items()]
+        with transactional("send_offsets"):
+            self._producer.send_offsets_to_transaction(positions, group, CALL_SECONDS)
+
+    def commit(self) -> None:
+        """Make the transaction visible."""
+        with transactional("commit"):
+            self._producer.commit_transaction(CALL_SECONDS)
+
+    def abort(self) -> None:
+        """Discard the open transaction."""
+        with transactional("abort"):
+            self._producer.abort_transaction(CALL_SECONDS)
+
+    def _new(self) -> Producer:
+        producer = Producer(self._config, logger=log)
+        with transactional("init"):
+            producer.init_transactions(CALL_SECONDS)
+        return producer
+
+
+def admin_client(settings: Settings) -> AdminClient:
+    """Return a client for questions about topics and offsets."""
+    return AdminClient(settings.client(), logger=log)
+
+
+def end_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int], *, stable: bool = True
+) -> dict[int, int]:
+    """Return the last stable offset of each partition, or the high watermark."""
+    level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.latest(), level)
+
+
+def first_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int]
+) -> dict[int, int]:
+    """Return the first offset that each partition still holds."""
+    level = IsolationLevel.READ_UNCOMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.earliest(), level)
+
+
+def _listed(
+    admin: AdminClient,
+    topic: str,
+    partitions: Iterable[int],
+    spec: OffsetSpec,
+    level: IsolationLevel,
+) -> dict[int, int]:
+    wanted = {TopicPartition(topic, p): spec for p in partitions}
+    if not wanted:
+        return {}
+    with translated("list offsets"):
+        futures = admin.list_offsets(
+            wanted, isolation_level=level, request_timeout=CALL_SECONDS
+        )
+        return {tp.partition: f.result().offset for tp, f in futures.items()}
+
+
+@contextmanager
+def translated(call: str) -> Iterator[None]:
+    """Turn the client's exceptions outside of transactions into ours."""
+    try:
+        yield
+    except KafkaException as error:
+        raise _translated(error, call) from None
+
+
+@contextmanager
+def transactional(call: str) -> Iterator[None]:
+    """Turn the client's exceptions of transactional calls into ours."""
+    try:
+        yield
+    except KafkaException as error:
+        raise _transactional(error, call) from None
+
+
+def _translated(error: KafkaException, call: str) -> Exception:
+    cause: KafkaError = error.args[0]
+    kind = Fenced if cause.fatal() else RetriableError
+    return kind(f"{call}: {cause.name()}")
+
+
+def _transactional(error: KafkaException, call: str) -> Exception:
+    cause: KafkaError = error.args[0]
+    where = f"{call}: {cause.name()}"
+    if cause.fatal():
+        return Fenced(where)
+    if cause.txn_requires_abort():
+        return RetriableError(where)
+    return UnknownOutcome(where)
+
+
+def _record(message: Message) -> Record:
+    return Record(
+        Partition(message.topic() or "", message.partition() or 0),
+        message.offset() or 0,
+        _bytes(message.key()),
+        _bytes(message.value()),
+        _headers(message),
+        message.timestamp()[1],
+    )
+
+
+def _headers(message: Message) -> dict[str, bytes]:
+    pairs = message.headers() or []
+    # The client's type allows text in place of pairs; it never gives it.
+    return {str(pair[0]): _bytes(pair[1]) or b"" for pair in pairs}
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _is_error(message: Message) -> bool:
+    error = message.error()
+    if error is None:
+        return False
+    if error.fatal():
+        raise Fenced(f"poll: {error.name()}")
+    log.warning("poll: %s", error.name())
+    return True
+
+
+def _note_error(error: KafkaError) -> None:
+    log.warning("kafka client: %s", error.name())
+
+
+def poll_until(
+    consumer: Consumer, most: int, seconds: float, handle: Callable[[Record], None]
+) -> int:
+    """Hand up to ``most`` records to ``handle``; return how many there were."""
+    with translated("poll"):
+        messages = consumer.consume(num_messages=most, timeout=seconds)
+    records = [_record(message) for message in messages if not _is_error(message)]
+    for record in records:
+        handle(record)
+    return len(records)

@@ -1,0 +1,45 @@
+"""Logs as JSON lines on standard error; they name positions and fields, never values."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+
+import orjson
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a record: time, level, logger, process, message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line; of an exception only the class and the places."""
+        line = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.processName,
+            "message": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            # The text of a foreign exception may hold what it choked on.
+            line["exception"] = record.exc_info[0].__name__
+            line["places"] = ", ".join(_places(record))
+        return orjson.dumps(line).decode()
+
+
+def set_up_logging(level: str) -> None:
+    """Send all loggers to standard error from ``level`` on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+def _places(record: logging.LogRecord) -> list[str]:
+    places = []
+    trace = record.exc_info[2] if record.exc_info else None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return places

@@ -1,0 +1,244 @@
+"""The `patients` topic, materialised per partition, and how far it has come."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import orjson
+from confluent_kafka import Consumer, KafkaError, Message, TopicCollection, TopicPartition
+
+from schemas import SchemaError, checker
+
+from .errors import ConfigError, CorruptState, InvalidRecord, RetriableError
+from .kafka import CALL_SECONDS, CONSUMER, admin_client, end_offsets, translated
+from .partitioner import partition_of
+from .patients import PatientRecord, fold
+from .settings import Settings
+from .table import Table, drop_table
+from .topics import DAY_MS, PATIENTS, TOMBSTONE_DAYS
+
+log = logging.getLogger(__name__)
+
+UNREADABLE = b"!"
+READ_AT_ONCE = 2000
+
+
+class PatientsTable:
+    """The latest record of every patient of the opened partitions.
+
+    What the topic forgets by compaction the table remembers: a new value is folded
+    into the old one, so that former names stay.
+
+    Args:
+        settings: Where the cluster and the state folder are.
+        owner: Names the folder, one a worker slot, e.g. ``scrub-0``.
+        partitions: How many the topic has.
+    """
+
+    def __init__(self, settings: Settings, owner: str, partitions: int) -> None:
+        self._folder = Path(settings.state_dir) / settings.group / owner
+        self._count = partitions
+        self._admin = admin_client(settings)
+        self._identity = self._topic_id()
+        self._tables: dict[int, Table] = {}
+        self._reached: dict[int, int] = {}
+        self._targets: dict[int, int] = {}
+        self._ready: list[int] = []
+        self.incomplete: set[bytes] = set()
+        self._consumer = Consumer(
+            settings.client(
+                **CONSUMER,
+                **{
+                    "group.id": f"{settings.group}-{owner}-table",
+                    "enable.partition.eof": True,
+                    "fetch.wait.max.ms": 100,
+                },
+            ),
+            logger=log,
+        )
+
+    def open(self, partitions: Iterable[int]) -> None:
+        """Take up partitions, each from the offset that its table has reached."""
+        wanted = [p for p in partitions if p not in self._tables]
+        ends = end_offsets(self._admin, PATIENTS.name, wanted)
+        for partition in wanted:
+            table = self._open(partition, ends[partition])
+            self._tables[partition] = table
+            self._reached[partition] = table.next_offset
+            self._targets[partition] = ends[partition]
+            log.info(
+                "patients[%d]: table at %d of %d",
+                partition,
+                table.next_offset,
+                ends[partition],
+            )
+        with translated("assign"):
+            self._consumer.incremental_assign(
+                [
+                    TopicPartition(PATIENTS.name, p, self._tables[p].next_offset)
+                    for p in wanted
+                ]
+            )
+        self._note_reached()
+
+    def close(self, partitions: Iterable[int] | None = None) -> None:
+        """Hand partitions over, or all; their files stay for the next time."""
+        gone = list(self._tables) if partitions is None else list(partitions)
+        ours = [p for p in gone if p in self._tables]
+        if ours:
+            self._consumer.incremental_unassign(
+                [TopicPartition(PATIENTS.name, p) for p in ours]
+            )
+        for partition in ours:
+            self._tables.pop(partition).close()
+            self._targets.pop(partition, None)
+        self._ready = [p for p in self._ready if p not in ours]
+        if partitions is None:
+            self._consumer.close()
+
+    def drop(self) -> list[int]:
+        """Delete the opened tables and restore them; return their partitions."""
+        partitions = list(self._tables)
+        self._consumer.incremental_unassign(
+            [TopicPartition(PATIENTS.name, p) for p in partitions]
+        )
+        for partition in partitions:
+            table = self._tables.pop(partition)
+            try:
+                table.close()
+            except CorruptState:
+                log.warning("patients[%d]: damaged table did not close", partition)
+            drop_table(self._path(partition))
+        self.open(partitions)
+        return partitions
+
+    def ready(self) -> list[int]:
+        """Read on; return the partitions that have newly reached their target."""
+        if self._targets:
+            self._read(0.05)
+            self._note_reached()
+        done, self._ready = self._ready, []
+        return done
+
+    def catch_up(self, partitions: Iterable[int], *, in_flight: float = 0) -> None:
+        """Read until the tables hold all that is stable now.
+
+        Args:
+            partitions: Of those opened.
+            in_flight: Seconds to wait for records of open transactions as well.
+
+        Raises:
+            RetriableError: The topic could not be read in time.
+        """
+        stable = in_flight == 0
+        wanted = end_offsets(self._admin, PATIENTS.name, partitions, stable=stable)
+        seconds = CALL_SECONDS if stable else in_flight
+        waited = 0.0
+        while any(self._reached[p] < end for p, end in wanted.items()):
+            if waited >= seconds:
+                if stable:
+                    raise RetriableError("patients: not read in time")
+                return
+            waited += self._read(0.05)
+
+    def get(self, partition: int, key: bytes) -> bytes | None:
+        """Return the record of a patient as JSON, or None when it is not known.
+
+        Raises:
+            InvalidRecord: The topic holds a record of this patient that breaks its
+                schema, so that what is known of the patient can't be told.
+        """
+        value = self._tables[partition].get(key)
+        if value == UNREADABLE:
+            raise InvalidRecord(
+                "patient_record",
+                "patients: the patient's record breaks its schema; send it again",
+            )
+        return value
+
+    def _read(self, seconds: float) -> float:
+        """Read once; return the seconds that count against a deadline."""
+        with translated("read patients"):
+            messages = self._consumer.consume(READ_AT_ONCE, timeout=seconds)
+        changes: dict[int, list[Message]] = defaultdict(list)
+        for message in messages:
+            partition = message.partition() or 0
+            if partition not in self._tables:
+                continue
+            if message.error() is None:
+                changes[partition].append(message)
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                self._reach(partition, message.offset() or 0)
+            else:
+                log.warning("patients: %s", message.error().name())
+        for partition, group in changes.items():
+            self._apply(partition, group)
+        return 0.0 if changes else seconds
+
+    def _apply(self, partition: int, messages: Sequence[Message]) -> None:
+        table = self._tables[partition]
+        rows: dict[bytes, bytes | None] = {}
+        for message in messages:
+            key, value = message.key() or b"", message.value()
+            if partition_of(key, self._count) != partition:
+                raise ConfigError(
+                    f"patients[{partition}]@{message.offset()}: its key belongs to "
+                    "another partition; some producer does not use "
+                    "partitioner=murmur2_random, and the join would miss"
+                )
+            old = rows[key] if key in rows else table.get(key)
+            rows[key] = None if value is None else self._folded(key, old, value)
+        after = (messages[-1].offset() or 0) + 1
+        table.write(rows, after)
+        self._reach(partition, after)
+
+    def _folded(self, key: bytes, old: bytes | None, value: bytes) -> bytes:
+        try:
+            newer = orjson.loads(value)
+            checker("patients")(newer)
+        except (ValueError, SchemaError) as error:
+            log.error("patients: a record breaks its schema (%s)", type(error).__name__)
+            return UNREADABLE
+        if old is None or old == UNREADABLE or old == value:
+            return value
+        record = fold(
+            PatientRecord.from_json(orjson.loads(old)), PatientRecord.from_json(newer)
+        )
+        folded = orjson.dumps(record.to_json())
+        # The topic's last value lacks something that an earlier one had.
+        (self.incomplete.add if folded != value else self.incomplete.discard)(key)
+        return folded
+
+    def _reach(self, partition: int, offset: int) -> None:
+        self._reached[partition] = max(self._reached[partition], offset)
+
+    def _note_reached(self) -> None:
+        for partition, target in list(self._targets.items()):
+            if self._reached[partition] >= target:
+                del self._targets[partition]
+                self._ready.append(partition)
+
+    def _open(self, partition: int, end: int) -> Table:
+        folder = self._path(partition)
+        oldest = TOMBSTONE_DAYS * DAY_MS / 1000 / 2
+        try:
+            table = Table(folder, self._identity, oldest=oldest)
+            if table.next_offset <= end:
+                return table
+            table.close()
+            log.warning("patients[%d]: table is ahead of its topic", partition)
+        except CorruptState as error:
+            log.warning("patients[%d]: %s", partition, error)
+        drop_table(folder)
+        return Table(folder, self._identity, oldest=oldest)
+
+    def _path(self, partition: int) -> Path:
+        return self._folder / f"patients-{partition}"
+
+    def _topic_id(self) -> str:
+        with translated("describe patients"):
+            described = self._admin.describe_topics(TopicCollection([PATIENTS.name]))
+            return str(described[PATIENTS.name].result(CALL_SECONDS).topic_id)

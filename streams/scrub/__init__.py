@@ -1,0 +1,1 @@
+"""`notes` in, joined with `patients`; `notes.scrubbed` and `phi.audit` out."""

@@ -1,0 +1,253 @@
+"""Join each note with what is known of the patient, scrub it, and give an account."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+import orjson
+
+from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
+from schemas import SchemaError, checker
+
+from ..errors import CorruptState, InvalidRecord
+from ..notes import ClinicalNote
+from ..outputs import audit_event, dead_letter, encoded, source_position
+from ..partitioner import partition_of
+from ..patients_table import PatientsTable
+from ..pseudonyms import Pseudonyms
+from ..records import Output, Record
+from ..runner import Outcome
+from ..topics import NOTES_SCRUBBED
+from .join import KnownCache
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A note with all that is known about its patient."""
+
+    record: Record
+    note: ClinicalNote = field(repr=False)
+    document: Document = field(repr=False)
+    is_known: bool
+
+
+class Scrub:
+    """The processor of `notes`.
+
+    Args:
+        deidentifier: The pipeline of deid_core.
+        table: The assigned partitions of `patients`; opened and closed here.
+        pseudonyms: For the keys and ids of the outputs.
+        partitions: How many partitions `notes` and `patients` have.
+        max_bytes: A larger note is a dead letter.
+        join_wait: Seconds to wait for an unknown patient's record in flight.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        deidentifier: Deidentifier,
+        table: PatientsTable,
+        pseudonyms: Pseudonyms,
+        partitions: int,
+        *,
+        max_bytes: int,
+        join_wait: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._deidentifier = deidentifier
+        self._table = table
+        self._pseudonyms = pseudonyms
+        self._partitions = partitions
+        self._max_bytes = max_bytes
+        self._join_wait = join_wait
+        self._clock = clock
+        self._known = KnownCache()
+        self._to_open: set[int] = set()
+        self._version = metadata.version("phistream")
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Open the tables of new partitions with the next call of `ready`."""
+        self._to_open.update(partitions)
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Close the tables, so that the next owner starts where they are."""
+        self._to_open.difference_update(partitions)
+        try:
+            self._table.close(partitions)
+        except CorruptState as error:
+            log.warning("a table did not close: %s", error)
+
+    def ready(self) -> Iterable[int]:
+        """Return the partitions whose table has newly caught up."""
+        if self._to_open:
+            self._table.open(sorted(self._to_open))
+            self._to_open.clear()
+        return self._table.ready()
+
+    def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
+        """Return the scrubbed note and the audit event of each note."""
+        notes = [self._decoded(record) for record in records]
+        joined = self._joined(records, notes)
+        documents = [each.document for each in joined if isinstance(each, Joined)]
+        results = iter(self._deidentifier.deidentify_batch(documents))
+        return [
+            self._outcome(each, next(results)) if isinstance(each, Joined) else each
+            for each in joined
+        ]
+
+    def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
+        """Return the dead letter of a note, and its audit event."""
+        facts = {"outcome": "dead_letter", "code": error.code, "at_ms": self._now()}
+        return (
+            dead_letter("scrub", record, error),
+            audit_event("scrub", record, None, 1, **facts),
+        )
+
+    def committed(self) -> None:
+        """Nothing is held between batches."""
+
+    def aborted(self) -> None:
+        """Nothing is held between batches."""
+
+    def drop_state(self) -> Iterable[int]:
+        """Delete the tables; their notes wait until they are restored."""
+        return self._table.drop()
+
+    def close(self) -> None:
+        """Let go of the tables' files."""
+        self._table.close()
+
+    def _decoded(self, record: Record) -> ClinicalNote | InvalidRecord:
+        try:
+            note = decode(record, max_bytes=self._max_bytes)
+        except InvalidRecord as error:
+            return error
+        if record.key != note.patient.key:
+            return InvalidRecord("wrong_key", "notes: the key is not the note's patient")
+        if partition_of(note.patient.key, self._partitions) != record.partition.index:
+            return InvalidRecord(
+                "wrong_partition",
+                "notes: the key belongs to another partition, where the join would "
+                "miss; the producer needs partitioner=murmur2_random",
+            )
+        return note
+
+    def _joined(
+        self, records: Sequence[Record], notes: Sequence[ClinicalNote | InvalidRecord]
+    ) -> list[Joined | InvalidRecord]:
+        pairs = list(zip(records, notes, strict=True))
+        self._table.catch_up({record.partition.index for record in records})
+        unknown = {r.partition.index for r, note in pairs if self._is_unknown(r, note)}
+        if unknown and self._join_wait:
+            self._table.catch_up(unknown, in_flight=self._join_wait)
+        return [self._join(record, note) for record, note in pairs]
+
+    def _is_unknown(self, record: Record, note: ClinicalNote | InvalidRecord) -> bool:
+        if isinstance(note, InvalidRecord):
+            return False
+        try:
+            return self._row(record, note) is None
+        except InvalidRecord:
+            return False
+
+    def _join(
+        self, record: Record, note: ClinicalNote | InvalidRecord
+    ) -> Joined | InvalidRecord:
+        if isinstance(note, InvalidRecord):
+            return note
+        try:
+            row = self._row(record, note)
+        except InvalidRecord as error:
+            return error
+        known = self._known.identifiers(note.patient.key, row, note.demographics)
+        document = Document(note.note_id, note.text, known)
+        return Joined(record, note, document, row is not None)
+
+    def _row(self, record: Record, note: ClinicalNote) -> bytes | None:
+        return self._table.get(record.partition.index, note.patient.key)
+
+    def _outcome(
+        self, joined: Joined, result: ScrubbedDocument | DeidError
+    ) -> Outcome:
+        if isinstance(result, DeidError):
+            return InvalidRecord(_code(result), str(result))
+        note, pseudonyms = joined.note, self._pseudonyms
+        patient = pseudonyms.patient(note.patient.key)
+        common = {
+            "note_id": pseudonyms.note(note.patient.key, note.note_id),
+            "patient": patient,
+            "key_id": pseudonyms.key_id,
+            "preset": self._deidentifier.preset,
+            "policy": self._deidentifier.policy,
+            "join": "found" if joined.is_known else "missing",
+        }
+        scrubbed = common | {
+            "note_type": note.note_type,
+            "text": result.text,
+            "offsets": [list(row) for row in result.offset_map.rows],
+            "source": source_position(joined.record),
+        }
+        audit = common | {
+            "outcome": "scrubbed",
+            "at_ms": self._now(),
+            "version": self._version,
+            "characters": len(note.text),
+            "annotations": annotations_json(result),
+        }
+        key = patient.encode()
+        return (
+            encoded(NOTES_SCRUBBED, key, scrubbed, joined.record),
+            audit_event("scrub", joined.record, key, 1, **audit),
+        )
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+
+def decode(record: Record, *, max_bytes: int) -> ClinicalNote:
+    """Return the note that a record of `notes` holds.
+
+    Raises:
+        InvalidRecord: Its value is null, too large, not JSON, or breaks its schema.
+    """
+    if record.value is None:
+        raise InvalidRecord("null_value", "notes: a null value is no note")
+    if len(record.value) > max_bytes:
+        raise InvalidRecord("too_large", f"notes: the value is over {max_bytes} bytes")
+    try:
+        value = orjson.loads(record.value)
+        checker("notes")(value)
+    except orjson.JSONDecodeError:
+        raise InvalidRecord("bad_json", "notes: the value is not JSON") from None
+    except SchemaError as error:
+        raise InvalidRecord("schema", str(error)) from None
+    return ClinicalNote.from_json(value)
+
+
+def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
+    """Return what was found, where, and by which detector; no text."""
+    return [
+        {
+            "start": each.span.start,
+            "end": each.span.end,
+            "label": each.label.value,
+            "score": round(each.score, 4),
+            "detector": each.detector,
+        }
+        for each in scrubbed.annotations
+    ]
+
+
+def _code(error: DeidError) -> str:
+    name = type(error).__name__
+    return {"DetectorFailed": "detector_failed", "ResidueFound": "residue"}.get(
+        name, "deid_error"
+    )

@@ -1,0 +1,172 @@
+"""Every setting, in one frozen place; the only module that reads the environment.
+
+Order, the later wins: default, TOML file (``--config`` or PHISTREAM_CONFIG),
+environment (PHISTREAM_...), command line.  An unknown key refuses to start.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from .errors import ConfigError
+
+PREFIX = "PHISTREAM_"
+
+
+class Settings(BaseModel):
+    """The settings of one process; see deploy/config/phistream.toml for all of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bootstrap: str = Field("", description="host:port,... of the Kafka cluster")
+    kafka: dict[str, str] = Field(
+        default_factory=dict,
+        description="further client properties, e.g. security.protocol",
+    )
+    kafka_password: SecretStr | None = Field(None, description="sasl.password")
+    group: str = Field(
+        "phistream", min_length=1, description="prefix of group and transactional ids"
+    )
+    partitions: int = Field(6, ge=1, le=1000, description="of a topic made by us")
+    replication: int = Field(1, ge=1, le=9, description="of a topic made by us")
+    state_dir: Path = Field(Path(".phistream/state"), description="the tables' stores")
+    broker_dir: Path = Field(Path(".phistream/broker"), description="of broker up")
+    cache_dir: Path = Field(Path("~/.cache/phistream"), description="Kafka's jars")
+    first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
+    batch_records: int = Field(500, ge=1, le=10_000, description="a transaction's most")
+    batch_seconds: float = Field(0.05, gt=0, le=5, description="a transaction's longest")
+    transaction_seconds: float = Field(
+        20, ge=1, le=300, description="transaction.timeout.ms"
+    )
+    poll_seconds: float = Field(60, ge=5, le=600, description="max.poll.interval.ms")
+    session_seconds: float = Field(10, ge=6, le=300, description="session.timeout.ms")
+    watchdog_seconds: float = Field(90, ge=1, description="a silent worker ends itself")
+    broker_wait_seconds: float = Field(60, gt=0, description="then give up the broker")
+    join_wait_seconds: float = Field(
+        2, ge=0, le=30, description="wait for an unknown patient's record in flight"
+    )
+    max_note_bytes: int = Field(5 * 1024 * 1024, ge=1024, description="then dead letter")
+    preset: str = Field("hybrid", description="detection: a name or a .toml file")
+    policy: str = Field("safe-harbor", description="replacement: a name or .toml file")
+    pseudonym_key_file: Path | None = Field(
+        None, description="32 or more secret bytes; phistream key FILE makes one"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
+
+    def client(self, **extra: Any) -> dict[str, Any]:
+        """Return the properties of a Kafka client, ``extra`` on top."""
+        if not self.bootstrap:
+            raise ConfigError(
+                "bootstrap: not set; name your cluster with --bootstrap HOST:PORT, "
+                "or start one with: phistream broker up"
+            )
+        properties: dict[str, Any] = {
+            "bootstrap.servers": self.bootstrap,
+            "client.id": "phistream",
+            **self.kafka,
+        }
+        if self.kafka_password is not None:
+            properties["sasl.password"] = self.kafka_password.get_secret_value()
+        return {**properties, **extra}
+
+    def pseudonym_key(self) -> bytes:
+        """Return the secret key of the pseudonyms.
+
+        Raises:
+            ConfigError: No file is named, it can't be read, or it is too short.
+        """
+        if self.pseudonym_key_file is None:
+            raise ConfigError(
+                "pseudonym_key_file: not set; make a key with: phistream key FILE"
+            )
+        try:
+            key = self.pseudonym_key_file.expanduser().read_bytes().strip()
+        except OSError as error:
+            raise ConfigError(
+                f"pseudonym_key_file: can't be read ({error.strerror}); "
+                "make a key with: phistream key FILE"
+            ) from None
+        if len(key) < 32:
+            raise ConfigError("pseudonym_key_file: holds less than 32 bytes")
+        return key
+
+
+def load_settings(
+    config: Path | None = None,
+    overrides: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Return the settings from file, environment and command line.
+
+    Args:
+        config: A TOML file; else PHISTREAM_CONFIG names one, else there is none.
+        overrides: From the command line; None values count as not given.
+        environment: Instead of ``os.environ``.
+
+    Raises:
+        ConfigError: A key is unknown or a value is wrong; names the key.
+    """
+    env = os.environ if environment is None else environment
+    named = config or (Path(env[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in env else None)
+    values = _from_file(named) if named else {}
+    values |= _from_environment(env)
+    values |= {k: v for k, v in (overrides or {}).items() if v is not None}
+    for key in values:
+        _check_known(key)
+    values.setdefault("java_home", env.get("JAVA_HOME") or None)
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(_explain(error)) from None
+    return settings if settings.bootstrap else _with_own_broker(settings)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"config {path}: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"config {path}: not TOML: {error}") from None
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in env.items()
+        if name.startswith(PREFIX) and name != PREFIX + "CONFIG"
+    }
+
+
+def _check_known(key: str) -> None:
+    known = sorted(Settings.model_fields)
+    if key not in known:
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ConfigError(f"unknown setting {key!r}{hint} known: {', '.join(known)}")
+
+
+def _explain(error: ValidationError) -> str:
+    # pydantic's own text shows the value, which may be a secret.
+    return "; ".join(
+        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
+        for each in error.errors(include_input=False, include_url=False)
+    )
+
+
+def _with_own_broker(settings: Settings) -> Settings:
+    """Point at the cluster that ``phistream broker up`` started here, if there is one."""
+    file = settings.broker_dir / "cluster.json"
+    if not file.exists():
+        return settings
+    addresses = [f"127.0.0.1:{node['port']}" for node in orjson.loads(file.read_bytes())]
+    return settings.model_copy(update={"bootstrap": ",".join(addresses)})
