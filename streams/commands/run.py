@@ -71,7 +71,8 @@ def feed(
         task = bar.add_task("feed", total=None, count=0)
         count = publish(
             settings,
-            (RawMessage(record.value) for record in records),
+            # Keyed by file, so that a file's messages keep their order.
+            (RawMessage(each.value, str(each.origin).encode()) for each in records),
             progress=lambda done: bar.update(task, count=done),
         )
     note = f", {len(skipped)} files of other kinds skipped" if skipped else ""

@@ -54,7 +54,8 @@ def scrub(
     annotations: Annotated[
         bool,
         typer.Option(
-            "--annotations", help="With jsonl: what was found, with offsets of the input."
+            "--annotations",
+            help="With jsonl: what was found, with offsets of the input.",
         ),
     ] = False,
     preset: Annotated[str, typer.Option(help="Detection: a name or file.")] = "hybrid",

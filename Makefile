@@ -1,0 +1,39 @@
+# phistream: everything happens in .venv; nothing is installed outside of it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check bench lock clean
+
+help: ## show these lines
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+install: $(VENV)/.installed ## everything into .venv, from the lock file
+
+$(VENV)/.installed: pyproject.toml requirements.lock
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: install ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled
+	$(BIN)/phistream demo
+
+test: install ## all tests, real Kafka included
+	$(BIN)/python -m pytest
+
+check: install ## ruff and mypy --strict
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: install ## the benchmarks' tables
+	$(BIN)/python -m tests.benchmarks
+
+lock: ## renew requirements.lock from pyproject.toml
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header --output-file requirements.lock pyproject.toml deploy/build-requirements.in
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream

@@ -1,0 +1,186 @@
+"""The demo's main job: feed, watch the notes flow, and gather what came of them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from ..errors import FatalError
+from ..kafka import admin_client, end_offsets, translated
+from ..lag import LagReader
+from ..outputs import SOURCE
+from ..settings import Settings
+from ..topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    NOTES,
+    NOTES_SCRUBBED,
+    PHI_AUDIT,
+    partition_counts,
+)
+
+PATIENCE_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class Example:
+    """One note before and after; the audit event's annotations mark the first."""
+
+    before: str = field(repr=False)
+    after: str = field(repr=False)
+    annotations: list[dict[str, Any]]
+    offsets: list[list[int]]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What came out."""
+
+    notes: int = 0
+    scrubbed: int = 0
+    seconds: float = 0.0
+    joins: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    dead_letters: Counter[tuple[str, str]] = field(default_factory=Counter)
+    example: Example | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far both stages are."""
+
+    intake_done: int
+    intake_all: int
+    scrub_done: int
+    scrub_all: int
+
+
+def wait_until_drained(
+    settings: Settings,
+    check: Callable[[], None],
+    show: Callable[[Progress], None],
+) -> None:
+    """Return when intake and scrub have processed all that is there.
+
+    Args:
+        settings: Where the cluster is.
+        check: Raises when a service has ended.
+        show: Called a few times a second.
+
+    Raises:
+        FatalError: Nothing has moved for a long time.
+    """
+    admin = admin_client(settings)
+    intake = LagReader(settings, admin, HL7_RAW.name, f"{settings.group}-intake")
+    scrub = LagReader(settings, admin, NOTES.name, f"{settings.group}-scrub")
+    last, since = None, time.monotonic()
+    while True:
+        check()
+        raw, notes = intake.read(), scrub.read()
+        now = Progress(
+            sum(lag.committed for lag in raw.values()),
+            sum(lag.stable for lag in raw.values()),
+            sum(lag.committed for lag in notes.values()),
+            sum(lag.stable for lag in notes.values()),
+        )
+        show(now)
+        # Intake first: only when it has nothing left can `notes` not grow any more.
+        if intake.is_drained(raw) and scrub.is_drained(scrub.read()):
+            break
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > PATIENCE_SECONDS:
+            raise FatalError("nothing has moved for ten minutes; read the logs")
+        time.sleep(0.25)
+    intake.close()
+    scrub.close()
+
+
+def summarise(settings: Settings) -> Summary:
+    """Read the outputs as a plain `read_committed` subscriber, and count."""
+    summary = Summary()
+    audits: dict[bytes, list[dict[str, Any]]] = {}
+    stamps = []
+    for message in read_topic(settings, PHI_AUDIT.name):
+        event = orjson.loads(message.value() or b"{}")
+        if event["outcome"] != "scrubbed":
+            continue
+        summary.joins[event["join"]] += 1
+        summary.labels.update(each["label"] for each in event["annotations"])
+        audits[_source(message)] = event["annotations"]
+        stamps.append(message.timestamp()[1])
+    for message in read_topic(settings, DEAD_LETTERS.name):
+        letter = orjson.loads(message.value() or b"{}")
+        summary.dead_letters[letter["stage"], letter["reason"]] += 1
+    scrubbed = {
+        _source(message): orjson.loads(message.value() or b"{}")
+        for message in read_topic(settings, NOTES_SCRUBBED.name)
+    }
+    summary.scrubbed = len(scrubbed)
+    summary.seconds = (max(stamps) - min(stamps)) / 1000 if stamps else 0.0
+    chosen = _most_telling(audits, scrubbed)
+    for message in read_topic(settings, NOTES.name):
+        summary.notes += 1
+        position = f"{NOTES.name}/{message.partition()}/{message.offset()}".encode()
+        if position == chosen:
+            note = orjson.loads(message.value() or b"{}")
+            after = scrubbed[chosen]
+            summary.example = Example(
+                note["text"], after["text"], audits[chosen], after["offsets"]
+            )
+    return summary
+
+
+def read_topic(settings: Settings, topic: str) -> Iterator[Message]:
+    """Yield all stable records of a topic."""
+    admin = admin_client(settings)
+    ends = end_offsets(admin, topic, range(partition_counts(admin)[topic]))
+    left = {p for p, end in ends.items() if end}
+    consumer = Consumer(
+        settings.client(
+            **{
+                "group.id": f"{settings.group}-demo",
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+            }
+        )
+    )
+    consumer.assign([TopicPartition(topic, p, 0) for p in sorted(left)])
+    try:
+        while left:
+            with translated("read"):
+                messages = consumer.consume(500, timeout=1.0)
+            for message in messages:
+                if message.error() is None:
+                    yield message
+                else:
+                    left.discard(message.partition() or 0)
+    finally:
+        consumer.close()
+
+
+def _most_telling(
+    audits: dict[bytes, list[dict[str, Any]]], scrubbed: dict[bytes, dict[str, Any]]
+) -> bytes | None:
+    """Choose a note that fits a screen and shows much: fuzzy finds, many labels."""
+
+    def worth(source: bytes) -> tuple[bool, bool, int]:
+        annotations = audits[source]
+        fits = len(scrubbed[source]["text"]) < 1400
+        is_fuzzy = any(each["detector"].endswith("~") for each in annotations)
+        return fits, is_fuzzy, len({each["label"] for each in annotations})
+
+    candidates = sorted(source for source in audits if source in scrubbed)
+    return max(candidates, key=worth, default=None)
+
+
+def _source(message: Message) -> bytes:
+    raw = dict(message.headers() or []).get(SOURCE)
+    return raw if isinstance(raw, bytes) else b""

@@ -1,0 +1,127 @@
+"""The services of the demo: a broker and workers of its own, gone when it ends."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+
+from ..broker import Cluster
+from ..errors import FatalError
+from ..settings import PREFIX, Settings
+from ..topics import create_topics
+from ..worker import wait_for_broker
+
+DRAIN_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Service:
+    """One running stage."""
+
+    stage: str
+    process: subprocess.Popen[bytes]
+    log: IO[bytes]
+
+    def check(self) -> None:
+        """Raise FatalError when it has ended."""
+        status = self.process.poll()
+        if status is not None:
+            raise FatalError(f"{self.stage} ended with {status}: read {self.log.name}")
+
+    def stop(self) -> None:
+        """Drain it; kill it when it does not end in time."""
+        self.process.terminate()
+        try:
+            self.process.wait(DRAIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+@contextmanager
+def home(settings: Settings) -> Iterator[Settings]:
+    """Give settings whose state, key and broker lie in a folder that goes away."""
+    folder = Path(tempfile.mkdtemp(prefix="phistream-demo-"))
+    key = folder / "pseudonym.key"
+    key.write_text(secrets.token_hex(32), "ascii")
+    key.chmod(0o600)
+    try:
+        yield settings.model_copy(
+            update={
+                "state_dir": folder / "state",
+                "broker_dir": folder / "broker",
+                "pseudonym_key_file": key,
+                "bootstrap": "",
+            }
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def broker(cluster: Cluster, settings: Settings) -> Iterator[Settings]:
+    """Give settings that name the running cluster, with topics; stop it in the end."""
+    try:
+        named = settings.model_copy(update={"bootstrap": cluster.bootstrap})
+        wait_for_broker(named)
+        create_topics(named)
+        yield named
+    finally:
+        cluster.down()
+
+
+@contextmanager
+def services(
+    settings: Settings, workers: int, console: Console
+) -> Iterator[list[Service]]:
+    """Give intake and scrub, running as anyone would run them; stop them in the end."""
+    running: list[Service] = []
+    try:
+        for stage, count in (("intake", 1), ("scrub", workers)):
+            running.append(_start(stage, count, settings))
+            console.print(f"started: phistream run {stage} --workers {count}")
+        yield running
+    finally:
+        for service in running:
+            service.stop()
+
+
+def _start(stage: str, workers: int, settings: Settings) -> Service:
+    folder = settings.state_dir.parent
+    log = (folder / f"{stage}.log").open("wb")
+    command = [sys.executable, "-m", "streams.commands", "run", stage]
+    process = subprocess.Popen(  # noqa: S603  # our own command, our own arguments
+        [*command, "--workers", str(workers)],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        env=_environment(settings),
+        # Ctrl-C is for the demo, which then drains its services in order.
+        start_new_session=True,
+    )
+    return Service(stage, process, log)
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    given = {
+        name: str(getattr(settings, name))
+        for name in (
+            "bootstrap", "group", "state_dir", "broker_dir", "pseudonym_key_file",
+            "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
+            "log_level",
+        )
+    }  # fmt: skip
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
+    return inherited | {PREFIX + name.upper(): value for name, value in given.items()}

@@ -1,0 +1,119 @@
+"""HL7 data types of people, places and numbers (chapter 2A), as phistream's values."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from deid_core.document import Address
+
+from ..patients import Identifier, Name
+from .message import Repetition, part
+
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")
+_TIME = re.compile(
+    r"(?P<year>\d{4})(?P<month>\d\d)?(?P<day>\d\d)?"
+    r"(?P<hour>\d\d)?(?P<minute>\d\d)?(?P<second>\d\d)?"
+)
+_DATE_DIGITS = 8
+
+
+def name_of_xpn(value: Repetition) -> Name:
+    """Return a person's name (XPN: family, given, middle, suffix, prefix, ., use)."""
+    return Name(
+        family=_family(value, 1),
+        given=part(value, 2),
+        middle=part(value, 3),
+        suffix=part(value, 4),
+        prefix=part(value, 5),
+        use=part(value, 7)[:8],
+    )
+
+
+def name_of_xcn(value: Repetition) -> Name:
+    """Return a provider's name (XCN: id, family, given, middle, suffix, prefix)."""
+    return Name(
+        family=_family(value, 2),
+        given=part(value, 3),
+        middle=part(value, 4),
+        suffix=part(value, 5),
+        prefix=part(value, 6),
+    )
+
+
+def name_of_ndl(value: Repetition) -> Name:
+    """Return a provider's name (NDL.1 is a CNN: id & family & given & middle...)."""
+    return Name(
+        family=part(value, 1, 2), given=part(value, 1, 3), middle=part(value, 1, 4)
+    )
+
+
+def address_of_xad(value: Repetition) -> Address:
+    """Return an address (XAD; its street is an SAD: line & street name & number)."""
+    line = part(value, 1)
+    if not line and value:
+        line = " ".join(each for each in reversed(value[0][1:3]) if each)
+    return Address(
+        street=line,
+        other=part(value, 2),
+        city=part(value, 3),
+        state=part(value, 4),
+        zip=part(value, 5),
+        country=part(value, 6),
+    )
+
+
+def phone_of_xtn(value: Repetition) -> str:
+    """Return a telephone number (XTN.1, or country, area, number; or XTN.12)."""
+    written = part(value, 1)
+    if any(letter.isdigit() for letter in written):
+        return written
+    pieces = [part(value, n) for n in (5, 6, 7)]
+    return " ".join(each for each in pieces if each) if pieces[2] else part(value, 12)
+
+
+def email_of_xtn(value: Repetition) -> str:
+    """Return an e-mail address (XTN.4, or XTN.1 of those who put it there)."""
+    for component in (4, 1):
+        if _EMAIL.fullmatch(part(value, component)):
+            return part(value, component)
+    return ""
+
+
+def identifier_of_cx(value: Repetition, type_: str = "") -> Identifier:
+    """Return an identifier (CX: id, ., ., assigning authority, type)."""
+    return Identifier(part(value, 1), part(value, 5)[:8] or type_, authority_of(value))
+
+
+def authority_of(value: Repetition) -> str:
+    """Return the assigning authority (CX.4, HD: namespace id, else universal id)."""
+    return part(value, 4, 1) or part(value, 4, 2)
+
+
+def birth_date_of(text: str) -> str:
+    """Return an ISO date; empty when it is no whole date of a life (PID-7)."""
+    digits = re.match(r"\d{8}", text)
+    if digits is None:
+        return ""
+    raw = digits[0]
+    try:
+        found = date(int(raw[:4]), int(raw[4:6]), int(raw[6:8]))
+    except ValueError:
+        return ""
+    return found.isoformat() if found.year >= 1800 else ""
+
+
+def time_of(text: str) -> str:
+    """Return an HL7 time (DTM) as ISO 8601 to the second, its zone left aside."""
+    found = _TIME.match(text)
+    if found is None:
+        return ""
+    parts = found.groupdict()
+    day = f"{parts['year']}-{parts['month'] or '01'}-{parts['day'] or '01'}"
+    clock = (parts["hour"] or "00", parts["minute"] or "00", parts["second"] or "00")
+    return f"{day}T{':'.join(clock)}"
+
+
+def _family(value: Repetition, component: int) -> str:
+    """Return a family name (FN: surname & own prefix & own surname...)."""
+    return part(value, component, 1) or part(value, component, 3)

@@ -1,0 +1,93 @@
+"""From bytes to the text of single messages: character set, framing, batches.
+
+Sources: HL7 v2 chapter 2.9.2 (MSH), 2.10.3 (batch protocol), table 0211 (character
+sets); Minimal Lower Layer Protocol, transport specification 1.0.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from ..errors import InvalidRecord
+
+START_BLOCK, END_BLOCK = "\x0b", "\x1c"
+ENVELOPE = ("FHS", "BHS", "BTS", "FTS")
+
+CHARACTER_SETS = {
+    "": "utf-8",
+    "ASCII": "utf-8",  # a superset, and senders that name it often send more
+    "UNICODE": "utf-8",
+    "UNICODE UTF-8": "utf-8",
+    "UTF-8": "utf-8",
+    "UTF8": "utf-8",
+    "UNICODE UTF-16": "utf-16",
+    "UNICODE UTF-32": "utf-32",
+    **{f"8859/{n}": f"iso8859-{n}" for n in (*range(1, 12), 13, 14, 15, 16)},
+    "GB 18030-2000": "gb18030",
+    "BIG-5": "big5",
+    "KS X 1001": "euc_kr",
+    "ISO IR87": "iso2022_jp",
+}
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
+
+
+def messages_of(value: bytes) -> list[str]:
+    """Return the messages of a record, each with CR between its segments.
+
+    Raises:
+        InvalidRecord: undecodable, or bad_msh when no message begins where it should.
+    """
+    text = _decoded(value)
+    lines = [line.strip(START_BLOCK + END_BLOCK) for line in _LINE_END.split(text)]
+    messages: list[list[str]] = []
+    for line in lines:
+        if not line.strip() or line[:3] in ENVELOPE:
+            continue
+        if line[:3] == "MSH":
+            messages.append([line])
+        elif messages:
+            messages[-1].append(line)
+        else:
+            raise InvalidRecord("bad_msh", "MSH: the record does not begin with MSH")
+    if not messages:
+        raise InvalidRecord("bad_msh", "MSH: the record holds no message")
+    return ["\r".join(message) for message in messages]
+
+
+def _decoded(value: bytes) -> str:
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if value.startswith(mark):
+            return _decode(value, encoding)
+    return _decode(value, _character_set(value))
+
+
+def _character_set(value: bytes) -> str:
+    """Return the codec that MSH-18 names, read before anything can be decoded."""
+    at = value.find(b"MSH")
+    if at < 0 or len(value) < at + 8:
+        return "utf-8"
+    header = re.split(rb"[\r\n]", value[at:], maxsplit=1)[0].decode("latin-1")
+    fields = header.split(header[3])
+    if len(fields) <= _CHARACTER_SET_FIELD:
+        return "utf-8"
+    repetition = header[5:6] or "~"
+    named = fields[_CHARACTER_SET_FIELD].split(repetition)[0].strip().upper()
+    # An unknown name is tried as UTF-8, which refuses what it is not.
+    return CHARACTER_SETS.get(named, "utf-8")
+
+
+def _decode(value: bytes, encoding: str) -> str:
+    try:
+        return value.decode(encoding)
+    except UnicodeError:
+        raise InvalidRecord(
+            "undecodable",
+            f"MSH-18: the bytes are not {encoding}; name the character set they are in",
+        ) from None

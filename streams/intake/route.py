@@ -1,0 +1,119 @@
+"""From one raw record to patient updates and notes: a pure function."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from schemas import SchemaError, checker
+
+from ..errors import InvalidRecord
+from ..hl7 import demographics, narrative
+from ..hl7.datatypes import time_of
+from ..hl7.demographics import PatientGroup, patient_groups
+from ..hl7.events import event_of
+from ..hl7.framing import messages_of
+from ..hl7.message import parse
+from ..hl7.narrative import narrative_of
+from ..notes import ClinicalNote
+from ..patients import PatientRecord
+
+MAX_BYTES = 5 * 1024 * 1024
+WANTED = demographics.FIELDS | {"EVN": frozenset((1, 2))} | narrative.FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What one record says.
+
+    Args:
+        updates: What it says about patients, one a key.
+        notes: Its narratives.
+        skipped: Observations that are no narrative: OBX-2 value type to number.
+    """
+
+    updates: tuple[PatientRecord, ...]
+    notes: tuple[ClinicalNote, ...]
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+
+def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
+    """Return what a record says; of a batch of messages, what they say together.
+
+    Raises:
+        InvalidRecord: It can't be processed; one bad message refuses its whole batch,
+            so that nothing of a dead letter is published as well.
+    """
+    if value is None:
+        raise InvalidRecord("null_value", "hl7.raw: a null value is no message")
+    if len(value) > max_bytes:
+        raise InvalidRecord(
+            "too_large", f"hl7.raw: over {max_bytes} bytes; raise max_note_bytes"
+        )
+    if value.lstrip()[:1] == b"{":
+        return _note_event(value)
+    parts = [_message(text, n) for n, text in enumerate(messages_of(value))]
+    skipped: Counter[str] = Counter()
+    for each in parts:
+        skipped.update(each.skipped)
+    return Routed(
+        tuple(update for each in parts for update in each.updates),
+        tuple(note for each in parts for note in each.notes),
+        dict(skipped),
+    )
+
+
+def _note_event(value: bytes) -> Routed:
+    try:
+        event = orjson.loads(value)
+        checker("note_event")(event)
+    except orjson.JSONDecodeError:
+        raise InvalidRecord("bad_json", "note event: not JSON") from None
+    except SchemaError as error:
+        raise InvalidRecord("schema", str(error)) from None
+    note = ClinicalNote.from_json(event)
+    if note.demographics is None:
+        return Routed((), (note,))
+    update = PatientRecord(note.patient, note.written_at, note.demographics)
+    return Routed((update,), (note,))
+
+
+def _message(text: str, ordinal: int) -> Routed:
+    msh, *segments = parse(text, WANTED)
+    evn = next((each for each in segments if each.name == "EVN"), None)
+    event = event_of(msh, evn)
+    facility = msh.value(4)
+    groups = patient_groups(segments, facility, facility)
+    sent_at = time_of(evn.value(2) if evn else "") or time_of(msh.value(7))
+    updates = [update for group in groups for update in _updates(group, sent_at)]
+    skipped: Counter[str] = Counter()
+    notes: list[ClinicalNote] = []
+    for number, group in enumerate(groups):
+        # The ordinals make a note's id unique within its record.
+        place = ordinal * len(groups) + number
+        found = narrative_of(group, event, msh.value(10), sent_at, place)
+        notes += found.notes
+        skipped.update(found.skipped)
+    return Routed(tuple(updates), tuple(notes), skipped)
+
+
+def _updates(group: PatientGroup, sent_at: str) -> list[PatientRecord]:
+    """Return the record under every key that notes of this patient may come with.
+
+    After a merge (A40, chapter 3.3.40) that is the surviving and the prior key.
+    """
+    keys = dict.fromkeys((group.patient, *group.others, *group.prior))
+    merged = (group.patient, *group.prior) if group.prior else ()
+    return [
+        PatientRecord(
+            key,
+            sent_at,
+            group.demographics,
+            merged=tuple(each for each in merged if each != key),
+        )
+        for key in keys
+    ]
+
