@@ -57,5 +57,7 @@ def checker(kind: str, version: int = 1) -> Callable[[Mapping[str, Any]], None]:
 
 def _path(error: fastjsonschema.JsonSchemaValueException) -> str:
     # Property names that the schema does not know are values of the sender's choice.
-    known = [part for part in error.path if isinstance(part, int) or part.isidentifier()]
+    known = [
+        part for part in error.path if isinstance(part, int) or part.isidentifier()
+    ]
     return ".".join(str(part) for part in known[1:]) or "value"

@@ -50,20 +50,7 @@ def feed(
 
     count = 0
     for count, message in enumerate(messages, start=1):
-        while True:
-            try:
-                producer.produce(
-                    HL7_RAW.name,
-                    value=message.value,
-                    key=message.key,
-                    headers=list(message.headers.items()),
-                    on_delivery=confirm,
-                )
-            except BufferError:
-                producer.poll(0.2)
-            else:
-                break
-        producer.poll(0)
+        _produce(producer, message, confirm)
         if count % 100 == 0:
             progress(count)
     left = producer.flush(FLUSH_SECONDS)
@@ -74,3 +61,24 @@ def feed(
         )
     progress(count)
     return count
+
+
+def _produce(
+    producer: Producer,
+    message: RawMessage,
+    confirm: Callable[[KafkaError | None, Message], None],
+) -> None:
+    while True:
+        try:
+            producer.produce(
+                HL7_RAW.name,
+                value=message.value,
+                key=message.key,
+                headers=list(message.headers.items()),
+                on_delivery=confirm,
+            )
+        except BufferError:
+            producer.poll(0.2)
+        else:
+            producer.poll(0)
+            return

@@ -144,7 +144,9 @@ class KafkaConsumer:
         self._consumer.close()
 
     def _ours(self, partitions: Iterable[int]) -> list[TopicPartition]:
-        return [TopicPartition(self._topic, p) for p in partitions if p in self._assigned]
+        return [
+            TopicPartition(self._topic, p) for p in partitions if p in self._assigned
+        ]
 
     def _seek(self, partition: TopicPartition) -> None:
         # A partition assigned a moment ago is not seekable until its fetcher starts.
@@ -198,7 +200,7 @@ class KafkaProducer:
         self._producer = self._new()
 
     def renew(self) -> None:
-        """Throw the producer away; the new one's init fences whatever it left behind."""
+        """Throw the producer away; the new one's init fences what it left behind."""
         self._producer = self._new()
 
     def begin(self) -> None:
@@ -256,7 +258,7 @@ def end_offsets(
 ) -> dict[int, int]:
     """Return the last stable offset of each partition, or the high watermark."""
     level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
-    return _listed(admin, topic, partitions, OffsetSpec.latest(), level)
+    return _listed(admin, topic, partitions, OffsetSpec.latest, level)
 
 
 def first_offsets(
@@ -264,17 +266,17 @@ def first_offsets(
 ) -> dict[int, int]:
     """Return the first offset that each partition still holds."""
     level = IsolationLevel.READ_UNCOMMITTED
-    return _listed(admin, topic, partitions, OffsetSpec.earliest(), level)
+    return _listed(admin, topic, partitions, OffsetSpec.earliest, level)
 
 
 def _listed(
     admin: AdminClient,
     topic: str,
     partitions: Iterable[int],
-    spec: OffsetSpec,
+    spec: Callable[[], OffsetSpec],
     level: IsolationLevel,
 ) -> dict[int, int]:
-    wanted = {TopicPartition(topic, p): spec for p in partitions}
+    wanted = {TopicPartition(topic, p): spec() for p in partitions}
     if not wanted:
         return {}
     with translated("list offsets"):
@@ -351,15 +353,3 @@ def _is_error(message: Message) -> bool:
 
 def _note_error(error: KafkaError) -> None:
     log.warning("kafka client: %s", error.name())
-
-
-def poll_until(
-    consumer: Consumer, most: int, seconds: float, handle: Callable[[Record], None]
-) -> int:
-    """Hand up to ``most`` records to ``handle``; return how many there were."""
-    with translated("poll"):
-        messages = consumer.consume(num_messages=most, timeout=seconds)
-    records = [_record(message) for message in messages if not _is_error(message)]
-    for record in records:
-        handle(record)
-    return len(records)

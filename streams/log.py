@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error; they name positions and fields, never values."""
+"""Logs as JSON lines on standard error: positions and fields, never values."""
 
 from __future__ import annotations
 

@@ -66,9 +66,13 @@ def source_position(record: Record) -> dict[str, Any]:
 
 
 def audit_event(
-    stage: Stage, record: Record, key: bytes | None, outputs: int, **facts: Any
+    stage: Stage,
+    record: Record,
+    key: bytes | None,
+    outputs: int,
+    facts: Mapping[str, Any],
 ) -> Output:
-    """Return the audit event of one input record; ``facts`` as phi.audit/v1 has them."""
+    """Return the audit event of one input record; ``facts`` as in phi.audit/v1."""
     value = {
         "stage": stage,
         "source": source_position(record),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
 from deid_core.document import Address, KnownId, KnownIdentifiers, PersonName
@@ -12,7 +13,7 @@ from deid_core.labels import Label
 
 from .errors import InvalidRecord
 
-MOST_VALUES = 32
+MOST_VALUES = 128
 """Values a list keeps; beyond it the oldest is forgotten."""
 
 SNAPSHOT = ("names", "birth_dates", "addresses", "phones", "emails", "ids")
@@ -108,8 +109,7 @@ class Demographics:
 
     def to_json(self) -> dict[str, Any]:
         """Return what patients/v1 calls demographics; empty values are left out."""
-        compact: dict[str, Any] = _compact(asdict(self))
-        return compact
+        return {name: _compact(each) for name, each in asdict(self).items() if each}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Demographics:
@@ -188,15 +188,13 @@ def fold(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
     if older is None:
         return newer
     base, top = older, newer
-    if base.updated_at > top.updated_at and top.updated_at:
+    if _moment(top.updated_at) < _moment(base.updated_at):
         base, top = newer, older
     current = _current(base.current, top.current)
-    former = _not_in(
-        current, (base.former, top.former, base.current, top.current)
-    )
+    former = _not_in(current, (base.former, top.former, base.current, top.current))
     return PatientRecord(
         patient=newer.patient,
-        updated_at=max(older.updated_at, newer.updated_at),
+        updated_at=top.updated_at or base.updated_at,
         current=current,
         former=former,
         merged=_bounded(older.merged + newer.merged),
@@ -234,6 +232,16 @@ def known_identifiers(
         facilities=_unique(gathered("facilities")),
         employers=_unique(gathered("employers")),
     )
+
+
+def _moment(updated_at: str) -> float:
+    """Return seconds since 1970 to compare by; a time that can't be read is latest."""
+    try:
+        when = datetime.fromisoformat(updated_at)
+    except ValueError:
+        return math.inf
+    # A sender who leaves the zone out means his own; UTC serves to compare.
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 def _current(base: Demographics, top: Demographics) -> Demographics:
@@ -280,7 +288,7 @@ def _all(
     return tuple(make(each) for each in value.get(name, ()))
 
 
-def _compact(value: Any) -> Any:
+def _compact(value: object) -> object:
     """Leave out empty strings and lists at any depth."""
     if isinstance(value, dict):
         items = ((name, _compact(each)) for name, each in value.items())
@@ -292,4 +300,3 @@ def _compact(value: Any) -> Any:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|")
-

@@ -5,10 +5,17 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import orjson
-from confluent_kafka import Consumer, KafkaError, Message, TopicCollection, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    Message,
+    TopicCollection,
+    TopicPartition,
+)
 
 from schemas import SchemaError, checker
 
@@ -24,6 +31,7 @@ log = logging.getLogger(__name__)
 
 UNREADABLE = b"!"
 READ_AT_ONCE = 2000
+END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 
 
 class PatientsTable:
@@ -168,12 +176,13 @@ class PatientsTable:
             partition = message.partition() or 0
             if partition not in self._tables:
                 continue
-            if message.error() is None:
+            error = message.error()
+            if error is None:
                 changes[partition].append(message)
-            elif message.error().code() == KafkaError._PARTITION_EOF:
+            elif error.code() == END_OF_PARTITION:
                 self._reach(partition, message.offset() or 0)
             else:
-                log.warning("patients: %s", message.error().name())
+                log.warning("patients: %s", error.name())
         for partition, group in changes.items():
             self._apply(partition, group)
         return 0.0 if changes else seconds
@@ -200,17 +209,16 @@ class PatientsTable:
             newer = orjson.loads(value)
             checker("patients")(newer)
         except (ValueError, SchemaError) as error:
-            log.error("patients: a record breaks its schema (%s)", type(error).__name__)
+            log.warning("patients: a record is refused (%s)", type(error).__name__)
             return UNREADABLE
-        if old is None or old == UNREADABLE or old == value:
+        if old is None or old in (UNREADABLE, value):
             return value
-        record = fold(
-            PatientRecord.from_json(orjson.loads(old)), PatientRecord.from_json(newer)
-        )
-        folded = orjson.dumps(record.to_json())
-        # The topic's last value lacks something that an earlier one had.
-        (self.incomplete.add if folded != value else self.incomplete.discard)(key)
-        return folded
+        said = PatientRecord.from_json(newer)
+        record = fold(PatientRecord.from_json(orjson.loads(old)), said)
+        # Does the topic's last value lack something that an earlier one had?
+        is_lacking = not _values(record) <= _values(said)
+        (self.incomplete.add if is_lacking else self.incomplete.discard)(key)
+        return orjson.dumps(record.to_json())
 
     def _reach(self, partition: int, offset: int) -> None:
         self._reached[partition] = max(self._reached[partition], offset)
@@ -242,3 +250,13 @@ class PatientsTable:
         with translated("describe patients"):
             described = self._admin.describe_topics(TopicCollection([PATIENTS.name]))
             return str(described[PATIENTS.name].result(CALL_SECONDS).topic_id)
+
+
+def _values(record: PatientRecord) -> frozenset[tuple[str, object]]:
+    """Return everything the record holds, current or former alike."""
+    return frozenset(
+        (each.name, value)
+        for part in (record.current, record.former)
+        for each in fields(part)
+        for value in getattr(part, each.name)
+    )

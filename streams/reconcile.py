@@ -1,4 +1,4 @@
-"""The independent auditor: knows only topics, partitions, offsets and the source header.
+"""The independent auditor: knows only topics, partitions, offsets and sources.
 
 It pairs each input record with its audit event and with what the audit event says the
 record gave (notes, scrubbed notes, dead letters), and it looks at the order per key.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -212,7 +211,9 @@ class Auditor:
         self, topic: str, origin: str, partition: int, offset: int, message: Message
     ) -> None:
         key = message.key()
-        place = (topic, origin, partition, key if isinstance(key, bytes) else b"")
+        if not isinstance(key, bytes):
+            return  # Kafka promises no order without a key
+        place = (topic, origin, partition, key)
         if offset < self._order.get(place, -1):
             self._verdicts[origin].out_of_order += 1
             self._example(origin, partition, offset, "out of order")
@@ -243,12 +244,12 @@ class Auditor:
             examples.append(f"{topic}[{partition}]@{offset} {what}")
 
 
-def _source(raw: Any) -> tuple[str, int, int] | None:
+def _source(raw: object) -> tuple[str, int, int] | None:
     if not isinstance(raw, bytes):
         return None
     topic, partition, offset = raw.decode().rsplit("/", 2)
     return topic, int(partition), int(offset)
 
 
-def _number(raw: Any) -> int:
+def _number(raw: object) -> int:
     return int(raw) if isinstance(raw, bytes) else 0

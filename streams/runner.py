@@ -125,7 +125,7 @@ class Runner:
         records = self._consumer.poll(self._limit, self._seconds)
         if not records:
             return 0
-        self._checkpoint.add(records, self._outputs(records))
+        self._checkpoint.add(records, list(self._outputs(records)))
         self._checkpoint.commit(self._consumer.group_metadata())
         self._processor.committed()
         self._failures = 0
@@ -150,7 +150,9 @@ class Runner:
                 f"{self._failures} batches failed in a row, the last: {error}"
             ) from None
         # An undo that failed itself leaves the outcome of the transaction unknown.
-        self._to_undo = error if self._to_undo is None else UnknownOutcome("undo failed")
+        self._to_undo = (
+            error if self._to_undo is None else UnknownOutcome("undo failed")
+        )
         # Smaller batches: the next is quicker, should time have been the trouble.
         self._limit = max(1, self._limit // 2)
         self._pause(self._failures)

@@ -42,7 +42,9 @@ class Settings(BaseModel):
     cache_dir: Path = Field(Path("~/.cache/phistream"), description="Kafka's jars")
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
     batch_records: int = Field(500, ge=1, le=10_000, description="a transaction's most")
-    batch_seconds: float = Field(0.05, gt=0, le=5, description="a transaction's longest")
+    batch_seconds: float = Field(
+        0.05, gt=0, le=5, description="a transaction's longest"
+    )
     transaction_seconds: float = Field(
         20, ge=1, le=300, description="transaction.timeout.ms"
     )
@@ -53,7 +55,9 @@ class Settings(BaseModel):
     join_wait_seconds: float = Field(
         2, ge=0, le=30, description="wait for an unknown patient's record in flight"
     )
-    max_note_bytes: int = Field(5 * 1024 * 1024, ge=1024, description="then dead letter")
+    max_note_bytes: int = Field(
+        5 * 1024 * 1024, ge=1024, description="then dead letter"
+    )
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
     policy: str = Field("safe-harbor", description="replacement: a name or .toml file")
     pseudonym_key_file: Path | None = Field(
@@ -62,7 +66,7 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 
-    def client(self, **extra: Any) -> dict[str, Any]:
+    def client(self, **extra: object) -> dict[str, Any]:
         """Return the properties of a Kafka client, ``extra`` on top."""
         if not self.bootstrap:
             raise ConfigError(
@@ -116,7 +120,9 @@ def load_settings(
         ConfigError: A key is unknown or a value is wrong; names the key.
     """
     env = os.environ if environment is None else environment
-    named = config or (Path(env[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in env else None)
+    named = config or (
+        Path(env[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in env else None
+    )
     values = _from_file(named) if named else {}
     values |= _from_environment(env)
     values |= {k: v for k, v in (overrides or {}).items() if v is not None}
@@ -168,5 +174,7 @@ def _with_own_broker(settings: Settings) -> Settings:
     file = settings.broker_dir / "cluster.json"
     if not file.exists():
         return settings
-    addresses = [f"127.0.0.1:{node['port']}" for node in orjson.loads(file.read_bytes())]
+    addresses = [
+        f"127.0.0.1:{node['port']}" for node in orjson.loads(file.read_bytes())
+    ]
     return settings.model_copy(update={"bootstrap": ",".join(addresses)})

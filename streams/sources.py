@@ -217,6 +217,11 @@ class _Splitter:
             yield message
 
 
+def messages_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the HL7 messages of an open file; ``origin`` names it in errors."""
+    return _messages(_Source(origin, stream))
+
+
 def _messages(source: _Source) -> Iterator[bytes]:
     r"""Split a file of HL7 messages.
 

@@ -78,6 +78,11 @@ class Table:
             self._rows.write(batch)
         self._next_offset = next_offset
 
+    def flush(self) -> None:
+        """Move what is in memory and the log into files of rows."""
+        with _translated():
+            self._rows.flush()
+
     def close(self) -> None:
         """Let go of the files; the next owner resumes from the offset."""
         with _translated():

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
@@ -55,9 +56,7 @@ def work(stage: Stage, slot: int, settings: Settings) -> None:
     raise SystemExit(_status(lambda: run(stage, slot, settings, stop)))
 
 
-def run(
-    stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]
-) -> None:
+def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -> None:
     """Move records until ``stop()``; what is in hand is committed before it returns.
 
     Raises:
@@ -146,6 +145,8 @@ def _processor(
         table,
         Pseudonyms(settings.pseudonym_key()),
         partitions,
+        preset=Path(settings.preset).stem,
+        policy=Path(settings.policy).stem,
         max_bytes=settings.max_note_bytes,
         join_wait=settings.join_wait_seconds,
     )

@@ -187,9 +187,7 @@ class Cluster:
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        admin = AdminClient(
-            {"bootstrap.servers": self.bootstrap, "log_level": 0}
-        )
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         while time.monotonic() < deadline:
             dead = [node.id for node in self._nodes if not self.is_running(node)]
             if dead:

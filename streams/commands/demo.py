@@ -1,4 +1,4 @@
-"""``phistream demo``: the main job on real Kafka, from nothing to reconcile's verdict."""
+"""``phistream demo``: the main job on real Kafka, from nothing to a verdict."""
 
 from __future__ import annotations
 

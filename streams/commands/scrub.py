@@ -13,7 +13,7 @@ import orjson
 import typer
 from rich.console import Console
 
-from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
+from deid_core import Deidentifier, Document, ScrubbedDocument
 from schemas import SchemaError, checker
 
 from ..errors import FatalError, InvalidRecord

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..errors import InvalidRecord
-from ..patients import Demographics, Identifier, Kin, Name, PatientId
+from ..patients import MOST_VALUES, Demographics, Identifier, Kin, Name, PatientId
 from .datatypes import (
     address_of_xad,
     birth_date_of,
@@ -132,9 +132,10 @@ def _patient_ids(pid: Segment, authority: str) -> list[PatientId]:
             (each for each in ids if each.type in MEDICAL_RECORD_TYPES),
             key=lambda each: MEDICAL_RECORD_TYPES.index(each.type),
         )
-        usable = medical or [
-            each for each in ids if each.type not in NOT_OF_THE_PATIENT_INDEX
-        ][:1]
+        usable = (
+            medical
+            or [each for each in ids if each.type not in NOT_OF_THE_PATIENT_INDEX][:1]
+        )
         if usable:
             return list(dict.fromkeys(_patient_id(each, authority) for each in usable))
     return []
@@ -198,8 +199,12 @@ def _names(pid: Segment) -> Iterable[Name]:
         yield name_of_xpn(each)
     for each in pid.repetitions(9):
         name = name_of_xpn(each)
-        yield name if name.use else Name(
-            name.family, name.given, name.middle, name.prefix, name.suffix, "A"
+        yield (
+            name
+            if name.use
+            else Name(
+                name.family, name.given, name.middle, name.prefix, name.suffix, "A"
+            )
         )
 
 
@@ -263,11 +268,17 @@ def _facilities(segments: Iterable[Segment]) -> Iterable[str]:
 
 
 def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(each for each in values if _says_something(each)))
+    found = tuple(dict.fromkeys(each for each in values if _says_something(each)))
+    if len(found) > MOST_VALUES:
+        # To drop some would be to leave them standing in the notes.
+        raise InvalidRecord(
+            "too_many", f"PID: a list of more than {MOST_VALUES} values; send fewer"
+        )
+    return found
 
 
 def _says_something(value: object) -> bool:
     return value not in _NOTHING and not (isinstance(value, Name) and not value)
 
 
-_NOTHING: tuple[object, ...] = ("", Kin(), address_of_xad(()))
+_NOTHING: tuple[object, ...] = ("", Kin(Name()), address_of_xad(()))

@@ -74,7 +74,7 @@ def _character_set(value: bytes) -> str:
     if at < 0 or len(value) < at + 8:
         return "utf-8"
     header = re.split(rb"[\r\n]", value[at:], maxsplit=1)[0].decode("latin-1")
-    fields = header.split(header[3])
+    fields = header.split(header[3:4] or "|")
     if len(fields) <= _CHARACTER_SET_FIELD:
         return "utf-8"
     repetition = header[5:6] or "~"

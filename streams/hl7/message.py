@@ -63,9 +63,7 @@ class Segment:
         """
         if number >= len(self.fields):
             return []
-        return [
-            self._unescaped(str(each)) for each in _items(self.fields[number])
-        ]
+        return [self._unescaped(str(each)) for each in _items(self.fields[number])]
 
     def _repetition(self, repetition: object) -> Repetition:
         return tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -17,6 +18,8 @@ from ..records import Output, Record
 from ..runner import Outcome
 from ..topics import NOTES, PATIENTS
 from .route import Routed, route
+
+log = logging.getLogger(__name__)
 
 
 class Intake:
@@ -84,7 +87,7 @@ class Intake:
         facts = {"outcome": "dead_letter", "code": error.code, "at_ms": self._now()}
         return (
             dead_letter("intake", record, error),
-            audit_event("intake", record, None, 1, **facts),
+            audit_event("intake", record, None, 1, facts),
         )
 
     def committed(self) -> None:
@@ -107,10 +110,22 @@ class Intake:
 
     def _outcome(self, record: Record) -> Outcome:
         try:
-            routed = route(record.value, max_bytes=self._max_bytes)
+            routed = self._routed(record)
             return self._outputs(record, routed)
         except InvalidRecord as error:
             return error
+
+    def _routed(self, record: Record) -> Routed:
+        try:
+            return route(record.value, max_bytes=self._max_bytes)
+        except InvalidRecord:
+            raise
+        except Exception as error:
+            # A bug of ours must not stop everybody's messages behind this one.
+            log.exception("%s: the decoder failed", record)
+            raise InvalidRecord(
+                "decoder_failed", f"hl7.raw: {type(error).__name__}; report it"
+            ) from None
 
     def _outputs(self, record: Record, routed: Routed) -> Sequence[Output]:
         # Reads first: a patient record that can't be read refuses the whole message.
@@ -133,7 +148,7 @@ class Intake:
             "skipped": dict(routed.skipped),
         }
         facts = {"outcome": "routed", "routed": counts, "at_ms": self._now()}
-        audit = audit_event("intake", record, None, len(notes), **facts)
+        audit = audit_event("intake", record, None, len(notes), facts)
         return (*patients, *notes, audit)
 
     def _known(self, key: bytes) -> PatientRecord | None:

@@ -116,4 +116,3 @@ def _updates(group: PatientGroup, sent_at: str) -> list[PatientRecord]:
         )
         for key in keys
     ]
-

@@ -14,7 +14,7 @@ CACHED_PATIENTS = 4096
 
 
 class KnownCache:
-    """Remembers the parsed rows of the patients seen last; a changed row is parsed anew."""
+    """Remembers the parsed rows of the patients seen last, until a row changes."""
 
     def __init__(self, most: int = CACHED_PATIENTS) -> None:
         self._most = most

@@ -46,6 +46,8 @@ class Scrub:
         table: The assigned partitions of `patients`; opened and closed here.
         pseudonyms: For the keys and ids of the outputs.
         partitions: How many partitions `notes` and `patients` have.
+        preset: The name under which detection was set up, for the outputs.
+        policy: Likewise of replacement.
         max_bytes: A larger note is a dead letter.
         join_wait: Seconds to wait for an unknown patient's record in flight.
         clock: Seconds since 1970.
@@ -58,6 +60,8 @@ class Scrub:
         pseudonyms: Pseudonyms,
         partitions: int,
         *,
+        preset: str,
+        policy: str,
         max_bytes: int,
         join_wait: float,
         clock: Callable[[], float] = time.time,
@@ -66,6 +70,7 @@ class Scrub:
         self._table = table
         self._pseudonyms = pseudonyms
         self._partitions = partitions
+        self._preset, self._policy = preset, policy
         self._max_bytes = max_bytes
         self._join_wait = join_wait
         self._clock = clock
@@ -108,7 +113,7 @@ class Scrub:
         facts = {"outcome": "dead_letter", "code": error.code, "at_ms": self._now()}
         return (
             dead_letter("scrub", record, error),
-            audit_event("scrub", record, None, 1, **facts),
+            audit_event("scrub", record, None, 1, facts),
         )
 
     def committed(self) -> None:
@@ -131,7 +136,9 @@ class Scrub:
         except InvalidRecord as error:
             return error
         if record.key != note.patient.key:
-            return InvalidRecord("wrong_key", "notes: the key is not the note's patient")
+            return InvalidRecord(
+                "wrong_key", "notes: the key is not the note's patient"
+            )
         if partition_of(note.patient.key, self._partitions) != record.partition.index:
             return InvalidRecord(
                 "wrong_partition",
@@ -174,9 +181,7 @@ class Scrub:
     def _row(self, record: Record, note: ClinicalNote) -> bytes | None:
         return self._table.get(record.partition.index, note.patient.key)
 
-    def _outcome(
-        self, joined: Joined, result: ScrubbedDocument | DeidError
-    ) -> Outcome:
+    def _outcome(self, joined: Joined, result: ScrubbedDocument | DeidError) -> Outcome:
         if isinstance(result, DeidError):
             return InvalidRecord(_code(result), str(result))
         note, pseudonyms = joined.note, self._pseudonyms
@@ -185,8 +190,8 @@ class Scrub:
             "note_id": pseudonyms.note(note.patient.key, note.note_id),
             "patient": patient,
             "key_id": pseudonyms.key_id,
-            "preset": self._deidentifier.preset,
-            "policy": self._deidentifier.policy,
+            "preset": self._preset,
+            "policy": self._policy,
             "join": "found" if joined.is_known else "missing",
         }
         scrubbed = common | {
@@ -205,7 +210,7 @@ class Scrub:
         key = patient.encode()
         return (
             encoded(NOTES_SCRUBBED, key, scrubbed, joined.record),
-            audit_event("scrub", joined.record, key, 1, **audit),
+            audit_event("scrub", joined.record, key, 1, audit),
         )
 
     def _now(self) -> int:

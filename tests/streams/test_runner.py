@@ -86,7 +86,9 @@ def assert_exactly_once(broker):
 
 @pytest.mark.parametrize("operation", local.OPERATIONS)
 @pytest.mark.parametrize("call", range(4))
-def test_a_crash_before_any_operation_neither_loses_nor_doubles(broker, operation, call):
+def test_a_crash_before_any_operation_neither_loses_nor_doubles(
+    broker, operation, call
+):
     """A crash before every operation of the transaction, and a restart."""
     broker.plan(operation, call, local.Crash())
     for _ in range(2):
@@ -110,7 +112,14 @@ def test_the_crashes_really_happen(broker):
 
 FAULTS = [
     (operation, trouble)
-    for operation in ("poll", "begin", "produce", "send_offsets", "commit", "after_commit")
+    for operation in (
+        "poll",
+        "begin",
+        "produce",
+        "send_offsets",
+        "commit",
+        "after_commit",
+    )
     for trouble in local.TROUBLES
     # A commit that has passed can't ask for an abort any more.
     if (operation, trouble) != ("after_commit", "retriable")
