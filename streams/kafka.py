@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from confluent_kafka import (
-    OFFSET_BEGINNING,
     Consumer,
     IsolationLevel,
     KafkaError,
@@ -70,11 +69,19 @@ class KafkaConsumer:
         settings: Where the cluster is, and the time limits.
         topic: The only topic it reads.
         group: The consumer group.
+        member: Stable per slot: a worker that starts again within the session's time
+            takes its partitions up at once, without a rebalance (KIP-345).
         state: Told of assigned and revoked partitions.
     """
 
     def __init__(
-        self, settings: Settings, topic: str, group: str, state: PartitionState
+        self,
+        settings: Settings,
+        topic: str,
+        *,
+        group: str,
+        member: str,
+        state: PartitionState,
     ) -> None:
         self._topic = topic
         self._state = state
@@ -85,6 +92,7 @@ class KafkaConsumer:
                 **CONSUMER,
                 **{
                     "group.id": group,
+                    "group.instance.id": member,
                     "partition.assignment.strategy": "cooperative-sticky",
                     "session.timeout.ms": int(settings.session_seconds * 1000),
                     "max.poll.interval.ms": int(settings.poll_seconds * 1000),
@@ -126,14 +134,12 @@ class KafkaConsumer:
 
     def rewind(self) -> None:
         """Go back to the committed offsets: abort does not move the position."""
-        partitions = [TopicPartition(self._topic, p) for p in sorted(self._assigned)]
-        if not partitions:
+        if not self._assigned:
             return
-        with translated("committed"):
-            committed = self._consumer.committed(partitions, timeout=CALL_SECONDS)
-        for each in committed:
-            offset = each.offset if each.offset >= 0 else OFFSET_BEGINNING
-            self._seek(TopicPartition(self._topic, each.partition, offset))
+        ours = sorted(self._assigned)
+        committed = committed_offsets(self._consumer, self._topic, ours)
+        for partition, offset in committed.items():
+            self._seek(TopicPartition(self._topic, partition, offset))
 
     def group_metadata(self) -> object:
         """Return the group's generation, which fences a zombie's offsets (KIP-447)."""
@@ -251,6 +257,28 @@ class KafkaProducer:
 def admin_client(settings: Settings) -> AdminClient:
     """Return a client for questions about topics and offsets."""
     return AdminClient(settings.client(), logger=log)
+
+
+def committed_offsets(
+    consumer: Consumer, topic: str, partitions: Iterable[int]
+) -> dict[int, int]:
+    """Return what the consumer's group has committed; 0 where it has nothing yet.
+
+    Raises:
+        RetriableError: The group's coordinator did not answer in time.
+    """
+    wanted = [TopicPartition(topic, p) for p in partitions]
+    deadline = time.monotonic() + CALL_SECONDS
+    while True:
+        try:
+            answers = consumer.committed(wanted, timeout=CALL_SECONDS)
+        except KafkaException as error:
+            # A coordinator that has just moved says so until it has loaded.
+            if error.args[0].fatal() or time.monotonic() > deadline:
+                raise _translated(error, "committed") from None
+            time.sleep(0.2)
+        else:
+            return {each.partition: max(0, each.offset) for each in answers}
 
 
 def end_offsets(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from .kafka import CALL_SECONDS, end_offsets, first_offsets, translated
+from .kafka import committed_offsets, end_offsets, first_offsets
 from .settings import Settings
 from .topics import partition_counts
 
@@ -52,17 +52,10 @@ class LagReader:
 
     def read(self) -> Mapping[int, Lag]:
         """Return the lag of each partition."""
-        wanted = [TopicPartition(self._topic, p) for p in self._partitions]
-        with translated("committed"):
-            answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)
+        committed = committed_offsets(self._consumer, self._topic, self._partitions)
         ends = end_offsets(self._admin, self._topic, self._partitions)
         firsts = first_offsets(self._admin, self._topic, self._partitions)
-        return {
-            each.partition: Lag(
-                ends[each.partition], max(firsts[each.partition], each.offset)
-            )
-            for each in answers
-        }
+        return {p: Lag(ends[p], max(firsts[p], committed[p])) for p in self._partitions}
 
     def is_drained(self, lags: Mapping[int, Lag]) -> bool:
         """Return whether nothing but transaction markers is left to process."""

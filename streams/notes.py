@@ -24,8 +24,8 @@ class ClinicalNote:
 
     note_id: str = field(repr=False)
     patient: PatientId
-    note_type: str
-    written_at: str
+    note_type: str = field(repr=False)
+    written_at: str = field(repr=False)
     text: str = field(repr=False)
     demographics: Demographics | None = None
 
@@ -49,7 +49,7 @@ class ClinicalNote:
         demographics = value.get("demographics")
         return cls(
             note_id=value["note_id"],
-            patient=PatientId(**value["patient"]),
+            patient=PatientId.from_json(value["patient"]),
             note_type=value.get("note_type", ""),
             written_at=value.get("written_at", ""),
             text=value["text"],

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, date, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from deid_core.document import Address, KnownId, KnownIdentifiers, PersonName
 from deid_core.labels import Label
@@ -46,6 +45,11 @@ class PatientId:
         if not self.id:
             raise InvalidRecord("no_patient", "PID-3: the identifier is empty")
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PatientId:
+        """Return the identifier of a value that keeps the schema."""
+        return cls(value["assigning_authority"], value["id"])
+
     @property
     def key(self) -> bytes:
         """The Kafka key: authority and id, escaped so that no two patients share it."""
@@ -61,7 +65,7 @@ class Name:
     middle: str = field(default="", repr=False)
     prefix: str = field(default="", repr=False)
     suffix: str = field(default="", repr=False)
-    use: str = ""
+    use: str = field(default="", repr=False)
 
     def __bool__(self) -> bool:
         """Return whether any part that names a person is there."""
@@ -79,7 +83,7 @@ class Identifier:
     """Any identifier of the patient (CX): its type is of HL7 table 0203."""
 
     value: str = field(repr=False)
-    type: str = ""
+    type: str = field(default="", repr=False)
     assigning_authority: str = field(default="", repr=False)
 
 
@@ -88,7 +92,7 @@ class Kin:
     """A relative or contact (NK1)."""
 
     name: Name = field(default_factory=Name, repr=False)
-    relationship: str = ""
+    relationship: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +119,15 @@ class Demographics:
     def from_json(cls, value: Mapping[str, Any]) -> Demographics:
         """Return the demographics of a value that keeps the schema."""
         return cls(
-            names=_all(value, "names", lambda each: Name(**each)),
+            names=_all(value, "names", lambda each: _made(Name, each)),
             birth_dates=_all(value, "birth_dates", str),
             sex=value.get("sex", ""),
-            addresses=_all(value, "addresses", lambda each: Address(**each)),
+            addresses=_all(value, "addresses", lambda each: _made(Address, each)),
             phones=_all(value, "phones", str),
             emails=_all(value, "emails", str),
-            ids=_all(value, "ids", lambda each: Identifier(**each)),
+            ids=_all(value, "ids", lambda each: _made(Identifier, each)),
             kin=_all(value, "kin", _kin),
-            providers=_all(value, "providers", lambda each: Name(**each)),
+            providers=_all(value, "providers", lambda each: _made(Name, each)),
             facilities=_all(value, "facilities", str),
             employers=_all(value, "employers", str),
         )
@@ -142,7 +146,7 @@ class PatientRecord:
     """
 
     patient: PatientId
-    updated_at: str
+    updated_at: str = field(repr=False)
     current: Demographics
     former: Demographics = field(default_factory=Demographics)
     merged: tuple[PatientId, ...] = ()
@@ -162,11 +166,11 @@ class PatientRecord:
     def from_json(cls, value: Mapping[str, Any]) -> PatientRecord:
         """Return the record of a value that keeps the schema."""
         return cls(
-            patient=PatientId(**value["patient"]),
+            patient=PatientId.from_json(value["patient"]),
             updated_at=value["updated_at"],
             current=Demographics.from_json(value["current"]),
             former=Demographics.from_json(value["former"]),
-            merged=tuple(PatientId(**each) for each in value.get("merged", ())),
+            merged=_all(value, "merged", PatientId.from_json),
         )
 
     def values(self) -> frozenset[tuple[str, object]]:
@@ -182,19 +186,21 @@ class PatientRecord:
 def fold(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
     """Return what is known after a message, remembering what it displaced.
 
-    The later by ``updated_at`` says what is current, whichever arrives first; a record
-    without a time counts as later.  Folding the same record again changes nothing.
+    The later by ``updated_at`` says what is current, whichever arrives first; where
+    one has no time that can be read, the one that arrives later.  Folding the same
+    record again changes nothing.
     """
     if older is None:
         return newer
     base, top = older, newer
-    if _moment(top.updated_at) < _moment(base.updated_at):
+    before, after = _moment(older.updated_at), _moment(newer.updated_at)
+    if before is not None and after is not None and after < before:
         base, top = newer, older
     current = _current(base.current, top.current)
     former = _not_in(current, (base.former, top.former, base.current, top.current))
     return PatientRecord(
         patient=newer.patient,
-        updated_at=top.updated_at or base.updated_at,
+        updated_at=base.updated_at if after is None else top.updated_at,
         current=current,
         former=former,
         merged=_bounded(older.merged + newer.merged),
@@ -219,11 +225,10 @@ def known_identifiers(
         return [each for part in parts for each in getattr(part, name)]
 
     ids = [*gathered("ids"), *merged]
-    kin_names = [kin.name for kin in gathered("kin")]
     return KnownIdentifiers(
-        patient_names=_unique(name.person() for name in gathered("names")),
-        kin_names=_unique(name.person() for name in kin_names),
-        provider_names=_unique(name.person() for name in gathered("providers")),
+        patient_names=_persons(gathered("names")),
+        kin_names=_persons(kin.name for kin in gathered("kin")),
+        provider_names=_persons(gathered("providers")),
         birth_dates=_unique(date.fromisoformat(d) for d in gathered("birth_dates")),
         addresses=_unique(gathered("addresses")),
         phones=_unique(gathered("phones")),
@@ -234,12 +239,12 @@ def known_identifiers(
     )
 
 
-def _moment(updated_at: str) -> float:
-    """Return seconds since 1970 to compare by; a time that can't be read is latest."""
+def _moment(updated_at: str) -> float | None:
+    """Return seconds since 1970 to compare by, if the time can be read."""
     try:
         when = datetime.fromisoformat(updated_at)
     except ValueError:
-        return math.inf
+        return None
     # A sender who leaves the zone out means his own; UTC serves to compare.
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
@@ -274,12 +279,22 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(values))
 
 
+def _persons(names: Iterable[Name]) -> tuple[PersonName, ...]:
+    return _unique(name.person() for name in names if name)
+
+
 def _label(id_type: str) -> Label:
     return LABELS_OF_ID_TYPES.get(id_type, Label.IDNUM)
 
 
 def _kin(value: Mapping[str, Any]) -> Kin:
-    return Kin(Name(**value.get("name", {})), value.get("relationship", ""))
+    return Kin(_made(Name, value.get("name", {})), value.get("relationship", ""))
+
+
+def _made(kind: Callable[..., T], value: Mapping[str, Any]) -> T:
+    """Return a value of its known properties; later minor versions may add others."""
+    known = {each.name for each in fields(cast(Any, kind))}
+    return kind(**{name: each for name, each in value.items() if name in known})
 
 
 def _all(

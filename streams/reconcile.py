@@ -17,7 +17,13 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from .errors import RetriableError
-from .kafka import admin_client, end_offsets, first_offsets, translated
+from .kafka import (
+    admin_client,
+    committed_offsets,
+    end_offsets,
+    first_offsets,
+    translated,
+)
 from .outputs import OUTPUTS, SOURCE
 from .settings import Settings
 from .topics import (
@@ -134,13 +140,10 @@ class Auditor:
     def _committed(self, topic: str) -> dict[int, int]:
         stage = "intake" if topic == HL7_RAW.name else "scrub"
         consumer = self._consumer(f"{self._settings.group}-{stage}")
-        partitions = [
-            TopicPartition(topic, p) for p in range(self._counts.get(topic, 0))
-        ]
-        with translated("committed"):
-            answers = consumer.committed(partitions, timeout=15)
+        partitions = range(self._counts.get(topic, 0))
+        committed = committed_offsets(consumer, topic, partitions)
         consumer.close()
-        return {each.partition: max(0, each.offset) for each in answers}
+        return committed
 
     def _messages(self, topic: str) -> Iterator[Message]:
         """Yield the stable records of a topic, partition by partition in order."""

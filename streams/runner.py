@@ -19,6 +19,9 @@ from .records import Output, Record
 
 log = logging.getLogger(__name__)
 
+PORTION = 64
+"""Records processed at once: enough for vectorised detection."""
+
 Outcome = Sequence[Output] | InvalidRecord
 
 
@@ -125,7 +128,10 @@ class Runner:
         records = self._consumer.poll(self._limit, self._seconds)
         if not records:
             return 0
-        self._checkpoint.add(records, list(self._outputs(records)))
+        # In portions: the client sends one while the next is processed.
+        for at in range(0, len(records), PORTION):
+            portion = records[at : at + PORTION]
+            self._checkpoint.add(portion, list(self._outputs(portion)))
         self._checkpoint.commit(self._consumer.group_metadata())
         self._processor.committed()
         self._failures = 0
@@ -133,7 +139,6 @@ class Runner:
         return len(records)
 
     def _outputs(self, records: Sequence[Record]) -> Iterator[Output]:
-        # The whole batch first, so that a processor that fails has produced nothing.
         outcomes = self._processor.process(records)
         for record, outcome in zip(records, outcomes, strict=True):
             if isinstance(outcome, InvalidRecord):

@@ -170,7 +170,7 @@ def _explain(error: ValidationError) -> str:
 
 
 def _with_own_broker(settings: Settings) -> Settings:
-    """Point at the cluster that ``phistream broker up`` started here, if there is one."""
+    """Point at the cluster that ``phistream broker up`` started here, if any."""
     file = settings.broker_dir / "cluster.json"
     if not file.exists():
         return settings

@@ -68,9 +68,14 @@ def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -
     counts = require_topics(settings, [topic.name for topic in TOPICS])
     table = PatientsTable(settings, f"{stage}-{slot}", counts[PATIENTS.name])
     processor = _processor(stage, settings, table, counts[PATIENTS.name])
-    producer = KafkaProducer(settings, f"{settings.group}-{stage}-{slot}")
+    name = f"{settings.group}-{stage}-{slot}"
+    producer = KafkaProducer(settings, name)
     consumer = KafkaConsumer(
-        settings, INPUT[stage].name, f"{settings.group}-{stage}", processor
+        settings,
+        INPUT[stage].name,
+        group=f"{settings.group}-{stage}",
+        member=name,
+        state=processor,
     )
     runner = Runner(
         consumer,

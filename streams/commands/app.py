@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import typer
@@ -38,6 +39,8 @@ app.add_typer(topics.app, name="topics")
 
 def main() -> None:
     """Run the command line; a known error is one line on standard error."""
+    # Services set up their own logs; here only what is an error is worth a line.
+    logging.basicConfig(level=logging.ERROR)
     try:
         app()
     except (ConfigError, DeidConfigError) as error:

@@ -90,7 +90,7 @@ def services(
     running: list[Service] = []
     try:
         for stage, count in (("intake", 1), ("scrub", workers)):
-            running.append(_start(stage, count, settings))
+            running.append(start_service(stage, settings, workers=count))
             console.print(f"started: phistream run {stage} --workers {count}")
         yield running
     finally:
@@ -98,9 +98,10 @@ def services(
             service.stop()
 
 
-def _start(stage: str, workers: int, settings: Settings) -> Service:
+def start_service(stage: str, settings: Settings, *, workers: int = 1) -> Service:
+    """Start ``phistream run`` in a process of its own, logging beside ``state_dir``."""
     folder = settings.state_dir.parent
-    log = (folder / f"{stage}.log").open("wb")
+    log = (folder / f"{stage}.log").open("ab")
     command = [sys.executable, "-m", "streams.commands", "run", stage]
     process = subprocess.Popen(  # noqa: S603  # our own command, our own arguments
         [*command, "--workers", str(workers)],
@@ -120,7 +121,8 @@ def _environment(settings: Settings) -> dict[str, str]:
         for name in (
             "bootstrap", "group", "state_dir", "broker_dir", "pseudonym_key_file",
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
-            "log_level",
+            "join_wait_seconds", "broker_wait_seconds", "log_level", "first_slot",
+            "session_seconds", "transaction_seconds",
         )
     }  # fmt: skip
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
 
 from deid_core.document import Address
 
@@ -13,17 +13,22 @@ from .message import Repetition, part
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")
 _TIME = re.compile(
     r"(?P<year>\d{4})(?P<month>\d\d)?(?P<day>\d\d)?"
-    r"(?P<hour>\d\d)?(?P<minute>\d\d)?(?P<second>\d\d)?"
+    r"(?P<hour>\d\d)?(?P<minute>\d\d)?(?P<second>\d\d)?",
+    re.ASCII,
 )
-_DATE_DIGITS = 8
+_DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
+_FIRST_YEAR = 1800
+_BARE_NAME = re.compile(r"[^\W\d]+\.?(?:(?:, ?| )[^\W\d]+\.?){1,2}")
+"""Two or three words, where an identifier should stand."""
 
 
 def name_of_xpn(value: Repetition) -> Name:
     """Return a person's name (XPN: family, given, middle, suffix, prefix, ., use)."""
+    family, given, middle = _parted(_family(value, 1), part(value, 2), part(value, 3))
     return Name(
-        family=_family(value, 1),
-        given=part(value, 2),
-        middle=part(value, 3),
+        family=family,
+        given=given,
+        middle=middle,
         suffix=part(value, 4),
         prefix=part(value, 5),
         use=part(value, 7)[:8],
@@ -32,19 +37,31 @@ def name_of_xpn(value: Repetition) -> Name:
 
 def name_of_xcn(value: Repetition) -> Name:
     """Return a provider's name (XCN: id, family, given, middle, suffix, prefix)."""
+    family, given, middle = _parted(_family(value, 2), part(value, 3), part(value, 4))
+    if not (family or given) and _BARE_NAME.fullmatch(part(value, 1)):
+        family, given, middle = _parted(part(value, 1), "", "")
     return Name(
-        family=_family(value, 2),
-        given=part(value, 3),
-        middle=part(value, 4),
+        family=family,
+        given=given,
+        middle=middle,
         suffix=part(value, 5),
         prefix=part(value, 6),
     )
 
 
 def name_of_ndl(value: Repetition) -> Name:
-    """Return a provider's name (NDL.1 is a CNN: id & family & given & middle...)."""
+    """Return a provider's name (NDL.1 is a CNN: id & family & given & middle...).
+
+    Many send an XCN instead.
+    """
+    if not any(value[0][1:]):
+        return name_of_xcn(value)
     return Name(
-        family=part(value, 1, 2), given=part(value, 1, 3), middle=part(value, 1, 4)
+        family=part(value, 1, 2),
+        given=part(value, 1, 3),
+        middle=part(value, 1, 4),
+        suffix=part(value, 1, 5),
+        prefix=part(value, 1, 6),
     )
 
 
@@ -66,7 +83,7 @@ def address_of_xad(value: Repetition) -> Address:
 def phone_of_xtn(value: Repetition) -> str:
     """Return a telephone number (XTN.1, or country, area, number; or XTN.12)."""
     written = part(value, 1)
-    if any(letter.isdigit() for letter in written):
+    if "@" not in written and any(letter.isdigit() for letter in written):
         return written
     pieces = [part(value, n) for n in (5, 6, 7)]
     return " ".join(each for each in pieces if each) if pieces[2] else part(value, 12)
@@ -92,28 +109,47 @@ def authority_of(value: Repetition) -> str:
 
 def birth_date_of(text: str) -> str:
     """Return an ISO date; empty when it is no whole date of a life (PID-7)."""
-    digits = re.match(r"\d{8}", text)
-    if digits is None:
+    found = _DAY.match(text)
+    if found is None:
         return ""
-    raw = digits[0]
     try:
-        found = date(int(raw[:4]), int(raw[4:6]), int(raw[6:8]))
+        day = date(*map(int, found.groups()))
     except ValueError:
         return ""
-    return found.isoformat() if found.year >= 1800 else ""
+    return day.isoformat() if day.year >= _FIRST_YEAR else ""
 
 
 def time_of(text: str) -> str:
-    """Return an HL7 time (DTM) as ISO 8601 to the second, its zone left aside."""
+    """Return an HL7 time (DTM) as ISO 8601 to the second, its zone left aside.
+
+    Empty when there is no such time, so that nobody compares by it.
+    """
     found = _TIME.match(text)
     if found is None:
         return ""
-    parts = found.groupdict()
-    day = f"{parts['year']}-{parts['month'] or '01'}-{parts['day'] or '01'}"
-    clock = (parts["hour"] or "00", parts["minute"] or "00", parts["second"] or "00")
-    return f"{day}T{':'.join(clock)}"
+    year, month, day, *clock = (int(each) if each else None for each in found.groups())
+    hour, minute, second = (each or 0 for each in clock)
+    try:
+        when = datetime(year or 0, month or 1, day or 1, hour, minute, second)
+    except ValueError:
+        return ""
+    return when.isoformat()
 
 
 def _family(value: Repetition, component: int) -> str:
     """Return a family name (FN: surname & own prefix & own surname...)."""
     return part(value, component, 1) or part(value, component, 3)
+
+
+def _parted(family: str, given: str, middle: str) -> tuple[str, str, str]:
+    """Return the parts of a name that was sent whole, as if it were the family's.
+
+    Left whole, "DOE, JOHN" would not be found in a note that says "John".
+    """
+    if given or middle or not re.search(r"[ ,]", family):
+        return family, given, middle
+    last, comma, first = (each.strip() for each in family.partition(","))
+    words = first.split() if comma else last.split()
+    if comma:
+        return last, words[0] if words else "", " ".join(words[1:])
+    return words[-1], words[0], " ".join(words[1:-1])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeVar
+
+from deid_core.document import Address
 
 from ..errors import InvalidRecord
 from ..patients import MOST_VALUES, Demographics, Identifier, Kin, Name, PatientId
+from . import fields
 from .datatypes import (
     address_of_xad,
     birth_date_of,
@@ -22,44 +26,13 @@ from .message import Repetition, Segment, part
 
 T = TypeVar("T")
 
+NO_ADDRESS = Address()
+
 MEDICAL_RECORD_TYPES = ("MR", "PI", "PT")
 NOT_OF_THE_PATIENT_INDEX = frozenset(
     ("SS", "DL", "PPN", "AN", "VN", "MC", "MA", "HC", "NPI", "BA", "CZ", "EN")
 )
 """CX.5 types that never key a patient (HL7 table 0203)."""
-
-PATIENT_ID_FIELDS = ((3, ""), (2, "PT"), (4, "PT"))
-OTHER_ID_FIELDS = ((18, "AN"), (19, "SS"), (20, "DL"), (21, "MR"))
-
-PROVIDERS: dict[str, tuple[tuple[Callable[[Repetition], Name], int], ...]] = {
-    "PD1": ((name_of_xcn, 4),),
-    "PV1": tuple((name_of_xcn, n) for n in (7, 8, 9, 17, 52)),
-    "ORC": tuple((name_of_xcn, n) for n in (10, 11, 12, 19)),
-    "OBR": (
-        *((name_of_xcn, n) for n in (10, 16, 28)),
-        *((name_of_ndl, n) for n in (32, 33, 34, 35)),
-    ),
-    "OBX": ((name_of_xcn, 16), (name_of_xcn, 25)),
-    "TXA": tuple((name_of_xcn, n) for n in (5, 9, 10, 11, 22, 23)),
-    "ROL": ((name_of_xcn, 4),),
-    "PRT": ((name_of_xcn, 5),),
-    "DG1": ((name_of_xcn, 16),),
-    "PR1": tuple((name_of_xcn, n) for n in (8, 11, 12)),
-}
-"""Where names of doctors and staff stand: segment, data type and field."""
-
-FACILITIES = {"PV1": ((3, 4), (39, 1)), "ORC": ((21, 1),), "PD1": ((3, 1),)}
-"""Where names of facilities stand: segment, field and component."""
-
-ALL: frozenset[int] = frozenset()
-FIELDS = {
-    **dict.fromkeys(("PID", "MRG", "NK1", "GT1", "ROL", "PRT", "DG1", "PR1"), ALL),
-    "PD1": frozenset((3, 4)),
-    "PV1": frozenset((3, 7, 8, 9, 17, 19, 39, 50, 52)),
-    "ORC": frozenset((10, 11, 12, 19, 21)),
-    "IN1": frozenset((11, 16, 19, 36, 49)),
-}
-"""Segments and fields that say something about the patient; ALL is every field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +44,7 @@ class PatientGroup:
         others: Medical record numbers of other authorities, which key them as well.
         prior: Identifiers that this message merges into ``patient`` (MRG).
         demographics: What the segments say.
-        segments: All of them, PID first.
+        segments: All of them, PID first; the first group holds what precedes its PID.
     """
 
     patient: PatientId
@@ -97,10 +70,13 @@ def patient_groups(
     starts = [at for at, each in enumerate(segments) if each.name == "PID"]
     if not starts:
         raise InvalidRecord("no_patient", "PID: the message has no PID segment")
-    ends = [*starts[1:], len(segments)]
+    # What stands before the first PID (chapter 4: the order's NTE) is of that patient.
+    first = starts[0]
+    ordered = [segments[first], *segments[:first], *segments[first + 1 :]]
+    bounds = [0, *starts[1:], len(segments)]
     return [
-        _group(tuple(segments[start:end]), authority, facility)
-        for start, end in zip(starts, ends, strict=True)
+        _group(tuple(ordered[start:end]), authority, facility)
+        for start, end in pairwise(bounds)
     ]
 
 
@@ -125,20 +101,21 @@ def _group(
 
 def _patient_ids(pid: Segment, authority: str) -> list[PatientId]:
     """Return the identifiers that key the patient, the one to use first at the head."""
-    for number, type_ in PATIENT_ID_FIELDS:
+    for number, type_ in fields.PATIENT_IDS:
         ids = [identifier_of_cx(each, type_) for each in pid.repetitions(number)]
         ids = [each for each in ids if each.value]
         medical = sorted(
             (each for each in ids if each.type in MEDICAL_RECORD_TYPES),
             key=lambda each: MEDICAL_RECORD_TYPES.index(each.type),
         )
-        usable = (
-            medical
-            or [each for each in ids if each.type not in NOT_OF_THE_PATIENT_INDEX][:1]
-        )
+        usable = medical or [each for each in ids if _may_key(each)][:1]
         if usable:
-            return list(dict.fromkeys(_patient_id(each, authority) for each in usable))
+            return list(_unique(_patient_id(each, authority) for each in usable))
     return []
+
+
+def _may_key(identifier: Identifier) -> bool:
+    return identifier.type not in NOT_OF_THE_PATIENT_INDEX
 
 
 def _patient_id(identifier: Identifier, authority: str) -> PatientId:
@@ -149,120 +126,87 @@ def _prior(
     segments: Iterable[Segment], patient: PatientId, authority: str
 ) -> tuple[PatientId, ...]:
     """Return the prior identifiers (MRG-1, MRG-4), chapter 3.4.10."""
-    ids = [
-        _patient_id(identifier_of_cx(each), authority)
+    merged = (
+        identifier_of_cx(each)
         for segment in segments
         if segment.name == "MRG"
-        for number in (1, 4)
+        for number in fields.PRIOR_IDS
         for each in segment.repetitions(number)
-        if part(each, 1)
-    ]
-    return tuple(each for each in dict.fromkeys(ids) if each != patient)
+    )
+    ids = (
+        _patient_id(each, authority) for each in merged if each.value and _may_key(each)
+    )
+    return _unique(each for each in ids if each != patient)
 
 
 def _demographics(segments: Sequence[Segment], facility: str) -> Demographics:
     pid = segments[0]
-    phones = [each for number in (13, 14) for each in pid.repetitions(number)]
-    numbers = [_without_email(each) for each in phones]
     birth_date = birth_date_of(pid.value(7))
+    phones = [value for _, value in _values(segments, fields.PHONES)]
     return Demographics(
-        names=_unique(_names(pid)),
+        names=_unique(_names(segments)),
         birth_dates=(birth_date,) if birth_date else (),
         sex=pid.value(8)[:8],
         addresses=_unique(
-            address_of_xad(each)
-            for segment in segments
-            for number in _ADDRESS_FIELDS.get(segment.name, ())
-            for each in segment.repetitions(number)
+            address_of_xad(value) for _, value in _values(segments, fields.ADDRESSES)
         ),
-        phones=_unique([*numbers, *_contact_numbers(segments)]),
+        phones=_unique(phone_of_xtn(each) for each in phones),
         emails=_unique(email_of_xtn(each) for each in phones),
         ids=_unique(_ids(segments)),
         kin=_unique(_kin(segments)),
         providers=_unique(_providers(segments)),
         facilities=_unique([facility, *_facilities(segments)]),
         employers=_unique(
-            part(each, 1)
-            for segment in segments
-            for number in _EMPLOYER_FIELDS.get(segment.name, ())
-            for each in segment.repetitions(number)
+            part(value, 1) for _, value in _values(segments, fields.EMPLOYERS)
         ),
     )
 
 
-_ADDRESS_FIELDS = {"PID": (11,), "NK1": (4,), "GT1": (5,), "IN1": (19,)}
-_EMPLOYER_FIELDS = {"NK1": (13,), "GT1": (16,), "IN1": (11,)}
-
-
-def _names(pid: Segment) -> Iterable[Name]:
-    for each in pid.repetitions(5):
-        yield name_of_xpn(each)
-    for each in pid.repetitions(9):
-        name = name_of_xpn(each)
-        yield (
-            name
-            if name.use
-            else Name(
-                name.family, name.given, name.middle, name.prefix, name.suffix, "A"
-            )
-        )
-
-
-def _without_email(value: Repetition) -> str:
-    phone = phone_of_xtn(value)
-    return "" if "@" in phone else phone
-
-
-def _contact_numbers(segments: Iterable[Segment]) -> Iterable[str]:
-    fields = {"NK1": (5, 6), "GT1": (6, 7)}
+def _values(
+    segments: Iterable[Segment], table: Mapping[str, tuple[int, ...]]
+) -> Iterable[tuple[Segment, Repetition]]:
+    """Return all repetitions of a table's fields, with the segments they stand in."""
     return (
-        _without_email(each)
+        (segment, value)
         for segment in segments
-        for number in fields.get(segment.name, ())
-        for each in segment.repetitions(number)
+        for number in table.get(segment.name, ())
+        for value in segment.repetitions(number)
     )
 
 
+def _names(segments: Sequence[Segment]) -> Iterable[Name]:
+    for _, value in _values(segments, fields.NAMES):
+        yield name_of_xpn(value)
+    for _, value in _values(segments, fields.ALIASES):
+        name = name_of_xpn(value)
+        yield name if name.use else replace(name, use="A")
+
+
 def _ids(segments: Iterable[Segment]) -> Iterable[Identifier]:
-    for segment in segments:
-        for number, type_ in _ID_FIELDS.get(segment.name, ()):
-            for each in segment.repetitions(number):
-                identifier = identifier_of_cx(each, type_)
-                if identifier.value:
-                    yield identifier
-
-
-_ID_FIELDS = {
-    "PID": (*PATIENT_ID_FIELDS, *OTHER_ID_FIELDS),
-    "PV1": ((19, "VN"), (50, "VN")),
-    "MRG": ((1, "MR"), (3, "AN"), (4, "MR")),
-    "IN1": ((36, "MB"), (49, "MB")),
-    "GT1": ((12, "SS"),),
-}
+    return (
+        identifier_of_cx(value, type_)
+        for segment in segments
+        for number, type_ in fields.IDS.get(segment.name, ())
+        for value in segment.repetitions(number)
+    )
 
 
 def _kin(segments: Iterable[Segment]) -> Iterable[Kin]:
-    for segment in segments:
-        fields = _KIN_FIELDS.get(segment.name, ())
-        for number in fields:
-            for each in segment.repetitions(number):
-                relation = segment.value(3)[:32] if segment.name == "NK1" else ""
-                yield Kin(name_of_xpn(each), relation)
+    for segment, value in _values(segments, fields.KIN):
+        relationship = segment.value(3)[:32] if segment.name == "NK1" else ""
+        yield Kin(name_of_xpn(value), relationship)
 
 
-_KIN_FIELDS = {"NK1": (2, 30), "GT1": (3,), "IN1": (16,), "PID": (6,)}
-
-
-def _providers(segments: Iterable[Segment]) -> Iterable[Name]:
-    for segment in segments:
-        for make, number in PROVIDERS.get(segment.name, ()):
-            for each in segment.repetitions(number):
-                yield make(each)
+def _providers(segments: Sequence[Segment]) -> Iterable[Name]:
+    for _, value in _values(segments, fields.PROVIDERS):
+        yield name_of_xcn(value)
+    for _, value in _values(segments, fields.READERS):
+        yield name_of_ndl(value)
 
 
 def _facilities(segments: Iterable[Segment]) -> Iterable[str]:
     for segment in segments:
-        for number, component in FACILITIES.get(segment.name, ()):
+        for number, component in fields.FACILITIES.get(segment.name, ()):
             for each in segment.repetitions(number):
                 yield part(each, component)
 
@@ -278,7 +222,8 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
 
 
 def _says_something(value: object) -> bool:
-    return value not in _NOTHING and not (isinstance(value, Name) and not value)
-
-
-_NOTHING: tuple[object, ...] = ("", Kin(Name()), address_of_xad(()))
+    if isinstance(value, Kin):
+        return bool(value.name)
+    if isinstance(value, Identifier):
+        return bool(value.value)
+    return bool(value) and value != NO_ADDRESS

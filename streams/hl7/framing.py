@@ -12,7 +12,6 @@ import re
 from ..errors import InvalidRecord
 
 START_BLOCK, END_BLOCK = "\x0b", "\x1c"
-ENVELOPE = ("FHS", "BHS", "BTS", "FTS")
 
 CHARACTER_SETS = {
     "": "utf-8",
@@ -30,6 +29,10 @@ CHARACTER_SETS = {
     "ISO IR87": "iso2022_jp",
 }
 
+# A word of narrative may begin alike: MSH2 is a gene.
+_HEADER = re.compile(r"MSH[^\w\s]")
+_ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
+_SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 
@@ -37,24 +40,32 @@ _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 def messages_of(value: bytes) -> list[str]:
     """Return the messages of a record, each with CR between its segments.
 
+    A line that begins no segment continues the last one, after a line feed: senders
+    leave line ends in narrative unescaped, and a note must not lose a part.
+
     Raises:
         InvalidRecord: undecodable, or bad_msh when no message begins where it should.
     """
-    text = _decoded(value)
-    lines = [line.strip(START_BLOCK + END_BLOCK) for line in _LINE_END.split(text)]
+    lines = _LINE_END.split(_decoded(value))
     messages: list[list[str]] = []
-    for line in lines:
-        if not line.strip() or line[:3] in ENVELOPE:
+    for line in (each.strip(START_BLOCK + END_BLOCK) for each in lines):
+        if not line.strip() or _ENVELOPE.match(line):
             continue
-        if line[:3] == "MSH":
+        if _HEADER.match(line):
             messages.append([line])
-        elif messages:
+        elif not messages:
+            raise InvalidRecord("bad_msh", "MSH: the record does not begin with MSH")
+        elif _begins_segment(line, separator=messages[-1][0][3]):
             messages[-1].append(line)
         else:
-            raise InvalidRecord("bad_msh", "MSH: the record does not begin with MSH")
+            messages[-1][-1] += f"\n{line}"
     if not messages:
         raise InvalidRecord("bad_msh", "MSH: the record holds no message")
     return ["\r".join(message) for message in messages]
+
+
+def _begins_segment(line: str, *, separator: str) -> bool:
+    return bool(_SEGMENT.match(line)) and line[3:4] in ("", separator)
 
 
 def _decoded(value: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 
 import hl7
 
@@ -20,9 +21,14 @@ Repetition = tuple[Component, ...]
 """The components of a repetition."""
 
 NULL = '""'
-SEPARATORS_AT_LEAST = 3  # component, repetition, escape
+DEFAULT_SEQUENCE = (
+    r"[FSTREHN]|X(?:[0-9A-Fa-f]{2})+|[CM](?:[0-9A-Fa-f]{2}){2,3}"
+    r"|\.(?:br|sp|sk|ce|in|ti|fi|nf) ?[+-]?\d{0,2}"
+)
+_MARKS = "^~\\&"
 
-_DELIMITERS = re.compile(r"MSH[^A-Za-z0-9\s]")
+_FIELD_SEPARATOR = re.compile(r"MSH[^\w\s]")
+_MARKS = re.compile(r"[^\w\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +42,58 @@ class Delimiters:
     subcomponent: str
 
 
+class Field:
+    """A field, read at most once however many segments repeat it."""
+
+    def __init__(self, parsed: object, delimiters: Delimiters) -> None:
+        self._items = _items(parsed)
+        self._delimiters = delimiters
+
+    @cached_property
+    def repetitions(self) -> tuple[Repetition, ...]:
+        """The repetitions that are not empty."""
+        found = (self._repetition(each) for each in self._items)
+        return tuple(each for each in found if any(any(c) for c in each))
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The repetitions as text: separators within them were not escaped."""
+        texts = (str(each) for each in self._items)
+        return tuple(
+            "" if each == NULL else unescape(each, self._delimiters) for each in texts
+        )
+
+    def _repetition(self, repetition: object) -> Repetition:
+        return tuple(
+            tuple([self._value(str(leaf)) for leaf in _items(component)])
+            for component in _items(repetition)
+        )
+
+    def _value(self, raw: str) -> str:
+        return "" if raw == NULL else unescape(raw, self._delimiters).strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """One segment; its fields are read by their HL7 number, from 1."""
 
     name: str
-    fields: Sequence[object] = field(repr=False)
-    delimiters: Delimiters = field(repr=False)
+    fields: Mapping[int, Field] = field(repr=False)
 
-    def repetitions(self, number: int) -> list[Repetition]:
+    def repetitions(self, number: int) -> tuple[Repetition, ...]:
         """Return the repetitions of a field that are not empty."""
-        if number >= len(self.fields):
-            return []
-        found = [self._repetition(each) for each in _items(self.fields[number])]
-        return [each for each in found if any(any(c) for c in each)]
+        found = self.fields.get(number)
+        return found.repetitions if found is not None else ()
 
     def value(self, number: int, component: int = 1) -> str:
         """Return a component of a field's first repetition, or an empty string."""
         repetitions = self.repetitions(number)
         return part(repetitions[0], component) if repetitions else ""
 
-    def lines(self, number: int) -> list[str]:
-        """Return the text of a field whose repetitions are lines (OBX-5, NTE-3).
-
-        Separators within a line were not escaped by the sender, so they are text.
-        """
-        if number >= len(self.fields):
-            return []
-        return [self._unescaped(str(each)) for each in _items(self.fields[number])]
-
-    def _repetition(self, repetition: object) -> Repetition:
-        return tuple(
-            tuple(self._value(str(leaf)) for leaf in _items(component))
-            for component in _items(repetition)
-        )
-
-    def _value(self, raw: str) -> str:
-        return "" if raw == NULL else self._unescaped(raw).strip()
-
-    def _unescaped(self, raw: str) -> str:
-        return unescape(raw, self.delimiters)
+    def lines(self, number: int) -> tuple[str, ...]:
+        """Return the text of a field whose repetitions are lines (OBX-5, NTE-3)."""
+        found = self.fields.get(number)
+        return found.lines if found is not None else ()
 
 
 def part(repetition: Repetition, component: int, subcomponent: int = 1) -> str:
@@ -89,54 +107,71 @@ def part(repetition: Repetition, component: int, subcomponent: int = 1) -> str:
 def parse(text: str, wanted: Mapping[str, frozenset[int]]) -> list[Segment]:
     """Return the wanted segments of a message, in their order; MSH is the first.
 
+    python-hl7 takes some 10 microseconds a field, also an empty one, and of a lab
+    report a tenth of the fields is ever read: it is given these alone.
+
     Args:
         text: One message, CR between its segments.
-        wanted: The segments to parse, and of each the numbers of the fields; no
-            numbers are all.  What is not wanted is left aside: python-hl7 takes
-            some 10 microseconds a field.
+        wanted: The segments to parse, and of each the numbers of the fields.
 
     Raises:
         InvalidRecord: bad_msh when the delimiters can't be told.
     """
     delimiters = _delimiters(text)
-    lines = text.split("\r")
-    kept = [
-        _pruned(line, wanted[line[:3]], delimiters.field)
-        for line in lines[1:]
-        if line[:3] in wanted
+    separator = delimiters.field
+    header, *lines = text.split("\r")
+    # MSH-1 is the separator itself, so that MSH-2 is the first after the name.
+    rows = [("MSH", _fields(header, wanted["MSH"], separator, first=2))]
+    rows += [
+        (line[:3], _fields(line, wanted[line[:3]], separator, first=1))
+        for line in lines
+        if line[:3] in wanted and line[3:4] in ("", separator)
     ]
+    head = separator.join(("MSH", header.split(separator, 2)[1], ""))
+    # Providers and codes recur in every OBX: each distinct field is parsed once.
+    texts = dict.fromkeys(each for _, fields in rows for each in fields.values())
     try:
-        message = hl7.parse("\r".join([lines[0], *kept]))
+        _, parsed = hl7.parse(f"{head}\r{separator.join(('SEG', *texts))}")
     except Exception:  # its exceptions show the message
         raise InvalidRecord("bad_msh", "MSH: the message can't be parsed") from None
-    return [Segment(str(each[0]), each, delimiters) for each in message if each]
+    parts = {
+        text: Field(each, delimiters)
+        for text, each in zip(texts, list(parsed)[1:], strict=True)
+    }
+    return [
+        Segment(name, {number: parts[each] for number, each in fields.items()})
+        for name, fields in rows
+    ]
 
 
-def _pruned(line: str, numbers: frozenset[int], separator: str) -> str:
-    if not numbers:
-        return line
-    fields = line.split(separator)
-    kept = [each if n in numbers or n == 0 else "" for n, each in enumerate(fields)]
-    return separator.join(kept).rstrip(separator)
+def _fields(
+    line: str, numbers: frozenset[int], separator: str, *, first: int
+) -> dict[int, str]:
+    """Return the wanted fields of a line that are not empty, by number."""
+    values = enumerate(line.split(separator)[1:], first)
+    return {number: each for number, each in values if each and number in numbers}
 
 
 def unescape(raw: str, delimiters: Delimiters) -> str:
     """Return the text of escape sequences (HL7 v2 chapter 2.7).
 
-    Unknown sequences, highlighting and changes of the character set are left out.
+    Highlighting and changes of the character set are left out; what is no sequence of
+    the standard stays as it is, so that a stray escape character swallows no text.
     """
-    mark = delimiters.escape
-    if not mark or mark not in raw:
+    if delimiters.escape not in raw:
         return raw
-    quoted = re.escape(mark)
-    return re.sub(
-        f"{quoted}([^{quoted}\r\n]{{0,200}}){quoted}",
-        lambda found: _sequence(found[1], delimiters),
-        raw,
+    return _sequences(delimiters.escape).sub(
+        lambda found: _meaning(found[1], delimiters), raw
     )
 
 
-def _sequence(code: str, delimiters: Delimiters) -> str:
+@cache
+def _sequences(escape: str) -> re.Pattern[str]:
+    mark = re.escape(escape)
+    return re.compile(f"{mark}({_SEQUENCE}){mark}", re.ASCII)
+
+
+def _meaning(code: str, delimiters: Delimiters) -> str:
     plain = {
         "F": delimiters.field,
         "S": delimiters.component,
@@ -146,38 +181,39 @@ def _sequence(code: str, delimiters: Delimiters) -> str:
     }
     if code in plain:
         return plain[code]
-    if code[:1] == "X":
+    if code[0] == "X":
         return _hexadecimal(code[1:])
-    command = re.match(r"\.(br|sp|sk|ce|in|ti|fi|nf)\s*[+-]?(\d{0,2})", code)
-    if command is None:
+    if code[0] != ".":
         return ""
-    name, count = command[1], int(command[2] or 1)
-    if name in ("br", "ce"):
-        return "\n"
-    return {"sp": "\n", "sk": " "}.get(name, "") * count
+    count = int(re.sub(r"\D", "", code) or 1)
+    return {"br": "\n", "ce": "\n", "sp": "\n" * count, "sk": " " * count}.get(
+        code[1:3], ""
+    )
 
 
 def _hexadecimal(digits: str) -> str:
+    raw = bytes.fromhex(digits)
     try:
-        raw = bytes.fromhex(digits)
-    except ValueError:
-        return ""
-    text = raw.decode("utf-8", errors="replace")
+        text = raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _delimiters(text: str) -> Delimiters:
-    if not _DELIMITERS.match(text):
+    if not _FIELD_SEPARATOR.match(text):
         raise InvalidRecord("bad_msh", "MSH-1: no field separator after MSH")
-    end = text.find(text[3], 4)
+    separator = text[3]
+    marks = text.split("\r", 1)[0][4:].split(separator, 1)[0]
     # A fifth character (truncation, v2.7) and more may follow; they are not used.
-    marks = text[4:end] if end > 0 else ""
-    if len(marks) < SEPARATORS_AT_LEAST or len(set(text[3] + marks[:4])) < min(
-        5, len(marks) + 1
+    used = marks[:4]
+    # One left out moves the others, unless it is the last: subcomponents are optional.
+    is_whole = len(used) == len(DEFAULT_MARKS) or used == DEFAULT_MARKS[:3]
+    if not (
+        is_whole and _MARKS.fullmatch(used) and len({separator, *used}) > len(used)
     ):
         raise InvalidRecord("bad_msh", "MSH-2: the encoding characters can't be told")
-    subcomponent = marks[3] if len(marks) > 3 else "&"
-    return Delimiters(text[3], marks[0], marks[1], marks[2], subcomponent)
+    return Delimiters(separator, *used.ljust(4, "&"))
 
 
 def _items(container: object) -> Sequence[object]:

@@ -18,11 +18,10 @@ from .message import Segment
 
 NARRATIVE_TYPES = ("TX", "FT", "ST")
 FIELDS = {
-    # Providers' fields among them: OBR and OBX are read for both.
-    "OBR": frozenset((2, 3, 4, 7, 10, 16, 22, 28, 32, 33, 34, 35)),
-    "OBX": frozenset((2, 3, 5, 16, 25)),
+    "OBR": frozenset((2, 3, 4, 7, 22)),
+    "OBX": frozenset((2, 3, 5)),
     "NTE": frozenset((3,)),
-    "TXA": frozenset((2, 4, 5, 6, 9, 10, 11, 12, 22, 23)),
+    "TXA": frozenset((2, 4, 6, 12)),
 }
 """Segments and fields that notes are made of."""
 
@@ -54,7 +53,7 @@ class Narrative:
 
 
 def narrative_of(
-    group: PatientGroup, event: Event, control_id: str, sent_at: str, ordinal: int
+    group: PatientGroup, event: Event, control_id: str, sent_at: str, ordinal: str
 ) -> Narrative:
     """Return the notes of a group: one a report, that is an OBR or a TXA.
 
@@ -63,7 +62,7 @@ def narrative_of(
         event: The message's.
         control_id: MSH-10, which names notes that have no number of their own.
         sent_at: MSH-7 as ISO 8601.
-        ordinal: Of the group in its record.
+        ordinal: Of the message in its record and the group in the message.
     """
     drafts: list[_Draft] = [_Draft(None)]
     skipped: Counter[str] = Counter()

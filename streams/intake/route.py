@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +12,8 @@ import orjson
 from schemas import SchemaError, checker
 
 from ..errors import InvalidRecord
-from ..hl7 import demographics, narrative
-from ..hl7.datatypes import time_of
+from ..hl7 import fields, narrative
+from ..hl7.datatypes import birth_date_of, time_of
 from ..hl7.demographics import PatientGroup, patient_groups
 from ..hl7.events import event_of
 from ..hl7.framing import messages_of
@@ -22,7 +23,13 @@ from ..notes import ClinicalNote
 from ..patients import PatientRecord
 
 MAX_BYTES = 5 * 1024 * 1024
-WANTED = demographics.FIELDS | {"EVN": frozenset((1, 2))} | narrative.FIELDS
+HEADER = {"MSH": frozenset((4, 7, 9, 10)), "EVN": frozenset((1, 2))}
+WANTED = {
+    name: table.get(name, frozenset()) | narrative.FIELDS.get(name, frozenset())
+    for table in (HEADER | fields.wanted(),)
+    for name in table.keys() | narrative.FIELDS.keys()
+}
+"""Segments and fields that are read; no other says anything of interest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +60,8 @@ def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
         raise InvalidRecord(
             "too_large", f"hl7.raw: over {max_bytes} bytes; raise max_note_bytes"
         )
-    if value.lstrip()[:1] == b"{":
-        return _note_event(value)
+    if value.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
+        return _note_event(value.removeprefix(codecs.BOM_UTF8))
     parts = [_message(text, n) for n, text in enumerate(messages_of(value))]
     skipped: Counter[str] = Counter()
     for each in parts:
@@ -77,6 +84,10 @@ def _note_event(value: bytes) -> Routed:
     note = ClinicalNote.from_json(event)
     if note.demographics is None:
         return Routed((), (note,))
+    for each in note.demographics.birth_dates:
+        if birth_date_of(each) != each:
+            reason = "note event: demographics.birth_dates: not a date"
+            raise InvalidRecord("schema", reason)
     update = PatientRecord(note.patient, note.written_at, note.demographics)
     return Routed((update,), (note,))
 
@@ -85,15 +96,15 @@ def _message(text: str, ordinal: int) -> Routed:
     msh, *segments = parse(text, WANTED)
     evn = next((each for each in segments if each.name == "EVN"), None)
     event = event_of(msh, evn)
-    facility = msh.value(4)
-    groups = patient_groups(segments, facility, facility)
+    authority = msh.value(4) or msh.value(4, 2)
+    groups = patient_groups(segments, authority, msh.value(4))
     sent_at = time_of(evn.value(2) if evn else "") or time_of(msh.value(7))
     updates = [update for group in groups for update in _updates(group, sent_at)]
     skipped: Counter[str] = Counter()
     notes: list[ClinicalNote] = []
     for number, group in enumerate(groups):
         # The ordinals make a note's id unique within its record.
-        place = ordinal * len(groups) + number
+        place = f"{ordinal}.{number}"
         found = narrative_of(group, event, msh.value(10), sent_at, place)
         notes += found.notes
         skipped.update(found.skipped)

@@ -1,0 +1,41 @@
+"""A cluster of the benchmark's own, gone when it ends."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from streams.broker import Cluster
+from streams.settings import Settings
+from streams.topics import create_topics
+from streams.worker import wait_for_broker
+
+
+@contextmanager
+def benchmark_settings(*, brokers=1, **changes):
+    """Give settings for a fresh cluster with topics."""
+    folder = Path(tempfile.mkdtemp(prefix="phistream-bench-"))
+    cluster = Cluster(
+        folder / "broker", cache=Path("~/.cache/phistream/maven").expanduser()
+    )
+    key = folder / "pseudonym.key"
+    key.write_text(secrets.token_hex(32))
+    try:
+        cluster.up(brokers=brokers)
+        settings = Settings(
+            bootstrap=cluster.bootstrap,
+            state_dir=folder / "state",
+            broker_dir=folder / "none",
+            pseudonym_key_file=key,
+            replication=brokers,
+            **changes,
+        )
+        wait_for_broker(settings)
+        create_topics(settings)
+        yield settings
+    finally:
+        cluster.down()
+        shutil.rmtree(folder, ignore_errors=True)
