@@ -1,0 +1,60 @@
+"""Find and replace protected health information in clinical text.
+
+    deidentifier = Deidentifier.from_names(preset="hybrid", policy="safe-harbor")
+    scrubbed = deidentifier.deidentify(Document("n1", text, known))
+
+No Kafka, no network, no clock, no global state.
+"""
+
+from .config import (
+    DeidConfig,
+    Policy,
+    known_policies,
+    known_presets,
+    load_policy,
+    load_preset,
+)
+from .document import (
+    NOTHING_KNOWN,
+    Address,
+    Annotation,
+    Document,
+    KnownId,
+    KnownIdentifiers,
+    PersonName,
+    Span,
+    Token,
+)
+from .errors import ConfigError, DeidError, DetectorFailed, ResidueFound
+from .labels import Label
+from .pipeline import Deidentifier, ScrubbedDocument
+from .replace import OffsetMap
+from .verify import residue_in, verify
+
+__all__ = [
+    "NOTHING_KNOWN",
+    "Address",
+    "Annotation",
+    "ConfigError",
+    "DeidConfig",
+    "DeidError",
+    "Deidentifier",
+    "DetectorFailed",
+    "Document",
+    "KnownId",
+    "KnownIdentifiers",
+    "Label",
+    "OffsetMap",
+    "PersonName",
+    "Policy",
+    "ResidueFound",
+    "ScrubbedDocument",
+    "Span",
+    "Token",
+    "known_policies",
+    "known_presets",
+    "load_policy",
+    "load_preset",
+    "residue_in",
+    "verify",
+]

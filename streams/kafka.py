@@ -15,6 +15,7 @@ from typing import Protocol
 
 from confluent_kafka import (
     Consumer,
+    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -137,9 +138,12 @@ class KafkaConsumer:
         if not self._assigned:
             return
         ours = sorted(self._assigned)
-        committed = committed_offsets(self._consumer, self._topic, ours)
-        for partition, offset in committed.items():
-            self._seek(TopicPartition(self._topic, partition, offset))
+        wanted = [TopicPartition(self._topic, p) for p in ours]
+        with translated("committed"):
+            committed = self._consumer.committed(wanted, timeout=CALL_SECONDS)
+        for each in committed:
+            each.offset = max(0, each.offset)
+            self._seek(each)
 
     def group_metadata(self) -> object:
         """Return the group's generation, which fences a zombie's offsets (KIP-447)."""
@@ -260,9 +264,9 @@ def admin_client(settings: Settings) -> AdminClient:
 
 
 def committed_offsets(
-    consumer: Consumer, topic: str, partitions: Iterable[int]
+    admin: AdminClient, group: str, topic: str, partitions: Iterable[int]
 ) -> dict[int, int]:
-    """Return what the consumer's group has committed; 0 where it has nothing yet.
+    """Return what a group has committed; 0 where it has nothing yet.
 
     Raises:
         RetriableError: The group's coordinator did not answer in time.
@@ -270,15 +274,21 @@ def committed_offsets(
     wanted = [TopicPartition(topic, p) for p in partitions]
     deadline = time.monotonic() + CALL_SECONDS
     while True:
+        asked = admin.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group, wanted)],
+            require_stable=True,
+            request_timeout=CALL_SECONDS,
+        )
         try:
-            answers = consumer.committed(wanted, timeout=CALL_SECONDS)
+            answer = asked[group].result()
         except KafkaException as error:
             # A coordinator that has just moved says so until it has loaded.
             if error.args[0].fatal() or time.monotonic() > deadline:
                 raise _translated(error, "committed") from None
             time.sleep(0.2)
         else:
-            return {each.partition: max(0, each.offset) for each in answers}
+            found = answer.topic_partitions or []
+            return {each.partition: max(0, each.offset) for each in found}
 
 
 def end_offsets(

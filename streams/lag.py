@@ -38,6 +38,7 @@ class LagReader:
     ) -> None:
         self._admin = admin
         self._topic = topic
+        self._group = group
         self._partitions = range(partition_counts(admin)[topic])
         self._consumer = Consumer(
             settings.client(
@@ -52,7 +53,9 @@ class LagReader:
 
     def read(self) -> Mapping[int, Lag]:
         """Return the lag of each partition."""
-        committed = committed_offsets(self._consumer, self._topic, self._partitions)
+        committed = committed_offsets(
+            self._admin, self._group, self._topic, self._partitions
+        )
         ends = end_offsets(self._admin, self._topic, self._partitions)
         firsts = first_offsets(self._admin, self._topic, self._partitions)
         return {p: Lag(ends[p], max(firsts[p], committed[p])) for p in self._partitions}

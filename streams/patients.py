@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, date, datetime
-from typing import Any, TypeVar, cast
+from functools import cache
+from typing import Any, TypeVar
 
 from deid_core.document import Address, KnownId, KnownIdentifiers, PersonName
 from deid_core.labels import Label
@@ -292,9 +293,14 @@ def _kin(value: Mapping[str, Any]) -> Kin:
 
 
 def _made(kind: Callable[..., T], value: Mapping[str, Any]) -> T:
-    """Return a value of its known properties; later minor versions may add others."""
-    known = {each.name for each in fields(cast(Any, kind))}
+    """Return a value of the properties it knows; version 1 may gain others."""
+    known = _property_names(kind)
     return kind(**{name: each for name, each in value.items() if name in known})
+
+
+@cache
+def _property_names(kind: Any) -> frozenset[str]:  # noqa: ANN401 (a dataclass's type)
+    return frozenset(each.name for each in fields(kind))
 
 
 def _all(

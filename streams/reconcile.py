@@ -139,11 +139,9 @@ class Auditor:
 
     def _committed(self, topic: str) -> dict[int, int]:
         stage = "intake" if topic == HL7_RAW.name else "scrub"
-        consumer = self._consumer(f"{self._settings.group}-{stage}")
+        group = f"{self._settings.group}-{stage}"
         partitions = range(self._counts.get(topic, 0))
-        committed = committed_offsets(consumer, topic, partitions)
-        consumer.close()
-        return committed
+        return committed_offsets(self._admin, group, topic, partitions)
 
     def _messages(self, topic: str) -> Iterator[Message]:
         """Yield the stable records of a topic, partition by partition in order."""

@@ -55,7 +55,10 @@ def settings_for(cluster, folder, **changes):
 @pytest.fixture
 def settings(fresh_cluster, tmp_path):
     """Settings for a cluster that has all topics and nothing in them."""
-    settings = settings_for(fresh_cluster, tmp_path)
+    return with_topics(settings_for(fresh_cluster, tmp_path))
+
+
+def with_topics(settings):
     wait_for_broker(settings)
     create_topics(settings)
     return settings

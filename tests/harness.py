@@ -6,7 +6,7 @@ import random
 import signal
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import orjson
 import psutil
@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.feed import RawMessage, feed
-from streams.kafka import PRODUCER, admin_client, end_offsets
+from streams.kafka import PRODUCER, admin_client, committed_offsets, end_offsets
 from streams.reconcile import Auditor
 from streams.topics import NOTES, NOTES_SCRUBBED, partition_counts
 
@@ -99,14 +99,12 @@ def count_records(settings, topic, isolation):
 
 def kill_at_random_moments(settings, service, rng, *, kills, progress=None):
     """SIGKILL a worker ``kills`` times while notes flow; return how many were hit."""
-    group = f"{settings.group}-scrub"
-    consumer = Consumer(settings.client(**{"group.id": group}))
-    partitions = [TopicPartition(NOTES.name, p) for p in range(settings.partitions)]
+    admin = admin_client(settings)
 
     def committed():
-        with suppress(Exception):
-            return sum(max(0, p.offset) for p in consumer.committed(partitions, 10))
-        return 0
+        group = f"{settings.group}-scrub"
+        partitions = range(settings.partitions)
+        return sum(committed_offsets(admin, group, NOTES.name, partitions).values())
 
     done = 0
     last = committed()
@@ -125,7 +123,6 @@ def kill_at_random_moments(settings, service, rng, *, kills, progress=None):
             last = committed()
             if progress:
                 progress(done, last)
-    consumer.close()
     return done
 
 

@@ -21,14 +21,14 @@ Repetition = tuple[Component, ...]
 """The components of a repetition."""
 
 NULL = '""'
-DEFAULT_SEQUENCE = (
-    r"[FSTREHN]|X(?:[0-9A-Fa-f]{2})+|[CM](?:[0-9A-Fa-f]{2}){2,3}"
-    r"|\.(?:br|sp|sk|ce|in|ti|fi|nf) ?[+-]?\d{0,2}"
-)
-_MARKS = "^~\\&"
+DEFAULT_MARKS = "^~\\&"
 
 _FIELD_SEPARATOR = re.compile(r"MSH[^\w\s]")
 _MARKS = re.compile(r"[^\w\s]+")
+_SEQUENCE = (
+    r"[FSTREHN]|X(?:[0-9A-Fa-f]{2})+|[CM](?:[0-9A-Fa-f]{2}){2,3}"
+    r"|\.(?:br|sp|sk|ce|in|ti|fi|nf) ?[+-]?\d{0,2}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def _delimiters(text: str) -> Delimiters:
     # One left out moves the others, unless it is the last: subcomponents are optional.
     is_whole = len(used) == len(DEFAULT_MARKS) or used == DEFAULT_MARKS[:3]
     if not (
-        is_whole and _MARKS.fullmatch(used) and len({separator, *used}) > len(used)
+        is_whole and _MARKS.fullmatch(marks) and len({separator, *used}) > len(used)
     ):
         raise InvalidRecord("bad_msh", "MSH-2: the encoding characters can't be told")
     return Delimiters(separator, *used.ljust(4, "&"))

@@ -92,5 +92,7 @@ def test_the_shipped_configuration_names_every_setting():
     text = path.read_text()
 
     load_settings(path, environment={})
-    missing = [k for k in Settings.model_fields if f"{k} =" not in text and k != "kafka"]
+    missing = [
+        k for k in Settings.model_fields if f"{k} =" not in text and k != "kafka"
+    ]
     assert [] == missing

@@ -1,0 +1,196 @@
+"""Rules for ages over 89: 45 CFR 164.514(b)(2)(i)(C).  Younger ages stay.
+
+Only the number is annotated, so that "[AGE]-year-old" still reads.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..labels import Label
+from .fragments import UNIT, ends_with, words
+from .rule import Rule
+
+_FLAGS = re.VERBOSE | re.IGNORECASE
+_OVER_89 = r"(?:9[0-9]|1[0-2][0-9])"
+# The two ways a number over 89 can begin, one character first: scanning stays cheap.
+_OVER_89_FIRST = (
+    r"[19](?<![0-9][19])(?<![0-9][./,][19])(?:(?<=9)[0-9]|(?<=1)[0-2][0-9])"
+)
+_WRITTEN = r"""
+    (?:ninety(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?
+      |(?:one|a)[- ]hundred
+        (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten))?
+      |hundred)
+"""
+_YEARS_OLD = r"""
+    (?:[- ]{0,2}(?:years?|yrs?)\.?[- ]{0,2}(?:old|of[- ]age|young)
+      |[- ]{0,2}(?:years?|yrs?)\.?[ ]?(?=(?:male|female|m|f|man|woman)\b)
+      |[- ]{0,2}y(?:[./ -]{0,2}o)?\.?(?![a-z])
+      |[- ]{0,2}yr\.?[ ]?o(?![a-z]))
+"""
+_PATIENT_CUE = re.compile(
+    r"(?:^|\n|\b(?:an?|is|was|pt|patient|this|old|elderly|hpi|:))[ :]{0,3}\Z",
+    re.IGNORECASE,
+)
+_STORY = re.compile(
+    r"[ ,]{0,2}(?:with|who|w/|s/p|h/o|hx|c/o|p/w|presents?|presenting|admitted"
+    r"|brought|here|seen|from|in|found|status)\b",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(UNIT, _FLAGS)
+
+
+def is_person(match: re.Match[str]) -> bool:
+    """Return whether ``93 F`` is a woman and not a temperature."""
+    if len(match["sex"]) > 2:
+        return True
+    return ends_with(_PATIENT_CUE, match.string, match.start(), within=12) and bool(
+        _STORY.match(match.string, match.end())
+    )
+
+
+AGE_OLD = Rule(
+    name="age_years_old",
+    label=Label.AGE,
+    pattern=re.compile(rf"(?P<phi>{_OVER_89_FIRST}){_YEARS_OLD}", _FLAGS),
+    score=0.95,
+    needs=words("year years yr yrs y yo"),
+    reach=8,
+    found=(
+        "a «92»-year-old woman",
+        "«95» y/o, «94»yo, «101» yr old, «90» years of age, «97» y.o.",
+        "«93»Y female",
+        "«99»-year-old",
+    ),
+    not_found=(
+        "an 89-year-old",
+        "90 days old",
+        "192-year-old",
+        "a 45 y/o",
+        "for 90 years",
+        "9-year-old, 1.92 yo",
+    ),
+)
+
+AGE_AFTER_CUE = Rule(
+    name="age_after_cue",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])
+        (?:(?:aged?|ages)[ ]?(?:[:=]|is|was|of)?[ ]{{0,2}}
+          |(?:died|dies|passed[ ]away|deceased|alive|lived)[ ]
+           (?:at|to|until)[ ](?:be[ ])?
+          |turn(?:ed|ing|s)[ ])
+        (?P<phi>{_OVER_89})
+        (?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    is_valid=lambda match: (
+        not _UNIT.match(match.string, match.end())
+        or re.match("[ -]?y", match.string[match.end() :][:2]) is not None
+    ),
+    needs=words(
+        "age aged ages died dies passed deceased alive lived turn turned turns turning"
+    ),
+    found=(
+        "aged «90», Age: «101», at the age of «92»",
+        "mother died at «93», father lived to be «97»",
+        "turned «90» in spring",
+        "age «95» years",
+    ),
+    not_found=(
+        "aged 89",
+        "dosage 90",
+        "age 9",
+        "page 95",
+        "turned 90 degrees",
+        "died at 90%",
+        "aged 920",
+    ),
+)
+
+AGE_AND_SEX = Rule(
+    name="age_and_sex",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?P<phi>{_OVER_89_FIRST})[ -]?
+        (?P<sex>female|male|woman|man|gentleman|lady|(?-i:[WBHA]?[FM]))(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=is_person,
+    needs=(
+        *("00f", "00m", "00 f", "00 m", "00-f", "00-m"),
+        *("00 w", "00 b", "00 g", "00 l", "00 a", "00 h"),
+    ),
+    reach=2,
+    beyond=24,
+    found=(
+        "«93»F with dementia",
+        "This is a «93» F who",
+        "Pt is a «91» WM s/p fall",
+        "«95» female, lives alone",
+    ),
+    not_found=(
+        "Temp 98 F with chills",
+        "98.6F with fever",
+        "T 101 F",
+        "fever of 101 F with cough",
+        "45F with asthma",
+        "a 120 m walk",
+        "190 man",
+    ),
+)
+
+AGE_DECADE = Rule(
+    name="age_decade",
+    label=Label.AGE,
+    pattern=re.compile(
+        r"""
+        (?:(?<![a-z])(?:in|into)[ ](?:his|her|their|the)[ ]
+             (?:(?:early|mid|middle|late)[- ])?(?P<phi>90'?s|nineties|100'?s))(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    is_valid=lambda match: "the " not in match[0].lower(),
+    needs=words("in into"),
+    found=("in her «nineties», in his late «90s»", "well into their «90's»"),
+    not_found=("in the 90s", "in her eighties", "in the 1990s", "HR in the 100s"),
+)
+
+AGE_IN_WORDS = Rule(
+    name="age_in_words",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])
+        (?P<phi>{_WRITTEN}(?=[- ]{{1,2}}years?[- ](?:old|of[- ]age))
+          |nonagenarian|centenarian|supercentenarian|ninetieth(?=[ ]birthday)
+          |90th(?=[ ]birthday)|100th(?=[ ]birthday))(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.95,
+    needs=(
+        *words("ninety hundred nonagenarian centenarian supercentenarian ninetieth"),
+        "0th birthday",
+    ),
+    reach=8,
+    beyond=60,
+    found=(
+        "a «ninety-two» year old man",
+        "«one hundred and two»-year-old",
+        "this «centenarian»",
+        "her «90th» birthday",
+    ),
+    not_found=("ninety degrees", "a hundred milligrams", "eighty-nine year old"),
+)
+
+RULES = (AGE_OLD, AGE_AFTER_CUE, AGE_AND_SEX, AGE_DECADE, AGE_IN_WORDS)

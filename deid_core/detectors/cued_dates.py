@@ -1,0 +1,165 @@
+"""Rules for dates that only their surroundings show to be dates: "on 3/14"."""
+
+from __future__ import annotations
+
+import re
+
+from ..labels import Label
+from .dates import are_day_and_month, is_date
+from .fragments import UNIT, ends_with, words
+from .rule import Rule
+
+_UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
+_FULL_DATE_CUE = re.compile(
+    r"""
+    (?<![a-z])(?:on|dated?|since|until|till|dob|lmp|admit(?:ted)?|discharged?|seen
+      |visit|appointment|appt|surgery|procedure|started|stopped|effective|due|expires
+      |scheduled(?:[ ]for)?|follow-?up|as[ ]of|due[ ]on|week[ ]of|(?:mon|tues?|wed
+      |wednes|thurs?|fri|sat|satur|sun)(?:day)?)
+    [.,]?[ \t]{0,2}[:=(]?[ \t]{0,2}\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_WEAK_CUE = re.compile(
+    r"(?<![a-z])(?:from|to|thru|through|between|and|before|after|by|of)[ ]\Z",
+    re.IGNORECASE,
+)
+
+
+def is_cued_day(match: re.Match[str]) -> bool:
+    """Return whether ``3/14`` stands where a date, not a score, is expected."""
+    first, second = int(match["a"]), int(match["b"])
+    if not are_day_and_month(match["a"], match["b"]) or (first, second) == (24, 7):
+        return False
+    if _UNIT.match(match.string, match.end()):
+        return False
+    if ends_with(_FULL_DATE_CUE, match.string, match.start()):
+        return True
+    # "from 3/10 to 2/10" is pain, "strength of 4/5" is strength; 3/14 is neither.
+    return max(first, second) > 12 and ends_with(
+        _WEAK_CUE, match.string, match.start(), within=12
+    )
+
+
+def is_range_of_days(match: re.Match[str]) -> bool:
+    """Return whether ``3/14-3/20`` can only be days: a score never goes past 12."""
+    days = (match["a"], match["b"]), (match["c"], match["d"])
+    return (
+        all(are_day_and_month(*day) for day in days)
+        and max(int(part) for day in days for part in day) > 12
+        and not _UNIT.match(match.string, match.end())
+    )
+
+
+def _has_possible_digits(match: re.Match[str]) -> bool:
+    parts = re.findall("[0-9]+", match["phi"])
+    if len(parts) == 3:
+        return is_date(*parts)
+    digits = parts[0]
+    if len(digits) == 6:
+        return is_date(digits[:2], digits[2:4], digits[4:])
+    return is_date(digits[:2], digits[2:4], digits[4:]) or is_date(
+        digits[:4], digits[4:6], digits[6:]
+    )
+
+
+CUED_DAY = Rule(
+    name="date_day_after_cue",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?P<a>[0-9](?<![0-9][0-9])(?<![0-9][-/.][0-9])[0-9]?)/(?P<b>[0-9]{1,2})
+        (?![0-9])(?![-/.][0-9])(?![ ](?:ago|out[ ]of))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=is_cued_day,
+    needs=("0/0",),
+    reach=1,
+    beyond=16,
+    found=(
+        "seen on «3/14» for",
+        "dated «3/14».",
+        "cough since «6/03»",
+        "Date: «11/2», LMP «4/28»",
+        "from «3/14» to «3/20»",
+        "on Monday, «3/14»",
+    ),
+    not_found=(
+        "pain 2/10 and 120/80 on 24/7 care",
+        "vomiting 2/7, LOW 1/12",
+        "pain went from 8/10 to 2/10",
+        "strength of 4/5",
+        "on 3/10 pain",
+        "on 20/40",
+        "Grade 3/6 murmur",
+        "on 1/2 tablets",
+    ),
+)
+
+RANGE_OF_DAYS = Rule(
+    name="date_range_of_days",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?P<a>[0-9](?<![0-9][0-9])(?<![0-9][-/.][0-9])[0-9]?)/(?P<b>[0-9]{1,2})
+        [ ]?-[ ]?
+        (?P<c>[0-9]{1,2})/(?P<d>[0-9]{1,2})(?:/(?:[0-9]{4}|[0-9]{2}))?(?![0-9/])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    is_valid=is_range_of_days,
+    needs=("0/0-0", "0/00-0", "0/0 - 0", "0/00 - 0"),
+    reach=1,
+    beyond=32,
+    found=(
+        "away «3/14-3/20»",
+        "away «3/14 - 3/20/2024»",
+        "«1/2-1/15/2024»",
+    ),
+    not_found=("motor 4/5-5/5", "BP 120/80-130/90", "2/10-3/10"),
+)
+
+LABELLED_DATE = Rule(
+    name="date_labelled",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])
+        (?:dob|d\.o\.b\.?|dos|dod|date[ ]of[ ][a-z]{4,12}|birth[ ]?date|birthday|born
+          |admi(?:t|ssion)[ ]date|discharge[ ]date|visit[ ]date|service[ ]date)
+        (?:[ \t]{0,3}(?:[:=#(-]|is|was|on)){0,2}[ \t]{0,3}
+        (?P<phi>
+            [0-9]{1,2}(?P<separator>[ ,.:])[ ]?[0-9]{1,2}(?P=separator)[ ]?
+              (?:[0-9]{4}|[0-9]{2})
+          | [0-9]{8} | [0-9]{6}
+        )
+        (?![0-9])
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    score=0.9,
+    is_valid=_has_possible_digits,
+    needs=words(
+        """
+        dob d dos dod date birth birthdate birthday born admission admit discharge visit
+        service
+        """
+    ),
+    found=(
+        "DOB: «3 14 1952»",
+        "dob «031452»",
+        "Date of birth is «03141952»",
+        "born on «12.5.48»",
+        "D.O.B.: «5:12:1948»",
+    ),
+    not_found=("DOB: unknown", "dose 031452", "DOB 991452", "update 5 12 1948"),
+)
+
+RULES = (
+    CUED_DAY,
+    RANGE_OF_DAYS,
+    LABELLED_DATE,
+)

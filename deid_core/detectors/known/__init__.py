@@ -1,0 +1,183 @@
+"""Everything that the hospital already knows about the patient, found in the note.
+
+**Names** (patient, kin, providers).  Every word of two letters or more, without case
+and diacritics, in any order, joined or split ("O'Brien", "OBrien", "O Brien",
+"JohnSmith"); misspelt when the edit distance over the shorter length is below 0.33
+(the NUS system, section 3.1), a swap of neighbours counting as one edit.  That leaves
+words of three letters exact.  Initials are taken along ("J. Smith", "Smith, JQ").
+
+**Guards.**  The patient's own exact name has priority: it is found in any case and
+anywhere, unless
+
+* it is also an *ordinary word* (Young, Hill, Low, May, Will: counts decide, see
+  ``lexicons/vocabulary.py``) or has two letters.  Then it needs a capital that can only
+  mean a name (mid-sentence, outside headings, lines of capitals and abbreviations, or
+  before a person's verb), a person's description behind it ("Hill is a 45-year-old"), a
+  title or field name before it, or another part of the same person's name beside it.
+  "LOW" for loss of weight stays, "Ms. Low" goes.  A less frequent word (Cooper, Glover)
+  needs that only where it is written small.
+* it is an *eponym* at once before a disease, sign, device or procedure: "Foley
+  catheter" stays even for a patient named Foley; "Foley was removed" does not.
+
+A *misspelt* name is not looked for among small-written English and clinical words.
+Capitalised ones need what an ordinary name needs; eponyms (Parkinson for a patient
+named Parkins) a title or another part of the name.  Placeholders ("UNKNOWN",
+"TEST^PATIENT", "Baby Boy", numbers, single letters) are not looked for at all.
+
+**Numbers.**  Birth dates in any order and form; phones by their last ten digits, or the
+last seven written ddd-dddd; ids of four characters or more, without separators and
+leading zeros, on boundaries (a letter beside a digit is one, for six digits and more);
+no year, no repeated digit, no decimal, no date-like "12/31/24" for an id of six digits.
+
+**Places.**  The street's name with its number or a suffix, and its unit; the city (a
+town called Reading or Mobile only beside another part, or capitalised in mid-sentence);
+ZIP and ZIP+4; state and country only beside a part already found; facilities and
+employers as whole phrases, capitalised if all of their words are ordinary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...document import Annotation, Document, KnownIdentifiers, Span
+from ...labels import Label
+from ...lexicons import is_ordinary
+from .context import has_doctor_title
+from .names import EXACT_SCORE, Candidate, NameSearch, is_joint
+from .note import ChunkCache, Note, Word
+from .numbers import same_length_lower
+from .options import KnownOptions
+from .record import LABELS, Names, Record, compile_record
+
+__all__ = ["KnownDetector", "KnownOptions"]
+
+_RECORDS = 1024
+_INSIDE_EMAIL = re.compile(r"[\w.+%-]")
+
+
+class KnownDetector:
+    """Propose what a document's known identifiers say is PHI.  Thread-safe.
+
+    Args:
+        options: See `KnownOptions`.
+    """
+
+    name = "known"
+
+    def __init__(self, options: KnownOptions | None = None) -> None:
+        self._threshold = (options or KnownOptions()).threshold
+        self._chunks = ChunkCache()
+        self._records: dict[KnownIdentifiers, Record] = {}
+        # Load the counts now, so that the first note costs no more than the next.
+        is_ordinary("the")
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
+        """Return each document's proposals; none where nothing is known."""
+        return [self._propose(document) for document in documents]
+
+    def _propose(self, document: Document) -> list[Annotation]:
+        if not document.known:
+            return []
+        record = self._record(document.known)
+        note = Note(document.text, self._chunks)
+        search = NameSearch(note, record.names, self._threshold)
+        # The words of all searches at once: locating is what costs most.
+        words = note.find(record.keys | search.misspelt)
+        return [
+            *_name_annotations(note, record.names, search.accept(words)),
+            *_place_annotations(note, record, words),
+            *_number_annotations(note, record, words),
+        ]
+
+    def _record(self, known: KnownIdentifiers) -> Record:
+        record = self._records.get(known)
+        if record is None:
+            record = compile_record(known)
+            if len(self._records) >= _RECORDS:
+                self._records.clear()
+            self._records[known] = record
+        return record
+
+
+def _place_annotations(
+    note: Note, record: Record, words: list[Word]
+) -> Iterator[Annotation]:
+    for place in record.places.find(note, words):
+        span = Span(place.start, place.end)
+        yield Annotation(span, place.label, EXACT_SCORE, f"known/{place.rule}")
+
+
+def _number_annotations(
+    note: Note, record: Record, words: list[Word]
+) -> Iterator[Annotation]:
+    for start, end in record.birth_dates.find(note, words):
+        yield Annotation(Span(start, end), Label.DATE, EXACT_SCORE, "known/birth_date")
+    for number, start, end in record.numbers.find(note.text):
+        rule = "known/phone" if number.is_phone else "known/id"
+        yield Annotation(Span(start, end), number.label, EXACT_SCORE, rule)
+    for start, end in _emails(note.text, record.emails):
+        yield Annotation(Span(start, end), Label.EMAIL, EXACT_SCORE, "known/email")
+
+
+def _emails(text: str, emails: frozenset[str]) -> Iterator[tuple[int, int]]:
+    if not emails or "@" not in text:
+        return
+    lowered = same_length_lower(text)
+    for email in sorted(emails):
+        start = lowered.find(email)
+        while start >= 0:
+            end = start + len(email)
+            before = lowered[start - 1] if start else " "
+            if not _INSIDE_EMAIL.match(before) and not lowered[end : end + 1].isalnum():
+                yield start, end
+            start = lowered.find(email, end)
+
+
+def _name_annotations(
+    note: Note, names: Names, found: list[Candidate]
+) -> Iterator[Annotation]:
+    """Yield one annotation for each run of name words: "Smith, John Q." is one name."""
+    words = sorted({each.word.start: each for each in found}.items())
+    run: list[Candidate] = []
+    for _, candidate in words:
+        if run and not _continues(note, names, run, candidate):
+            yield _annotation(note, names, run)
+            run = []
+        run.append(candidate)
+    if run:
+        yield _annotation(note, names, run)
+
+
+def _continues(
+    note: Note, names: Names, run: list[Candidate], right: Candidate
+) -> bool:
+    left = run[-1]
+    between = note.text[left.word.end : right.word.start]
+    # A period ends a sentence, except behind an initial.
+    if len(left.word.text) <= 3 and left.word.text.isupper():
+        between = between.replace(".", "", 1)
+    if not is_joint(between) or "\n" in between:
+        return False
+    # "Kowalsky, Kowalski" is one name twice.
+    if right.token and any(right.token == each.token for each in run):
+        return False
+    if left.persons & right.persons:
+        return True
+    return (
+        LABELS[names.person(left.persons).group]
+        == LABELS[names.person(right.persons).group]
+    )
+
+
+def _annotation(note: Note, names: Names, run: list[Candidate]) -> Annotation:
+    shared = run[0].persons
+    for each in run:
+        shared = shared & each.persons or shared
+    if shared & names.providers and has_doctor_title(note, run[0].word.start):
+        shared &= names.providers
+    group = names.person(shared).group
+    score = max(each.score for each in run)
+    fuzzy = "" if any(each.is_exact for each in run) else "~"
+    span = Span(run[0].word.start, run[-1].word.end)
+    return Annotation(span, LABELS[group], score, f"known/{group}{fuzzy}")

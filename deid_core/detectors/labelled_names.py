@@ -1,0 +1,183 @@
+"""Rules for names after a label, a relation, or before an age: "Name: Doe, Jane"."""
+
+from __future__ import annotations
+
+import re
+
+from ..labels import Label
+from .fragments import LETTER, LOWER, words
+from .name_shapes import (
+    FAMILY_FIRST,
+    FULL_NAME,
+    LOWER_CASE_NAME,
+    NAME,
+    NOT_IN_WORD,
+    WORD,
+)
+from .rule import Rule
+
+_SPACES = r"[ \t]{0,3}"
+_KIN = words(
+    """
+    wife husband spouse daughter son brother sister mother father mom dad aunt uncle
+    friend partner niece nephew cousin guardian caregiver neighbor neighbour fiance
+    fiancé fiancee fiancée boyfriend girlfriend grandson granddaughter grandmother
+    grandfather roommate
+    """
+)
+_ROLES = words(
+    """
+    attending dictated dictator transcribed transcriber signed provider physician
+    surgeon consultant resident intern fellow referring referred pcp cc nurse therapist
+    anesthesiologist assistant radiologist pathologist cardiologist interpreter author
+    reviewed read interpreted verified ordered performed seen evaluated examined
+    admitted attested cosigned authenticated
+    """
+)
+_LABELS = words(
+    """
+    patient pt client nok re guarantor subscriber insured spouse guardian proxy mother
+    father wife husband daughter son
+    """
+)
+
+DOCTOR_AFTER_LABEL = Rule(
+    name="name_after_role",
+    label=Label.DOCTOR,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}
+        (?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?)
+        (?:{_SPACES}:{_SPACES}|[ ](?i:by)[ \t]{{0,2}}:?[ \t]{{1,2}})
+        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}|{WORD}(?=[ \t]{{0,3}}(?:[\n,;]|\Z)))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.88,
+    needs=_ROLES,
+    found=(
+        "dictated by: «Jane Roe»\nAttending: «John Q. Poe»",
+        "cc: «Ann Doe», PCP: «Smith»\nSurgeon: «Doe, Jane»",
+        "Electronically signed by «J. Roe» on; reviewed by «Mary Lee»",
+        "ATTENDING PHYSICIAN: «JANE ROE»",
+    ),
+    not_found=(
+        "seen by Infectious Disease",
+        "reviewed by Radiology\n",
+        "cc: headache",
+        "performed by the surgeon",
+        "Physician: None\n",
+        "Anesthesia: General\n",
+        "Attending:\nJane Roe",
+    ),
+)
+
+PATIENT_AFTER_LABEL = Rule(
+    name="name_after_label",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}
+        (?i:(?:{"|".join(_LABELS)})(?:'?s)?(?:[ ]name)?|(?<![a-z][ ])name
+          |next[ ]of[ ]kin|emergency[ ]contact)
+        {_SPACES}[:=]{_SPACES}
+        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}|{WORD}(?=[ \t]{{0,3}}(?:[\n,;(]|\Z)))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.88,
+    needs=(*_LABELS, "name", "next", "emergency"),
+    found=(
+        "Patient: «Jane Roe»\nName: «Doe, Jane»",
+        "PATIENT NAME: «DOE, JANE A»",
+        "Re: «John Q. Public», Next of kin: «Mary Doe»",
+        "Name:«Łukasz Nowak»",
+    ),
+    not_found=(
+        "Patient: Denies fever",
+        "Name:\nJane Roe",
+        "Patient: alert",
+        "Name: Unknown\n",
+        "medication name: aspirin",
+        "Model Name: Sigma\n",
+    ),
+)
+
+NAME_IN_LOWER_CASE_AFTER_LABEL = Rule(
+    name="name_in_lower_case_after_label",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?:patient[ ]|pt[ ])?name[ ]?:[ ]{{0,2}}
+        (?P<phi>{LOWER_CASE_NAME}(?:,[ ]?|[ ]){LOWER_CASE_NAME})
+        (?=[ \t]{{0,3}}(?:[\n,;(]|\Z|dob\b|mrn\b|age\b|sex\b))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    needs=words("patient pt name"),
+    found=("name: «jane roe»\n", "patient name: «doe, jane»; dob"),
+    not_found=("name: not known\n", "drug name: one tablet twice"),
+)
+
+KIN = Rule(
+    name="name_after_kin",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?:{"|".join(_KIN)})
+        (?:,?[ ](?:is[ ])?(?:named[ ]|called[ ])?|[ ]\()
+        (?P<phi>{WORD}(?:[ ]{WORD})?(?<=[{LOWER}]))(?![{LETTER}'-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    needs=_KIN,
+    found=(
+        "his wife «Mary» and daughter, «Ann Lee», son («John»)",
+        "her brother named «Michael»",
+    ),
+    not_found=(
+        "mother Alive",
+        "father with CAD",
+        "reason Mary",
+        "sister\nMary",
+        "Mother Deceased",
+    ),
+)
+
+SUBJECT_OF_AGE = Rule(
+    name="name_before_age",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{NAME})
+        (?:,?[ ]{{1,2}}(?:is|was)|,)[ ]{{1,2}}an?[ ]{{1,2}}(?:[a-z-]{{2,20}}[ ]){{0,3}}
+        [0-9]{{1,3}}[- ]?(?:years?|yrs?|yo|y/o|y\.o|months?|weeks?|days?)
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    needs=("0-y", "0 y", "0y", "0-month", "0 month-old", "0-week", "0-day"),
+    reach=100,
+    beyond=20,
+    found=(
+        "«Martha Roe» is a 50-year-old female",
+        "«Joe» is a pleasant 62 y/o man; «Ana de Souza», an 8-month-old",
+    ),
+    not_found=(
+        "The patient is a 60-year-old",
+        "This is a 23-year-old",
+        "Patient is a 60 yo",
+        "Pain is a 10-day",
+        "pt is a 45 yo",
+    ),
+)
+
+RULES = (
+    DOCTOR_AFTER_LABEL,
+    PATIENT_AFTER_LABEL,
+    NAME_IN_LOWER_CASE_AFTER_LABEL,
+    KIN,
+    SUBJECT_OF_AGE,
+)

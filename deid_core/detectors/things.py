@@ -1,0 +1,154 @@
+"""Rules for devices, vehicles, accounts on computers, and numbers without a label.
+
+Safe Harbor (L), (M) and (R).
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..labels import Label
+from .fragments import UNIT, words
+from .labelled_values import SEPARATOR, labelled_rule
+from .rule import Rule
+
+_FLAGS = re.VERBOSE | re.IGNORECASE
+_UNIT = re.compile(UNIT, _FLAGS)
+
+
+def _has_digit(match: re.Match[str]) -> bool:
+    return any(map(str.isdigit, match["phi"]))
+
+
+DEVICE = labelled_rule(
+    "device_labelled",
+    Label.DEVICE,
+    bare=("serial", "s/n", "udi", "imei"),
+    marked=("sn", "device", "device serial"),
+    digits=3,
+    score=0.92,
+    found=(
+        "serial number «PMK-77120A», S/N: «990-1123», device id «DX4410023»",
+        "Device serial # «00712»",
+    ),
+    not_found=(
+        "serial exams 3",
+        "serial troponins 0.01",
+        "the device 3 times",
+        "studies 1234",
+    ),
+)
+
+MAC_ADDRESS = Rule(
+    name="mac_address",
+    label=Label.DEVICE,
+    pattern=re.compile(
+        r"[0-9A-Fa-f](?<![\w:].)[0-9A-Fa-f](?::[0-9A-Fa-f]{2}){5}(?![\w:])"
+    ),
+    score=0.9,
+    needs=tuple(f"{digit}:" for digit in "0abcdef"),
+    reach=1,
+    beyond=20,
+    found=("monitor «00:1A:2B:3C:4D:5E» on", "«AA:BB:CC:DD:EE:FF»"),
+    not_found=("at 12:30:45", "00:1A:2B:3C:4D"),
+)
+
+VIN = Rule(
+    name="vin_labelled",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:vin|vehicle[ ]id(?:entification)?)(?![a-z]){SEPARATOR}
+        (?P<phi>[A-HJ-NPR-Z0-9]{{11,17}}(?![A-Z0-9]))
+        """,
+        _FLAGS,
+    ),
+    score=0.95,
+    needs=("vin", "vehicle"),
+    is_valid=_has_digit,
+    found=(
+        "VIN: «1HGCM82633A004352»",
+        "vehicle identification number «1HGCM82633A004352»",
+    ),
+    not_found=("having 12345678901", "VIN unknown", "vincristine 12345678901"),
+)
+
+PLATE = Rule(
+    name="plate_labelled",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])
+        (?:(?:licen[cs]e|number|registration)[ ]plates?
+          |(?:plate|tag)(?=[ ]?(?:no\b|num|\#)))
+        {SEPARATOR}(?P<phi>[A-Z0-9]{{1,4}}[- ]?[A-Z0-9]{{2,5}}(?![A-Z0-9]))
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    needs=words("license licence number registration plate tag"),
+    is_valid=_has_digit,
+    found=("license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",),
+    not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
+)
+
+USERNAME = Rule(
+    name="username_labelled",
+    label=Label.USERNAME,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])(?:user[ ]?(?:name|id)|login|logon|screen[ ]name)
+        [ \t]{0,3}(?:[:=]|is\b)[ \t]{0,3}(?P<phi>[a-z0-9][\w.-]{1,39})(?<![.])
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    needs=words("user username userid login logon screen"),
+    found=("username: «jroe12», User ID = «jane.roe».", "login: «drsmith»"),
+    not_found=("user of tobacco", "login failed", "users: 3"),
+)
+
+ACCESSION = Rule(
+    name="id_accession_shape",
+    label=Label.IDNUM,
+    # The usual form in pathology: service, two-digit year, running number.
+    pattern=re.compile(
+        r"[A-Z](?<![\w-].)[A-Z]{0,2}[0-9]{2}-[0-9]{3,7}(?![\w-])(?!\.[0-9])"
+    ),
+    score=0.75,
+    needs=("00-000",),
+    reach=3,
+    found=("pathology «S24-12345» and «SP24-0912».",),
+    not_found=("C5-6", "T12-L1", "COVID-19", "S24-12345-7", "IL17-1000.5"),
+)
+
+LONG_NUMBER = Rule(
+    name="id_long_number",
+    label=Label.IDNUM,
+    # Measurements stay under seven digits or carry a unit; identifiers do not.
+    pattern=re.compile(r"[0-9](?<![\w.,/+$-][0-9])[0-9]{6,19}(?![\w/-])(?![.,][0-9])"),
+    score=0.6,
+    needs=("0000000",),
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    found=("see «0012345678» today", "(«7788990»)"),
+    not_found=(
+        "platelets 250000",
+        "viral load 1250000 copies",
+        "$1200000",
+        "1234567.5",
+        "2,1234567",
+        "123456",
+        "id-1234567",
+        "A1234567",
+    ),
+)
+
+RULES = (
+    DEVICE,
+    MAC_ADDRESS,
+    VIN,
+    PLATE,
+    USERNAME,
+    ACCESSION,
+    LONG_NUMBER,
+)

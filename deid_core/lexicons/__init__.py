@@ -1,0 +1,27 @@
+"""Words and what is known about them: loading, normalising, weighing.
+
+Lists come from packages where a package has them (``vocabulary``); the few that are
+ours are text files in this folder, one entry a line, each declared in SOURCES.toml.
+"""
+
+from .lists import load_list
+from .normal import forms_of, normal, words_of
+from .vocabulary import (
+    is_common_name,
+    is_frequent,
+    is_ordinary,
+    is_vocabulary,
+    name_score,
+)
+
+__all__ = [
+    "forms_of",
+    "is_common_name",
+    "is_frequent",
+    "is_ordinary",
+    "is_vocabulary",
+    "load_list",
+    "name_score",
+    "normal",
+    "words_of",
+]

@@ -1,0 +1,63 @@
+"""Turn overlapping proposals into the disjoint annotations to act on.
+
+Only characters that a detector proposed are covered: neighbouring parts of one name are
+joined by the detector that sees the text between them, never here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .document import Annotation, Span
+
+
+def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
+    """Join every run of overlapping proposals into one annotation.
+
+    The result covers exactly the characters that the proposals cover: merging may
+    change what a character is called, never whether it is replaced.  A run is called
+    what its most trusted proposal is called: the highest score, then the longest, then
+    the detector's name.
+
+    Args:
+        proposals: In any order, possibly overlapping; the order does not matter.
+
+    Returns:
+        Disjoint annotations, ordered by position.
+    """
+    merged: list[Annotation] = []
+    run: list[Annotation] = []
+    end = 0
+    for proposal in sorted(proposals, key=_by_position):
+        if run and proposal.span.start >= end:
+            merged.append(_join(run, end))
+            run, end = [], 0
+        run.append(proposal)
+        end = max(end, proposal.span.end)
+    if run:
+        merged.append(_join(run, end))
+    return merged
+
+
+def _join(run: list[Annotation], end: int) -> Annotation:
+    trusted = max(run, key=_by_trust)
+    span = Span(run[0].span.start, end)
+    if span == trusted.span:
+        return trusted
+    return Annotation(span, trusted.label, trusted.score, trusted.detector)
+
+
+def _by_position(annotation: Annotation) -> int:
+    return annotation.span.start
+
+
+def _by_trust(annotation: Annotation) -> tuple[float, int, str, str, int]:
+    # Name, label and place break ties, so that a note always gets the same labels.
+    span = annotation.span
+    return (
+        annotation.score,
+        span.end - span.start,
+        annotation.detector,
+        annotation.label,
+        -span.start,
+    )

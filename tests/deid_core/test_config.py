@@ -1,0 +1,116 @@
+import pytest
+
+from deid_core import ConfigError, Deidentifier
+from deid_core.config import known_policies, known_presets, load_policy, load_preset
+from deid_core.detectors import DETECTORS
+from deid_core.labels import Label
+
+
+@pytest.fixture
+def toml(tmp_path):
+    def write(text):
+        path = tmp_path / "own.toml"
+        path.write_text(text, "utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("name", known_presets())
+def test_every_preset_that_comes_along_loads(name):
+    assert name == load_preset(name).name
+
+
+@pytest.mark.parametrize("name", known_policies())
+def test_every_policy_that_comes_along_loads(name):
+    assert name == load_policy(name).name
+
+
+def test_hybrid_is_what_the_product_runs():
+    preset = load_preset("hybrid")
+
+    assert ("rules", "known") == preset.detectors
+    assert 0.33 == preset.known.threshold
+
+
+def test_every_label_has_a_style_under_safe_harbor():
+    policy = load_policy("safe-harbor")
+
+    assert {"tag"} == {policy.style(label) for label in Label}
+
+
+def test_names_build_the_whole_system():
+    assert isinstance(Deidentifier.from_names("hybrid", "safe-harbor"), Deidentifier)
+
+
+@pytest.mark.parametrize("load", [load_preset, load_policy])
+def test_an_unknown_name_is_refused_with_the_known_ones(load):
+    with pytest.raises(ConfigError, match=r"'hybird' is unknown; known: .*(hyb|safe)"):
+        load("hybird")
+
+
+def test_a_file_can_stand_for_a_preset(toml):
+    preset = load_preset(toml('name="own"\ndetectors=["known"]\n[known]\nthreshold=0'))
+
+    assert ("own", ("known",), 0.0) == (
+        preset.name,
+        preset.detectors,
+        preset.known.threshold,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('name="a"', "detectors must be a list"),
+        ('name="a"\ndetectors=[]', "detectors must be a list"),
+        ('detectors=["known"]', "name must be a text"),
+        ('name="a"\ndetectors=["rulez"]', "detector 'rulez' is unknown; known: rules"),
+        ('name="a"\ndetectors=[1]', "detector 1 is unknown"),
+        ('name="a"\ndetectors=["known", "known"]', "names one twice"),
+        ('name="a"\ndetector=["known"]', "key 'detector' is unknown; known: name, "),
+        ('name="a"\ndetectors=["rules"]\n[known]\n', "detectors does not name it"),
+        ('name="a"\ndetectors=["known"]\nknown=3', "known must be a table"),
+        ('name="a"\ndetectors=["known"]\n[known]\nthreshhold=1', "known: threshold"),
+        ('name="a"\ndetectors=["known"]\n[known]\nthreshold="x"', "must be a number"),
+        ('name="a"\ndetectors=["known"]\n[known]\nthreshold=true', "must be a number"),
+        ('name="a"\ndetectors=["known"]\n[known]\nthreshold=2', "not in"),
+        ("name=", "not TOML"),
+    ],
+)
+def test_a_wrong_preset_is_refused_by_key(toml, text, says):
+    with pytest.raises(ConfigError, match=says):
+        load_preset(toml(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('name="a"', "default style None is unknown; known: tag"),
+        ('name="a"\ndefault="mask"', "default style 'mask' is unknown; known: tag"),
+        ('name="a"\ndefault="tag"\nstyles={}', "key 'styles' is unknown"),
+        ('name="a"\ndefault="tag"\nlabels=3', "labels must be a table"),
+        ('name="a"\ndefault="tag"\n[labels]\nNAME="tag"', "label 'NAME' is unknown"),
+        ('name="a"\ndefault="tag"\n[labels]\nDATE="x"', "style 'x' is unknown"),
+    ],
+)
+def test_a_wrong_policy_is_refused_by_key(toml, text, says):
+    with pytest.raises(ConfigError, match=says):
+        load_policy(toml(text))
+
+
+def test_a_label_can_have_its_own_style(toml):
+    policy = load_policy(toml('name="a"\ndefault="tag"\n[labels]\n"DATE"="tag"'))
+
+    assert {Label.DATE: "tag"} == dict(policy.labels)
+
+
+def test_a_missing_file_is_a_config_error(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_preset(str(tmp_path / "none.toml"))
+
+
+def test_every_detector_bears_the_name_it_is_configured_by():
+    config = load_preset("hybrid")
+
+    assert list(DETECTORS) == [make(config).name for make in DETECTORS.values()]

@@ -1,0 +1,60 @@
+from datetime import date
+
+import pytest
+
+from deid_core.document import (
+    NOTHING_KNOWN,
+    Address,
+    Annotation,
+    Document,
+    KnownId,
+    KnownIdentifiers,
+    PersonName,
+    Span,
+    Token,
+)
+from deid_core.labels import Label
+
+MARKER = "Zyxwvut"
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 3), (4, 3)])
+def test_a_span_that_is_none_is_refused(start, end):
+    with pytest.raises(ValueError, match="not a span"):
+        Span(start, end)
+
+
+def test_touching_spans_do_not_overlap():
+    assert not Span(0, 3).overlaps(Span(3, 5))
+    assert Span(0, 4).overlaps(Span(3, 5))
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1])
+def test_a_score_outside_of_zero_to_one_is_refused(score):
+    with pytest.raises(ValueError, match="not a score"):
+        Annotation(Span(0, 1), Label.DATE, score, "rules/date")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Document(MARKER, MARKER),
+        Token(0, 7, MARKER),
+        PersonName(MARKER, MARKER, MARKER, MARKER, MARKER),
+        Address(*[MARKER] * 6),
+        KnownId(MARKER, Label.SSN),
+        KnownIdentifiers(
+            patient_names=(PersonName(MARKER),),
+            emails=(MARKER,),
+            phones=(MARKER,),
+            facilities=(MARKER,),
+        ),
+    ],
+)
+def test_no_repr_shows_what_it_holds(value):
+    assert MARKER not in repr(value)
+
+
+def test_identifiers_are_true_as_soon_as_one_is_known():
+    assert not NOTHING_KNOWN
+    assert KnownIdentifiers(birth_dates=(date(1957, 3, 14),))

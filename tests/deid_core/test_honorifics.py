@@ -1,0 +1,106 @@
+import pytest
+
+from deid_core.detectors.fragments import words
+from deid_core.document import Document
+from deid_core.labels import Label
+
+from .rule_examples import DETECT_ALL, covers, labels_of
+
+# The list of the NUS paper, section 3.1.
+TITLES = words(
+    """
+    mr mrs miss ms madam mdm lady sir col dr doctor a/prof e/prof professor prof general
+    gen senator sen
+    """
+)
+NAMES = (
+    "Smith",
+    "Jane Roe",
+    "John Q. Public",
+    "J. P. O'Neil-Brown",
+    "van der Berg",
+    "de la Cruz",
+    "bin Rashid",
+    "al-Rashid",
+    "McDonald",
+    "Ğül Öztürk",
+    "Łukasz Żak",
+    "Nguyễn Thị Minh",
+    "Иванова",
+    "Παπαδόπουλος",
+    "José\u0301 Núñez",
+    "D\u2019Angelo",
+    "王小明",
+)
+
+
+@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mark", ["", "."])
+def test_finds_the_whole_name_after_every_title(title, name, mark):
+    text = f"Seen with {title.title()}{mark} {name}, who agrees."
+
+    assert covers(text, name)
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_the_title_stays(title):
+    text = f"Seen with {title.title()}. Smith today."
+    [annotations] = DETECT_ALL([Document("d1", text)])
+
+    assert {"Smith"} == {text[a.span.start : a.span.end] for a in annotations}
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Mr. Smith", Label.PATIENT),
+        ("MRS. SMITH", Label.PATIENT),
+        ("ms. smith", Label.PATIENT),
+        ("Dr. Smith", Label.DOCTOR),
+        ("dr smith", Label.DOCTOR),
+        ("Prof. Smith", Label.DOCTOR),
+        ("Smith, MD", Label.DOCTOR),
+        ("Smith, R.N.", Label.DOCTOR),
+        ("Attending: Smith", Label.DOCTOR),
+        ("Patient: Smith", Label.PATIENT),
+    ],
+)
+def test_tells_patients_from_those_who_treat_them(text, label):
+    name = next(part.strip(",.") for part in text.split() if "smith" in part.lower())
+
+    assert {label} == labels_of(text, name)
+
+
+@pytest.mark.parametrize(
+    "title", ["Mr.", "Dr.", "DR.", "Attending:", "Patient:", "wife"]
+)
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\n\n", "\x0b", "\u2028"])
+def test_never_reads_a_name_across_a_line(title, line_break):
+    [annotations] = DETECT_ALL([Document("d1", f"{title}{line_break}Brian White")])
+
+    assert [] == annotations
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "General surgery and General Medicine were consulted.",
+        "general condition fair",
+        "GENERAL APPEARANCE: Well developed",
+        "The lady with chest pain, sir ganga ram, miss the dose",
+        "Dr. will see her; the doctor said so; DOCTOR ON CALL",
+        "History of MS with relapses; MS Contin",
+        "seen by Infectious Disease, reviewed by Radiology",
+        "Father Deceased, Mother Alive, sister with asthma",
+        "Dr. X and Mr. XYZ and Dr. ABC's office",
+    ],
+)
+def test_titles_that_are_words_stay_quiet(text):
+    [annotations] = DETECT_ALL([Document("d1", text)])
+
+    assert [] == annotations
+
+
+def test_a_name_ends_before_its_possessive():
+    assert {Label.PATIENT} == labels_of("Mrs. Garcia's son", "Garcia")

@@ -1,0 +1,177 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
+
+from deid_core import Document, KnownIdentifiers, Label, PersonName
+from deid_core.detectors.known import KnownDetector, KnownOptions
+from deid_core.detectors.known.names import misspelt
+from deid_core.merge import merge
+
+from .marked import unmark
+
+DETECT = KnownDetector()
+
+
+def patient(family, given="", middle=""):
+    return KnownIdentifiers(patient_names=(PersonName(family, given, middle),))
+
+
+OBRIEN = patient("O'Brien", "John", "Quincy")
+KOWALSKI = patient("Kowalski", "Katherine")
+MUELLER = patient("Müller", "José")
+FOLEY = patient("Foley", "Dennis")
+YOUNG = patient("Young", "Will")
+LOW = patient("Low", "May")
+PARKINS = patient("Parkins", "Ada")
+WU = patient("Wu", "Li")
+COOPER = patient("Cooper", "Sue")
+TEST = KnownIdentifiers(
+    patient_names=(PersonName("TEST", "PATIENT"), PersonName("DOE^JANE", "", "X")),
+    kin_names=(PersonName("UNKNOWN", "NA"), PersonName("", ""), PersonName("12", "-")),
+)
+WARD = KnownIdentifiers(
+    patient_names=(PersonName("Kowalski", "Anna"),),
+    kin_names=(PersonName("Kowalski", "Piotr"),),
+    provider_names=(PersonName("Hernandez", "Luis"), PersonName("Kowalski", "Eva")),
+)
+
+
+def found(text, known, detect=DETECT):
+    [proposals] = detect([Document("d1", text, known)])
+    return merge(proposals)
+
+
+@pytest.mark.parametrize(
+    ("known", "marked"),
+    [
+        # Exact: case, order, joints, initials, possessives.
+        (OBRIEN, "«John O'Brien» was seen."),
+        (OBRIEN, "«JOHN OBRIEN» was seen; «O BRIEN, JOHN Q» was not."),
+        (OBRIEN, "«john o\u2019brien»'s wife"),
+        (OBRIEN, "Mr. «J.Q. O'Brien» and Mr. «O'Brien, JQ», ie «JohnOBrien»"),
+        (OBRIEN, "saw «John».\nLater; «Brien»-Smith"),
+        (OBRIEN, "«John\u00a0O'Brien», «john_obrien»1"),
+        (OBRIEN, "«John» J. Smith, B. «O'Brien», a «John» A&O x3, «John» I think"),
+        (MUELLER, "«Jose Muller», «JOSÉ MÜLLER», «Jose\u0301 Mu\u0308ller»"),
+        (KOWALSKI, "«Kowalski»2 and «KOWALSKI»/«KATHERINE», xKowalskiego"),
+        # Misspelt.
+        (OBRIEN, "«Jonh Obrein» and «Johm», not Brown nor joining"),
+        (KOWALSKI, "«Kowalsky», «kowalksi»; «Katharine Kovalski»"),
+        (KOWALSKI, "Kowal, Walski and Katie are too far"),
+        (MUELLER, "«Mueller»"),
+        # Ordinary words.
+        (YOUNG, "Young man, a young woman, they will. Will do, WILL, young. Will"),
+        (YOUNG, "Seen with «Young» today. Mr. «Young». Dr. «Will» and ms «young»"),
+        (YOUNG, "«Will Young» came. «YOUNG, WILL». the dr will call"),
+        (YOUNG, "«Young» denies pain. «Young» is a 45-year-old. Young is 45"),
+        (YOUNG, "Patient: «YOUNG»\nGeneral: Young appearing"),
+        (LOW, "LOW and LOA for a month, low mood, may rise. May stay."),
+        (LOW, "LOW BACK PAIN. Low Back Pain. May 3. Seen by Low Vision."),
+        (LOW, "«May Low» and Ms. «Low» may stay"),
+        (COOPER, "«Cooper» left. Dr. «COOPER». a cooper. a sue"),
+        # Misspelt into a word, or a word's misspelling.
+        (KOWALSKI, "the «kowalsi»"),
+        (patient("Hart", "Dale"), "Date: heart sounds. HEART: normal. Heart regular."),
+        (patient("Hart", "Dale"), "told by «Heart» today, and «Haart» left"),
+        # Eponyms and devices.
+        (FOLEY, "A Foley catheter, foley cath, Foley-catheter, Foley\ncatheter"),
+        (FOLEY, "«Foley» was removed. «Dennis Foley»"),
+        (
+            patient("Parkinson"),
+            "Parkinson's disease; Parkinson\u2019s disease; «Parkinson»",
+        ),
+        (PARKINS, "Parkinson disease, Parkinson, parkinsonism; Mr. «Parkinson»"),
+        (PARKINS, "«Parkins», «Parkin»"),
+        # Two letters.
+        (WU, "Dr. «Wu», mr. «WU», seen by «Wu» today, «Li Wu», wu, WU, li"),
+        # Records that hold nothing.
+        (TEST, "Unknown patient, test of NA, none; TEST PATIENT 12. X"),
+        (TEST, "«Jane Doe» and «DOE»"),
+        (KnownIdentifiers(), "Jane Doe"),
+    ],
+)
+def test_finds_names_and_leaves_words(known, marked):
+    """
+    What is between « and » is found, and nothing else.
+    """
+    text, expected = unmark(marked)
+
+    assert expected == [(a.span.start, a.span.end) for a in found(text, known)]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "detector"),
+    [
+        ("Anna", Label.PATIENT, "known/patient"),
+        ("Anna Kowalski", Label.PATIENT, "known/patient"),
+        ("Piotr", Label.PATIENT, "known/kin"),
+        ("Hernandez", Label.DOCTOR, "known/provider"),
+        ("Hernandes", Label.DOCTOR, "known/provider~"),
+        ("Kowalsky", Label.PATIENT, "known/patient~"),
+        ("Kowalski", Label.PATIENT, "known/patient"),
+        ("Dr. Kowalski", Label.DOCTOR, "known/provider"),
+        ("Eva Kowalski", Label.DOCTOR, "known/provider"),
+        ("Piotr Kowalski", Label.PATIENT, "known/kin"),
+    ],
+)
+def test_says_whose_name_it_is(text, label, detector):
+    [annotation] = found(text, WARD)
+
+    assert (label, detector) == (annotation.label, annotation.detector)
+
+
+def test_the_score_of_a_misspelt_name_is_one_minus_the_ratio():
+    [annotation] = found("Kovalsky", KOWALSKI)
+
+    assert 1 - 2 / 8 == annotation.score
+
+
+def test_threshold_zero_finds_exact_names_only():
+    exact = KnownDetector(KnownOptions(threshold=0.0))
+
+    assert [] == found("Kowalsky", KOWALSKI, exact)
+    assert 1 == len(found("kowalski", KOWALSKI, exact))
+
+
+words = st.text("abcde", min_size=4, max_size=12)
+
+
+@given(st.lists(words, unique=True, max_size=6), st.sets(words, max_size=12))
+def test_misspelt_is_the_published_ratio_pair_by_pair(tokens, forms):
+    """
+    The oracle is the formula of the NUS paper, one pair at a time.
+    """
+
+    def ratio(token, form):
+        return OSA.distance(token, form) / min(len(token), len(form))
+
+    expected = {
+        form: 1 - min(ratio(token, form) for token in tokens)
+        for form in forms
+        if any(ratio(token, form) < 0.33 for token in tokens)
+    }
+
+    actual = misspelt(tuple(tokens), forms, 0.33)
+
+    assert expected == {form: score for form, (_, score) in actual.items()}
+
+
+def test_batch_and_single_documents_agree():
+    documents = [
+        Document("1", "Jonh O'Brien", OBRIEN),
+        Document("2", "Foley Young", YOUNG),
+        Document("3", "", OBRIEN),
+        Document("4", "Jonh"),
+    ]
+
+    assert [DETECT([each])[0] for each in documents] == DETECT(documents)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 1_000_000, "John" * 250_000, "J. " * 300_000, "Jonh " * 40_000, "'" * 10**6],
+)
+def test_a_huge_note_takes_seconds(text):
+    found(text, OBRIEN)

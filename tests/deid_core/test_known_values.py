@@ -1,0 +1,143 @@
+from datetime import date
+
+import pytest
+
+from deid_core import Address, Document, KnownId, KnownIdentifiers, Label
+from deid_core.detectors.known import KnownDetector
+from deid_core.merge import merge
+
+from .marked import unmark
+
+DETECT = KnownDetector()
+BORN = KnownIdentifiers(birth_dates=(date(1957, 3, 4),))
+PHONE = KnownIdentifiers(phones=("(617) 555-0123 x45", "+44 20 7946 0958", "555"))
+EMAIL = KnownIdentifiers(emails=("Jane.Doe@example.com", "@", "none"))
+IDS = KnownIdentifiers(
+    ids=(
+        KnownId("00-778812", Label.MEDICALRECORD),
+        KnownId("219-09-9999", Label.SSN),
+        KnownId("AB77.1C", Label.ACCOUNT),
+        KnownId("4711", Label.IDNUM),
+        KnownId("2024", Label.IDNUM),
+        KnownId("1", Label.IDNUM),
+        KnownId("0000000", Label.IDNUM),
+        KnownId("UNKNOWN", Label.IDNUM),
+    )
+)
+HOME = KnownIdentifiers(
+    addresses=(
+        Address("12 N. Oak Street Apt 4", "", "Springfield", "MA", "02139-4301", "USA"),
+    )
+)
+READING = KnownIdentifiers(
+    addresses=(
+        Address("PO Box 1234", "", "Reading", "Pennsylvania", "19601"),
+        Address("7 High St", "", "Saint Paul", "", "K1A 0B1", "Canada"),
+        Address("UNKNOWN", "", "NA", "", "00000"),
+    )
+)
+PLACES = KnownIdentifiers(
+    facilities=("St. Mary's Hospital", "MGH", "LAB", "Good Health Hospital", "ER"),
+    employers=("Acme Widgets, Inc.", "Retired", "Self Employed", "O'Hara & Sons"),
+)
+
+
+def found(text, known):
+    [proposals] = DETECT([Document("d1", text, known)])
+    return merge(proposals)
+
+
+@pytest.mark.parametrize(
+    ("known", "marked"),
+    [
+        (BORN, "«3/4/57», «03/04/1957», «4.3.1957», «1957-03-04», «19570304»"),
+        (BORN, "«March 4, 1957», «4th of March 1957», «04-MAR-57», «1957 Mar 4»"),
+        (BORN, "«195703041530», «195703041530» «03041957» «030457»"),
+        (BORN, "3/5/57, 3/4/58, 1957, March 1957, 157/3/4, 3/4/571, 3 of 4 in 57"),
+        (BORN, "«3/4/57», 14 March; born 57"),
+        (PHONE, "«(617) 555-0123», «617.555.0123», «6175550123», «+1 617-555-0123»"),
+        (PHONE, "«16175550123», «1 (617) 555 0123», «555-0123», «555.0123»"),
+        (PHONE, "5550123, 617-555-01234, 9617555012399, 617-555-0124, 555"),
+        (PHONE, "«020 7946 0958», «+44 (0)20 7946 0958», «00442079460958»"),
+        (EMAIL, "«jane.doe@EXAMPLE.com». xjane.doe@example.com, none @"),
+        (IDS, "MRN«778812», #«00778812», «00-778812», «778 812», 778812.5, 1778812"),
+        (IDS, "77/88/12, 77.8812, «219099999»? no: «219 09 9999», «219-09-9999»"),
+        (IDS, "«ab77 1c», «AB-77-1C», AB771CD, xab771c, «4711», 47-11, 14711, A4711"),
+        (IDS, "in 2024, unknown, 0000000, 1"),
+        (HOME, "lives at «12 N. Oak Street Apt 4», «Springfield», «MA» «02139»"),
+        (HOME, "«12 Oak St»., «12 North Oak», «12 Oak St #4», «Oak Street»"),
+        (HOME, "13 Oak leaves, oak street, 12 oaks, MA in USA, 02139.5, 102139"),
+        (HOME, "«SPRINGFIELD», «MASSACHUSETTS»; zip «02139-4301»; «springfield»"),
+        (HOME, "«Springfield», «MA», «USA»"),
+        (READING, "Reading a book. reading. She moved to «Reading». PA normal."),
+        (READING, "«Reading», «PA» «19601»; «Reading», «Pennsylvania»; «READING» «PA»"),
+        (
+            READING,
+            "«PO Box 1234», «St. Paul», «K1A 0B1», «k1a0b1», St. Pauls, NA 00000",
+        ),
+        (
+            PLACES,
+            "«St. Mary's Hospital», «St Marys Hosp», «SAINT MARY\u2019S HOSPITAL»",
+        ),
+        (PLACES, "at «MGH» and «Good Health Hospital», in good health hospital care"),
+        (PLACES, "LAB, lab, ER, St. Mary's school"),
+        (
+            PLACES,
+            "for «ACME Widgets», a retired man, self employed; «O\u2019Hara and Sons»",
+        ),
+    ],
+)
+def test_finds_values_and_leaves_the_rest(known, marked):
+    """
+    What is between « and » is found, and nothing else.
+    """
+    text, expected = unmark(marked)
+
+    assert expected == [(a.span.start, a.span.end) for a in found(text, known)]
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "label", "detector"),
+    [
+        ("3/4/57", BORN, Label.DATE, "known/birth_date"),
+        ("617-555-0123", PHONE, Label.PHONE, "known/phone"),
+        ("jane.doe@example.com", EMAIL, Label.EMAIL, "known/email"),
+        ("778812", IDS, Label.MEDICALRECORD, "known/id"),
+        ("219-09-9999", IDS, Label.SSN, "known/id"),
+        ("12 Oak St", HOME, Label.STREET, "known/address"),
+        ("Springfield", HOME, Label.CITY, "known/address"),
+        ("02139", HOME, Label.ZIP, "known/address"),
+        ("MGH", PLACES, Label.HOSPITAL, "known/facility"),
+        ("Acme Widgets", PLACES, Label.ORGANIZATION, "known/employer"),
+    ],
+)
+def test_says_what_it_is(text, known, label, detector):
+    [annotation] = found(text, known)
+
+    assert (label, detector, 0.99) == (
+        annotation.label,
+        annotation.detector,
+        annotation.score,
+    )
+
+
+def test_state_and_country_have_their_labels():
+    labels = [a.label for a in found("Springfield, MA, USA", HOME)]
+
+    assert [Label.CITY, Label.STATE, Label.COUNTRY] == labels
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 10**6,
+        "4711" * 250_000,
+        "57 3 " * 100_000,
+        "12 Oak St " * 50_000,
+        "-" * 10**6,
+    ],
+)
+def test_a_huge_note_takes_seconds(text):
+    for known in (BORN, PHONE, IDS, HOME):
+        found(text, known)

@@ -1,0 +1,142 @@
+import traceback
+
+import pytest
+
+from deid_core import (
+    Annotation,
+    Deidentifier,
+    DetectorFailed,
+    Document,
+    KnownIdentifiers,
+    Label,
+    PersonName,
+    ResidueFound,
+    ScrubbedDocument,
+    Span,
+    load_policy,
+)
+
+MARKER = "Zyxwvut"
+
+
+class Words:
+    """Proposes every occurrence of a word, and breaks on texts that say so."""
+
+    def __init__(self, name, word, *, breaks=()):
+        self.name = name
+        self._word = word
+        self._breaks = breaks
+        self.calls = []
+
+    def __call__(self, documents):
+        self.calls.append(len(documents))
+        return [self._propose(document.text) for document in documents]
+
+    def _propose(self, text):
+        if text in self._breaks:
+            raise KeyError(text)
+        start = text.find(self._word)
+        if start < 0:
+            return []
+        span = Span(start, start + len(self._word))
+        return [Annotation(span, Label.PATIENT, 0.9, f"{self.name}/word")]
+
+
+def system(*detectors):
+    return Deidentifier(detectors, load_policy("safe-harbor"))
+
+
+def test_writes_the_tag_and_says_where():
+    result = system(Words("a", "Ada")).deidentify(Document("n1", "Saw Ada."))
+
+    assert "Saw [NAME:PATIENT]." == result.text
+    assert "n1" == result.id
+    assert [Span(4, 7)] == [each.span for each in result.annotations]
+    assert 4 == result.offset_map.to_original(4)
+
+
+def test_no_detector_is_left_out():
+    result = system(Words("a", "Ada"), Words("b", "Bob")).deidentify(
+        Document("n1", "Ada met Bob")
+    )
+
+    assert "[NAME:PATIENT] met [NAME:PATIENT]" == result.text
+
+
+def test_a_batch_is_detected_in_one_call():
+    detector = Words("a", "Ada")
+
+    system(detector).deidentify_batch([Document(str(i), "Ada") for i in range(5)])
+
+    assert [5] == detector.calls
+
+
+def test_one_broken_document_does_not_harm_the_others():
+    detectors = Words("a", "Ada"), Words("b", "Bob", breaks={"bad"})
+    texts = ["Ada", "bad", "Bob"]
+
+    results = system(*detectors).deidentify_batch(
+        [Document(str(i), text) for i, text in enumerate(texts)]
+    )
+
+    assert [ScrubbedDocument, DetectorFailed, ScrubbedDocument] == list(
+        map(type, results)
+    )
+    assert ["[NAME:PATIENT]"] * 2 == [results[0].text, results[2].text]
+
+
+def test_a_broken_detector_refuses_the_document_and_shows_nothing_of_it():
+    """
+    A foreign exception's message can hold the note: neither it nor its chain is kept.
+    """
+    broken = system(Words("b", "Bob", breaks={MARKER}))
+
+    with pytest.raises(DetectorFailed) as caught:
+        broken.deidentify(Document("n1", MARKER))
+
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "detector 'b': KeyError" in shown
+    assert MARKER not in shown
+
+
+@pytest.mark.parametrize(
+    "proposals",
+    [
+        [],
+        [[], []],
+        [None],
+        [[Annotation(Span(2, 99), Label.DATE, 0.5, "c")]],
+    ],
+)
+def test_proposals_that_do_not_fit_refuse_the_document(proposals):
+    class Confused:
+        name = "c"
+
+        def __call__(self, documents):
+            return proposals
+
+    with pytest.raises(DetectorFailed):
+        system(Confused()).deidentify(Document("n1", "text"))
+
+
+def test_a_surviving_value_of_the_record_refuses_the_document():
+    known = KnownIdentifiers(patient_names=(PersonName(MARKER, "Bob"),))
+
+    with pytest.raises(ResidueFound, match=r"patient name \(1\)") as caught:
+        system(Words("b", "Bob")).deidentify(
+            Document("n1", f"Bob {MARKER} came", known)
+        )
+
+    assert MARKER not in str(caught.value)
+
+
+def test_an_empty_batch_and_an_empty_text_pass():
+    assert [] == system(Words("a", "Ada")).deidentify_batch([])
+    assert "" == system(Words("a", "Ada")).deidentify(Document("n1", "")).text
+
+
+def test_the_result_does_not_show_the_note():
+    result = system(Words("a", "Ada")).deidentify(Document("n1", f"Ada {MARKER}"))
+
+    assert MARKER not in repr(result)
+    assert "n1" not in repr(result)
