@@ -22,10 +22,12 @@ ACCUMULATING = ("kin", "providers", "facilities", "employers")
 """Lists that only grow: a message names those of one encounter, not all."""
 
 LABELS_OF_ID_TYPES = {
-    **dict.fromkeys(("MR", "PI", "PT", "MRT", "PN", "PE", "AM"), Label.MEDICALRECORD),
-    "SS": Label.SSN,
+    **dict.fromkeys(
+        ("MR", "MRN", "PI", "PT", "MRT", "PN", "PE", "AM"), Label.MEDICALRECORD
+    ),
+    **dict.fromkeys(("SS", "SSN"), Label.SSN),
     **dict.fromkeys(("AN", "BA", "AC", "VN"), Label.ACCOUNT),
-    **dict.fromkeys(("DL", "LN", "MD", "PPN", "DEA", "NPI"), Label.LICENSE),
+    **dict.fromkeys(("DL", "DLN", "LN", "MD", "PPN", "DEA", "NPI"), Label.LICENSE),
     **dict.fromkeys(
         ("MC", "MA", "HC", "SN", "MB", "NH", "JHN", "NI", "PC"), Label.HEALTHPLAN
     ),

@@ -134,6 +134,7 @@ class Runner:
             self._checkpoint.add(portion, list(self._outputs(portion)))
         self._checkpoint.commit(self._consumer.group_metadata())
         self._processor.committed()
+        log.debug("committed %d records up to %s", len(records), records[-1])
         self._failures = 0
         self._limit = min(self._most, self._limit * 2)
         return len(records)

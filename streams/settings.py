@@ -78,6 +78,8 @@ class Settings(BaseModel):
             "client.id": "phistream",
             **self.kafka,
         }
+        if self.log_level == "debug":
+            properties.setdefault("debug", "eos,cgrp,topic")
         if self.kafka_password is not None:
             properties["sasl.password"] = self.kafka_password.get_secret_value()
         return {**properties, **extra}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import shutil
 import signal
 import socket
@@ -21,6 +20,7 @@ from confluent_kafka.admin import AdminClient
 from .errors import BrokerError
 from .jars import class_path
 from .java import java_binary
+from .processes import Processes
 from .properties import server_properties
 
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -57,6 +57,7 @@ class Cluster:
         self._cache = cache
         self._java_home = java_home
         self._nodes: list[Node] = []
+        self._processes = Processes()
         self._load()
 
     @property
@@ -71,7 +72,7 @@ class Cluster:
 
     def is_running(self, node: Node) -> bool:
         """Return whether the node's process lives."""
-        return _is_kafka(node.pid, self._home)
+        return self._processes.is_kafka(node.pid, self._home)
 
     def up(
         self,
@@ -109,18 +110,18 @@ class Cluster:
 
     def kill(self, node_id: int) -> None:
         """End a node at once (SIGKILL), as a power cut would."""
-        _end(self._node(node_id).pid, signal.SIGKILL, seconds=10)
+        self._processes.end(self._node(node_id).pid, signal.SIGKILL, seconds=10)
 
     def down(self, *, seconds: float = 20) -> None:
         """Stop all nodes: SIGTERM, then SIGKILL to those that do not end in time."""
         running = [node for node in self._nodes if self.is_running(node)]
         for node in running:
-            os.kill(node.pid, signal.SIGTERM)
+            self._processes.end(node.pid, signal.SIGTERM, seconds=0)
         deadline = time.monotonic() + seconds
         for node in running:
-            _wait_end(node.pid, max(0.1, deadline - time.monotonic()))
+            self._processes.wait(node.pid, max(0.1, deadline - time.monotonic()))
             if self.is_running(node):
-                _end(node.pid, signal.SIGKILL, seconds=10)
+                self._processes.end(node.pid, signal.SIGKILL, seconds=10)
 
     def remove_data(self) -> None:
         """Delete data and logs of a stopped cluster."""
@@ -166,7 +167,7 @@ class Cluster:
     def _start(self, node: Node, path: str) -> None:
         folder = self._folder(node)
         with (folder / "kafka.log").open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603  # as above
+            pid = self._processes.start(
                 [
                     *self._java(path),
                     f"-Dphistream.home={self._home}",
@@ -174,13 +175,10 @@ class Cluster:
                     "kafka.Kafka",
                     str(folder / "server.properties"),
                 ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                log,
             )
         self._nodes = [
-            Node(n.id, n.port, n.controller_port, process.pid) if n.id == node.id else n
+            Node(n.id, n.port, n.controller_port, pid) if n.id == node.id else n
             for n in self._nodes
         ]
         self._save()
@@ -230,40 +228,3 @@ def _free_ports(count: int) -> list[int]:
     finally:
         for each in sockets:
             each.close()
-
-
-def _is_kafka(pid: int, home: Path) -> bool:
-    """Return whether the process is a node of this very cluster, not a reused pid."""
-    if pid <= 0:
-        return False
-    try:
-        done, _ = os.waitpid(pid, os.WNOHANG)  # reap it if it was our child
-        if done == pid:
-            return False
-    except ChildProcessError:
-        pass
-    try:
-        line = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-    return f"phistream.home={home}".encode() in line
-
-
-def _end(pid: int, number: signal.Signals, *, seconds: float) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
-    _wait_end(pid, seconds)
-
-
-def _wait_end(pid: int, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if os.waitpid(pid, os.WNOHANG)[0] == pid:
-                return
-        except ChildProcessError:
-            if not Path(f"/proc/{pid}").exists():
-                return
-        time.sleep(0.05)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date, datetime
 
 from deid_core.document import Address
@@ -33,6 +34,17 @@ def name_of_xpn(value: Repetition) -> Name:
         prefix=part(value, 5),
         use=part(value, 7)[:8],
     )
+
+
+def names_of_xpn(value: Repetition) -> list[Name]:
+    """Return all of a person's names: also those with the own and partner's surname.
+
+    FN: surname & own prefix & own surname & partner's prefix & partner's surname.
+    """
+    name = name_of_xpn(value)
+    others = (part(value, 1, 3), part(value, 1, 5))
+    said = ("", *name.family.split())
+    return [name, *(replace(name, family=each) for each in others if each not in said)]
 
 
 def name_of_xcn(value: Repetition) -> Name:
@@ -68,8 +80,9 @@ def name_of_ndl(value: Repetition) -> Name:
 def address_of_xad(value: Repetition) -> Address:
     """Return an address (XAD; its street is an SAD: line & street name & number)."""
     line = part(value, 1)
-    if not line and value:
-        line = " ".join(each for each in reversed(value[0][1:3]) if each)
+    # Some put a number or nothing into SAD.1, and the street's name into SAD.2.
+    others = (part(value, 1, 3), part(value, 1, 2))
+    line = " ".join([*filter(None, [line]), *(o for o in others if o not in line)])
     return Address(
         street=line,
         other=part(value, 2),

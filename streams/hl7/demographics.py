@@ -19,7 +19,7 @@ from .datatypes import (
     identifier_of_cx,
     name_of_ndl,
     name_of_xcn,
-    name_of_xpn,
+    names_of_xpn,
     phone_of_xtn,
 )
 from .message import Repetition, Segment, part
@@ -28,11 +28,26 @@ T = TypeVar("T")
 
 NO_ADDRESS = Address()
 
-MEDICAL_RECORD_TYPES = ("MR", "PI", "PT")
+MEDICAL_RECORD_TYPES = ("MR", "MRN", "PI", "PT")
 NOT_OF_THE_PATIENT_INDEX = frozenset(
-    ("SS", "DL", "PPN", "AN", "VN", "MC", "MA", "HC", "NPI", "BA", "CZ", "EN")
+    (
+        "SS",
+        "SSN",
+        "DL",
+        "DLN",
+        "PPN",
+        "AN",
+        "VN",
+        "MC",
+        "MA",
+        "HC",
+        "NPI",
+        "BA",
+        "CZ",
+        "EN",
+    )
 )
-"""CX.5 types that never key a patient (HL7 table 0203)."""
+"""CX.5 types that never key a patient (HL7 table 0203, and senders' own for it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +191,10 @@ def _values(
 
 def _names(segments: Sequence[Segment]) -> Iterable[Name]:
     for _, value in _values(segments, fields.NAMES):
-        yield name_of_xpn(value)
+        yield from names_of_xpn(value)
     for _, value in _values(segments, fields.ALIASES):
-        name = name_of_xpn(value)
-        yield name if name.use else replace(name, use="A")
+        for name in names_of_xpn(value):
+            yield name if name.use else replace(name, use="A")
 
 
 def _ids(segments: Iterable[Segment]) -> Iterable[Identifier]:
@@ -194,7 +209,8 @@ def _ids(segments: Iterable[Segment]) -> Iterable[Identifier]:
 def _kin(segments: Iterable[Segment]) -> Iterable[Kin]:
     for segment, value in _values(segments, fields.KIN):
         relationship = segment.value(3)[:32] if segment.name == "NK1" else ""
-        yield Kin(name_of_xpn(value), relationship)
+        for name in names_of_xpn(value):
+            yield Kin(name, relationship)
 
 
 def _providers(segments: Sequence[Segment]) -> Iterable[Name]:

@@ -87,6 +87,8 @@ def event_of(msh: Segment, evn: Segment | None) -> Event:
     trigger = msh.value(9, 2) or (parts[1] if len(parts) > 1 else "")
     if not trigger and evn is not None:
         trigger = evn.value(1)
+    if not type_:
+        raise InvalidRecord("bad_msh", "MSH-9: empty; the header is broken or cut off")
     known = TRIGGERS.get(type_)
     if known is None or not known.fullmatch(trigger):
         raise InvalidRecord(

@@ -22,6 +22,7 @@ from streams.intake.route import route
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 COLUMNS = ("messages", "routed", "updates", "notes")
 ROUNDS = 3
+WIDTH = 110
 
 
 def counted(value: bytes) -> Counter[str]:
@@ -52,6 +53,7 @@ def table_of(counts: dict[str, Counter[str]]) -> Table:
 def main(file: Path) -> int:
     """Print the table; return 1 when there are no messages or one has vanished."""
     console = Console()
+    console = Console(width=max(console.width, WIDTH))
     if not file.is_file():
         console.print("no such file; name one that holds a JSON object a line")
         return 1

@@ -89,9 +89,15 @@ def _feed(settings, services, ward):
     waves = [
         [RawMessage(adt(), key), *map(raw, ward.admissions())],
         [
-            RawMessage(oru(f"Ms. {FAMILY} misspelt Zzfamqiust and ZZFAMQUIST came."), key),
-            RawMessage(event("known-1", f"{GIVEN} lives at {STREET}; call {PHONE}."), key),
-            RawMessage(event("unknown-1", f"{FAMILY} on 3/14/2024, Dr. Adler.", mrn="5")),
+            RawMessage(
+                oru(f"Ms. {FAMILY} misspelt Zzfamqiust and ZZFAMQUIST came."), key
+            ),
+            RawMessage(
+                event("known-1", f"{GIVEN} lives at {STREET}; call {PHONE}."), key
+            ),
+            RawMessage(
+                event("unknown-1", f"{FAMILY} on 3/14/2024, Dr. Adler.", mrn="5")
+            ),
             RawMessage(event("kin-1", "Wife of Zzkinsman; seen by Zzprovider."), key),
             *map(raw, ward.messages(300)),
         ],
@@ -101,7 +107,12 @@ def _feed(settings, services, ward):
         # A merge: the prior number's notes join as well.
         [
             RawMessage(
-                adt("ADT^A40", minute=7, family=MAIDEN, extra="MRG|88002233^^^NORTH^MR\r"),
+                adt(
+                    "ADT^A40",
+                    minute=7,
+                    family=MAIDEN,
+                    extra="MRG|88002233^^^NORTH^MR\r",
+                ),
                 key,
             )
         ],
@@ -252,7 +263,9 @@ def test_offsets_lead_back_to_the_note(job):
         for start, end, scrubbed_start, scrubbed_end in scrubbed["offsets"]:
             rebuilt += original[cursor:start]
             assert scrubbed["text"][place:scrubbed_start] == original[cursor:start]
-            assert re.fullmatch(r"\[[A-Z:]+\]", scrubbed["text"][scrubbed_start:scrubbed_end])
+            assert re.fullmatch(
+                r"\[[A-Z:]+\]", scrubbed["text"][scrubbed_start:scrubbed_end]
+            )
             cursor, place = end, scrubbed_end
             looked_at += 1
         assert scrubbed["text"][place:] == original[cursor:]

@@ -34,11 +34,12 @@ def pid(**values):
 
 
 @pytest.mark.parametrize(
-    "pid_3, patient",
+    ("pid_3", "patient"),
     [
         ("1^^^A^SS~2^^^B^PI~3^^^C^MR", PatientId("C", "3")),
         ("1^^^A^PT~2^^^B^PI", PatientId("B", "2")),
         ("1^^^A^SS~2^^^B^XX", PatientId("B", "2")),
+        ("1^^^A^SSN~2^^^B^PI~3^^^C^MRN", PatientId("C", "3")),
         ("1", PatientId("HOSP", "1")),
         ("1^^^&1.2.3&ISO^MR", PatientId("1.2.3", "1")),
         ("1^^^A&1.2.3&ISO^MR", PatientId("A", "1")),
@@ -59,7 +60,7 @@ def test_every_medical_record_number_keys_the_patient():
 
 
 @pytest.mark.parametrize(
-    "line, id_",
+    ("line", "id_"),
     [("PID||7^^^A", "7"), ("PID||||8", "8"), ("PID||7|6^^^A^SS|8", "7")],
 )
 def test_falls_back_on_the_older_identifier_fields(line, id_):
@@ -92,7 +93,7 @@ def test_reads_legal_maiden_and_alias_names():
 
 
 @pytest.mark.parametrize(
-    "whole, name",
+    ("whole", "name"),
     [
         ("EDITH EXAMPLE", Name("EXAMPLE", "EDITH")),
         ("EDITH Q. EXAMPLE", Name("EXAMPLE", "EDITH", "Q.")),
@@ -109,8 +110,29 @@ def test_parts_a_name_that_was_sent_whole(whole, name):
     assert ((name,) if name else ()) == said(pid(f5=whole)).names
 
 
+def test_the_own_and_the_partners_surname_are_names_as_well():
+    names = said(pid(f5="Example&&Sample&&Muster^Edith")).names
+
+    assert ["Example", "Sample", "Muster"] == [each.family for each in names]
+    assert {"Edith"} == {each.given for each in names}
+
+
 @pytest.mark.parametrize(
-    "sent, read",
+    ("sad", "street"),
+    [
+        ("1 Row", "1 Row"),
+        ("1 Row&Row&1", "1 Row"),
+        ("1&Row", "1 Row"),
+        ("&Row&1", "1 Row"),
+        ("&Row", "Row"),
+    ],
+)
+def test_a_street_has_its_name_and_number(sad, street):
+    assert [street] == [each.street for each in said(pid(f11=sad)).addresses]
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
     [
         ("19480229", ("1948-02-29",)),
         ("194802291530+0100", ("1948-02-29",)),
@@ -141,7 +163,7 @@ def test_reads_addresses_of_the_patient_and_of_kin():
 
 
 @pytest.mark.parametrize(
-    "xtn, phones, emails",
+    ("xtn", "phones", "emails"),
     [
         ("(555)555-0100^PRN^PH", ("(555)555-0100",), ()),
         ("^PRN^PH^^1^555^5550100", ("1 555 5550100",), ()),
@@ -207,7 +229,7 @@ def test_reads_kin_guarantor_insured_and_mother():
 
 
 @pytest.mark.parametrize(
-    "segment, field",
+    ("segment", "field"),
     [
         (name, number)
         for name, numbers in fields.PROVIDERS.items()
@@ -223,7 +245,7 @@ def test_reads_providers_from_every_declared_field(segment, field):
 
 
 @pytest.mark.parametrize(
-    "value, name",
+    ("value", "name"),
     [
         ("77&Healer&Hanna&H", Name("Healer", "Hanna", "H")),
         ("77^Healer^Hanna", Name("Healer", "Hanna")),

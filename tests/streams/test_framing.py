@@ -41,7 +41,7 @@ def test_parts_the_messages_of_a_batch_and_leaves_its_envelope():
 
 
 @pytest.mark.parametrize(
-    "mark, encoding",
+    ("mark", "encoding"),
     [
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -55,7 +55,7 @@ def test_a_byte_order_mark_names_the_character_set(mark, encoding):
 
 
 @pytest.mark.parametrize(
-    "named, codec",
+    ("named", "codec"),
     [
         ("", "utf-8"),
         ("ASCII", "utf-8"),

@@ -47,13 +47,18 @@ def test_takes_an_oru_without_a_trigger():
 
 
 @pytest.mark.parametrize(
-    "other", ["ADT^A99", "ADT", "ADT^", "ACK^A01", "", "adt^a01", "ORU^R02", "ADT^A011"]
+    "other", ["ADT^A99", "ADT", "ADT^", "ACK^A01", "adt^a01", "ORU^R02", "ADT^A011"]
 )
 def test_refuses_every_other(other):
     with pytest.raises(InvalidRecord) as caught:
         event(other)
 
     assert "unknown_event" == caught.value.code
+
+
+def test_refuses_a_header_without_an_event():
+    with pytest.raises(InvalidRecord, match="bad_msh: MSH-9: empty"):
+        event("")
 
 
 def test_shows_a_code_and_nothing_else():

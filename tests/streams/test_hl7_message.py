@@ -19,7 +19,7 @@ def segments_of(*lines):
 
 
 @pytest.mark.parametrize(
-    "raw, text",
+    ("raw", "text"),
     [
         (r"a\F\b\S\c\T\d\R\e\E\f", r"a|b^c&d~e\f"),
         (r"one\.br\two", "one\ntwo"),
@@ -128,7 +128,7 @@ def test_leaves_segments_that_are_not_wanted():
 
 
 @pytest.mark.parametrize(
-    "msh, pid",
+    ("msh", "pid"),
     [
         ("MSH|^~\\&|A", "PID|||a^b&c~d"),
         ("MSH|^~\\&#|A", "PID|||a^b&c~d"),

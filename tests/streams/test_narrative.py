@@ -43,7 +43,7 @@ def test_a_run_of_the_same_heading_says_it_once():
 
 
 @pytest.mark.parametrize(
-    "obx_3, heading", [("1^H^L^2^G", "H"), ("1^^L^2^G", "G"), ("H", "H")]
+    ("obx_3", "heading"), [("1^H^L^2^G", "H"), ("1^^L^2^G", "G"), ("H", "H")]
 )
 def test_the_heading_is_the_name_of_the_observation(obx_3, heading):
     assert [f"{heading}:\none"] == texts(f"OBX|1|TX|{obx_3}||one")

@@ -145,7 +145,7 @@ def test_a_value_that_comes_back_is_current_again():
 
 
 @pytest.mark.parametrize(
-    "first, second, latest",
+    ("first", "second", "latest"),
     [
         (EARLY, "", EARLY),
         ("", EARLY, EARLY),

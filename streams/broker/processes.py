@@ -1,0 +1,59 @@
+"""Processes that outlive the command that started them, known by their pid."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+
+class Processes:
+    """Starts, watches and ends processes: our children, or those of an earlier run."""
+
+    def __init__(self) -> None:
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self, command: Sequence[str], log: IO[bytes]) -> int:
+        """Start a process of its own session; return its pid."""
+        child = subprocess.Popen(  # noqa: S603  # our own java, our own arguments
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        self._children[child.pid] = child
+        return child.pid
+
+    def is_kafka(self, pid: int, home: Path) -> bool:
+        """Return whether the pid is a node of this very cluster, not a reused number."""
+        if pid <= 0 or self._has_ended(pid):
+            return False
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
+        return f"phistream.home={home}".encode() in line
+
+    def end(self, pid: int, number: signal.Signals, *, seconds: float) -> None:
+        """Send a signal, and wait for the end."""
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return
+        self.wait(pid, seconds)
+
+    def wait(self, pid: int, seconds: float) -> None:
+        """Wait until the process has ended, or the time is over."""
+        deadline = time.monotonic() + seconds
+        while not self._has_ended(pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _has_ended(self, pid: int) -> bool:
+        if pid in self._children:
+            return self._children[pid].poll() is not None
+        return not Path(f"/proc/{pid}").exists()

@@ -1,0 +1,131 @@
+"""Faults on real Kafka: killed workers, aborted transactions, workers come and go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from streams.demo.ward import Ward
+from streams.errors import Fenced, RetriableError
+from streams.kafka import KafkaProducer
+from streams.records import Output
+from streams.topics import NOTES_SCRUBBED
+from tests.harness import (
+    count_records,
+    drain,
+    feed_and_drain_intake,
+    raw,
+    run_with_kills,
+    running,
+    worker_processes,
+)
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(400)]
+
+
+def ward():
+    return Ward(seed=5, split="test", patients=80, note_words=60)
+
+
+def assert_sound(verdicts):
+    for verdict in verdicts:
+        assert (0, 0, 0, 0) == (
+            verdict.pending,
+            verdict.missing,
+            verdict.doubled,
+            verdict.out_of_order,
+        ), verdict.examples
+
+
+def test_kills_at_random_moments_lose_and_double_nothing(settings):
+    """The small run of `python -m tests.benchmarks.kills`."""
+    settings = settings.model_copy(update={"batch_records": 200})
+
+    verdicts, killed, _ = run_with_kills(settings, ward(), notes=2000, kills=3, seed=2)
+
+    assert 3 == killed
+    assert 2000 == next(v.scrubbed for v in verdicts if v.topic == "notes")
+    assert_sound(verdicts)
+
+
+def test_an_aborted_transaction_is_not_seen_by_read_committed(settings):
+    producer = KafkaProducer(settings, "aborting")
+    for finish in (producer.abort, producer.commit):
+        producer.begin()
+        for n in range(10):
+            producer.produce(Output(NOTES_SCRUBBED.name, b"k", b"%d" % n))
+        producer.send_offsets({}, _no_group(settings))
+        # Flushed by commit alone: an abort throws away what was not sent yet.
+        producer._producer.flush(10)
+        finish()
+
+    assert 10 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
+    assert 20 == count_records(settings, NOTES_SCRUBBED.name, "read_uncommitted")
+
+
+def test_a_zombie_is_fenced_by_its_replacement(settings):
+    """Two producers of one slot: the older can commit nothing any more."""
+    zombie = KafkaProducer(settings, "slot-0")
+    zombie.begin()
+    zombie.produce(Output(NOTES_SCRUBBED.name, b"k", b"zombie"))
+    replacement = KafkaProducer(settings, "slot-0")
+    replacement.begin()
+    replacement.produce(Output(NOTES_SCRUBBED.name, b"k", b"replacement"))
+    replacement.commit()
+
+    with pytest.raises((Fenced, RetriableError)):
+        zombie.commit()
+
+    assert 1 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
+
+
+def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
+    """SIGSTOP past the session's time, its partitions move on, then SIGCONT."""
+    settings = settings.model_copy(update={"session_seconds": 6, "batch_records": 50})
+    with running(settings, "intake") as services:
+        feed_and_drain_intake(settings, services, map(raw, ward().admissions()))
+        with running(settings, "scrub") as (first,):
+            other = settings.model_copy(update={"first_slot": 7})
+            feed_and_drain_intake(settings, services, map(raw, ward().notes(600)))
+            [worker] = worker_processes(first)
+            os.kill(worker.pid, signal.SIGSTOP)
+            with running(other, "scrub") as (second,):
+                drain(settings, [*services, second])
+                os.kill(worker.pid, signal.SIGCONT)
+                feed_and_drain_intake(settings, services, map(raw, ward().notes(400)))
+                drain(settings, [*services, first, second])
+
+    from streams.reconcile import Auditor
+
+    assert_sound(Auditor(settings).verdicts())
+
+
+def test_workers_that_come_and_go_lose_and_double_nothing(settings):
+    """Rebalances while notes flow; each worker drains on SIGTERM."""
+    from streams.reconcile import Auditor
+
+    settings = settings.model_copy(update={"session_seconds": 6, "batch_records": 50})
+    with running(settings, "intake") as services:
+        feed_and_drain_intake(settings, services, map(raw, ward().admissions()))
+        with running(settings, "scrub") as (first,):
+            feed_and_drain_intake(settings, services, map(raw, ward().notes(500)))
+            for slot in (3, 5):
+                other = settings.model_copy(update={"first_slot": slot})
+                with running(other, "scrub") as (second,):
+                    notes = map(raw, ward().notes(300))
+                    feed_and_drain_intake(settings, services, notes)
+                    time.sleep(1.0)
+                    assert [] != worker_processes(second)
+            drain(settings, [*services, first])
+
+    assert_sound(Auditor(settings).verdicts())
+
+
+def _no_group(settings):
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(settings.client(**{"group.id": "none"}))
+    return consumer.consumer_group_metadata()

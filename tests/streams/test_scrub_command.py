@@ -1,0 +1,127 @@
+"""`phistream scrub`, the form that outside scorers call: no Kafka."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PATIENT = {"names": [{"family": "Quellwright", "given": "Mabelle"}]}
+NOTES = [
+    {"id": "a", "text": "Ms. Quelwright seen 3/14/2024.", "patient": PATIENT},
+    {"id": 7, "text": "Stabil: Größe 1,70 m, BP 120/80."},
+    {"id": "c", "text": "Naïve 😀 call (312) 555-0147 today."},
+]
+
+
+def phistream(*arguments, stdin=b""):
+    return subprocess.run(
+        [sys.executable, "-m", "streams.commands", "scrub", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def notes(tmp_path):
+    file = tmp_path / "notes.jsonl"
+    file.write_text("".join(json.dumps(note) + "\n" for note in NOTES))
+    return file
+
+
+def test_annotations_in_input_order_with_code_points_of_the_input(notes):
+    done = phistream("--format", "jsonl", "--annotations", notes)
+
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert ["a", "7", "c"] == [line["id"] for line in lines]
+    assert all({"id", "text", "annotations"} == set(line) for line in lines)
+    found = [
+        (note["text"][a["start"] : a["end"]], a["label"])
+        for note, line in zip(NOTES, lines, strict=True)
+        for a in line["annotations"]
+    ]
+    assert [
+        ("Quelwright", "NAME:PATIENT"),
+        ("3/14/2024", "DATE"),
+        ("(312) 555-0147", "CONTACT:PHONE"),
+    ] == found
+    assert {"start", "end", "label", "score", "detector"} == set(
+        lines[0]["annotations"][0]
+    )
+    assert 0 == done.returncode
+
+
+def test_without_annotations_the_text_alone(notes):
+    done = phistream(notes)
+
+    first = json.loads(done.stdout.splitlines()[0])
+    assert {"id": "a", "text": "Ms. [NAME:PATIENT] seen [DATE]."} == first
+
+
+def test_standard_input_as_text():
+    done = phistream("-", stdin="Seen 3/14/2024.\r\nNo change.\n".encode())
+
+    assert b"Seen [DATE].\r\nNo change.\n" == done.stdout
+
+
+def test_hl7_joins_the_notes_with_the_files_own_patients(tmp_path):
+    file = tmp_path / "ward.hl7"
+    file.write_bytes(
+        b"MSH|^~\\&|A|NORTH|B|C|20250101||ADT^A01|1|P|2.5\r"
+        b"PID|1||123456^^^NORTH^MR||Quellwright^Mabelle\r"
+        b"MSH|^~\\&|A|NORTH|B|C|20250101||ORU^R01|2|P|2.5\r"
+        b"PID|1||123456^^^NORTH^MR\rOBR|1|||X\rOBX|1|TX|||Mabele is better.\r"
+    )
+
+    done = phistream(file)
+
+    [line] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "[NAME:PATIENT] is better." == line["text"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "not json",
+        '{"id": "x"}',
+        '{"text": "ZZMARKER"}',
+        '{"id": "x", "text": "t", "patient": {"names": "ZZMARKER"}}',
+        '{"id": "x", "text": "t", "patient": {"nams": []}}',
+    ],
+)
+def test_a_bad_line_is_refused_with_its_place_and_the_others_go_on(notes, bad):
+    with notes.open("a") as out:
+        out.write(bad + "\n" + json.dumps(NOTES[1]) + "\n")
+
+    done = phistream(notes)
+
+    assert 1 == done.returncode
+    assert 4 == len(done.stdout.splitlines())
+    assert f"{notes.name}:4".encode() in done.stderr.replace(b"\n", b"")
+    assert b"ZZMARKER" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--preset", "hybird"), "hybrid"),
+        (("--policy", "safe"), "safe-harbor"),
+    ],
+)
+def test_an_unknown_name_refuses_and_lists_the_known(notes, arguments, says):
+    done = phistream(*arguments, notes)
+
+    assert 78 == done.returncode
+    assert says in done.stderr.decode()
+    assert b"" == done.stdout
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    done = phistream(tmp_path / "none.txt")
+
+    assert 70 == done.returncode
+    assert b"check the path" in done.stderr
+    assert b"Traceback" not in done.stderr
