@@ -129,13 +129,15 @@ class Intake:
 
     def _outputs(self, record: Record, routed: Routed) -> Sequence[Output]:
         # Reads first: a patient record that can't be read refuses the whole message.
-        known = {u.patient.key: self._known(u.patient.key) for u in routed.updates}
+        known = {u.patient.key: self._history(u) for u in routed.updates}
         changed = []
         for update in routed.updates:
             key = update.patient.key
-            folded = fold(known[key], update)
-            if not _says_nothing_new(known[key], folded):
-                known[key] = self._staged[key] = folded
+            before, history = known[key]
+            folded = fold(history, update)
+            if not _says_nothing_new(before, folded):
+                self._staged[key] = folded
+                known[key] = (folded, folded)
                 changed.append(folded)
         patients = [_patient(each, record) for each in changed]
         notes = [
@@ -150,6 +152,17 @@ class Intake:
         facts = {"outcome": "routed", "routed": counts, "at_ms": self._now()}
         audit = audit_event("intake", record, None, len(notes), facts)
         return (*patients, *notes, audit)
+
+    def _history(
+        self, update: PatientRecord
+    ) -> tuple[PatientRecord | None, PatientRecord | None]:
+        """Return what was known of the patient, without and with the merged ones."""
+        before = history = self._known(update.patient.key)
+        for merged in update.merged:
+            other = self._known(merged.key)
+            if other is not None:
+                history = fold(history, replace(other, patient=update.patient))
+        return before, history
 
     def _known(self, key: bytes) -> PatientRecord | None:
         if key in self._staged:
