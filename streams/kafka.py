@@ -116,7 +116,7 @@ class KafkaConsumer:
             messages = self._consumer.consume(num_messages=most, timeout=seconds)
         except KafkaException as error:
             raise _translated(error, "poll") from None
-        records = [_record(message) for message in messages if not _is_error(message)]
+        records = [record_of(message) for message in messages if not _is_error(message)]
         if not self._revoked_in_poll:
             return records
         return [r for r in records if r.partition.index not in self._revoked_in_poll]
@@ -358,7 +358,8 @@ def _transactional(error: KafkaException, call: str) -> Exception:
     return UnknownOutcome(where)
 
 
-def _record(message: Message) -> Record:
+def record_of(message: Message) -> Record:
+    """Return a message of the client, which holds no error, as a record."""
     return Record(
         Partition(message.topic() or "", message.partition() or 0),
         message.offset() or 0,

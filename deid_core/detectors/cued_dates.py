@@ -14,8 +14,9 @@ _FULL_DATE_CUE = re.compile(
     r"""
     (?<![a-z])(?:on|dated?|since|until|till|dob|lmp|admit(?:ted)?|discharged?|seen
       |visit|appointment|appt|surgery|procedure|started|stopped|effective|due|expires
-      |scheduled(?:[ ]for)?|follow-?up|as[ ]of|due[ ]on|week[ ]of|(?:mon|tues?|wed
-      |wednes|thurs?|fri|sat|satur|sun)(?:day)?)
+      |labs?|note|echo|cxr|ekg|scheduled(?:[ ]for)?
+      |follow-?up|as[ ]of|due[ ]on|week(?:end)?[ ]of
+      |(?:mon|tues?|wed|wednes|thurs?|fri|sat|satur|sun)(?:day)?)
     [.,]?[ \t]{0,2}[:=(]?[ \t]{0,2}\Z
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -42,11 +43,14 @@ def is_cued_day(match: re.Match[str]) -> bool:
 
 
 def is_range_of_days(match: re.Match[str]) -> bool:
-    """Return whether ``3/14-3/20`` can only be days: a score never goes past 12."""
+    """Return whether ``3/14-3/20`` are days, by a cue or by a 13 and more."""
     days = (match["a"], match["b"]), (match["c"], match["d"])
     return (
         all(are_day_and_month(*day) for day in days)
-        and max(int(part) for day in days for part in day) > 12
+        and (
+            max(int(part) for day in days for part in day) > 12
+            or ends_with(_FULL_DATE_CUE, match.string, match.start())
+        )
         and not _UNIT.match(match.string, match.end())
     )
 
@@ -82,7 +86,7 @@ CUED_DAY = Rule(
         "seen on «3/14» for",
         "dated «3/14».",
         "cough since «6/03»",
-        "Date: «11/2», LMP «4/28»",
+        "labs «12/3»: fine. Date: «11/2», LMP «4/28»",
         "from «3/14» to «3/20»",
         "on Monday, «3/14»",
     ),
@@ -116,7 +120,7 @@ RANGE_OF_DAYS = Rule(
     beyond=32,
     found=(
         "away «3/14-3/20»",
-        "away «3/14 - 3/20/2024»",
+        "away «3/14 - 3/20/2024», the weekend of «6/1-6/3»",
         "«1/2-1/15/2024»",
     ),
     not_found=("motor 4/5-5/5", "BP 120/80-130/90", "2/10-3/10"),

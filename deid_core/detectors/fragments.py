@@ -8,42 +8,45 @@ apostrophe for all of Unicode's.  Pieces never cross a line: they say ``[ \\t]``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import unicodedata
+from functools import cache
 
-_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"
-_SPACES = "\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4\u2032"
-_FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-_DIGITS = {
-    code: str(int(chr(code))) for code in range(0x660, 0x10000) if chr(code).isdecimal()
-}
-_FOLD = {
-    **_FULL_WIDTH,
-    **_DIGITS,
-    **dict.fromkeys(map(ord, _DASHES), "-"),
-    **dict.fromkeys(map(ord, _SPACES), " "),
-    **dict.fromkeys(map(ord, _APOSTROPHES), "'"),
-}
-
-_FOLDABLE = re.compile(f"[{re.escape(''.join(map(chr, _FOLD)))}]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def fold(text: str) -> str:
-    """Return the text with one dash, space, apostrophe and set of digits.
+    """Return the text with ASCII letters, digits, dashes, spaces and apostrophes.
 
-    Each code point becomes exactly one, so offsets stay what they were.
+    Each code point becomes exactly one, so offsets stay what they were: ``Ł`` becomes
+    ``L``, and a letter of another alphabet any letter of its case.  Caseless letters
+    (Chinese, Arabic) count as capitals: they may open a name.
     """
-    if text.isascii() or not _FOLDABLE.search(text):
+    if text.isascii():
         return text
-    return text.translate(_FOLD)
+    return _NOT_ASCII.sub(lambda found: _fold_character(found[0]), text)
 
 
-def lower(text: str) -> str:
-    """Return the text in lower case, code point by code point (``İ`` becomes two)."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+@cache
+def _fold_character(character: str) -> str:
+    category = unicodedata.category(character)
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    if character in _APOSTROPHES:
+        return "'"
+    if "\uff01" <= character <= "\uff5e":
+        return chr(ord(character) - 0xFEE0)
+    if character.isalpha():
+        return _fold_letter(character)
+    # A combining accent is folded to a letter, so that it does not end its word.
+    return {"Pd": "-", "Zs": " ", "Mn": "e", "Mc": "e"}.get(category, character)
+
+
+def _fold_letter(letter: str) -> str:
+    base = unicodedata.normalize("NFKD", letter)[0]
+    if base.isascii() and base.isalpha():
+        return base
+    return "o" if letter.islower() else "O"
 
 
 def ends_with(cue: re.Pattern[str], text: str, end: int, *, within: int = 32) -> bool:
@@ -55,21 +58,6 @@ def words(text: str) -> tuple[str, ...]:
     """Return the words of a space-separated list: lists stay diffable as text."""
     return tuple(text.split())
 
-
-def _ranges(is_member: Callable[[str], bool]) -> str:
-    codes = [code for code in range(0x41, 0x2000) if is_member(chr(code))]
-    starts = [code for code in codes if not is_member(chr(code - 1))]
-    ends = [code for code in codes if not is_member(chr(code + 1))]
-    return "".join(
-        f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True)
-    ).replace("\u1fff", "\u1ffe")
-
-
-# Caseless scripts (CJK, Hangul, Arabic) count as upper case: they may open a name.
-_CASELESS_PLANE = "\u2c60-\u2c7f\u3041-\ud7a3"
-LETTER = _ranges(lambda c: c.isalpha() or "\u0300" <= c <= "\u036f") + _CASELESS_PLANE
-UPPER = _ranges(lambda c: c.isalpha() and not c.islower()) + _CASELESS_PLANE
-LOWER = _ranges(str.islower)
 
 MONTH_WORDS = words(
     """

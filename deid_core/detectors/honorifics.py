@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import words
+from .fragments import ends_with, words
 from .name_shapes import (
     INITIALS,
     LOWER_CASE_NAME,
@@ -42,7 +42,18 @@ _CREDENTIAL = r"""
 """
 # "Fall River, MD 21201" is a place.
 _ZIP_AHEAD = r"[.,]?[ \t]{1,3}[0-9]{5}(?![0-9])"
+_BEFORE_A_PERSON = re.compile(
+    r"(?:^|[.;:\n][ ]{0,2}|\b(?:saw|see|seen|told|called|met|that|by)[ ])\Z",
+    re.IGNORECASE,
+)
 _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
+
+
+def _is_no_disease(match: re.Match[str]) -> bool:
+    """Return whether "ms roe" stands like a person, not like multiple sclerosis."""
+    return match["bare"] is None or ends_with(
+        _BEFORE_A_PERSON, match.string, match.start(), within=12
+    )
 
 
 def _is_known_credential(match: re.Match[str]) -> bool:
@@ -132,12 +143,16 @@ LOWER_CASE_AFTER_TITLE = Rule(
     name="name_in_lower_case",
     label=Label.PATIENT,
     pattern=re.compile(
-        rf"{NOT_IN_WORD}(?:mrs?\.?|mdm\.?|ms\.)[ \t]{{1,2}}(?P<phi>{LOWER_CASE_NAME})",
+        rf"""
+        {NOT_IN_WORD}(?:mrs?\.?|mdm\.?|ms\.|(?P<bare>ms))[ \t]{{1,2}}
+        (?P<phi>{LOWER_CASE_NAME})
+        """,
         re.VERBOSE,
     ),
     score=0.8,
+    is_valid=_is_no_disease,
     needs=words("mr mrs mdm ms"),
-    found=("mr «smith» and mrs. «o'brien», ms. «roe»",),
+    found=("mr «smith» and mrs. «o'brien», ms. «roe»", "saw ms «roe» today"),
     not_found=("mr is", "hx of ms with", "ms flare", "20 ms. then", "mrs. will"),
 )
 

@@ -126,7 +126,7 @@ HEALTHPLAN = labelled_rule(
     Label.HEALTHPLAN,
     marked=(
         *words(
-            "member membership subscriber beneficiary policy policyholder insurance"
+            "member membership subscriber beneficiary policy policyholder insurance ins"
         ),
         *words("insured medicare medicaid group payer hic hicn mbi hmo ppo"),
         "health plan",
@@ -191,11 +191,10 @@ LICENSE = labelled_rule(
 IDNUM = labelled_rule(
     "id_labelled",
     Label.IDNUM,
+    bare=("reference number", "reference no", "ref no"),
     marked=(
         *words("accession acc accn specimen encounter visit case csn fin har order"),
-        *words(
-            "requisition claim reference ref confirmation authorization auth passport"
-        ),
+        *words("requisition claim confirmation authorization auth passport"),
         *words("badge employee study subject tax national student military record"),
         *words("document job dictation id nhs nric prescription rx transaction ticket"),
         *words("tracking identification"),
@@ -204,6 +203,7 @@ IDNUM = labelled_rule(
     score=0.9,
     found=(
         "Accession #: «S24-12345», specimen number «2024A778»",
+        "reference number «AA-10023»",
         "Encounter ID «9988776», visit no. «12345678», Case #«CR-4411»",
         "ID: «E445566», job id: «77123»",
     ),
@@ -214,6 +214,7 @@ IDNUM = labelled_rule(
         "order: 1000 mg",
         "Visit #: 12/03/2024",
         "Paid: 5000",
+        "reference: 135-145, ref 3500-4500",
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import LETTER, LOWER, words
+from .fragments import words
 from .name_shapes import (
     FAMILY_FIRST,
     FULL_NAME,
@@ -21,7 +21,7 @@ _KIN = words(
     """
     wife husband spouse daughter son brother sister mother father mom dad aunt uncle
     friend partner niece nephew cousin guardian caregiver neighbor neighbour fiance
-    fiancé fiancee fiancée boyfriend girlfriend grandson granddaughter grandmother
+    fiancee boyfriend girlfriend grandson granddaughter grandmother
     grandfather roommate
     """
 )
@@ -36,8 +36,8 @@ _ROLES = words(
 )
 _LABELS = words(
     """
-    patient pt client nok re guarantor subscriber insured spouse guardian proxy mother
-    father wife husband daughter son
+    patient pt client nok re guarantor subscriber insured spouse contact guardian proxy
+    mother father wife husband daughter son
     """
 )
 
@@ -127,7 +127,7 @@ KIN = Rule(
         rf"""
         {NOT_IN_WORD}(?:{"|".join(_KIN)})
         (?:,?[ ](?:is[ ])?(?:named[ ]|called[ ])?|[ ]\()
-        (?P<phi>{WORD}(?:[ ]{WORD})?(?<=[{LOWER}]))(?![{LETTER}'-])
+        (?P<phi>{WORD}(?:[ ]{WORD})?(?<=[a-z]))(?![A-Za-z'-])
         """,
         re.VERBOSE,
     ),
@@ -152,8 +152,9 @@ SUBJECT_OF_AGE = Rule(
     pattern=re.compile(
         rf"""
         {NOT_IN_WORD}(?P<phi>{NAME})
-        (?:,?[ ]{{1,2}}(?:is|was)|,)[ ]{{1,2}}an?[ ]{{1,2}}(?:[a-z-]{{2,20}}[ ]){{0,3}}
-        [0-9]{{1,3}}[- ]?(?:years?|yrs?|yo|y/o|y\.o|months?|weeks?|days?)
+        (?i:(?:,?[ ]{{1,2}}(?:is|was)|,)[ ]{{1,2}}an?[ ]{{1,2}}
+        (?:[a-z-]{{2,20}}[ ]){{0,3}}
+        [0-9]{{1,3}}[- ]?(?:years?|yrs?|yo|y/o|y\.o|months?|weeks?|days?))
         """,
         re.VERBOSE,
     ),
@@ -162,12 +163,14 @@ SUBJECT_OF_AGE = Rule(
     reach=100,
     beyond=20,
     found=(
+        "«JANE ROE» IS A 94 YEAR OLD",
         "«Martha Roe» is a 50-year-old female",
         "«Joe» is a pleasant 62 y/o man; «Ana de Souza», an 8-month-old",
     ),
     not_found=(
         "The patient is a 60-year-old",
         "This is a 23-year-old",
+        "THE PATIENT IS A 60 YEAR OLD",
         "Patient is a 60 yo",
         "Pain is a 10-day",
         "pt is a 45 yo",

@@ -6,7 +6,9 @@ case, in any script.  They annotate ``Garcia`` of ``Garcia's``, and never cross 
 
 from __future__ import annotations
 
-from .fragments import LETTER, LOWER, UPPER, words
+import re
+
+from .fragments import words
 
 # Never a name after a title or a label, in any letter case.
 _NEVER = words(
@@ -72,34 +74,41 @@ _NOT_IN_LOWER_CASE = words(
 )
 
 
-def _in_every_case(listed: tuple[str, ...]) -> str:
-    return "|".join(
-        sorted({form for w in listed for form in (w, w.upper(), w.capitalize())})
-    )
+def _any_of(listed: tuple[str, ...]) -> str:
+    """Return a pattern for the words that shares their beginnings, to compile fast."""
+    by_letter: dict[str, list[str]] = {}
+    for word in sorted(set(listed)):
+        by_letter.setdefault(word[:1], []).append(word[1:])
+    ends = by_letter.pop("", None) is not None
+    branches = [
+        re.escape(letter) + _any_of(tuple(rest)) for letter, rest in by_letter.items()
+    ]
+    if not branches:
+        return ""
+    return f"(?:{'|'.join(branches)})" + "?" * ends
 
 
 # "ABC's" ends a word as "ABC" does; "D'Angelo" does not end at its D.
-_END = rf"(?![{LETTER}-]|'(?!s(?![{LETTER}]))[{LETTER}])"
+_END = r"(?![A-Za-z-]|'(?!s(?![A-Za-z]))[A-Za-z])"
 NOT_A_NAME = rf"""
-    (?!(?:{_in_every_case(_NEVER)}
-         |{"|".join(_NAMES_TOO)}|{"|".join(w.upper() for w in _NAMES_TOO)}){_END})
+    (?!(?:(?i:{_any_of(_NEVER)})
+         |{_any_of((*_NAMES_TOO, *(word.upper() for word in _NAMES_TOO)))}){_END})
 """
-NOT_IN_LOWER_CASE = (
-    rf"(?!(?:{'|'.join((*_NEVER, *_NAMES_TOO, *_NOT_IN_LOWER_CASE))}){_END})"
-)
+NOT_IN_LOWER_CASE = rf"(?!{_any_of((*_NEVER, *_NAMES_TOO, *_NOT_IN_LOWER_CASE))}{_END})"
 
-_INNER = rf"(?:[{LETTER}]|'(?!s(?![{LETTER}]))(?=[{LETTER}])|-(?=[{LETTER}]))"
+_INNER = r"(?:[A-Za-z]|'(?!s(?![A-Za-z]))(?=[A-Za-z])|-(?=[A-Za-z]))"
 _PARTICLES = r"""
     (?:(?:van|von|der|den|ter|ten|de|del|della|da|di|do|dos|das|du|la|las|le|los|el|al
       |bin|binti|bint|ibn|ben|abu|af|zu|y)[ ]){0,3}(?:al-|el-|d'|')?
 """
-# One word of a name, two letters or more, with its particles.
-WORD = rf"(?:{_PARTICLES}(?=[{UPPER}]){NOT_A_NAME}[{UPPER}]{_INNER}{{1,30}}+)"
-INITIAL = rf"(?:[{UPPER}]\.(?:-?[{UPPER}]\.){{0,3}}+)"
+# One word of a name, two letters or more, with its particles; generators of patients
+# put digits behind ("Adolfo777").
+WORD = rf"(?:{_PARTICLES}(?=[A-Z]){NOT_A_NAME}[A-Z]{_INNER}{{1,30}}+[0-9]{{0,4}}+)"
+INITIAL = r"(?:[A-Z]\.(?:-?[A-Z]\.){0,3}+)"
 _SPACE = "[ ]{1,2}"
-_LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}|[{UPPER}][ ](?=[{UPPER}])){{0,3}}+)"
+_LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}|[A-Z][ ](?=[A-Z])){{0,3}}+)"
 _MORE = rf"""
-    (?:{_SPACE}(?:{INITIAL}(?=[ ]{{1,2}}[{UPPER}])|[{UPPER}](?=[ ][{UPPER}][{LETTER}])
+    (?:{_SPACE}(?:{INITIAL}(?=[ ]{{1,2}}[A-Z])|[A-Z](?=[ ][A-Z][A-Za-z])
                  |{WORD}))
 """
 _SUFFIX = r"(?:,?[ ](?:Jr|Sr|II|III|IV)\b)?"
@@ -111,10 +120,10 @@ FULL_NAME = rf"""
       |{WORD}{_MORE}{{1,3}}{_SUFFIX})
 """
 FAMILY_FIRST = rf"""
-    (?:{WORD}(?:[ ]{WORD})?,[ ]{{0,2}}{NAME}(?:[ ]{INITIAL}|[ ][{UPPER}]{_END})?
+    (?:{WORD}(?:[ ]{WORD})?,[ ]{{0,2}}{NAME}(?:[ ]{INITIAL}|[ ][A-Z]{_END})?
        (?![ ]?:))
 """
 # "Mr. J.R."; one letter alone ("Dr. X") is a placeholder, and tells nobody apart.
-INITIALS = rf"(?:[{UPPER}]\.[ ]?[{UPPER}]\.?(?![{LETTER}0-9'-]))"
-LOWER_CASE_NAME = rf"(?:{NOT_IN_LOWER_CASE}[{LOWER}]{_INNER}{{2,30}}{_END})"
-NOT_IN_WORD = rf"(?<![{LETTER}0-9'-])"
+INITIALS = r"(?:[A-Z]\.[ ]?[A-Z]\.?(?![A-Za-z0-9'-]))"
+LOWER_CASE_NAME = rf"(?:{NOT_IN_LOWER_CASE}[a-z]{_INNER}{{2,30}}{_END})"
+NOT_IN_WORD = r"(?<![A-Za-z0-9'-])"

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from .fragments import lower
 from .rule import Rule
 
 # One byte a code point, so that offsets stay; what is not Latin-1 becomes "?".  On
@@ -34,12 +33,12 @@ class NeedsTable:
             for need in rule.needs:
                 self._table_of(need)[need.encode("latin-1")].append(rule)
 
-    def called_for(self, text: str) -> Iterable[tuple[Rule, list[int]]]:
-        """Return the rules whose needs the text holds, and where each need begins.
+    def called_for(self, folded: str) -> Iterable[tuple[Rule, list[int]]]:
+        """Return the rules that the folded text calls for, and where their needs begin.
 
         The order is always the same, whatever the hash seed: by the rules' names.
         """
-        lowered = lower(text).encode("latin-1", "replace")
+        lowered = folded.lower().encode("latin-1", "replace")
         shape = lowered.translate(_ZERO_DIGITS)
         numbers = b"\n".join(_NUMBERS.findall(shape))
         words = {*lowered.translate(_LETTERS_ONLY).split()}

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import LETTER, STATE, UPPER, ZIP, ends_with, words
+from .fragments import STATE, ZIP, ends_with, words
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _BEFORE_ZIP = re.compile(rf"(?<![A-Za-z]){STATE}(?:[.]|,)?[ \t]{{1,3}}\Z", re.VERBOSE)
 _ZIP_AHEAD = rf"[.,]?[ \t]{{1,3}}{ZIP}"
-_CAPITAL_WORD = rf"""
-    (?:(?:[{UPPER}]|(?:Ft|St|Mt|Pt)\.[ ]?[{UPPER}])
-       (?:[{LETTER}]|['-](?=[{LETTER}])){{1,24}})
+_CAPITAL_WORD = r"""
+    (?:(?:[A-Z]|(?:Ft|St|Mt|Pt)\.[ ]?[A-Z])
+       (?:[A-Za-z]|['-](?=[A-Za-z])){1,24})
 """
 _SUFFIX = r"""
     (?:Street|Avenue|Road|Boulevard|Lane|Drive|Court|Circle|Place|Terrace|Parkway|Highway
@@ -123,7 +123,7 @@ CITY_BEFORE_ZIP = Rule(
     label=Label.CITY,
     pattern=re.compile(
         rf"""
-        (?<![{LETTER}'-])
+        (?<![A-Za-z'-])
         (?P<phi>{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}),?[ ]{{1,2}}
         (?={STATE}{_ZIP_AHEAD})
         """,
@@ -229,7 +229,7 @@ HOME_TOWN = Rule(
             |November|December|Assisted|Independent|The|A|An|Skilled|Nursing|Senior
             |Group|Apartment)\b)
           {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}
-          (?:,[ ](?:{STATE}|{_CAPITAL_WORD})(?![{LETTER}]))?)
+          (?:,[ ](?:{STATE}|{_CAPITAL_WORD})(?![A-Za-z]))?)
         """,
         re.VERBOSE,
     ),

@@ -1,0 +1,10 @@
+"""``make bench``: every benchmark's table, one after the other."""
+
+import subprocess
+import sys
+
+BENCHMARKS = ("throughput", "real_messages")
+
+for name in BENCHMARKS:
+    print(f"\n== python -m tests.benchmarks.{name}", flush=True)
+    subprocess.run([sys.executable, "-m", f"tests.benchmarks.{name}"], check=True)

@@ -1,0 +1,268 @@
+"""Notes a second, and how long a note takes: the stream around deid_core.
+
+    python -m tests.benchmarks.throughput --notes 6000
+
+Same notes, same broker, same run: a transactional pass-through copy, deid_core alone in
+one process, and the full way with one and two scrub workers; then latency from hl7.raw
+to a `read_committed` reader of notes.scrubbed, at half the rate of the full way.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import time
+from typing import Annotated
+
+import numpy as np
+import typer
+from confluent_kafka import Consumer, Producer, TopicPartition
+from rich.console import Console
+from rich.table import Table as Grid
+
+from deid_core import Deidentifier, Document
+from streams.checkpoint import Checkpoint
+from streams.demo.flow import read_topic
+from streams.demo.ward import Ward
+from streams.kafka import (
+    PRODUCER,
+    KafkaConsumer,
+    KafkaProducer,
+    admin_client,
+    committed_offsets,
+    end_offsets,
+    record_of,
+)
+from streams.outputs import SOURCE, source_header
+from streams.records import Output
+from streams.runner import Runner
+from streams.scrub.join import KnownCache
+from streams.scrub.processor import decode
+from streams.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
+from tests.benchmarks.cluster import benchmark_settings
+from tests.harness import feed_and_drain_intake, raw, running
+
+BATCH = 64
+
+
+class Copy:
+    """A processor that copies each note to two topics: the engine alone."""
+
+    def __init__(self):
+        self._ready = []
+
+    def assigned(self, partitions):
+        self._ready += partitions
+
+    def revoked(self, partitions):
+        pass
+
+    def ready(self):
+        done, self._ready = self._ready, []
+        return done
+
+    def process(self, records):
+        return [
+            [
+                Output(topic, record.key, record.value, {SOURCE: source_header(record)})
+                for topic in (NOTES_SCRUBBED.name, PHI_AUDIT.name)
+            ]
+            for record in records
+        ]
+
+    def dead_letter(self, record, error):
+        raise AssertionError
+
+    def committed(self):
+        pass
+
+    def aborted(self):
+        pass
+
+    def drop_state(self):
+        return []
+
+
+def copy_for_ever(settings):
+    copy = Copy()
+    group = f"{settings.group}-scrub"
+    consumer = KafkaConsumer(
+        settings, NOTES.name, group=group, member=f"{group}-0", state=copy
+    )
+    producer = KafkaProducer(settings, f"{group}-0")
+    runner = Runner(
+        consumer,
+        copy,
+        Checkpoint(producer),
+        most=settings.batch_records,
+        seconds=settings.batch_seconds,
+    )
+    while True:
+        runner.run_once()
+
+
+def rate_of_group(settings, notes):
+    """Return notes/s of a group, from its first commit to the end of `notes`."""
+    admin = admin_client(settings)
+    partitions = range(settings.partitions)
+    group = f"{settings.group}-scrub"
+    total = sum(end_offsets(admin, NOTES.name, partitions).values())
+
+    def done():
+        return sum(committed_offsets(admin, group, NOTES.name, partitions).values())
+
+    while (first := done()) == 0:
+        time.sleep(0.02)
+    started = time.monotonic()
+    # The last transaction's marker in each partition is no note.
+    while (now := done()) < total - settings.partitions:
+        time.sleep(0.02)
+    return (now - first) * (notes / total) / (time.monotonic() - started)
+
+
+def rate_of_copy(settings, notes):
+    settings = settings.model_copy(update={"group": "bench-copy"})
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=copy_for_ever, args=(settings,))
+    process.start()
+    try:
+        return rate_of_group(settings, notes)
+    finally:
+        process.kill()
+        process.join()
+
+
+def rate_of_scrub(settings, notes, workers):
+    settings = settings.model_copy(update={"group": f"bench-{workers}"})
+    with running(settings, "scrub", workers=workers):
+        return rate_of_group(settings, notes)
+
+
+def rate_of_deid_core(documents):
+    """Return notes/s of the library alone, in batches as the service gives them."""
+    deidentifier = Deidentifier.from_names()
+    deidentifier.deidentify_batch(documents[:BATCH])
+    gc.freeze()
+    started = time.monotonic()
+    for at in range(0, len(documents), BATCH):
+        deidentifier.deidentify_batch(documents[at : at + BATCH])
+    return len(documents) / (time.monotonic() - started)
+
+
+def documents_of(settings):
+    """Return the notes as deid_core sees them, joined with the final records."""
+    rows = {m.key(): m.value() for m in read_topic(settings, PATIENTS.name)}
+    known, documents = KnownCache(), []
+    for message in read_topic(settings, NOTES.name):
+        note = decode(record_of(message), max_bytes=1 << 24)
+        key = note.patient.key
+        identifiers = known.identifiers(key, rows.get(key), note.demographics)
+        documents.append(Document(note.note_id, note.text, identifiers))
+    return documents
+
+
+def latencies(settings, ward, *, rate, seconds):
+    """Return seconds from hl7.raw to a read_committed reader, note by note."""
+    sent, due = {}, []
+    producer = Producer(settings.client(**PRODUCER, **{"linger.ms": 1}))
+    consumer = Consumer(
+        settings.client(
+            **{
+                "group.id": "bench-latency",
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "fetch.wait.max.ms": 10,
+            }
+        )
+    )
+    admin = admin_client(settings)
+    positions = []
+    for topic in (NOTES.name, NOTES_SCRUBBED.name):
+        ends = end_offsets(admin, topic, range(settings.partitions))
+        positions += [TopicPartition(topic, p, end) for p, end in ends.items()]
+    consumer.assign(positions)
+    raw_of_note, arrived = {}, {}
+
+    def delivered(_error, message, at):
+        position = f"{HL7_RAW.name}/{message.partition()}/{message.offset()}".encode()
+        sent[position] = at
+
+    def read(timeout):
+        for message in consumer.consume(1000, timeout=timeout):
+            now = time.monotonic()
+            source = dict(message.headers() or []).get(SOURCE)
+            if message.topic() == NOTES.name:
+                own = f"{NOTES.name}/{message.partition()}/{message.offset()}".encode()
+                raw_of_note[own] = source
+            else:
+                arrived[source] = now
+
+    messages = list(ward.notes(int(rate * seconds)))
+    started = time.monotonic()
+    for number, message in enumerate(messages):
+        at = started + number / rate
+        while time.monotonic() < at:
+            read(0.002)
+        key = raw(message).key
+        producer.produce(
+            HL7_RAW.name,
+            value=message.value,
+            key=key,
+            on_delivery=lambda e, m, at=at: delivered(e, m, at),
+        )
+        producer.poll(0)
+    producer.flush(10)
+    deadline = time.monotonic() + 20
+    while len(arrived) < len(messages) and time.monotonic() < deadline:
+        read(0.05)
+    consumer.close()
+    for source, at in arrived.items():
+        origin = raw_of_note.get(source)
+        if origin in sent:
+            due.append(at - sent[origin])
+    return np.array(due), len(messages)
+
+
+def main(
+    notes: Annotated[int, typer.Option(help="Of 60 words and more each.")] = 6000,
+    words: Annotated[int, typer.Option(help="Words a note, about.")] = 150,
+    seconds: Annotated[float, typer.Option(help="Of the latency run.")] = 20,
+    seed: Annotated[int, typer.Option()] = 3,
+) -> None:
+    """Print the table."""
+    console = Console()
+    ward = Ward(seed=seed, patients=400, note_words=words)
+    with benchmark_settings() as settings:
+        with running(settings, "intake") as services:
+            feed_and_drain_intake(settings, services, map(raw, ward.admissions()))
+            started = time.monotonic()
+            feed_and_drain_intake(settings, services, map(raw, ward.notes(notes)))
+            intake = notes / (time.monotonic() - started)
+        rates = {"intake alone, one worker": intake}
+        rates["pass-through copy, one worker"] = rate_of_copy(settings, notes)
+        documents = documents_of(settings)
+        alone = rate_of_deid_core(documents)
+        rates["deid_core alone, one process"] = alone
+        one = rate_of_scrub(settings, notes, 1)
+        rates["full way, one scrub worker"] = one
+        rates["full way, two scrub workers"] = rate_of_scrub(settings, notes, 2)
+        grid = Grid("what", "notes/s", "of deid_core alone", title="Throughput")
+        for name, rate in rates.items():
+            grid.add_row(name, f"{rate:,.0f}", f"{rate / alone:.2f}")
+        tokens = np.mean([len(d.text.split()) for d in documents])
+        console.print(grid)
+        console.print(f"{notes:,} notes of {tokens:.0f} words, one broker, same machine")
+        half = min(one, intake) / 2
+        with running(settings, "intake", "scrub") as services:
+            feed_and_drain_intake(settings, services, map(raw, ward.notes(200)))
+            time.sleep(5)
+            found, count = latencies(settings, ward, rate=half, seconds=seconds)
+        p50, p99 = np.quantile(found, [0.5, 0.99]) * 1000
+        console.print(
+            f"latency at half load ({half:,.0f} notes/s): p50 {p50:.0f} ms, "
+            f"p99 {p99:.0f} ms, {len(found):,} of {count:,} notes measured"
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

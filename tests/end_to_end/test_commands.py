@@ -1,0 +1,122 @@
+"""The commands as a person runs them: statuses, messages, nothing left running."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+
+def phistream(*arguments, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "streams.commands", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": os.getcwd(), "COLUMNS": "200"} | environment,
+    )
+
+
+def free_port():
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        return each.getsockname()[1]
+
+
+def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
+    assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
+    up = phistream("broker", "up", "--brokers", 3, cwd=tmp_path)
+    try:
+        assert 0 == up.returncode, up.stderr
+        assert "bootstrap: 127.0.0.1:" in up.stdout
+        status = phistream("broker", "status", cwd=tmp_path)
+        assert (0, 3) == (status.returncode, status.stdout.count(": running"))
+        again = phistream("broker", "up", cwd=tmp_path)
+        assert (70, True) == (again.returncode, "runs already" in again.stderr)
+        # Without --bootstrap the commands find the cluster that was started here.
+        three = {"PHISTREAM_REPLICATION": "3"}
+        check = phistream("topics", "check", cwd=tmp_path)
+        assert (1, True) == (check.returncode, "topics create" in check.stdout)
+        create = phistream("topics", "create", cwd=tmp_path, **three)
+        assert (0, True) == (create.returncode, "notes.scrubbed" in create.stdout)
+        assert 0 == phistream("topics", "check", cwd=tmp_path).returncode
+    finally:
+        down = phistream("broker", "down", cwd=tmp_path)
+    assert 0 == down.returncode
+    assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
+
+
+def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
+    (tmp_path / "key").write_text("k" * 40)
+    started = time.monotonic()
+
+    done = phistream(
+        *("run", "scrub", "--bootstrap", f"127.0.0.1:{free_port()}"),
+        cwd=tmp_path,
+        PHISTREAM_BROKER_WAIT_SECONDS="3",
+        PHISTREAM_PSEUDONYM_KEY_FILE="key",
+    )
+
+    assert 69 == done.returncode
+    assert "next try in" in done.stderr
+    assert "check bootstrap, network and security settings" in done.stderr
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "says"),
+    [
+        (("run", "intake"), {}, "phistream broker up"),
+        (("run", "scrub", "--bootstrap", "x:1"), {}, "phistream key FILE"),
+        (("run", "intake"), {"PHISTREAM_BATCHRECORDS": "1"}, "batch_records"),
+        (("reconcile", "--config", "none.toml"), {}, "none.toml"),
+        (("feed", "nothing"), {}, "phistream broker up"),
+    ],
+)
+def test_wrong_settings_refuse_to_start_and_say_what_to_do(
+    tmp_path, arguments, environment, says
+):
+    done = phistream(*arguments, cwd=tmp_path, **environment)
+
+    assert 78 == done.returncode
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_key_is_made_once_and_for_its_owner_alone(tmp_path):
+    first = phistream("key", "k", cwd=tmp_path)
+    second = phistream("key", "k", cwd=tmp_path)
+
+    assert (0, 78) == (first.returncode, second.returncode)
+    assert 0o600 == (tmp_path / "k").stat().st_mode & 0o777
+    assert 64 == len((tmp_path / "k").read_text().strip())
+
+
+def running_here():
+    lines = []
+    for process in psutil.process_iter(["cmdline"]):
+        line = " ".join(process.info["cmdline"] or [])
+        if "phistream-demo-" in line or "streams.commands run" in line:
+            lines.append(line)
+    return lines
+
+
+def test_the_demo_passes_and_leaves_nothing_running(tmp_path):
+    before = running_here()
+
+    done = phistream("demo", "--messages", 150, cwd=tmp_path)
+
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert "reconcile passes" in done.stdout
+    assert "Dead letters, and why" in done.stdout
+    assert "before (notes)" in done.stdout
+    assert before == running_here()
+    assert [] == list(tmp_path.iterdir())

@@ -1,0 +1,121 @@
+"""The auditor must see what the engine would hide: it is fed faults on purpose."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from streams.reconcile import Auditor
+from streams.topics import DEAD_LETTERS, HL7_RAW, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+
+pytestmark = pytest.mark.kafka
+
+
+class Faults:
+    """Writes inputs and outputs by hand, as a broken engine would."""
+
+    def __init__(self, settings):
+        self._settings = settings
+        self._producer = Producer(settings.client())
+
+    def inputs(self, topic, count):
+        for n in range(count):
+            self._producer.produce(topic, key=b"k", value=b"%d" % n, partition=0)
+        self._producer.flush()
+
+    def output(self, topic, origin, offset, *, outputs=None, key=b"p"):
+        headers = {"source": f"{origin}/0/{offset}".encode()}
+        if outputs is not None:
+            headers["outputs"] = str(outputs).encode()
+        self._producer.produce(topic, key=key, value=b"{}", headers=headers)
+        self._producer.flush()
+
+    def commit(self, stage, topic, offset):
+        group = f"{self._settings.group}-{stage}"
+        consumer = Consumer(self._settings.client(**{"group.id": group}))
+        consumer.commit(
+            offsets=[TopicPartition(topic, 0, offset)], asynchronous=False
+        )
+        consumer.close()
+
+
+@pytest.fixture
+def faults(settings):
+    return Faults(settings)
+
+
+def counts(verdict):
+    return {
+        name: getattr(verdict, name)
+        for name in ("inputs", "pending", "missing", "doubled", "out_of_order")
+        if getattr(verdict, name)
+    }
+
+
+def test_sees_every_kind_of_fault(faults, settings):
+    faults.inputs(NOTES.name, 8)
+    for offset in range(8):
+        if offset != 2:  # offset 2 has no audit event
+            faults.output(PHI_AUDIT.name, NOTES.name, offset, outputs=1)
+    faults.output(NOTES_SCRUBBED.name, NOTES.name, 1)  # before its elder
+    faults.output(NOTES_SCRUBBED.name, NOTES.name, 0)
+    faults.output(NOTES_SCRUBBED.name, NOTES.name, 2)
+    faults.output(NOTES_SCRUBBED.name, NOTES.name, 4)  # 3 has none
+    faults.output(NOTES_SCRUBBED.name, NOTES.name, 4)  # 4 twice
+    faults.output(DEAD_LETTERS.name, NOTES.name, 5)
+    faults.output(NOTES_SCRUBBED.name, NOTES.name, 6)
+    faults.output(PHI_AUDIT.name, NOTES.name, 6, outputs=1)  # 6 has two audits
+    faults.commit("scrub", NOTES.name, 7)  # 7 is not due yet
+
+    by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
+
+    assert {
+        "inputs": 8,
+        "pending": 1,
+        "missing": 2,
+        "doubled": 2,
+        "out_of_order": 1,
+    } == counts(by_topic["notes"])
+    assert {
+        "notes[0]@2 missing",
+        "notes[0]@3 missing",
+        "notes[0]@4 doubled",
+        "notes[0]@6 doubled",
+        "notes[0]@0 out of order",
+    } == set(by_topic["notes"].examples)
+
+
+def test_an_intake_record_owes_what_its_audit_event_says(faults, settings):
+    faults.inputs(HL7_RAW.name, 3)
+    faults.output(PHI_AUDIT.name, HL7_RAW.name, 0, outputs=0)  # an ADT
+    faults.output(PHI_AUDIT.name, HL7_RAW.name, 1, outputs=2)
+    faults.output(NOTES.name, HL7_RAW.name, 1)  # one of two notes
+    faults.output(PHI_AUDIT.name, HL7_RAW.name, 2, outputs=1)
+    faults.output(DEAD_LETTERS.name, HL7_RAW.name, 2, key=None)
+    faults.commit("intake", HL7_RAW.name, 3)
+
+    by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
+
+    assert {"inputs": 3, "missing": 1} == counts(by_topic["hl7.raw"])
+
+
+def test_the_command_exits_1_and_speaks_json(faults, settings, tmp_path):
+    faults.inputs(NOTES.name, 1)
+    faults.commit("scrub", NOTES.name, 1)
+    config = tmp_path / "c.toml"
+    config.write_text(f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"')
+
+    done = subprocess.run(
+        [sys.executable, "-m", "streams.commands", "reconcile", "--json"]
+        + ["--config", str(config)],
+        capture_output=True,
+        check=False,
+    )
+
+    body = json.loads(done.stdout)
+    assert (1, False) == (done.returncode, body["sound"])
+    assert 1 == sum(topic["missing"] for topic in body["topics"])

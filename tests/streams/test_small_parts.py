@@ -1,0 +1,88 @@
+"""Outputs, pseudonyms and logs: what leaves the house shows no value."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import orjson
+import pytest
+
+from streams.errors import FatalError, InvalidRecord
+from streams.log import JsonLines
+from streams.outputs import audit_event, dead_letter, encoded
+from streams.pseudonyms import Pseudonyms
+from streams.records import Output, Partition, Record
+from streams.topics import NOTES, TOPICS
+
+RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
+
+
+def test_an_output_that_breaks_its_schema_is_our_bug_and_stops():
+    with pytest.raises(FatalError, match="breaks its schema") as caught:
+        encoded(NOTES, b"k", {"text": "ZZVALUE"}, RECORD)
+
+    assert "ZZVALUE" not in str(caught.value)
+
+
+def test_a_dead_letter_holds_the_record_byte_for_byte():
+    value = orjson.loads(
+        dead_letter("intake", RECORD, InvalidRecord("code", "PID-3: why")).value
+    )
+
+    assert {
+        "key": "WlpLRVk=",
+        "value": "WlpWQUxVRQ==",
+        "headers": {"h": "WlpIRUFE"},
+        "timestamp_ms": 5,
+    } == value["original"]
+
+
+def test_headers_and_keys_of_audit_events_show_positions_alone():
+    facts = {"outcome": "dead_letter", "code": "c", "at_ms": 1}
+
+    event = audit_event("intake", RECORD, None, 1, facts)
+
+    assert b"hl7.raw/2/9" == event.key
+    assert {
+        "source": b"hl7.raw/2/9",
+        "schema": b"phi.audit/1",
+        "outputs": b"1",
+    } == event.headers
+
+
+def test_records_and_outputs_hide_their_values():
+    shown = repr(RECORD) + str(RECORD) + repr(Output("t", b"ZZKEY", b"ZZVALUE"))
+
+    assert "ZZ" not in shown
+    assert "hl7.raw[2]@9" == str(RECORD)
+
+
+def test_pseudonyms_are_stable_keyed_and_of_one_kind():
+    one, other = Pseudonyms(b"k" * 32), Pseudonyms(b"j" * 32)
+
+    assert one.patient(b"A|1") == Pseudonyms(b"k" * 32).patient(b"A|1")
+    assert one.patient(b"A|1") != other.patient(b"A|1")
+    assert one.patient(b"A|1") != one.patient(b"A|2")
+    assert one.note(b"A|1", "n") != one.note(b"A|2", "n")
+    assert one.key_id != other.key_id
+    assert "k" * 32 not in repr(one)
+
+
+def test_a_logged_exception_shows_places_and_no_text():
+    try:
+        raise ValueError("ZZVALUE")
+    except ValueError:
+        info = sys.exc_info()
+    record = logging.LogRecord("x", logging.ERROR, "f", 1, "what", (), info)
+
+    line = orjson.loads(JsonLines().format(record))
+
+    assert "ValueError" == line["exception"]
+    assert "test_small_parts.py" in line["places"]
+    assert "ZZVALUE" not in str(line)
+
+
+def test_every_topic_says_who_may_read_it():
+    assert all(topic.readers and topic.key and topic.schema for topic in TOPICS)
+    assert {"notes.scrubbed", "phi.audit"} == {t.name for t in TOPICS if not t.phi}
