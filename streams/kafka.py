@@ -15,7 +15,6 @@ from typing import Protocol
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -263,32 +262,58 @@ def admin_client(settings: Settings) -> AdminClient:
     return AdminClient(settings.client(), logger=log)
 
 
-def committed_offsets(
-    admin: AdminClient, group: str, topic: str, partitions: Iterable[int]
-) -> dict[int, int]:
-    """Return what a group has committed; 0 where it has nothing yet.
+class GroupOffsets:
+    """Reads what a group has committed on a topic, without being a member.
 
-    Raises:
-        RetriableError: The group's coordinator did not answer in time.
+    Not by the admin client: its list_consumer_group_offsets ends the process when the
+    coordinator has just moved (confluent-kafka-python issue 1982, seen in 2.16.1).
     """
-    wanted = [TopicPartition(topic, p) for p in partitions]
-    deadline = time.monotonic() + CALL_SECONDS
-    while True:
-        asked = admin.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group, wanted)],
-            require_stable=True,
-            request_timeout=CALL_SECONDS,
+
+    def __init__(self, settings: Settings, group: str, topic: str) -> None:
+        self._topic = topic
+        self._consumer = Consumer(
+            settings.client(
+                **CONSUMER, **{"group.id": group, "enable.partition.eof": True}
+            ),
+            logger=log,
         )
-        try:
-            answer = asked[group].result()
-        except KafkaException as error:
-            # A coordinator that has just moved says so until it has loaded.
-            if error.args[0].fatal() or time.monotonic() > deadline:
-                raise _translated(error, "committed") from None
-            time.sleep(0.2)
-        else:
-            found = answer.topic_partitions or []
-            return {each.partition: max(0, each.offset) for each in found}
+
+    def read(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the committed offsets; 0 where there is none yet.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time.
+        """
+        wanted = [TopicPartition(self._topic, p) for p in partitions]
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)
+            except KafkaException as error:
+                # A coordinator that has just moved says so until it has loaded.
+                if error.args[0].fatal() or time.monotonic() > deadline:
+                    raise _translated(error, "committed") from None
+                time.sleep(0.2)
+            else:
+                return {each.partition: max(0, each.offset) for each in answers}
+
+    def has_records_from(self, offsets: Mapping[int, int]) -> bool:
+        """Return whether a stable record, not only a marker, stands there or later."""
+        self._consumer.assign(
+            [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
+        )
+        left = set(offsets)
+        deadline = time.monotonic() + CALL_SECONDS
+        while left and time.monotonic() < deadline:
+            for message in self._consumer.consume(len(left), timeout=0.2):
+                if message.error() is None:
+                    return True
+                left.discard(message.partition() or 0)
+        return bool(left)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._consumer.close()
 
 
 def end_offsets(

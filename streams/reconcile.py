@@ -18,8 +18,8 @@ from confluent_kafka.admin import AdminClient
 
 from .errors import RetriableError
 from .kafka import (
+    GroupOffsets,
     admin_client,
-    committed_offsets,
     end_offsets,
     first_offsets,
     translated,
@@ -141,7 +141,11 @@ class Auditor:
         stage = "intake" if topic == HL7_RAW.name else "scrub"
         group = f"{self._settings.group}-{stage}"
         partitions = range(self._counts.get(topic, 0))
-        return committed_offsets(self._admin, group, topic, partitions)
+        offsets = GroupOffsets(self._settings, group, topic)
+        try:
+            return offsets.read(partitions)
+        finally:
+            offsets.close()
 
     def _messages(self, topic: str) -> Iterator[Message]:
         """Yield the stable records of a topic, partition by partition in order."""

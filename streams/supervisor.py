@@ -23,7 +23,7 @@ DRAIN_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Slot:
-    """A worker's place: its ordinal names the transactional id, its process may change."""
+    """A worker's place: its ordinal stays, its process may change."""
 
     ordinal: int
     process: SpawnProcess

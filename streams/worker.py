@@ -1,7 +1,8 @@
-"""One worker process: a consumer, a transactional producer, a processor, on one thread."""
+"""One worker process: consumer, transactional producer, processor, on one thread."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -85,6 +86,9 @@ def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -
         seconds=settings.batch_seconds,
         pause=_back_off,
     )
+    # What is loaded by now stays; the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
     log.info("%s worker %d runs", stage, slot)
     try:
         while not stop():

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.feed import RawMessage, feed
-from streams.kafka import PRODUCER, admin_client, committed_offsets, end_offsets
+from streams.kafka import PRODUCER, GroupOffsets, admin_client, end_offsets
 from streams.reconcile import Auditor
 from streams.topics import NOTES, NOTES_SCRUBBED, partition_counts
 
@@ -99,12 +99,10 @@ def count_records(settings, topic, isolation):
 
 def kill_at_random_moments(settings, service, rng, *, kills, progress=None):
     """SIGKILL a worker ``kills`` times while notes flow; return how many were hit."""
-    admin = admin_client(settings)
+    group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
 
     def committed():
-        group = f"{settings.group}-scrub"
-        partitions = range(settings.partitions)
-        return sum(committed_offsets(admin, group, NOTES.name, partitions).values())
+        return sum(group.read(range(settings.partitions)).values())
 
     done = 0
     last = committed()
@@ -123,6 +121,7 @@ def kill_at_random_moments(settings, service, rng, *, kills, progress=None):
             last = committed()
             if progress:
                 progress(done, last)
+    group.close()
     return done
 
 

@@ -30,7 +30,7 @@ class Processes:
         return child.pid
 
     def is_kafka(self, pid: int, home: Path) -> bool:
-        """Return whether the pid is a node of this very cluster, not a reused number."""
+        """Return whether the pid is a node of this very cluster, not a reused one."""
         if pid <= 0 or self._has_ended(pid):
             return False
         try:

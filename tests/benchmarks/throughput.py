@@ -26,10 +26,10 @@ from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
 from streams.kafka import (
     PRODUCER,
+    GroupOffsets,
     KafkaConsumer,
     KafkaProducer,
     admin_client,
-    committed_offsets,
     end_offsets,
     record_of,
 )
@@ -105,11 +105,11 @@ def rate_of_group(settings, notes):
     """Return notes/s of a group, from its first commit to the end of `notes`."""
     admin = admin_client(settings)
     partitions = range(settings.partitions)
-    group = f"{settings.group}-scrub"
+    group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
     total = sum(end_offsets(admin, NOTES.name, partitions).values())
 
     def done():
-        return sum(committed_offsets(admin, group, NOTES.name, partitions).values())
+        return sum(group.read(partitions).values())
 
     while (first := done()) == 0:
         time.sleep(0.02)
@@ -161,66 +161,73 @@ def documents_of(settings):
     return documents
 
 
-def latencies(settings, ward, *, rate, seconds):
-    """Return seconds from hl7.raw to a read_committed reader, note by note."""
-    sent, due = {}, []
-    producer = Producer(settings.client(**PRODUCER, **{"linger.ms": 1}))
-    consumer = Consumer(
-        settings.client(
-            **{
-                "group.id": "bench-latency",
-                "isolation.level": "read_committed",
-                "enable.auto.commit": False,
-                "fetch.wait.max.ms": 10,
-            }
+class Subscriber:
+    """A read_committed reader that notes when each scrubbed note arrived."""
+
+    def __init__(self, settings):
+        self.arrived = {}
+        self._raw_of_note = {}
+        self._consumer = Consumer(
+            settings.client(
+                **{
+                    "group.id": "bench-latency",
+                    "isolation.level": "read_committed",
+                    "enable.auto.commit": False,
+                    "fetch.wait.max.ms": 10,
+                }
+            )
         )
-    )
-    admin = admin_client(settings)
-    positions = []
-    for topic in (NOTES.name, NOTES_SCRUBBED.name):
-        ends = end_offsets(admin, topic, range(settings.partitions))
-        positions += [TopicPartition(topic, p, end) for p, end in ends.items()]
-    consumer.assign(positions)
-    raw_of_note, arrived = {}, {}
+        admin = admin_client(settings)
+        positions = []
+        for topic in (NOTES.name, NOTES_SCRUBBED.name):
+            ends = end_offsets(admin, topic, range(settings.partitions))
+            positions += [TopicPartition(topic, p, end) for p, end in ends.items()]
+        self._consumer.assign(positions)
 
-    def delivered(_error, message, at):
-        position = f"{HL7_RAW.name}/{message.partition()}/{message.offset()}".encode()
-        sent[position] = at
-
-    def read(timeout):
-        for message in consumer.consume(1000, timeout=timeout):
+    def read(self, timeout):
+        for message in self._consumer.consume(1000, timeout=timeout):
             now = time.monotonic()
             source = dict(message.headers() or []).get(SOURCE)
             if message.topic() == NOTES.name:
                 own = f"{NOTES.name}/{message.partition()}/{message.offset()}".encode()
-                raw_of_note[own] = source
+                self._raw_of_note[own] = source
             else:
-                arrived[source] = now
+                self.arrived[source] = now
+
+    def seconds_since(self, sent):
+        """Return seconds from `sent` (by source on hl7.raw) to arrival."""
+        origins = {self._raw_of_note.get(s): at for s, at in self.arrived.items()}
+        return np.array([at - sent[o] for o, at in origins.items() if o in sent])
+
+
+def latencies(settings, ward, *, rate, seconds):
+    """Return seconds from hl7.raw to a subscriber, and how many notes were sent."""
+    sent = {}
+    subscriber = Subscriber(settings)
+    producer = Producer(settings.client(**PRODUCER, **{"linger.ms": 1}))
+
+    def delivered(message, at):
+        position = f"{HL7_RAW.name}/{message.partition()}/{message.offset()}".encode()
+        sent[position] = at
 
     messages = list(ward.notes(int(rate * seconds)))
     started = time.monotonic()
     for number, message in enumerate(messages):
         at = started + number / rate
         while time.monotonic() < at:
-            read(0.002)
-        key = raw(message).key
+            subscriber.read(0.002)
         producer.produce(
             HL7_RAW.name,
             value=message.value,
-            key=key,
-            on_delivery=lambda e, m, at=at: delivered(e, m, at),
+            key=raw(message).key,
+            on_delivery=lambda _error, sent, at=at: delivered(sent, at),
         )
         producer.poll(0)
     producer.flush(10)
     deadline = time.monotonic() + 20
-    while len(arrived) < len(messages) and time.monotonic() < deadline:
-        read(0.05)
-    consumer.close()
-    for source, at in arrived.items():
-        origin = raw_of_note.get(source)
-        if origin in sent:
-            due.append(at - sent[origin])
-    return np.array(due), len(messages)
+    while len(subscriber.arrived) < len(messages) and time.monotonic() < deadline:
+        subscriber.read(0.05)
+    return subscriber.seconds_since(sent), len(messages)
 
 
 def main(
@@ -251,7 +258,9 @@ def main(
             grid.add_row(name, f"{rate:,.0f}", f"{rate / alone:.2f}")
         tokens = np.mean([len(d.text.split()) for d in documents])
         console.print(grid)
-        console.print(f"{notes:,} notes of {tokens:.0f} words, one broker, same machine")
+        console.print(
+            f"{notes:,} notes of {tokens:.0f} words, one broker, same machine"
+        )
         half = min(one, intake) / 2
         with running(settings, "intake", "scrub") as services:
             feed_and_drain_intake(settings, services, map(raw, ward.notes(200)))

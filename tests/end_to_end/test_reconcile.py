@@ -37,9 +37,7 @@ class Faults:
     def commit(self, stage, topic, offset):
         group = f"{self._settings.group}-{stage}"
         consumer = Consumer(self._settings.client(**{"group.id": group}))
-        consumer.commit(
-            offsets=[TopicPartition(topic, 0, offset)], asynchronous=False
-        )
+        consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
         consumer.close()
 
 
@@ -110,8 +108,10 @@ def test_the_command_exits_1_and_speaks_json(faults, settings, tmp_path):
     config.write_text(f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"')
 
     done = subprocess.run(
-        [sys.executable, "-m", "streams.commands", "reconcile", "--json"]
-        + ["--config", str(config)],
+        [
+            *(sys.executable, "-m", "streams.commands", "reconcile", "--json"),
+            *("--config", str(config)),
+        ],
         capture_output=True,
         check=False,
     )

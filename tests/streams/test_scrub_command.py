@@ -62,7 +62,7 @@ def test_without_annotations_the_text_alone(notes):
 
 
 def test_standard_input_as_text():
-    done = phistream("-", stdin="Seen 3/14/2024.\r\nNo change.\n".encode())
+    done = phistream("-", stdin=b"Seen 3/14/2024.\r\nNo change.\n")
 
     assert b"Seen [DATE].\r\nNo change.\n" == done.stdout
 
