@@ -11,7 +11,13 @@ from typing import Any
 
 import orjson
 
-from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
+from deid_core import (
+    Deidentifier,
+    DeidError,
+    Document,
+    ScrubbedDocument,
+    residue_in,
+)
 from schemas import SchemaError, checker
 
 from ..errors import CorruptState, InvalidRecord
@@ -184,6 +190,10 @@ class Scrub:
     def _outcome(self, joined: Joined, result: ScrubbedDocument | DeidError) -> Outcome:
         if isinstance(result, DeidError):
             return InvalidRecord(_code(result), str(result))
+        if residue_in(joined.document.known, [joined.note.note_type]):
+            return InvalidRecord(
+                "residue", "notes: note_type holds a value of the patient's record"
+            )
         note, pseudonyms = joined.note, self._pseudonyms
         patient = pseudonyms.patient(note.patient.key)
         common = {

@@ -1,0 +1,153 @@
+"""Scrub's processor with the real library and a table in memory."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from deid_core import Deidentifier
+from streams.errors import InvalidRecord
+from streams.notes import ClinicalNote
+from streams.partitioner import partition_of
+from streams.patients import Demographics, Name, PatientId, PatientRecord
+from streams.pseudonyms import Pseudonyms
+from streams.records import Partition, Record
+from streams.scrub.processor import Scrub
+from streams.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT
+
+PATIENT = PatientId("N", "4711-77")
+KNOWN = PatientRecord(PATIENT, "", Demographics(names=(Name("Quellwright", "Mabel"),)))
+
+
+class MemoryTable:
+    """The rows alone; what is in flight arrives when it is waited for."""
+
+    def __init__(self):
+        self.rows = {}
+        self.in_flight = {}
+        self.waits = []
+
+    def catch_up(self, partitions, *, in_flight=0):
+        if in_flight:
+            self.waits.append(in_flight)
+            self.rows |= self.in_flight
+
+    def get(self, partition, key):
+        return self.rows.get(key)
+
+
+@pytest.fixture
+def table():
+    return MemoryTable()
+
+
+@pytest.fixture(scope="module")
+def deidentifier():
+    return Deidentifier.from_names()
+
+
+@pytest.fixture
+def scrub(table, deidentifier):
+    return Scrub(
+        deidentifier,
+        table,
+        Pseudonyms(b"k" * 32),
+        4,
+        preset="hybrid",
+        policy="safe-harbor",
+        max_bytes=10_000,
+        join_wait=1.5,
+        clock=lambda: 2.0,
+    )
+
+
+def record(text, *, patient=PATIENT, note_type="", key=None, partition=None, offset=0):
+    note = ClinicalNote("n1", patient, note_type, "", text)
+    key = patient.key if key is None else key
+    at = partition_of(key, 4) if partition is None else partition
+    return Record(Partition("notes", at), offset, key, orjson.dumps(note.to_json()))
+
+
+def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    [(note, audit)] = scrub.process([record("Mabel Quellwrigth is well.")])
+
+    assert (NOTES_SCRUBBED.name, PHI_AUDIT.name) == (note.topic, audit.topic)
+    assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
+    assert note.key == audit.key == Pseudonyms(b"k" * 32).patient(PATIENT.key).encode()
+    assert b"1" == audit.headers["outputs"]
+    assert [] == table.waits
+
+
+def test_waits_for_an_unknown_patients_record_in_flight(scrub, table):
+    table.in_flight[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    [(note, _)] = scrub.process([record("Quellwright is well.")])
+
+    assert [1.5] == table.waits
+    assert "found" == orjson.loads(note.value)["join"]
+
+
+def test_the_notes_own_demographics_join_without_the_table(scrub):
+    value = orjson.loads(record("Quellwright is well.").value)
+    value["demographics"] = KNOWN.current.to_json()
+    at = partition_of(PATIENT.key, 4)
+    own = Record(Partition("notes", at), 0, PATIENT.key, orjson.dumps(value))
+
+    [(note, _)] = scrub.process([own])
+
+    body = orjson.loads(note.value)
+    assert ("[NAME:PATIENT] is well.", "missing") == (body["text"], body["join"])
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ({"key": b"N|other"}, "wrong_key"),
+        ({"partition": (partition_of(PATIENT.key, 4) + 1) % 4}, "wrong_partition"),
+        ({"note_type": "Quellwright"}, "residue"),
+    ],
+)
+def test_refuses_a_note_and_goes_on_with_the_others(scrub, table, bad, code):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    first, second = scrub.process([record("One.", **bad), record("Two.", offset=1)])
+
+    assert isinstance(first, InvalidRecord)
+    assert code == first.code
+    assert "Two." == orjson.loads(second[0].value)["text"]
+
+
+def test_too_large_a_note_is_refused(scrub):
+    [outcome] = scrub.process([record("x" * 20_000)])
+
+    assert "too_large" == outcome.code
+
+
+def test_a_detector_that_breaks_makes_a_dead_letter_never_a_note(
+    scrub, deidentifier, monkeypatch
+):
+    def fail(documents):
+        raise ZeroDivisionError("ZZMARKER")
+
+    monkeypatch.setattr(deidentifier, "_detectors", (_Named(fail),))
+    source = record("Mabel Quellwright.")
+
+    [outcome] = scrub.process([source])
+    letter, audit = scrub.dead_letter(source, outcome)
+
+    assert "detector_failed" == outcome.code
+    assert (DEAD_LETTERS.name, PHI_AUDIT.name) == (letter.topic, audit.topic)
+    assert "ZZMARKER" not in orjson.loads(letter.value)["reason"]
+    assert "dead_letter" == orjson.loads(audit.value)["outcome"]
+
+
+class _Named:
+    name = "broken"
+
+    def __init__(self, call):
+        self._call = call
+
+    def __call__(self, documents):
+        return self._call(documents)
