@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from confluent_kafka.admin import AdminClient
 
-from .kafka import GroupOffsets, end_offsets, first_offsets
+from .offsets import GroupOffsets, end_offsets, first_offsets
 from .settings import Settings
 from .topics import partition_counts
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from deid_core.document import Address, KnownId, KnownIdentifiers, PersonName
-from deid_core.labels import Label
+from deid_core.document import Address, PersonName
 
 from .errors import InvalidRecord
 
@@ -20,19 +19,6 @@ SNAPSHOT = ("names", "birth_dates", "addresses", "phones", "emails", "ids")
 """Lists that a later message replaces; what it displaces becomes former."""
 ACCUMULATING = ("kin", "providers", "facilities", "employers")
 """Lists that only grow: a message names those of one encounter, not all."""
-
-LABELS_OF_ID_TYPES = {
-    **dict.fromkeys(
-        ("MR", "MRN", "PI", "PT", "MRT", "PN", "PE", "AM"), Label.MEDICALRECORD
-    ),
-    **dict.fromkeys(("SS", "SSN"), Label.SSN),
-    **dict.fromkeys(("AN", "BA", "AC", "VN"), Label.ACCOUNT),
-    **dict.fromkeys(("DL", "DLN", "LN", "MD", "PPN", "DEA", "NPI"), Label.LICENSE),
-    **dict.fromkeys(
-        ("MC", "MA", "HC", "SN", "MB", "NH", "JHN", "NI", "PC"), Label.HEALTHPLAN
-    ),
-}
-"""HL7 table 0203 (identifier type) to i2b2 label; any other type is IDNUM."""
 
 T = TypeVar("T")
 
@@ -210,38 +196,6 @@ def fold(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
     )
 
 
-def known_identifiers(
-    *sources: PatientRecord | Demographics | None,
-) -> KnownIdentifiers:
-    """Return all values of the sources, current and former, for the detectors."""
-    parts: list[Demographics] = []
-    merged: list[Identifier] = []
-    for source in sources:
-        if isinstance(source, PatientRecord):
-            parts += source.current, source.former
-            own = (source.patient, *source.merged)
-            merged += [Identifier(each.id, "MR") for each in own]
-        elif source is not None:
-            parts.append(source)
-
-    def gathered(name: str) -> list[Any]:
-        return [each for part in parts for each in getattr(part, name)]
-
-    ids = [*gathered("ids"), *merged]
-    return KnownIdentifiers(
-        patient_names=_persons(gathered("names")),
-        kin_names=_persons(kin.name for kin in gathered("kin")),
-        provider_names=_persons(gathered("providers")),
-        birth_dates=_unique(date.fromisoformat(d) for d in gathered("birth_dates")),
-        addresses=_unique(gathered("addresses")),
-        phones=_unique(gathered("phones")),
-        emails=_unique(gathered("emails")),
-        ids=_unique(KnownId(each.value, _label(each.type)) for each in ids),
-        facilities=_unique(gathered("facilities")),
-        employers=_unique(gathered("employers")),
-    )
-
-
 def _moment(updated_at: str) -> float | None:
     """Return seconds since 1970 to compare by, if the time can be read."""
     try:
@@ -276,18 +230,6 @@ def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographic
 
 def _bounded(values: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(values))[-MOST_VALUES:]
-
-
-def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(values))
-
-
-def _persons(names: Iterable[Name]) -> tuple[PersonName, ...]:
-    return _unique(name.person() for name in names if name)
-
-
-def _label(id_type: str) -> Label:
-    return LABELS_OF_ID_TYPES.get(id_type, Label.IDNUM)
 
 
 def _kin(value: Mapping[str, Any]) -> Kin:

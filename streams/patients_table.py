@@ -20,7 +20,8 @@ from confluent_kafka import (
 from schemas import SchemaError, checker
 
 from .errors import ConfigError, CorruptState, InvalidRecord, RetriableError
-from .kafka import CALL_SECONDS, CONSUMER, admin_client, end_offsets, translated
+from .kafka import CALL_SECONDS, CONSUMER, translated
+from .offsets import admin_client, end_offsets
 from .partitioner import partition_of
 from .patients import PatientRecord, fold
 from .settings import Settings

@@ -17,13 +17,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from .errors import RetriableError
-from .kafka import (
-    GroupOffsets,
-    admin_client,
-    end_offsets,
-    first_offsets,
-    translated,
-)
+from .kafka import translated
+from .offsets import GroupOffsets, admin_client, end_offsets, first_offsets
 from .outputs import OUTPUTS, SOURCE
 from .settings import Settings
 from .topics import (

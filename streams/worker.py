@@ -20,8 +20,9 @@ from deid_core import Deidentifier
 from .checkpoint import Checkpoint
 from .errors import BrokerUnreachable, ConfigError, FatalError, StreamError
 from .intake.processor import Intake
-from .kafka import KafkaConsumer, KafkaProducer, PartitionState, admin_client
+from .kafka import KafkaConsumer, KafkaProducer, PartitionState
 from .log import set_up_logging
+from .offsets import admin_client
 from .outputs import Stage
 from .patients_table import PatientsTable
 from .pseudonyms import Pseudonyms

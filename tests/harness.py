@@ -15,7 +15,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.feed import RawMessage, feed
-from streams.kafka import PRODUCER, GroupOffsets, admin_client, end_offsets
+from streams.kafka import PRODUCER
+from streams.offsets import GroupOffsets, admin_client, end_offsets
 from streams.reconcile import Auditor
 from streams.topics import NOTES, NOTES_SCRUBBED, partition_counts
 

@@ -18,7 +18,8 @@ from schemas import SchemaError, checker
 
 from ..errors import FatalError, InvalidRecord
 from ..intake.route import route
-from ..patients import Demographics, PatientRecord, fold, known_identifiers
+from ..known import known_identifiers
+from ..patients import Demographics, PatientRecord, fold
 from ..scrub.processor import annotations_json
 from ..sources import messages_in
 

@@ -12,8 +12,9 @@ import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from ..errors import FatalError
-from ..kafka import admin_client, end_offsets, translated
+from ..kafka import translated
 from ..lag import LagReader
+from ..offsets import admin_client, end_offsets
 from ..outputs import SOURCE
 from ..settings import Settings
 from ..topics import (

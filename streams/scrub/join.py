@@ -8,7 +8,8 @@ import orjson
 
 from deid_core import KnownIdentifiers
 
-from ..patients import Demographics, PatientRecord, known_identifiers
+from ..known import known_identifiers
+from ..patients import Demographics, PatientRecord
 
 CACHED_PATIENTS = 4096
 

@@ -24,15 +24,8 @@ from deid_core import Deidentifier, Document
 from streams.checkpoint import Checkpoint
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.kafka import (
-    PRODUCER,
-    GroupOffsets,
-    KafkaConsumer,
-    KafkaProducer,
-    admin_client,
-    end_offsets,
-    record_of,
-)
+from streams.kafka import PRODUCER, KafkaConsumer, KafkaProducer, record_of
+from streams.offsets import GroupOffsets, admin_client, end_offsets
 from streams.outputs import SOURCE, source_header
 from streams.records import Output
 from streams.runner import Runner

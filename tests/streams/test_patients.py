@@ -11,6 +11,7 @@ from deid_core.document import Address, KnownId, PersonName
 from deid_core.labels import Label
 from schemas import checker
 from streams.errors import InvalidRecord
+from streams.known import known_identifiers
 from streams.patients import (
     ACCUMULATING,
     MOST_VALUES,
@@ -21,7 +22,6 @@ from streams.patients import (
     PatientId,
     PatientRecord,
     fold,
-    known_identifiers,
 )
 
 from .records_strategy import demographics, records

@@ -1,0 +1,109 @@
+"""Questions about offsets: where topics begin and end, what a group has committed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from .errors import RetriableError
+from .kafka import CALL_SECONDS, CONSUMER, translated
+from .settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def admin_client(settings: Settings) -> AdminClient:
+    """Return a client for questions about topics and offsets."""
+    return AdminClient(settings.client(), logger=log)
+
+
+class GroupOffsets:
+    """Reads what a group has committed on a topic, without being a member.
+
+    Not by the admin client: its list_consumer_group_offsets ends the process when the
+    coordinator has just moved (confluent-kafka-python issue 1982, seen in 2.16.1).
+    """
+
+    def __init__(self, settings: Settings, group: str, topic: str) -> None:
+        self._topic = topic
+        self._consumer = Consumer(
+            settings.client(
+                **CONSUMER, **{"group.id": group, "enable.partition.eof": True}
+            ),
+            logger=log,
+        )
+
+    def read(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the committed offsets; 0 where there is none yet.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time.
+        """
+        wanted = [TopicPartition(self._topic, p) for p in partitions]
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)
+            except KafkaException as error:
+                # A coordinator that has just moved says so until it has loaded.
+                if time.monotonic() > deadline:
+                    name = error.args[0].name()
+                    raise RetriableError(f"committed: {name}") from None
+                time.sleep(0.2)
+            else:
+                return {each.partition: max(0, each.offset) for each in answers}
+
+    def has_records_from(self, offsets: Mapping[int, int]) -> bool:
+        """Return whether a stable record, not only a marker, stands there or later."""
+        self._consumer.assign(
+            [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
+        )
+        left = set(offsets)
+        deadline = time.monotonic() + CALL_SECONDS
+        while left and time.monotonic() < deadline:
+            for message in self._consumer.consume(len(left), timeout=0.2):
+                if message.error() is None:
+                    return True
+                left.discard(message.partition() or 0)
+        return bool(left)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._consumer.close()
+
+
+def end_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int], *, stable: bool = True
+) -> dict[int, int]:
+    """Return the last stable offset of each partition, or the high watermark."""
+    level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.latest, level)
+
+
+def first_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int]
+) -> dict[int, int]:
+    """Return the first offset that each partition still holds."""
+    level = IsolationLevel.READ_UNCOMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.earliest, level)
+
+
+def _listed(
+    admin: AdminClient,
+    topic: str,
+    partitions: Iterable[int],
+    spec: Callable[[], OffsetSpec],
+    level: IsolationLevel,
+) -> dict[int, int]:
+    wanted = {TopicPartition(topic, p): spec() for p in partitions}
+    if not wanted:
+        return {}
+    with translated("list offsets"):
+        futures = admin.list_offsets(
+            wanted, isolation_level=level, request_timeout=CALL_SECONDS
+        )
+        return {tp.partition: f.result().offset for tp, f in futures.items()}
