@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -73,8 +73,14 @@ class PatientsTable:
         """Take up partitions, each from the offset that its table has reached."""
         wanted = [p for p in partitions if p not in self._tables]
         ends = end_offsets(self._admin, PATIENTS.name, wanted)
-        for partition in wanted:
-            table = self._open(partition, ends[partition])
+        opened = {p: self._open(p, ends[p]) for p in wanted}
+        try:
+            self._follow(opened)
+        except RetriableError:
+            for table in opened.values():
+                table.close()
+            raise
+        for partition, table in opened.items():
             self._tables[partition] = table
             self._reached[partition] = table.next_offset
             self._targets[partition] = ends[partition]
@@ -83,13 +89,6 @@ class PatientsTable:
                 partition,
                 table.next_offset,
                 ends[partition],
-            )
-        with translated("assign"):
-            self._consumer.incremental_assign(
-                [
-                    TopicPartition(PATIENTS.name, p, self._tables[p].next_offset)
-                    for p in wanted
-                ]
             )
         self._note_reached()
 
@@ -229,6 +228,15 @@ class PatientsTable:
             if self._reached[partition] >= target:
                 del self._targets[partition]
                 self._ready.append(partition)
+
+    def _follow(self, tables: Mapping[int, Table]) -> None:
+        with translated("assign"):
+            self._consumer.incremental_assign(
+                [
+                    TopicPartition(PATIENTS.name, p, table.next_offset)
+                    for p, table in tables.items()
+                ]
+            )
 
     def _open(self, partition: int, end: int) -> Table:
         folder = self._path(partition)

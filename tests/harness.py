@@ -98,8 +98,13 @@ def count_records(settings, topic, isolation):
     return count
 
 
-def kill_at_random_moments(settings, service, rng, *, kills, progress=None):
-    """SIGKILL a worker ``kills`` times while notes flow; return how many were hit."""
+def kill_at_random_moments(settings, service, rng, *, notes, kills, progress=None):
+    """SIGKILL a worker ``kills`` times while notes flow; return how many were hit.
+
+    Each kill waits for a random number of notes to be committed, and then for a random
+    part of the next batch.
+    """
+    moments = sorted(rng.randrange(int(notes * 0.9)) for _ in range(kills))
     group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
 
     def committed():
@@ -111,7 +116,7 @@ def kill_at_random_moments(settings, service, rng, *, kills, progress=None):
     while done < kills and time.monotonic() < deadline:
         now = committed()
         service.check()
-        if now <= last:  # let some notes pass between two kills
+        if now <= max(last, moments[done]):  # the last kill's worker is back at work
             time.sleep(0.02)
             continue
         time.sleep(rng.uniform(0.0, 0.5))
@@ -139,7 +144,7 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
         feed_and_drain_intake(settings, services, map(raw, ward.notes(notes)))
         with running(settings, "scrub", workers=workers) as (scrub,):
             killed = kill_at_random_moments(
-                settings, scrub, rng, kills=kills, progress=progress
+                settings, scrub, rng, notes=notes, kills=kills, progress=progress
             )
             drain(settings, [*services, scrub])
     seen = Counter(
