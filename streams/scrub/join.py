@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass, field, fields
 
 import orjson
 
@@ -12,28 +13,60 @@ from ..known import known_identifiers
 from ..patients import Demographics, PatientRecord
 
 CACHED_PATIENTS = 4096
+LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the table, parsed once."""
+
+    raw: bytes = field(repr=False)
+    record: PatientRecord
+    values: dict[str, frozenset[object]] = field(repr=False)
+    known: KnownIdentifiers
+
+    def holds(self, header: Demographics) -> bool:
+        """Return whether the header says nothing that the row does not."""
+        return all(
+            self.values[name].issuperset(getattr(header, name)) for name in LISTS
+        )
 
 
 class KnownCache:
-    """Remembers the parsed rows of the patients seen last, until a row changes."""
+    """Remembers the parsed rows of the patients seen last, until a row changes.
+
+    The same row gives the same object, so that the detectors prepare it only once.
+    """
 
     def __init__(self, most: int = CACHED_PATIENTS) -> None:
         self._most = most
-        self._parsed: OrderedDict[
-            bytes, tuple[bytes | None, Demographics | None, KnownIdentifiers]
-        ] = OrderedDict()
+        self._rows: OrderedDict[bytes, _Row] = OrderedDict()
 
     def identifiers(
-        self, key: bytes, row: bytes | None, header: Demographics | None
+        self, key: bytes, raw: bytes | None, header: Demographics | None
     ) -> KnownIdentifiers:
         """Return all values of the row and of the header, current and former."""
-        cached = self._parsed.get(key)
-        if cached is not None and cached[0] == row and cached[1] == header:
-            self._parsed.move_to_end(key)
-            return cached[2]
-        record = None if row is None else PatientRecord.from_json(orjson.loads(row))
-        known = known_identifiers(record, header)
-        self._parsed[key] = (row, header, known)
-        if len(self._parsed) > self._most:
-            self._parsed.popitem(last=False)
-        return known
+        if raw is None:
+            return known_identifiers(header)
+        row = self._row(key, raw)
+        if header is None or row.holds(header):
+            return row.known
+        return known_identifiers(row.record, header)
+
+    def _row(self, key: bytes, raw: bytes) -> _Row:
+        row = self._rows.get(key)
+        if row is None or row.raw != raw:
+            row = self._rows[key] = _parsed(raw)
+        self._rows.move_to_end(key)
+        if len(self._rows) > self._most:
+            self._rows.popitem(last=False)
+        return row
+
+
+def _parsed(raw: bytes) -> _Row:
+    record = PatientRecord.from_json(orjson.loads(raw))
+    values = {
+        name: frozenset(getattr(record.current, name) + getattr(record.former, name))
+        for name in LISTS
+    }
+    return _Row(raw, record, values, known_identifiers(record))

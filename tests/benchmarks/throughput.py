@@ -33,7 +33,7 @@ from streams.scrub.join import KnownCache
 from streams.scrub.processor import decode
 from streams.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from tests.benchmarks.cluster import benchmark_settings
-from tests.harness import feed_and_drain_intake, raw, running
+from tests.harness import feed_and_drain, feed_and_drain_intake, raw, running
 
 BATCH = 64
 
@@ -256,8 +256,7 @@ def main(
         )
         half = min(one, intake) / 2
         with running(settings, "intake", "scrub") as services:
-            feed_and_drain_intake(settings, services, map(raw, ward.notes(200)))
-            time.sleep(5)
+            feed_and_drain(settings, services, map(raw, ward.notes(200)))
             found, count = latencies(settings, ward, rate=half, seconds=seconds)
         p50, p99 = np.quantile(found, [0.5, 0.99]) * 1000
         console.print(

@@ -151,3 +151,17 @@ class _Named:
 
     def __call__(self, documents):
         return self._call(documents)
+
+
+def test_a_header_that_says_more_than_the_row_is_matched_as_well(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    value = orjson.loads(record("Quellwright, called Zwergenheim.").value)
+    value["demographics"] = {"names": [{"family": "Zwergenheim"}]}
+    at = partition_of(PATIENT.key, 4)
+    own = Record(Partition("notes", at), 0, PATIENT.key, orjson.dumps(value))
+
+    [(note, _)] = scrub.process([own])
+
+    body = orjson.loads(note.value)
+    assert "[NAME:PATIENT], called [NAME:PATIENT]." == body["text"]
+    assert "found" == body["join"]
