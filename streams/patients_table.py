@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -143,14 +144,13 @@ class PatientsTable:
         """
         stable = in_flight == 0
         wanted = end_offsets(self._admin, PATIENTS.name, partitions, stable=stable)
-        seconds = CALL_SECONDS if stable else in_flight
-        waited = 0.0
+        deadline = time.monotonic() + (CALL_SECONDS if stable else in_flight)
         while any(self._reached[p] < end for p, end in wanted.items()):
-            if waited >= seconds:
+            if time.monotonic() > deadline:
                 if stable:
                     raise RetriableError("patients: not read in time")
                 return
-            waited += self._read(0.05)
+            self._read(0.05)
 
     def get(self, partition: int, key: bytes) -> bytes | None:
         """Return the record of a patient as JSON, or None when it is not known.
@@ -167,10 +167,14 @@ class PatientsTable:
             )
         return value
 
-    def _read(self, seconds: float) -> float:
-        """Read once; return the seconds that count against a deadline."""
+    def _read(self, seconds: float) -> None:
+        """Take in what has come, waiting for the first of it alone."""
         with translated("read patients"):
-            messages = self._consumer.consume(READ_AT_ONCE, timeout=seconds)
+            first = self._consumer.poll(seconds)
+            if first is None:
+                return
+            # Not with a time: consume() would use all of it up for a full number.
+            messages = [first, *self._consumer.consume(READ_AT_ONCE, timeout=0)]
         changes: dict[int, list[Message]] = defaultdict(list)
         for message in messages:
             partition = message.partition() or 0
@@ -185,7 +189,6 @@ class PatientsTable:
                 log.warning("patients: %s", error.name())
         for partition, group in changes.items():
             self._apply(partition, group)
-        return 0.0 if changes else seconds
 
     def _apply(self, partition: int, messages: Sequence[Message]) -> None:
         table = self._tables[partition]
