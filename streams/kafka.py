@@ -29,6 +29,7 @@ from .settings import Settings
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 15.0
+IDLE_SECONDS = 0.1
 
 PRODUCER = {
     # As Java's, Connect's and Faust's default, so that a join by partition agrees.
@@ -44,6 +45,9 @@ CONSUMER = {
     "enable.auto.offset.store": False,
     "auto.offset.reset": "earliest",
     "isolation.level": "read_committed",
+    # A fetch that waits at the broker can sleep past the end of a transaction, by
+    # default for half a second.
+    "fetch.wait.max.ms": 10,
     "log.connection.close": False,
 }
 
@@ -107,12 +111,19 @@ class KafkaConsumer:
         )
 
     def poll(self, most: int, seconds: float) -> list[Record]:
-        """Return up to ``most`` records of partitions that are still ours."""
+        """Return up to ``most`` records of partitions that are still ours.
+
+        What has come while the last batch was processed is taken at once; ``seconds``
+        is only how long the batch waits for more after its first record.
+        """
         self._revoked_in_poll.clear()
-        try:
-            messages = self._consumer.consume(num_messages=most, timeout=seconds)
-        except KafkaException as error:
-            raise _translated(error, "poll") from None
+        with translated("poll"):
+            first = self._consumer.poll(IDLE_SECONDS)
+            if first is None:
+                return []
+            messages = [first]
+            if most > 1:
+                messages += self._consumer.consume(most - 1, timeout=seconds)
         records = [record_of(message) for message in messages if not _is_error(message)]
         if not self._revoked_in_poll:
             return records

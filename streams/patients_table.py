@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 UNREADABLE = b"!"
 READ_AT_ONCE = 2000
+RESTORE_SECONDS = 0.5
+"""How long a restore holds the loop up, which must poll its group in between."""
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 
 
@@ -64,7 +66,6 @@ class PatientsTable:
                 **{
                     "group.id": f"{settings.group}-{owner}-table",
                     "enable.partition.eof": True,
-                    "fetch.wait.max.ms": 100,
                 },
             ),
             logger=log,
@@ -126,7 +127,8 @@ class PatientsTable:
 
     def ready(self) -> list[int]:
         """Read on; return the partitions that have newly reached their target."""
-        if self._targets:
+        deadline = time.monotonic() + RESTORE_SECONDS
+        while self._targets and time.monotonic() < deadline:
             self._read(0.05)
             self._note_reached()
         done, self._ready = self._ready, []

@@ -43,7 +43,7 @@ class Settings(BaseModel):
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
     batch_records: int = Field(500, ge=1, le=10_000, description="a transaction's most")
     batch_seconds: float = Field(
-        0.05, gt=0, le=5, description="a transaction's longest"
+        0.01, ge=0, le=5, description="a batch waits for more after its first record"
     )
     transaction_seconds: float = Field(
         20, ge=1, le=300, description="transaction.timeout.ms"

@@ -46,7 +46,6 @@ def settings_for(cluster, folder, **changes):
         pseudonym_key_file=key,
         group=f"test-{next(_numbers)}",
         partitions=4,
-        batch_seconds=0.05,
         broker_wait_seconds=20,
     )
     return settings.model_copy(update=changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
@@ -32,6 +32,10 @@ from ..topics import NOTES_SCRUBBED
 from .join import KnownCache
 
 log = logging.getLogger(__name__)
+
+WAIT_AGAIN = 10.0
+"""Seconds after which an unknown patient's record in flight is waited for again."""
+MOST_WAITED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Scrub:
         self._clock = clock
         self._known = KnownCache()
         self._to_open: set[int] = set()
+        self._waited: dict[bytes | None, float] = {}
         self._version = metadata.version("phistream")
 
     def assigned(self, partitions: Sequence[int]) -> None:
@@ -158,10 +163,21 @@ class Scrub:
     ) -> list[Joined | InvalidRecord]:
         pairs = list(zip(records, notes, strict=True))
         self._table.catch_up({record.partition.index for record in records})
-        unknown = {r.partition.index for r, note in pairs if self._is_unknown(r, note)}
-        if unknown and self._join_wait:
-            self._table.catch_up(unknown, in_flight=self._join_wait)
+        unknown = {r.key: r for r, note in pairs if self._is_unknown(r, note)}
+        self._wait_for(unknown)
         return [self._join(record, note) for record, note in pairs]
+
+    def _wait_for(self, unknown: Mapping[bytes | None, Record]) -> None:
+        """Wait for what is in flight, for patients not waited for a moment ago."""
+        now = self._clock()
+        new = [key for key in unknown if now - self._waited.get(key, 0) > WAIT_AGAIN]
+        if not new or not self._join_wait:
+            return
+        partitions = {unknown[key].partition.index for key in new}
+        self._table.catch_up(partitions, in_flight=self._join_wait)
+        if len(self._waited) > MOST_WAITED:
+            self._waited.clear()
+        self._waited.update(dict.fromkeys(new, now))
 
     def _is_unknown(self, record: Record, note: ClinicalNote | InvalidRecord) -> bool:
         if isinstance(note, InvalidRecord):

@@ -57,7 +57,7 @@ def scrub(table, deidentifier):
         policy="safe-harbor",
         max_bytes=10_000,
         join_wait=1.5,
-        clock=lambda: 2.0,
+        clock=lambda: 2000.0,
     )
 
 
