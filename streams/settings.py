@@ -55,8 +55,11 @@ class Settings(BaseModel):
     join_wait_seconds: float = Field(
         2, ge=0, le=30, description="wait for an unknown patient's record in flight"
     )
+    max_message_bytes: int = Field(
+        8 * 1024 * 1024, ge=1024, description="of hl7.raw; a larger is a dead letter"
+    )
     max_note_bytes: int = Field(
-        5 * 1024 * 1024, ge=1024, description="then dead letter"
+        1024 * 1024, ge=1024, description="of notes; a larger is a dead letter"
     )
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
     policy: str = Field("safe-harbor", description="replacement: a name or .toml file")

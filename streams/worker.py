@@ -143,7 +143,7 @@ def _processor(
     stage: Stage, settings: Settings, table: PatientsTable, partitions: int
 ) -> StageProcessor:
     if stage == "intake":
-        return Intake(table, partitions, max_bytes=settings.max_note_bytes)
+        return Intake(table, partitions, max_bytes=settings.max_message_bytes)
     try:
         deidentifier = Deidentifier.from_names(
             preset=settings.preset, policy=settings.policy

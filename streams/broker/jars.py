@@ -94,5 +94,6 @@ def _fetch(jar: Jar, cache: Path) -> Path:
     except Exception as error:  # jgo raises what its HTTP client raises
         raise BrokerError(
             f"jar {jar} can't be fetched ({type(error).__name__}): check that a Maven "
-            "repository is reachable, or name your own cluster with --bootstrap"
+            "repository is reachable (behind a proxy with its own certificate set "
+            "REQUESTS_CA_BUNDLE), or name your own cluster with --bootstrap"
         ) from error

@@ -22,7 +22,7 @@ from ..hl7.narrative import narrative_of
 from ..notes import ClinicalNote
 from ..patients import PatientRecord
 
-MAX_BYTES = 5 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 HEADER = {"MSH": frozenset((4, 7, 9, 10)), "EVN": frozenset((1, 2))}
 WANTED = {
     name: table.get(name, frozenset()) | narrative.FIELDS.get(name, frozenset())
@@ -58,7 +58,7 @@ def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
         raise InvalidRecord("null_value", "hl7.raw: a null value is no message")
     if len(value) > max_bytes:
         raise InvalidRecord(
-            "too_large", f"hl7.raw: over {max_bytes} bytes; raise max_note_bytes"
+            "too_large", f"hl7.raw: over {max_bytes} bytes; raise max_message_bytes"
         )
     if value.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         return _note_event(value.removeprefix(codecs.BOM_UTF8))
