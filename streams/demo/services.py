@@ -121,8 +121,8 @@ def _environment(settings: Settings) -> dict[str, str]:
         for name in (
             "bootstrap", "group", "state_dir", "broker_dir", "pseudonym_key_file",
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
-            "max_message_bytes", "join_wait_seconds", "broker_wait_seconds", "log_level", "first_slot",
-            "session_seconds", "transaction_seconds",
+            "max_message_bytes", "join_wait_seconds", "broker_wait_seconds",
+            "log_level", "first_slot", "session_seconds", "transaction_seconds",
         )
     }  # fmt: skip
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
