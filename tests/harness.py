@@ -104,7 +104,8 @@ def kill_at_random_moments(settings, service, rng, *, notes, kills, progress=Non
     Each kill waits for a random number of notes to be committed, and then for a random
     part of the next batch.
     """
-    moments = sorted(rng.randrange(int(notes * 0.9)) for _ in range(kills))
+    # The last of them leaves notes enough for the restarted worker to be seen at work.
+    moments = sorted(rng.randrange(int(notes * 0.6)) for _ in range(kills))
     group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
 
     def committed():
@@ -115,6 +116,8 @@ def kill_at_random_moments(settings, service, rng, *, notes, kills, progress=Non
     deadline = time.monotonic() + 300
     while done < kills and time.monotonic() < deadline:
         now = committed()
+        if now >= notes:
+            break  # nothing is left to be hit
         service.check()
         if now <= max(last, moments[done]):  # the last kill's worker is back at work
             time.sleep(0.02)
