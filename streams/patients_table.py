@@ -165,7 +165,8 @@ class PatientsTable:
         if value == UNREADABLE:
             raise InvalidRecord(
                 "patient_record",
-                "patients: the patient's record breaks its schema; send it again",
+                "patients: the record breaks its schema; write a tombstone under its "
+                "key, then send the patient again",
             )
         return value
 
