@@ -45,8 +45,7 @@ CONSUMER = {
     "enable.auto.offset.store": False,
     "auto.offset.reset": "earliest",
     "isolation.level": "read_committed",
-    # A fetch that waits at the broker can sleep past the end of a transaction, by
-    # default for half a second.
+    # Meant to keep a fetch from sleeping at the broker; not measured on its own.
     "fetch.wait.max.ms": 10,
     "log.connection.close": False,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ from ..topics import NOTES_SCRUBBED
 from .join import KnownCache
 
 log = logging.getLogger(__name__)
+
+_STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
 
 WAIT_AGAIN = 10.0
 """Seconds after which an unknown patient's record in flight is waited for again."""
@@ -221,7 +224,7 @@ class Scrub:
             "join": "found" if joined.is_known else "missing",
         }
         scrubbed = common | {
-            "note_type": note.note_type,
+            "note_type": _publishable_type(joined),
             "text": result.text,
             "offsets": [list(row) for row in result.offset_map.rows],
             "source": source_position(joined.record),
@@ -275,6 +278,15 @@ def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
         }
         for each in scrubbed.annotations
     ]
+
+
+def _publishable_type(joined: Joined) -> str:
+    """Return the note's type; of an unknown patient only LOINC codes and HL7 events.
+
+    A sender's own code was looked at with the record; without one it may be a name.
+    """
+    code = joined.note.note_type
+    return code if joined.is_known or _STANDARD_TYPE.fullmatch(code) else ""
 
 
 def _code(error: DeidError) -> str:

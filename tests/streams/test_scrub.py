@@ -165,3 +165,15 @@ def test_a_header_that_says_more_than_the_row_is_matched_as_well(scrub, table):
     body = orjson.loads(note.value)
     assert "[NAME:PATIENT], called [NAME:PATIENT]." == body["text"]
     assert "found" == body["join"]
+
+
+@pytest.mark.parametrize(
+    ("code", "published"),
+    [("11506-3", "11506-3"), ("ORU_R01", "ORU_R01"), ("Quellwright", ""), ("X1", "")],
+)
+def test_an_unknown_patients_note_type_is_a_standard_code_or_nothing(
+    scrub, code, published
+):
+    [(note, _)] = scrub.process([record("Stable.", note_type=code)])
+
+    assert published == orjson.loads(note.value)["note_type"]
