@@ -6,14 +6,7 @@
 No Kafka, no network, no clock, no global state.
 """
 
-from .config import (
-    DeidConfig,
-    Policy,
-    known_policies,
-    known_presets,
-    load_policy,
-    load_preset,
-)
+from .config import DeidConfig, known_presets, load_preset
 from .document import (
     NOTHING_KNOWN,
     Address,
@@ -28,6 +21,7 @@ from .document import (
 from .errors import ConfigError, DeidError, DetectorFailed, ResidueFound
 from .labels import Label
 from .pipeline import Deidentifier, ScrubbedDocument
+from .policy import Policy, known_policies, load_policy
 from .replace import OffsetMap
 from .verify import residue_in, verify
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .config import DeidConfig, Policy, load_policy, load_preset
-from .detectors import DETECTORS, Detector
+from .config import DeidConfig, load_preset
+from .detectors import Detector
 from .document import Annotation, Document
 from .errors import DeidError, DetectorFailed
 from .merge import merge
+from .policy import Policy, load_policy
 from .replace import OffsetMap, Replacement, apply_replacements
 from .surrogates import STYLES
 from .verify import verify
@@ -60,7 +61,7 @@ class Deidentifier:
     @classmethod
     def from_config(cls, config: DeidConfig, policy: Policy) -> Deidentifier:
         """Return the system that a loaded preset and policy describe."""
-        return cls([DETECTORS[name](config) for name in config.detectors], policy)
+        return cls(config.build(), policy)
 
     def deidentify(self, document: Document) -> ScrubbedDocument:
         """Return the document with every detected span replaced.

@@ -6,11 +6,14 @@ A detector proposes; it never edits and never decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .known.options import KnownOptions
+from .options import NoOptions, Options
 
 if TYPE_CHECKING:
-    from ..config import DeidConfig
     from ..document import Annotation, Document
 
 
@@ -30,22 +33,35 @@ class Detector(Protocol):
         ...
 
 
-# Each factory imports its own detector: a preset loads only what it names.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A detector that presets can name.
+
+    Args:
+        options: What the table of its name may hold.
+        make: Builds it; imports its module, so that a preset loads only what it names.
+    """
+
+    options: type[Options]
+    make: Callable[[Any], Detector]
 
 
-def _rules(_: DeidConfig) -> Detector:
+def _rules(_: NoOptions) -> Detector:
     from .rules import RuleDetector
 
     return RuleDetector()
 
 
-def _known(config: DeidConfig) -> Detector:
+def _known(options: KnownOptions) -> Detector:
     from .known import KnownDetector
 
-    return KnownDetector(config.known)
+    return KnownDetector(options)
 
 
-DETECTORS: Mapping[str, Callable[[DeidConfig], Detector]] = MappingProxyType(
-    {"rules": _rules, "known": _known}
+DETECTORS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "rules": Kind(NoOptions, _rules),
+        "known": Kind(KnownOptions, _known),
+    }
 )
 """Every detector by its name in presets."""
