@@ -52,6 +52,12 @@ def _rules(_: NoOptions) -> Detector:
     return RuleDetector()
 
 
+def _lexicon(_: NoOptions) -> Detector:
+    from .lexicon import LexiconDetector
+
+    return LexiconDetector()
+
+
 def _known(options: KnownOptions) -> Detector:
     from .known import KnownDetector
 
@@ -61,6 +67,7 @@ def _known(options: KnownOptions) -> Detector:
 DETECTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "rules": Kind(NoOptions, _rules),
+        "lexicon": Kind(NoOptions, _lexicon),
         "known": Kind(KnownOptions, _known),
     }
 )

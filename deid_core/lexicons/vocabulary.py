@@ -74,7 +74,8 @@ def _zipf(frequency: float) -> float:
     return math.log10(frequency) + 9 if frequency else 0.0
 
 
-def _english_zipf(word: str) -> float:
+def zipf(word: str) -> float:
+    """Return how often English text holds the normalised word: log10 in a billion."""
     return _zipf(_english().get(word, 0.0))
 
 
@@ -87,7 +88,7 @@ def name_score(word: str) -> float:
     share = _census().get(word)
     if share is None:
         return -math.inf
-    english = _english_zipf(word)
+    english = zipf(word)
     abroad = median(_zipf(counts.get(word, 0.0)) for counts in _foreign())
     # The census rounds to 0.001%; half a step stands for what it prints as 0.000.
     return (
@@ -104,18 +105,18 @@ def is_common_name(word: str) -> bool:
 def is_ordinary(word: str) -> bool:
     """Return whether the normalised word is a common word, even if some bear it."""
     return (
-        _english_zipf(word) >= ORDINARY_ZIPF and name_score(word) < NAME_SCORE
+        zipf(word) >= ORDINARY_ZIPF and name_score(word) < NAME_SCORE
     ) or word in load_list("word_names")
 
 
 def is_frequent(word: str) -> bool:
     """Return whether the normalised word is common enough to begin sentences."""
-    return _english_zipf(word) >= FREQUENT_ZIPF
+    return zipf(word) >= FREQUENT_ZIPF
 
 
 @lru_cache(maxsize=_ANSWERS)
 def is_vocabulary(word: str) -> bool:
     """Return whether the normalised word is an English or clinical word, no name."""
     return (
-        _english_zipf(word) >= VOCABULARY_ZIPF and name_score(word) < NAME_SCORE
+        zipf(word) >= VOCABULARY_ZIPF and name_score(word) < NAME_SCORE
     ) or word in load_list("word_names")

@@ -1,0 +1,148 @@
+"""Names, places and houses that only the lexicons know, and only context confirms.
+
+A note's runs of capitalised words are read once; what a run may be is remembered, and
+only the few that may be something are looked at where they stand.  Rules with a title,
+a label or a suffix are elsewhere (``rules``); this finds "Camila reports", "treated at
+Cedar Crest", "moved here from Tacoma".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...document import Annotation, Document, Span
+from ...labels import Label
+from ...lexicons import load_list
+from ..fragments import fold
+from . import context, cues
+from .houses import House, houses_in, is_generic
+from .people import Need, Person, people_in
+from .places import Place, places_in
+from .runs import Run, RunCache, read, runs_in
+
+__all__ = ["LexiconDetector"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reading:
+    """What a run may hold, for all that its own words say."""
+
+    people: tuple[Person, ...]
+    places: tuple[Place, ...]
+    houses: tuple[House, ...]
+    run: Run
+    is_generic: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.people or self.places or self.houses) or not self.is_generic
+
+
+def read_run(text: str) -> Reading:
+    """Return what a run's text may hold; nothing where a placeholder stands in it."""
+    run = read(text)
+    if not load_list("made_up_names").isdisjoint(run.forms):
+        return Reading((), (), (), run, is_generic=True)
+    houses = tuple(houses_in(run))
+    return Reading(
+        people=tuple(people_in(text, run)),
+        places=tuple(places_in(run)),
+        houses=houses,
+        run=run,
+        is_generic=is_generic(run),
+    )
+
+
+class LexiconDetector:
+    """Propose what the lexicons hold and the context confirms.  Thread-safe."""
+
+    name = "lexicon"
+
+    def __init__(self) -> None:
+        self._read = RunCache(read_run)
+        # Load the lists now, so that the first note costs no more than the next.
+        read_run("Anna Smith, Boston General Hospital")
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
+        """Return each document's proposals; they may overlap."""
+        return [self._propose(fold(document.text)) for document in documents]
+
+    def _propose(self, text: str) -> list[Annotation]:
+        found: list[Annotation] = []
+        for match in runs_in(text):
+            reading = self._read(match[0])
+            if reading:
+                found += _annotations(text, match.start(), match.end(), reading)
+        return found
+
+
+def _annotations(
+    text: str, start: int, end: int, reading: Reading
+) -> Iterator[Annotation]:
+    houses = list(_houses(text, start, end, reading))
+    yield from houses
+    places = list(_places(text, start, end, reading))
+    yield from places
+    taken = [each.span for each in houses + places]
+    for person in reading.people:
+        span = Span(start + person.start, start + person.end)
+        if any(each.overlaps(span) for each in taken):
+            continue
+        if _is_person(text, span, person):
+            yield _annotation(span, person.label, person.score, person.rule)
+
+
+def _is_person(text: str, span: Span, person: Person) -> bool:
+    if person.need is Need.NOTHING:
+        return not context.is_before_thing(text, span.end)
+    is_described = context.has_person_around(text, span.start, span.end)
+    if context.is_thing(text, span.start, span.end):
+        return False
+    if person.need is Need.SENTENCE:
+        return is_described or context.is_inside_sentence(text, span.start)
+    return context.is_person_described(text, span.end)
+
+
+def _places(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:
+    for place in reading.places:
+        span = Span(start + place.start, start + place.end)
+        if not _is_place(text, span, place):
+            continue
+        end_of_place = cues.end_of_place(text, span.end)
+        yield _annotation(
+            Span(span.start, end_of_place), place.label, place.score, place.rule
+        )
+
+
+def _is_place(text: str, span: Span, place: Place) -> bool:
+    if cues.is_no_place(text, span.start, span.end):
+        return False
+    if place.needs_cue:
+        if cues.is_beside_place(text, span.end):
+            return True
+        is_thing = context.is_before_thing(text, span.end)
+        return cues.is_after_home_cue(text, span.start) and not is_thing
+    return cues.is_after_place_cue(text, span.start) or context.is_inside_sentence(
+        text, span.start
+    )
+
+
+def _houses(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:
+    for house in reading.houses:
+        span = Span(start + house.start, start + house.end)
+        if house.needs_cue and not cues.is_after_house_cue(text, span.start):
+            continue
+        if house.needs_cue and context.is_before_thing(text, span.end):
+            continue
+        extended = Span(span.start, cues.end_of_house(text, span.end))
+        yield _annotation(extended, house.label, house.score, house.rule)
+    if not reading.is_generic and cues.is_after_care(text, start):
+        first = next((t for t in reading.run.tokens if t.code >= "\u4e00"), None)
+        if first is not None and cues.may_be_house(text, start, end):
+            extended = Span(start, cues.end_of_house(text, end))
+            yield _annotation(extended, Label.HOSPITAL, 0.6, "hospital_after_care")
+
+
+def _annotation(span: Span, label: Label, score: float, rule: str) -> Annotation:
+    return Annotation(span, label, score, f"{LexiconDetector.name}/{rule}")

@@ -1,0 +1,143 @@
+"""What stands around a run and says whether it is a place or a house here."""
+
+from __future__ import annotations
+
+import re
+
+from ..fragments import STATE
+
+_REACH = 64
+_POSSESSIVE = r"(?:'s)?"
+
+_PLACE_CUE = re.compile(
+    r"""
+    (?<![A-Za-z])
+    (?:(?:in|from|to|near|of|outside|around|downtown|visiting|toward|leaving|via)
+       (?:[ ](?:the|our|downtown|nearby|greater|north|south|east|west))?
+      |(?:our|the|at|at[ ]our|at[ ]the))[ ]\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_STRICT_PLACE_CUE = re.compile(
+    r"""
+    (?<![A-Za-z])
+    (?:(?:liv(?:es|ed|ing)|resid(?:es|ed|ing)|resident|born|raised|grew[ ]up|moved
+        |travell?(?:s|ed|ing)?|trip|visit(?:ing|ed)?|flew|native|originally
+        |works?|working|worked|drove|came|comes|located|vacation(?:ing)?|based|home
+        |practice|hospital|clinic|center|school|arrived|returned|transferred|stationed
+        |family|house|job)
+       [ ](?:[a-z]+[ ]){0,2}(?:in|from|to|near|outside|around|at)
+     |(?:resident|native|hometown|outside|north|south|east|west|city|town)[ ]of)
+    (?:[ ]the)?[ ]\Z
+    """,
+    re.VERBOSE,
+)
+_NO_PLACE_AFTER = re.compile(
+    r"""
+    [ -](?:Heart|heart|classification|Classification|criteria|Criteria|score|scale|virus|fever|grade|brace
+      |encephalitis|bag|disease|equine|valve|sign|syndrome|terrier|protocol|system|Scientific|scientific
+      |Coma|coma|Outcome|Sling|needle|knot|forceps|Conference|consensus|Consensus|study|trial|variant
+      |Marathon|Angle|angle|River)(?![a-z])
+    """,
+    re.VERBOSE,
+)
+_NO_PLACE_BEFORE = re.compile(
+    r"(?:(?<![A-Za-z])(?:Dr|Mr|Mrs|Ms|by|with|a|an)\.?[ ]|-)\Z"
+)
+_PLACE_TAIL = re.compile(
+    rf"""
+    (?:,[ ](?:{STATE})(?![A-Za-z])
+      |(?:[ ](?:downtown|uptown|area|main|north|south|east|west|satellite|metro))?
+       [ ](?:clinic|office|hospital|campus|branch|location|facility)(?![a-z]))
+    """,
+    re.VERBOSE,
+)
+_HOUSE_TAIL = re.compile(
+    rf"""
+    (?:'s)?
+    (?:[ ](?:hospital|clinic|office|campus|hosp)(?![a-z]))?
+    (?:,?[ ](?:(?:in|of|at)[ ])?(?:the[ ])?
+       [A-Z][A-Za-z]+(?:[ ][A-Z][a-z]+){{0,2}}(?:,[ ](?:{STATE})(?![A-Za-z]))
+      |,?[ ]in[ ][A-Z][a-z]+(?:[ ][A-Z][a-z]+){{0,2}})?
+    """,
+    re.VERBOSE,
+)
+_HOUSE_CUE = re.compile(
+    r"(?<![A-Za-z])(?:at|from|to|in|by|with|through|of|via|our|the)(?:[ ]the|[ ]our)?[ ]\Z",
+    re.IGNORECASE,
+)
+_CARE = re.compile(
+    r"""
+    (?<![A-Za-z])
+    (?:seen|treated|admitted|evaluated|hospitali[sz]ed|visit(?:ed|s)?|appointment|follow(?:ed|-?up|s|ing)?
+      |followed[ ]up|scheduled|care|presented|presenting|transferred|diagnosed|report|discharged|surgery
+      |checkup|check-up|consultation|consult|consulted|works?|working|worked|employed|room|stay|stayed
+      |performed|done|therapy|operated|received|receiving|managed|examined|referred|rehab|visiting|ED
+      |residing|resides|living|lives|delivered|stationed|enrolled|attends|attended|student|teaches
+      |last|patient|center|biopsy|imaging|labs?|team|colleagues|specialist|session|trial|treatment|seeing
+      |readmitted|being|underwent|assessment|review|exam)
+    (?:[ ][a-z0-9-]+){0,4}?[ ](?:at)(?:[ ]the|[ ]our)?[ ]\Z
+    """,
+    re.VERBOSE,
+)
+_NO_HOUSE = re.compile(
+    r"""
+    (?:[A-Z]{1,3}|[A-Z][0-9].*|(?:The|Her|His|Bedtime|Home|Night|Noon|Baseline|Least|Most|First|This|That
+      |Emergency|Urgent|Operating|Recovery|Bedside|Dinner|Lunch|Breakfast|Monday|Tuesday|Wednesday
+      |Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|September
+      |October|November|December|Christmas|Thanksgiving|Easter|Dr|Mr|Mrs|Ms|Stage|Grade|Level|Room)(?![a-z]).*)
+    """,
+    re.VERBOSE,
+)
+
+
+def is_beside_place(text: str, end: int) -> bool:
+    """Return whether a state follows, or a house that bears a town's name."""
+    return bool(_PLACE_TAIL.match(text, end))
+
+
+def is_after_home_cue(text: str, start: int) -> bool:
+    """Return whether somebody lives in, moved to or works near what follows."""
+    return bool(_STRICT_PLACE_CUE.search(text, max(0, start - _REACH), start))
+
+
+def is_after_place_cue(text: str, start: int) -> bool:
+    """Return whether "in", "from", "near" or the like stands before."""
+    return bool(_PLACE_CUE.search(text, max(0, start - _REACH), start))
+
+
+def is_no_place(text: str, start: int, end: int) -> bool:
+    """Return whether a town's name belongs to a score, a virus, a device, a person."""
+    return bool(
+        _NO_PLACE_AFTER.match(text, end)
+        or _NO_PLACE_BEFORE.search(text, max(0, start - 8), start)
+    )
+
+
+def end_of_place(text: str, end: int) -> int:
+    """Return where a place ends with its state, or with the house it lends its name."""
+    tail = _PLACE_TAIL.match(text, end)
+    return tail.end() if tail else end
+
+
+def end_of_house(text: str, end: int) -> int:
+    """Return where an institution ends: "Mayo Clinic in Rochester, MN"."""
+    tail = _HOUSE_TAIL.match(text, end)
+    return tail.end() if tail else end
+
+
+def is_after_house_cue(text: str, start: int) -> bool:
+    """Return whether "at", "from", "by" or the like stands before."""
+    return bool(_HOUSE_CUE.search(text, max(0, start - _REACH), start))
+
+
+def is_after_care(text: str, start: int) -> bool:
+    """Return whether somebody is seen, treated or employed "at" what follows."""
+    return bool(_CARE.search(text, max(0, start - _REACH), start))
+
+
+def may_be_house(text: str, start: int, end: int) -> bool:
+    """Return whether what somebody is treated at is not a time, a level or a room."""
+    return (
+        not _NO_HOUSE.fullmatch(text, start, end) and not text[end : end + 1].isdigit()
+    )

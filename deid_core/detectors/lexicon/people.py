@@ -1,0 +1,128 @@
+"""Names of people: given name and surname side by side, or one of them in context.
+
+Patterns are written over the kinds of words (`lexicons.kinds`), so that a rule says
+"a given name, then a surname", and the lists say which words these are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
+
+from ...labels import Label
+from ...lexicons import load_list
+from ...lexicons.kinds import Kind
+from .runs import FIRST_WORD, INITIAL, LETTER, LINK, SUFFIX, Run, Token, any_of
+
+
+class Need(Enum):
+    """What must stand around a name."""
+
+    NOTHING = "nothing"
+    """Not even a sentence around it; only no device behind it."""
+    SENTENCE = "sentence"
+    """A place inside a sentence, where a capital means a name; or a cue."""
+    CUE = "cue"
+    """A verb, a title or a description of a person."""
+
+
+class Person(NamedTuple):
+    """A name in a run.
+
+    Args:
+        start: In the run.
+        end: Likewise.
+        rule: For audit events.
+        score: Confidence in ``[0, 1]``.
+        need: What must stand around it.
+    """
+
+    start: int
+    end: int
+    rule: str
+    score: float
+    need: Need
+
+    label = Label.PATIENT
+
+
+_GIVEN = any_of(Kind.GIVEN)
+_WEAK_GIVEN = any_of(Kind.WEAK_GIVEN, none_of=Kind.DRUG)
+_FAMILY = any_of(Kind.FAMILY | Kind.UNKNOWN, none_of=Kind.DRUG)
+_WEAK_FAMILY = any_of(Kind.WEAK_FAMILY | Kind.FAMILY, none_of=Kind.DRUG)
+_SURNAME = any_of(
+    Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN | Kind.GIVEN, none_of=Kind.DRUG
+)
+_NO_WORD = any_of(
+    Kind.FAMILY | Kind.UNKNOWN | Kind.GIVEN, none_of=Kind.DRUG | Kind.WORD
+)
+_ONLY_GIVEN = any_of(Kind.GIVEN, none_of=Kind.DRUG | Kind.EPONYM | Kind.CITY)
+_ONLY_FAMILY = any_of(
+    Kind.FAMILY, none_of=Kind.DRUG | Kind.EPONYM | Kind.CITY | Kind.WORD
+)
+_ANY_NAME = any_of(
+    Kind.GIVEN | Kind.WEAK_GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
+)
+_MIDDLE = rf"(?:{INITIAL}|{LETTER}|{_GIVEN}|{_WEAK_GIVEN})"
+_PARTICLES = rf"{LINK}{{0,2}}"
+_TAIL = rf"(?:{_NO_WORD})?{SUFFIX}?"
+
+_PATTERNS = (
+    ("given_surname", 0.9, Need.NOTHING,
+     rf"{_GIVEN}{_MIDDLE}{{0,2}}{_PARTICLES}{_FAMILY}{_TAIL}"),
+    ("given_word_surname", 0.85, Need.NOTHING,
+     rf"{_GIVEN}{_MIDDLE}{{0,2}}{_SURNAME}{_TAIL}"),
+    ("word_given_surname", 0.8, Need.SENTENCE,
+     rf"{_WEAK_GIVEN}{_MIDDLE}?(?:{_FAMILY}|{_WEAK_FAMILY}){SUFFIX}?"),
+    ("given_initial", 0.85, Need.NOTHING, rf"{_GIVEN}{INITIAL}"),
+    ("given_letter", 0.7, Need.SENTENCE, rf"{_ONLY_GIVEN}{LETTER}"),
+    ("word_given_initial", 0.7, Need.SENTENCE, rf"{_WEAK_GIVEN}{INITIAL}"),
+    ("initial_surname", 0.8, Need.NOTHING, rf"{INITIAL}{{1,2}}{_ONLY_FAMILY}{SUFFIX}?"),
+    ("given", 0.7, Need.SENTENCE, _ONLY_GIVEN),
+    ("name", 0.6, Need.CUE, _ANY_NAME),
+)  # fmt: skip
+_COMPILED = tuple(
+    (name, score, need, re.compile(pattern)) for name, score, need, pattern in _PATTERNS
+)
+
+
+def people_in(text: str, run: Run) -> Iterator[Person]:
+    """Yield the names in a run; the earlier patterns take their words first."""
+    codes = run.codes
+    for name, score, need, pattern in _COMPILED:
+        taken = list(codes)
+        for found in pattern.finditer(codes):
+            tokens = run.tokens[found.start() : found.end()]
+            if _is_possible(text, tokens, need):
+                start, end = tokens[0].start, tokens[-1].end
+                yield Person(start, end, name, score, need)
+                taken[found.start() : found.end()] = " " * len(tokens)
+        codes = "".join(taken)
+
+
+def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
+    """Return whether words can be a name for all that the run itself says."""
+    forms = [token.form for token in tokens]
+    words = {*forms}
+    if need is Need.NOTHING and all(Kind.EPONYM in each.kinds for each in tokens):
+        return False
+    if Kind.EPONYM in tokens[0].kinds and forms[-1] in things():
+        return False
+    # "Moya Moya" is a disease; ABC stands for a name.
+    if len(words) < len(forms) or load_list("placeholders").issuperset(words):
+        return False
+    if not text[tokens[0].start : tokens[-1].end].isupper():
+        return True
+    # In capitals a heading looks like a name: only what is nothing else counts.
+    return len(tokens) > 1 and not any(
+        each.code >= FIRST_WORD and Kind.WORD in each.kinds for each in tokens
+    )
+
+
+@cache
+def things() -> frozenset[str]:
+    """Return the nouns before which a name is the name of a thing."""
+    return load_list("eponym_nouns") | load_list("thing_nouns")

@@ -1,0 +1,73 @@
+"""Towns and states in a run: with a cue, and large towns without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...labels import Label
+from ...lexicons.kinds import Kind, is_state
+from ...lexicons.places import city_phrases, longest
+from .runs import LINK, Run
+
+_NAME = Kind.GIVEN | Kind.FAMILY
+
+
+class Place(NamedTuple):
+    """A town or state in a run.
+
+    Args:
+        start: In the run.
+        end: Likewise.
+        label: CITY or STATE.
+        rule: For audit events.
+        score: Confidence in ``[0, 1]``.
+        needs_cue: Only after "in", "from" and the like, or beside another place.
+    """
+
+    start: int
+    end: int
+    label: Label
+    rule: str
+    score: float
+    needs_cue: bool
+
+
+def places_in(run: Run) -> Iterator[Place]:
+    """Yield the towns and states in a run."""
+    forms = run.forms
+    at = 0
+    while at < len(run.tokens):
+        count = 0 if run.tokens[at].code == LINK else longest(city_phrases(), forms, at)
+        if count:
+            yield _place(run, at, count, "city", 0.8, needs_cue=False)
+        elif run.tokens[at].kinds & (Kind.CITY | Kind.TOWN):
+            count = 1
+            yield _town(run, at)
+        at += max(count, 1)
+    yield from _states(run, forms)
+
+
+def _town(run: Run, at: int) -> Place:
+    kinds = run.tokens[at].kinds
+    # "Boston" stands alone; "Jackson" may be a man.
+    is_sure = Kind.CITY in kinds and not kinds & (_NAME | Kind.EPONYM)
+    rule = "city" if is_sure else "town"
+    return _place(run, at, 1, rule, 0.7 if is_sure else 0.55, needs_cue=not is_sure)
+
+
+def _place(
+    run: Run, at: int, count: int, rule: str, score: float, *, needs_cue: bool
+) -> Place:
+    first, last = run.tokens[at], run.tokens[at + count - 1]
+    return Place(first.start, last.end, Label.CITY, rule, score, needs_cue)
+
+
+def _states(run: Run, forms: list[str]) -> Iterator[Place]:
+    for at in range(len(forms)):
+        for count in (2, 1):
+            words = tuple(forms[at : at + count])
+            if len(words) == count and is_state(words):
+                first, last = run.tokens[at], run.tokens[at + count - 1]
+                yield Place(first.start, last.end, Label.STATE, "state", 0.7, True)
+                break

@@ -1,0 +1,105 @@
+"""What kinds of word a word is: all lists and counts, asked once a word."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from functools import cache
+
+from .lists import load_list
+from .people import family_names, given_names, is_mostly_given
+from .places import cities, states, towns
+from .vocabulary import (
+    VOCABULARY_ZIPF,
+    is_common_name,
+    is_ordinary,
+    is_vocabulary,
+    name_score,
+    zipf,
+)
+
+
+class Kind(IntFlag):
+    """Kinds that a word can be of, several at once."""
+
+    GIVEN = 1
+    """A given name, and foremost that: Anna, Camila."""
+    WEAK_GIVEN = 2
+    """A given name that is a word, too: Will, Grace, Mark."""
+    FAMILY = 4
+    """A surname, and foremost that: Smith, Kowalski."""
+    WEAK_FAMILY = 8
+    """A surname that is a word, too: Young, Price."""
+    CITY = 16
+    """A large town, and foremost that: Seattle, Houston."""
+    TOWN = 32
+    """A town of any size, with a cue: Reading, Jackson."""
+    UNKNOWN = 64
+    """In no list at all: a rare name, a brand, a misspelling."""
+    WORD = 128
+    """An English or clinical word."""
+    EPONYM = 256
+    """Somebody after whom a disease, sign or device is named."""
+    DRUG = 512
+    """A part of a drug's name."""
+
+
+GIVEN_SCORE = 0.5
+"""From this `name_score` on, a given name that is also a word stays a given name."""
+
+RARE_ZIPF = 3.4
+"""Below this, a given name of no census is a name whatever else it means."""
+
+_NAME_OF_SOME = -1.0
+_SHORTEST_NAME = 3
+
+
+@cache
+def kinds_of(word: str) -> Kind:
+    """Return the kinds of a word in compared form."""
+    kinds = _as_given(word) | _as_family(word) | _as_place(word)
+    if word in load_list("eponyms"):
+        kinds |= Kind.EPONYM
+    if word in load_list("drugs") and not is_common_name(word):
+        kinds |= Kind.DRUG
+    if is_vocabulary(word) or word in load_list("institution_words"):
+        kinds |= Kind.WORD
+    elif not kinds and zipf(word) < VOCABULARY_ZIPF and len(word) >= _SHORTEST_NAME:
+        kinds |= Kind.UNKNOWN
+    return kinds
+
+
+def is_state(words: tuple[str, ...]) -> bool:
+    """Return whether words in compared form are a state of the US, or its code."""
+    return words in states()
+
+
+def _as_given(word: str) -> Kind:
+    if word not in given_names() or len(word) < _SHORTEST_NAME:
+        return Kind(0)
+    if is_ordinary(word):
+        return Kind.WEAK_GIVEN if name_score(word) > _NAME_OF_SOME else Kind(0)
+    is_name = name_score(word) >= GIVEN_SCORE or zipf(word) < RARE_ZIPF
+    if is_name and is_mostly_given(word):
+        return Kind.GIVEN
+    return Kind.WEAK_GIVEN
+
+
+def _as_family(word: str) -> Kind:
+    if word not in family_names() or len(word) < 2:
+        return Kind(0)
+    score = name_score(word)
+    if is_ordinary(word):
+        bears = is_common_name(word) or score > _NAME_OF_SOME
+        return Kind.WEAK_FAMILY if bears else Kind(0)
+    if score >= GIVEN_SCORE or zipf(word) < VOCABULARY_ZIPF:
+        return Kind.FAMILY
+    return Kind.WEAK_FAMILY
+
+
+def _as_place(word: str) -> Kind:
+    if word not in towns():
+        return Kind(0)
+    is_name = name_score(word) >= GIVEN_SCORE or word in load_list("word_places")
+    if is_name or word not in cities():
+        return Kind.TOWN
+    return Kind.CITY | Kind.TOWN
