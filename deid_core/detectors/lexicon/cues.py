@@ -7,8 +7,6 @@ import re
 from ..fragments import STATE
 
 _REACH = 64
-_POSSESSIVE = r"(?:'s)?"
-
 _PLACE_CUE = re.compile(
     r"""
     (?<![A-Za-z])
@@ -21,7 +19,7 @@ _PLACE_CUE = re.compile(
 _STRICT_PLACE_CUE = re.compile(
     r"""
     (?<![A-Za-z])
-    (?:(?:liv(?:es|ed|ing)|resid(?:es|ed|ing)|resident|born|raised|grew[ ]up|moved
+    (?:(?:live[sd]?|living|resid(?:es|ed|ing)|resident|born|raised|grew[ ]up|moved
         |travell?(?:s|ed|ing)?|trip|visit(?:ing|ed)?|flew|native|originally
         |works?|working|worked|drove|came|comes|located|vacation(?:ing)?|based|home
         |practice|hospital|clinic|center|school|arrived|returned|transferred|stationed
@@ -34,10 +32,10 @@ _STRICT_PLACE_CUE = re.compile(
 )
 _NO_PLACE_AFTER = re.compile(
     r"""
-    [ -](?:Heart|heart|classification|Classification|criteria|Criteria|score|scale|virus|fever|grade|brace
-      |encephalitis|bag|disease|equine|valve|sign|syndrome|terrier|protocol|system|Scientific|scientific
-      |Coma|coma|Outcome|Sling|needle|knot|forceps|Conference|consensus|Consensus|study|trial|variant
-      |Marathon|Angle|angle|River)(?![a-z])
+    [ -](?:[Hh]eart|[Cc]lassification|[Cc]riteria|score|scale|virus|fever|grade|brace
+      |encephalitis|bag|disease|equine|valve|sign|syndrome|terrier|protocol|system
+      |[Ss]cientific|[Cc]oma|Outcome|[Ss]ling|needle|knot|forceps|Conference
+      |[Cc]onsensus|study|trial|variant|Marathon|[Aa]ngle|River)(?![a-z])
     """,
     re.VERBOSE,
 )
@@ -63,32 +61,58 @@ _HOUSE_TAIL = re.compile(
     re.VERBOSE,
 )
 _HOUSE_CUE = re.compile(
-    r"(?<![A-Za-z])(?:at|from|to|in|by|with|through|of|via|our|the)(?:[ ]the|[ ]our)?[ ]\Z",
-    re.IGNORECASE,
+    r"""
+    (?<![A-Za-z])(?:at|from|to|in|by|with|through|of|via|our|the)(?:[ ]the|[ ]our)?[ ]\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
 _CARE = re.compile(
     r"""
     (?<![A-Za-z])
-    (?:seen|treated|admitted|evaluated|hospitali[sz]ed|visit(?:ed|s)?|appointment|follow(?:ed|-?up|s|ing)?
-      |followed[ ]up|scheduled|care|presented|presenting|transferred|diagnosed|report|discharged|surgery
-      |checkup|check-up|consultation|consult|consulted|works?|working|worked|employed|room|stay|stayed
-      |performed|done|therapy|operated|received|receiving|managed|examined|referred|rehab|visiting|ED
-      |residing|resides|living|lives|delivered|stationed|enrolled|attends|attended|student|teaches
-      |last|patient|center|biopsy|imaging|labs?|team|colleagues|specialist|session|trial|treatment|seeing
-      |readmitted|being|underwent|assessment|review|exam)
+    (?:seen|treated|admitted|evaluated|hospitali[sz]ed|visit(?:ed|s|ing)?|appointment
+      |follow(?:ed|-?up|s|ing)?|followed[ ]up|scheduled|care|present(?:ed|ing)
+      |transferred|diagnosed|report|discharged|surgery|check-?up|consult(?:ation|ed)?
+      |work(?:s|ing|ed)?|employed|room|stay(?:ed)?|performed|done|therapy|operated
+      |receiv(?:ed|ing)|managed|examined|referred|rehab|ED|resid(?:ing|es)|living|lives
+      |delivered|stationed|enrolled|attend(?:s|ed)|student|teaches|last|patient|center
+      |biopsy|imaging|labs?|team|colleagues|specialist|session|trial|treatment|seeing
+      |readmitted|being|underwent|assess(?:ment|ed)|review|exam)
     (?:[ ][a-z0-9-]+){0,4}?[ ](?:at)(?:[ ]the|[ ]our)?[ ]\Z
     """,
     re.VERBOSE,
 )
-_NO_HOUSE = re.compile(
+_EMPLOYED = re.compile(
     r"""
-    (?:[A-Z]{1,3}|[A-Z][0-9].*|(?:The|Her|His|Bedtime|Home|Night|Noon|Baseline|Least|Most|First|This|That
-      |Emergency|Urgent|Operating|Recovery|Bedside|Dinner|Lunch|Breakfast|Monday|Tuesday|Wednesday
-      |Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August|September
-      |October|November|December|Christmas|Thanksgiving|Easter|Dr|Mr|Mrs|Ms|Stage|Grade|Level|Room)(?![a-z]).*)
+    (?<![A-Za-z])
+    (?:(?:retired|laid[ ]off|fired)[ ]from|employed[ ](?:by|with|at)
+      |employee[ ](?:of|at)|(?:works?|worked|working|job)[ ](?:for|with)
+      |(?:driver|clerk|cashier|manager|engineer|teacher|nurse|worker|technician|agent
+         |professor|accountant|mechanic|operator|analyst|executive)[ ](?:for|at|with)
+      |assembly[ ]for)
+    (?:[ ]the)?[ ]\Z
     """,
     re.VERBOSE,
 )
+_IN_TOWN = re.compile(
+    r"(?<=[a-z)])[ ](?:in|from|near|to)[ ](?:the[ ](?:[a-z]+[ ])?)?\Z"
+)
+_NO_HOUSE = re.compile(
+    r"""
+    (?:[A-Z]{1,3}|[A-Z][0-9].*
+      |(?:The|Her|His|Bedtime|Home|Night|Noon|Baseline|Least|Most|First|This|That
+         |Emergency|Urgent|Operating|Recovery|Bedside|Dinner|Lunch|Breakfast
+         |Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February
+         |March|April|May|June|July|August|September|October|November|December
+         |Christmas|Thanksgiving|Easter|Dr|Mr|Mrs|Ms|Stage|Grade|Level|Room)
+       (?![a-z]).*)
+    """,
+    re.VERBOSE,
+)
+
+
+def is_in_town(text: str, start: int) -> bool:
+    """Return whether "in" or "from" stands before, in the middle of a sentence."""
+    return bool(_IN_TOWN.search(text, max(0, start - 24), start))
 
 
 def is_beside_place(text: str, end: int) -> bool:
@@ -112,6 +136,11 @@ def is_no_place(text: str, start: int, end: int) -> bool:
         _NO_PLACE_AFTER.match(text, end)
         or _NO_PLACE_BEFORE.search(text, max(0, start - 8), start)
     )
+
+
+def is_where_somebody_works(text: str, start: int) -> bool:
+    """Return whether somebody works for or is retired from what follows."""
+    return bool(_EMPLOYED.search(text, max(0, start - _REACH), start))
 
 
 def end_of_place(text: str, end: int) -> int:

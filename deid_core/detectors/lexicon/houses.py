@@ -10,50 +10,63 @@ from ...labels import Label
 from ...lexicons import forms_of, load_list
 from ...lexicons.kinds import Kind
 from ...lexicons.places import Phrases, by_first_word, city_phrases, longest
+from ..fragments import words
 from .runs import LINK, SAINT, Run, Token
 
-_HEADS = frozenset(
-    """
-    hospital hospitals hosp clinic clinics infirmary hospice institute ctr center centre
-    """.split()
+HEADS = frozenset(
+    words(
+        """
+        hospital hospitals hosp clinic clinics infirmary hospice institute
+        ctr center centre
+        """
+    )
 )
 # "Sunrise Manor", "Orlando Health": only behind what is a name and nothing else.
-_WEAK_HEADS = frozenset(
-    """
-    health healthcare home lodge manor pavilion villa med medicine pharmacy practice
-    orthopedics orthopaedics cardiology pediatrics dermatology neurology oncology
-    physicians associates urology radiology imaging
-    memorial general methodist presbyterian va
-    """.split()
+WEAK_HEADS = frozenset(
+    words(
+        """
+        health healthcare home lodge manor pavilion villa med medicine
+        pharmacy practice orthopedics orthopaedics cardiology pediatrics
+        dermatology neurology oncology physicians associates urology
+        radiology imaging memorial general methodist presbyterian va
+        """
+    )
 )
 _BODY_HEADS = frozenset(
-    """
-    university college school academy church temple mosque synagogue bank inc llc corp
-    corporation ltd company airlines insurance elementary seminary penitentiary
-    """.split()
+    words(
+        """
+        university college school academy church temple mosque synagogue
+        bank inc llc corp corporation ltd company airlines insurance
+        elementary seminary penitentiary
+        """
+    )
 )
 _GOES_ON = (
-    _HEADS
-    | _WEAK_HEADS
+    HEADS
+    | WEAK_HEADS
     | frozenset({"care", "system", "systems", "network", "services", "group", "campus"})
 )
 _KNOWN_BY_PLACE = frozenset({"general", "county", "city", "university", "memorial"})
-_BY_PLACE_HEADS = _HEADS | {"general", "memorial"}
+_BY_PLACE_HEADS = HEADS | {"general", "memorial"}
 # What may stand before a name in its run without being a part of it.
 _OPENERS = frozenset(
-    """
-    the a an at in from to by of for on with our my his her their this that when after
-    since until while and or but also then he she they i we is was seen see admitted
-    transferred patient
-    """.split()
+    words(
+        """
+        the a an at in from to by of for on with our my his her their this
+        that when after since until while and or but also then he she they i
+        we is was seen see admitted transferred patient
+        """
+    )
 )
 _NO_CLINIC = frozenset(
-    """
-    follow followup discharge admission hospital course day week return anticoagulation
-    coumadin warfarin today tomorrow next last same medical any every each no other
-    another their pre post preop postop walk new patient clinical data free reference
-    cell nerve visual
-    """.split()
+    words(
+        """
+        follow followup discharge admission hospital course day week return
+        anticoagulation coumadin warfarin today tomorrow next last same
+        medical any every each no other another their pre post preop postop
+        walk new patient clinical data free reference cell nerve visual
+        """
+    )
 )
 _NAME = Kind.GIVEN | Kind.WEAK_GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
 _PLACE = Kind.CITY | Kind.TOWN
@@ -86,9 +99,14 @@ def houses_in(run: Run) -> Iterator[House]:
         if token.code == LINK:
             continue
         yield from _by_known_name(run, forms, at)
-        if token.form in _HEADS | _WEAK_HEADS | _BODY_HEADS:
+        if token.form in HEADS | WEAK_HEADS | _BODY_HEADS:
             yield from _by_head(run, at)
     yield from _by_saint(run)
+
+
+def is_own_name(forms: set[str]) -> bool:
+    """Return whether words in compared form say which house it is, not what kind."""
+    return bool(forms - load_list("institution_words") - HEADS - _NO_CLINIC - _OPENERS)
 
 
 def is_generic(run: Run) -> bool:
@@ -102,16 +120,18 @@ def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[House]:
         count = longest(phrases, forms, at)
         if count:
             first, last = run.tokens[at], run.tokens[at + count - 1]
-            is_sure = count > 1 or not first.kinds & (_NAME | _PLACE | Kind.WORD)
+            is_one = count == 1 and first.kinds & (_NAME | _PLACE | Kind.WORD)
+            is_sure = not is_one and rule != "hospital_listed"
             score = 0.85 if is_sure else 0.6
             yield House(first.start, last.end, label, rule, score, not is_sure)
 
 
 @cache
 def _known_names() -> tuple[tuple[Phrases, Label, str], ...]:
-    hospitals = load_list("hospital_brands") | load_list("hospitals")
+    brands, listed = load_list("hospital_brands"), load_list("hospitals")
     return (
-        (_phrases(hospitals), Label.HOSPITAL, "hospital_known"),
+        (_phrases(brands), Label.HOSPITAL, "hospital_known"),
+        (_phrases(listed - brands), Label.HOSPITAL, "hospital_listed"),
         (
             _phrases(load_list("organizations")),
             Label.ORGANIZATION,
@@ -135,12 +155,20 @@ def _by_head(run: Run, at: int) -> Iterator[House]:
     if forms & _KNOWN_BY_PLACE and len(forms) == 1 and head.form in _BY_PLACE_HEADS:
         yield _house(run, start, at, head, 0.75)
         return
+    # "Children's Hospital" may be any; "Children's Hospital Boston" is one.
+    if (
+        forms == {"children"}
+        and head.form in HEADS
+        and _with_place(run, at + 1) > at + 1
+    ):
+        yield _house(run, start, at, head, 0.8)
+        return
     if not own:
         return
     named = any(_is_named(each) for each in own)
-    if head.form in _WEAK_HEADS and not named:
+    if head.form in WEAK_HEADS and not named:
         return
-    sure = named or head.form in _HEADS
+    sure = named or head.form in HEADS
     yield _house(run, start, at, head, 0.85 if sure else 0.7)
 
 
@@ -185,7 +213,7 @@ def _is_own(token: Token) -> bool:
         return False
     if token.form in load_list("institution_words") or token.form in _NO_CLINIC:
         return False
-    return Kind.DRUG not in token.kinds and token.form not in _HEADS
+    return Kind.DRUG not in token.kinds and token.form not in HEADS
 
 
 def _is_named(token: Token) -> bool:

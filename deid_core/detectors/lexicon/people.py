@@ -12,7 +12,6 @@ from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
-from ...labels import Label
 from ...lexicons import load_list
 from ...lexicons.kinds import Kind
 from .runs import FIRST_WORD, INITIAL, LETTER, LINK, SUFFIX, Run, Token, any_of
@@ -46,15 +45,14 @@ class Person(NamedTuple):
     score: float
     need: Need
 
-    label = Label.PATIENT
-
 
 _GIVEN = any_of(Kind.GIVEN)
 _WEAK_GIVEN = any_of(Kind.WEAK_GIVEN, none_of=Kind.DRUG)
 _FAMILY = any_of(Kind.FAMILY | Kind.UNKNOWN, none_of=Kind.DRUG)
 _WEAK_FAMILY = any_of(Kind.WEAK_FAMILY | Kind.FAMILY, none_of=Kind.DRUG)
 _SURNAME = any_of(
-    Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN | Kind.GIVEN, none_of=Kind.DRUG
+    Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN | Kind.GIVEN | Kind.RARE,
+    none_of=Kind.DRUG,
 )
 _NO_WORD = any_of(
     Kind.FAMILY | Kind.UNKNOWN | Kind.GIVEN, none_of=Kind.DRUG | Kind.WORD
@@ -81,6 +79,7 @@ _PATTERNS = (
     ("given_letter", 0.7, Need.SENTENCE, rf"{_ONLY_GIVEN}{LETTER}"),
     ("word_given_initial", 0.7, Need.SENTENCE, rf"{_WEAK_GIVEN}{INITIAL}"),
     ("initial_surname", 0.8, Need.NOTHING, rf"{INITIAL}{{1,2}}{_ONLY_FAMILY}{SUFFIX}?"),
+    ("surname_given", 0.7, Need.SENTENCE, rf"{_ONLY_FAMILY}{_GIVEN}"),
     ("given", 0.7, Need.SENTENCE, _ONLY_GIVEN),
     ("name", 0.6, Need.CUE, _ANY_NAME),
 )  # fmt: skip

@@ -23,6 +23,7 @@ class Place(NamedTuple):
         rule: For audit events.
         score: Confidence in ``[0, 1]``.
         needs_cue: Only after "in", "from" and the like, or beside another place.
+        is_rare: It is no other word and hardly a name: "in" before it is enough.
     """
 
     start: int
@@ -31,6 +32,7 @@ class Place(NamedTuple):
     rule: str
     score: float
     needs_cue: bool
+    is_rare: bool = False
 
 
 def places_in(run: Run) -> Iterator[Place]:
@@ -52,8 +54,11 @@ def _town(run: Run, at: int) -> Place:
     kinds = run.tokens[at].kinds
     # "Boston" stands alone; "Jackson" may be a man.
     is_sure = Kind.CITY in kinds and not kinds & (_NAME | Kind.EPONYM)
-    rule = "city" if is_sure else "town"
-    return _place(run, at, 1, rule, 0.7 if is_sure else 0.55, needs_cue=not is_sure)
+    if is_sure:
+        return _place(run, at, 1, "city", 0.7, needs_cue=False)
+    is_rare = not kinds & (Kind.GIVEN | Kind.WORD | Kind.EPONYM | Kind.DRUG)
+    town = _place(run, at, 1, "town", 0.55, needs_cue=True)
+    return town._replace(is_rare=is_rare)
 
 
 def _place(

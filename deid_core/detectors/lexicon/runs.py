@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from ...lexicons import normal
-from ...lexicons.kinds import Kind, kinds_of
+from ...lexicons.kinds import NO_KIND, Kind, kinds_of
 
 _WORD = r"[A-Z](?:[A-Za-z]|['-](?=[A-Za-z]))*+"
 # Only these carry a period inside a run: "St. Mary", "J. Smith", "Baylor Med. Center".
@@ -115,22 +115,12 @@ def read(text: str) -> Run:
     return Run(tokens, "".join(token.code for token in tokens))
 
 
-def any_of(kinds: Kind, *, none_of: Kind = Kind(0)) -> str:
+def any_of(kinds: Kind, *, none_of: Kind = NO_KIND) -> str:
     """Return a pattern for one word that is of any of the kinds, and none of others."""
     codes = (
         chr(_BASE + each)
         for each in range(_ALL + 1)
         if each & kinds and not each & none_of
-    )
-    return f"[{_ranges(codes)}]"
-
-
-def all_of(kinds: Kind, *, none_of: Kind = Kind(0)) -> str:
-    """Return a pattern for one word that is of all of the kinds."""
-    codes = (
-        chr(_BASE + each)
-        for each in range(_ALL + 1)
-        if each & kinds == kinds and not each & none_of
     )
     return f"[{_ranges(codes)}]"
 
@@ -155,7 +145,7 @@ def _token(found: re.Match[str]) -> Token:
     kinds = _kinds(form)
     form = form.replace("-", "")
     code = _special(text, form) or chr(_BASE + kinds)
-    return Token(start, end, form, kinds if ord(code) >= _BASE else Kind(0), code)
+    return Token(start, end, form, kinds if ord(code) >= _BASE else NO_KIND, code)
 
 
 def _special(text: str, form: str) -> str:
@@ -183,5 +173,5 @@ def _kinds(form: str) -> Kind:
     for each in parts[1:]:
         first &= each | Kind.UNKNOWN
     # "Smith-Kowalski", "Anne-Marie"; what is a word in any part is one ("Post-Op").
-    words = Kind.WORD if any(Kind.WORD in each for each in parts) else Kind(0)
+    words = Kind.WORD if any(Kind.WORD in each for each in parts) else NO_KIND
     return first | words

@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deid_core.casing import recased
+
+NOTE = (
+    "The patient, Mary Hernandez, reports knee pain. She was seen by Dr. Kowalski at "
+    "Mercy General Hospital in Boston, MA in March. No other complaints today."
+)
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower])
+@pytest.mark.parametrize(
+    "name", ["Mary Hernandez", "Dr. Kowalski", "Mercy General Hospital", "Boston, MA"]
+)
+def test_names_get_their_capitals_back(change, name):
+    assert name in recased(change(NOTE))
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower])
+def test_what_is_no_name_stays_small(change):
+    again = recased(change(NOTE))
+
+    assert "reports knee pain" in again
+    assert "No other complaints today" in again
+
+
+def test_a_note_in_mixed_case_stays_as_it_is():
+    note = "HISTORY OF PRESENT ILLNESS\n\n" + NOTE
+
+    assert note == recased(note)
+
+
+def test_a_short_text_stays_as_it_is():
+    assert "CHF AND COPD" == recased("CHF AND COPD")
+
+
+@pytest.mark.parametrize(
+    ("small", "again"),
+    [
+        ("seen on friday and in march, may need a scan", "march"),
+        ("the record (mrn: st-998877) was reviewed by us", "ST-998877"),
+        ("treated at cedar crest on the third of the month", "Cedar Crest"),
+        ("he resides at 123 maple street with his brother", "123 Maple Street"),
+        ("admitted to ucsf and then to st. mary's for rehab", "St. Mary's"),
+    ],
+)
+def test_months_codes_streets_and_houses(small, again):
+    assert again.casefold() in recased(small).casefold()
+    assert again == "march" or again in recased(small)
+
+
+@given(st.text(alphabet="abcdefghij ABCDEFGHIJ.,'\n1234ßİŉéÉ", max_size=200))
+def test_length_and_letters_stay_whatever_the_text(text):
+    again = recased(text)
+
+    assert len(text) == len(again)
+    assert all(
+        a == b or a.casefold() == b.casefold() for a, b in zip(text, again, strict=True)
+    )

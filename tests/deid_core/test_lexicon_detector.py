@@ -1,0 +1,120 @@
+import pytest
+
+from deid_core import Document, Label
+from deid_core.detectors.lexicon import LexiconDetector
+from tests.deid_core.marked import unmark
+
+DETECT = LexiconDetector()
+
+
+def found_in(text):
+    [annotations] = DETECT([Document("d1", text)])
+    return annotations
+
+
+def covered(text):
+    """Return the text with all that is annotated in guillemets."""
+    marks = {i for a in found_in(text) for i in range(a.span.start, a.span.end)}
+    out, inside = "", False
+    for at, character in enumerate(text):
+        if (at in marks) != inside:
+            out += "»" if inside else "«"
+            inside = not inside
+        out += character
+    return out + "»" * inside
+
+
+NAMES = [
+    "I spoke with «Camila» about the results.",
+    "«Camila» reports less pain, and «Priya Raghunathan» agrees.",
+    "Patients like «Jane A. Doe», a 55-year-old, and «Anna S.», seen last week.",
+    "The scan was read by «J. Kowalski».",
+    "«MARY KOWALSKI» has no pain.",
+    "for «Siobhan O'Brien-Murphy», 40 years old",
+    "a letter to «Lukasz Nowak»'s wife",
+    "named «Will Hernandez»",
+    "pt is «John D» seen today",
+]
+PLACES = [
+    "She moved here from «Tacoma» last year.",
+    "an orthopedic surgeon in «Bartow».",
+    "He lives in «Reading, PA» with his son.",
+    "followed at our «Chicago downtown clinic»",
+    "traveled to «New York» and «Salt Lake City».",
+]
+HOUSES = [
+    "treated at «Cedar Crest» on Monday",
+    "seen at «Mayo Clinic in Rochester, MN» for this",
+    "admitted to «St. Mary's Hospital».",
+    "transferred to «Mercy General Hospital».",
+    "was seen at «Children's Hospital Boston».",
+    "seen at «County General» on",
+    "She works at «Walmart» and was a clerk for «Morse Chain».",
+    "evaluated at «UCSF», then at «NYU Langone Health».",
+]
+
+
+@pytest.mark.parametrize("marked", NAMES + PLACES + HOUSES)
+def test_what_only_lexicon_and_context_know_is_found(marked):
+    assert marked == covered(unmark(marked)[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A Foley catheter was placed, then a 19-French Blake Drain.",
+        "Parkinson disease, Wilson's disease and a positive Murphy sign.",
+        "grasped with Allis clamps and Metzenbaum scissors; Bovie cautery",
+        "Jackson-Pratt drain, Bard Parker blade, Gleason score 4+3, Moya Moya",
+        "Marshall-Marchetti-Krantz procedure with a Kelly clamp",
+        "takes Allegra, Depo-Provera, Camila birth control and Vera gel",
+        "New York Heart Association class II, Boston brace, Norwalk virus",
+        "a family history of Huntington's disease",
+        "HISTORY OF PRESENT ILLNESS and REVIEW OF SYSTEMS",
+        "Physical Therapy was seen at Physical Therapy and at Baseline.",
+        "The Pain Clinic, Day Surgery, Hospital Course, at the Emergency Department",
+        "seen at ABC Hospital and by Dr. XYZ",
+        "Hepatitis B, Vitamin D, Grade II, Stage III, Type A, Will follow",
+        "Oral mucosa is moist. Male exam. May need surgery. Mark the site.",
+        "her RNP and Smith antibodies were negative",
+        "presented to Children's Hospital",
+        "travel to the Ohio River Valley last summer",
+    ],
+)
+def test_eponyms_devices_drugs_and_headings_stay(text):
+    assert text == covered(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "label"),
+    [
+        ("I spoke with Camila about it", "Camila", Label.PATIENT),
+        ("moved here from Tacoma last", "Tacoma", Label.CITY),
+        ("She was raised in North Carolina.", "North Carolina", Label.STATE),
+        ("treated at Cedar Crest on", "Cedar Crest", Label.HOSPITAL),
+        ("works at Walmart, he", "Walmart", Label.ORGANIZATION),
+    ],
+)
+def test_labels(text, value, label):
+    labels = {a.label for a in found_in(text) if text[a.span.start :].startswith(value)}
+
+    assert label in labels
+
+
+def test_names_of_a_dozen_cultures_are_found():
+    names = """
+        Camila Reyes, Priya Sharma, Bjorn Halvorsen, Siobhan Gallagher, Yusuf Yilmaz,
+        Chukwuemeka Okafor, Nguyen Minh, Fatima Ahmed, Olga Ivanova, Wei Zhang,
+        Giuseppe Esposito, Agnieszka Wisniewska, Thandiwe Dlamini, Kofi Mensah
+    """
+    for name in " ".join(names.split()).split(", "):
+        text = f"I met {name} in the clinic."
+
+        assert f"I met «{name}» in the clinic." == covered(text)
+
+
+def test_what_the_detector_remembers_of_a_run_changes_nothing():
+    text = "The Mercy Clinic. " * 3 + "I met Anna Smith. Anna Smith left."
+
+    assert covered(text) == covered(text)
+    assert 2 == covered(text).count("«Anna Smith»")
