@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from string import ascii_lowercase, ascii_uppercase
 
 from .detectors.fragments import words as listed
 from .detectors.lexicon import context, cues
@@ -20,6 +21,7 @@ from .lexicons.kinds import Kind, kinds_of
 from .lexicons.places import Phrases, by_first_word, city_phrases, longest, states
 from .lexicons.vocabulary import zipf
 
+_CAPITALS, _SMALL = ascii_uppercase.encode(), ascii_lowercase.encode()
 _LETTERS_LEAST = 24
 _MOST_SMALL_IN_CAPITALS = 0.1
 _MOST_CAPITALS_IN_SMALL = 0.01
@@ -73,13 +75,25 @@ def recased(text: str) -> str:
     The result has the same length, code point for code point; a text in mixed case is
     returned as it is.  A heading in capitals does not make a note one in capitals.
     """
-    upper = sum(map(str.isupper, text))
-    lower = sum(map(str.islower, text))
+    upper, lower = _capitals_and_small(text)
     is_capitals = lower <= _MOST_SMALL_IN_CAPITALS * upper
     is_small = upper <= _MOST_CAPITALS_IN_SMALL * lower
     if upper + lower < _LETTERS_LEAST or not (is_capitals or is_small):
         return text
     return _Recasing.of(_lowered(text)).result()
+
+
+def _capitals_and_small(text: str) -> tuple[int, int]:
+    """Return how many letters are capitals and how many small, of ASCII's alone.
+
+    In a text without any, all letters count.
+    """
+    ascii_only = text.encode("ascii", "ignore")
+    upper = len(ascii_only) - len(ascii_only.translate(None, _CAPITALS))
+    lower = len(ascii_only) - len(ascii_only.translate(None, _SMALL))
+    if upper + lower:
+        return upper, lower
+    return sum(map(str.isupper, text)), sum(map(str.islower, text))
 
 
 def _lowered(text: str) -> str:

