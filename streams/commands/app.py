@@ -16,7 +16,7 @@ from deid_core import ConfigError as DeidConfigError
 
 from ..broker import BrokerError
 from ..errors import BrokerUnreachable, ConfigError, StreamError
-from . import broker, demo, run, scrub, topics
+from . import broker, demo, evaluate, run, scrub, topics
 
 EX_UNAVAILABLE, EX_SOFTWARE, EX_CONFIG = 69, 70, 78
 
@@ -28,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(scrub.scrub)
+app.command()(evaluate.evaluate)
 app.command()(run.run)
 app.command()(run.feed)
 app.command()(run.reconcile)

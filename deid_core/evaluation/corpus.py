@@ -1,0 +1,84 @@
+"""The nouns of an evaluation: gold documents, and what a system said of them.
+
+No ``repr`` here shows text of a corpus.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..document import NOTHING_KNOWN, Annotation, KnownIdentifiers, Span
+from ..labels import Label
+from .conventions import Conventions
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSpan:
+    """What an annotator marked.
+
+    Args:
+        span: Where, in code points of the document's text.
+        tag: As the corpus calls it.
+        label: As we score it; None when the tag has no counterpart.
+        value: Spans of one document with the same number are one value, which is
+            found only when all of them are.
+    """
+
+    span: Span
+    tag: str
+    label: Label | None
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDocument:
+    """One document of a corpus.
+
+    Args:
+        spans: Ordered by position; they may overlap.
+        decoys: What looks like an identifier and must stay.
+        known: The patient's record, where a corpus has one.
+    """
+
+    id: str = field(repr=False)
+    text: str = field(repr=False)
+    spans: tuple[GoldSpan, ...]
+    decoys: tuple[Span, ...] = ()
+    known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)
+
+    def __post_init__(self) -> None:
+        ends = [each.span.end for each in self.spans]
+        ends += [each.end for each in self.decoys]
+        if max(ends, default=0) > len(self.text):
+            raise ValueError(f"a span ends past the text's {len(self.text)} characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Gold documents, and the conventions by which they were marked.
+
+    Args:
+        part: Which of its documents these are, for titles: ``dev 1-43``.
+        is_held_out: Whether some of them are of a part that is only to be scored:
+            their errors are not to be read.
+    """
+
+    name: str
+    part: str
+    is_held_out: bool
+    conventions: Conventions
+    documents: tuple[GoldDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a system would replace in one document.
+
+    Args:
+        annotations: Disjoint, ordered.
+        refusal: Why the system refused the document, empty when it did not: it
+            publishes nothing of it, and is scored as if it had found nothing.
+    """
+
+    annotations: tuple[Annotation, ...]
+    refusal: str = ""

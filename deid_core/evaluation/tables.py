@@ -1,0 +1,129 @@
+"""An evaluation as tables, for a terminal or a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .evaluation import Evaluation
+from .measures import Measure
+from .resampling import Interval
+
+_DETAILED = ("coverage", "span strict", "token")
+_MICRO = ("precision", "recall", "F1")
+_MACRO = ("macro F1 by label", "macro F1 by document")
+_SHORT = ("P", "R", "F1")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of words; the first column is words, the others are numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_of(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the tables of an evaluation, the headline first."""
+    yield _coverage(evaluation)
+    yield _scores(evaluation)
+    yield _labels(evaluation)
+    if evaluation.against[0]:
+        yield _differences(evaluation)
+
+
+def _coverage(evaluation: Evaluation) -> Table:
+    rows = [
+        (
+            measure.name,
+            shown(measure),
+            _interval(evaluation.sureness.get(("coverage", measure.name)), measure),
+            f"{int(measure.part.sum()):,} / {int(measure.whole.sum()):,}",
+        )
+        for measure in evaluation.scores["coverage"]
+        if not measure.of and measure.value is not None
+    ]
+    columns = ("measure", "value", "95% interval", "of")
+    return Table(f"coverage: {evaluation.title}", columns, tuple(rows))
+
+
+def _scores(evaluation: Evaluation) -> Table:
+    rows = [
+        (
+            scorer,
+            *(shown(evaluation.measure(scorer, name)) for name in _MICRO),
+            _interval(
+                evaluation.sureness.get((scorer, "F1")),
+                evaluation.measure(scorer, "F1"),
+            ),
+            *(shown(evaluation.measure(scorer, name)) for name in _MACRO),
+        )
+        for scorer in evaluation.scores
+        if scorer != "coverage"
+    ]
+    columns = ("scorer", *_SHORT, "95% of F1", "F1 by label", "by document")
+    return Table(f"spans and tokens: {evaluation.title}", columns, tuple(rows))
+
+
+def _labels(evaluation: Evaluation) -> Table:
+    labels = {m.of for name in _DETAILED for m in evaluation.scores[name] if m.of}
+    columns = ("label", "gold", "covered", *_SHORT, *(f"token {n}" for n in _SHORT))
+    rows = []
+    for label in sorted(labels):
+        gold = evaluation.measure("span strict", "recall", label)
+        rows.append(
+            (
+                label,
+                f"{int(gold.whole.sum()):,}" if gold else "0",
+                shown(evaluation.measure("coverage", "recall", label)),
+                *(shown(evaluation.measure("span strict", n, label)) for n in _MICRO),
+                *(shown(evaluation.measure("token", n, label)) for n in _MICRO),
+            )
+        )
+    return Table(f"by label, spans strict: {evaluation.title}", columns, tuple(rows))
+
+
+def _differences(evaluation: Evaluation) -> Table:
+    other, differences = evaluation.against
+    rows = tuple(
+        (
+            f"{scorer}: {name}",
+            f"{each.one:.4f}",
+            f"{each.other:.4f}",
+            f"{each.one - each.other:+.4f}",
+            f"{each.p:.4f}",
+        )
+        for (scorer, name), each in differences.items()
+    )
+    columns = ("measure", evaluation.system, other, "difference", "p")
+    title = f"approximate randomisation: {evaluation.title}"
+    return Table(title, columns, rows)
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """Return the tables as Markdown, each under its title."""
+    return "\n".join(map(_markdown, tables))
+
+
+def _markdown(table: Table) -> str:
+    rule = ("---", *("---:" for _ in table.columns[1:]))
+    lines = (f"| {' | '.join(row)} |" for row in (table.columns, rule, *table.rows))
+    return f"## {table.title}\n\n" + "\n".join(lines) + "\n"
+
+
+def shown(measure: Measure | None) -> str:
+    """Return a measure's value as it stands in tables."""
+    if measure is None or measure.value is None:
+        return "-"
+    return _number(measure.value, measure)
+
+
+def _interval(found: Interval | None, measure: Measure | None) -> str:
+    if found is None or measure is None:
+        return "-"
+    return f"{_number(found.low, measure)} to {_number(found.high, measure)}"
+
+
+def _number(value: float, measure: Measure) -> str:
+    return f"{value:.4f}" if measure.scale == 1 else f"{value:.2f}"
