@@ -83,6 +83,16 @@ def is_state(words: tuple[str, ...]) -> bool:
     return words in states()
 
 
+def may_begin_state(word: str) -> bool:
+    """Return whether a state, or its code, begins with the word in compared form."""
+    return word in _first_words_of_states()
+
+
+@cache
+def _first_words_of_states() -> frozenset[str]:
+    return frozenset(words[0] for words in states())
+
+
 def _as_given(word: str) -> Kind:
     if word not in given_names() or len(word) < _SHORTEST_NAME:
         return NO_KIND

@@ -25,6 +25,9 @@ from .runs import RunCache, read, runs_in
 __all__ = ["LexiconDetector"]
 
 
+_NO_NAME = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.RARE
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Reading:
     """What a run may hold, for all that its own words say."""
@@ -34,23 +37,20 @@ class Reading:
     houses: tuple[House, ...]
     may_be_house: bool
 
-    def __bool__(self) -> bool:
-        return bool(self.people or self.places or self.houses or self.may_be_house)
 
-
-def read_run(text: str) -> Reading:
+def read_run(text: str) -> Reading | None:
     """Return what a run's text may hold; nothing where a placeholder stands in it."""
     run = read(text)
     if not load_list("made_up_names").isdisjoint(run.forms):
-        return Reading((), (), (), may_be_house=False)
+        return None
+    people, places = tuple(people_in(text, run)), tuple(places_in(run))
     houses = tuple(houses_in(run))
-    return Reading(
-        people=tuple(people_in(text, run)),
-        places=tuple(places_in(run)),
-        houses=houses,
-        may_be_house=not is_generic(run)
-        and any(t.kinds & ~Kind.WORD for t in run.tokens),
+    may_be_house = not is_generic(run) and any(
+        token.kinds & ~_NO_NAME for token in run.tokens
     )
+    if not (people or places or houses or may_be_house):
+        return None
+    return Reading(people, places, houses, may_be_house)
 
 
 class LexiconDetector:
@@ -70,8 +70,8 @@ class LexiconDetector:
     def _propose(self, text: str) -> list[Annotation]:
         found: list[Annotation] = []
         for match in runs_in(text):
-            reading = self._read(match[0])
-            if reading:
+            reading = self._read[match[0]]
+            if reading is not None:
                 found += _annotations(text, match.start(), match.end(), reading)
         return found
 

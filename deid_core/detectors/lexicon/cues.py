@@ -146,7 +146,7 @@ def is_where_somebody_works(text: str, start: int) -> bool:
     left = _without_determiner(before(text, start).words)
     if left[0] not in _EMPLOYED_BY:
         return False
-    return left[1:2] == ("off",) or not _EMPLOYED.isdisjoint(left[1:2])
+    return left[:3] == ("from", "off", "laid") or not _EMPLOYED.isdisjoint(left[1:2])
 
 
 def _without_determiner(words: tuple[str, ...]) -> tuple[str, ...]:

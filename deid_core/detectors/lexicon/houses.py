@@ -41,6 +41,7 @@ _BODY_HEADS = frozenset(
         """
     )
 )
+_ALL_HEADS = HEADS | WEAK_HEADS | _BODY_HEADS
 _GOES_ON = (
     HEADS
     | WEAK_HEADS
@@ -99,7 +100,7 @@ def houses_in(run: Run) -> Iterator[House]:
         if token.code == LINK:
             continue
         yield from _by_known_name(run, forms, at)
-        if token.form in HEADS | WEAK_HEADS | _BODY_HEADS:
+        if token.form in _ALL_HEADS:
             yield from _by_head(run, at)
     yield from _by_saint(run)
 
@@ -111,8 +112,13 @@ def is_own_name(forms: set[str]) -> bool:
 
 def is_generic(run: Run) -> bool:
     """Return whether a run's words all name kinds of care: "Physical Therapy"."""
-    generic = load_list("institution_words") | _OPENERS | _NO_CLINIC
+    generic = _generic_words()
     return all(token.code == LINK or token.form in generic for token in run.tokens)
+
+
+@cache
+def _generic_words() -> frozenset[str]:
+    return load_list("institution_words") | _OPENERS | _NO_CLINIC
 
 
 def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[House]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...labels import Label
-from ...lexicons.kinds import Kind, is_state
+from ...lexicons.kinds import Kind, is_state, may_begin_state
 from ...lexicons.places import city_phrases, longest
 from .runs import LINK, Run
 
@@ -69,7 +69,9 @@ def _place(
 
 
 def _states(run: Run, forms: list[str]) -> Iterator[Place]:
-    for at in range(len(forms)):
+    for at, form in enumerate(forms):
+        if not may_begin_state(form):
+            continue
         for count in (2, 1):
             words = tuple(forms[at : at + count])
             if len(words) == count and is_state(words):

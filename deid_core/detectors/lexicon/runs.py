@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ...lexicons import normal
 from ...lexicons.kinds import NO_KIND, Kind, kinds_of
@@ -80,7 +80,7 @@ class Run:
 T = TypeVar("T")
 
 
-class RunCache(Generic[T]):
+class RunCache(dict[str, T]):
     """What a function says of a run, remembered by the run's text; bounded.
 
     Args:
@@ -88,19 +88,15 @@ class RunCache(Generic[T]):
     """
 
     def __init__(self, judge: Callable[[str], T]) -> None:
+        super().__init__()
         self._judge = judge
-        self._known: dict[str, T] = {}
 
-    def __call__(self, text: str) -> T:
-        """Return what is said of a run's text."""
-        known = self._known
-        if text in known:
-            return known[text]
+    def __missing__(self, text: str) -> T:
         result = self._judge(text)
         if len(text) <= _LONGEST_CACHED:
-            if len(known) >= _CACHE_SIZE:
-                known.clear()
-            known[text] = result
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[text] = result
         return result
 
 

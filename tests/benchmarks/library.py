@@ -1,0 +1,173 @@
+"""Notes a second of deid_core in one process, and where the time goes.
+
+    python -m tests.benchmarks.library --notes 2000
+
+Notes of about 400 tokens from the invented ward, each with its patient's record: as
+dense as notes are (six identifiers), and as dense as the ward's own (thirty).  The
+steps are timed one by one, over batches of 64; the first row is all of them at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from deid_core import Deidentifier, Document, ScrubbedDocument
+from deid_core.casing import recased
+from deid_core.consistency import echoes
+from deid_core.merge import merge
+from deid_core.replace import apply_replacements
+from deid_core.tokenizer import tokenize
+from streams.demo.ward import Ward
+from tests.benchmarks.ward import documents_of
+
+BATCH = 64
+READY = """
+import time
+started = time.perf_counter()
+from deid_core import Deidentifier, Document
+Deidentifier.from_names({preset!r}).deidentify(Document("d", "Mr. Roe was seen."))
+print(time.perf_counter() - started)
+"""
+
+
+def diluted(message, document: Document, identifiers: int, tokens: int) -> Document:
+    """Return a note of so many tokens that keeps only the first identifiers."""
+    starts = [each.start for each in message.planted]
+    kept, count, at = [], 0, 0
+    for line in document.text.splitlines(keepends=True):
+        for sentence in _sentences(line):
+            start, end = at, at + len(sentence)
+            at = end
+            holds = sum(start <= each < end for each in starts)
+            if holds and identifiers < holds:
+                continue
+            identifiers -= holds
+            kept.append(sentence)
+            count += len(tokenize(sentence))
+            if count >= tokens:
+                return Document("d", "".join(kept), document.known, document.patient)
+    return Document("d", "".join(kept), document.known, document.patient)
+
+
+def _sentences(line: str) -> Iterator[str]:
+    rest = line
+    while ". " in rest:
+        cut = rest.index(". ") + 2
+        yield rest[:cut]
+        rest = rest[cut:]
+    yield rest
+
+
+def notes_of(identifiers: int, *, notes: int, tokens: int, seed: int) -> list[Document]:
+    """Return notes of about so many tokens and identifiers, with their records."""
+    words = 280 if identifiers > 20 else 1500
+    ward = Ward(seed=seed, patients=400, note_words=words, split="dev")
+    return [
+        diluted(message, document, identifiers, tokens)
+        for message, document in documents_of(ward, notes)
+    ]
+
+
+def batches(documents: list[Document]) -> Iterator[list[Document]]:
+    for at in range(0, len(documents), BATCH):
+        yield documents[at : at + BATCH]
+
+
+def timed(work) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
+    """Return seconds by step."""
+    seconds = {
+        "all": timed(
+            lambda: [system.deidentify_batch(batch) for batch in batches(documents)]
+        ),
+        "letter case": timed(lambda: [recased(each.text) for each in documents]),
+    }
+    proposals = [[] for _ in documents]
+    for detector in system._detectors:
+        found = []
+        seconds[f"detector {detector.name}"] = timed(
+            lambda detector=detector, found=found: found.extend(
+                each for batch in batches(documents) for each in detector(batch)
+            )
+        )
+        for own, more in zip(proposals, found, strict=True):
+            own += more
+    seconds["consistency"] = timed(lambda: echoes(documents, proposals))
+    merged = [merge(each) for each in proposals]
+    seconds["merge"] = timed(lambda: [merge(each) for each in proposals])
+    replacer = system._replacer
+    triples = list(zip(documents, merged, proposals, strict=True))
+    replaced = [replacer.replacements(*each) for each in triples]
+    seconds["surrogates"] = timed(
+        lambda: [replacer.replacements(*each) for each in triples]
+    )
+    seconds["replace"] = timed(
+        lambda: [
+            apply_replacements(document.text, each)
+            for document, each in zip(documents, replaced, strict=True)
+        ]
+    )
+    rest = seconds["all"] - sum(list(seconds.values())[1:])
+    return seconds | {"verify and the rest": rest}
+
+
+def main(
+    notes: Annotated[int, typer.Option(help="Of each density.")] = 2000,
+    tokens: Annotated[int, typer.Option(help="Of a note, about.")] = 400,
+    preset: Annotated[str, typer.Option(help="Detection.")] = "hybrid",
+    seed: Annotated[int, typer.Option()] = 3,
+) -> None:
+    """Print the tables."""
+    console = Console()
+    ready = subprocess.run(
+        [sys.executable, "-c", READY.format(preset=preset)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    system = Deidentifier.from_names(preset)
+    for identifiers in (6, 30):
+        documents = notes_of(identifiers, notes=notes, tokens=tokens, seed=seed)
+        results = system.deidentify_batch(documents[:BATCH])
+        gc.freeze()
+        scrubbed = [each for each in results if isinstance(each, ScrubbedDocument)]
+        found = sum(len(each.annotations) for each in scrubbed) / len(scrubbed)
+        length = sum(len(tokenize(each.text)) for each in documents) / len(documents)
+        seconds = steps(system, documents)
+        grid = Grid(
+            "step", "us a note", "share", "notes/s",
+            title=f"{length:.0f} tokens, {found:.0f} annotations a note, {preset}",
+        )  # fmt: skip
+        for name, each in seconds.items():
+            one = each / len(documents)
+            grid.add_row(
+                name,
+                f"{one * 1e6:,.0f}",
+                f"{each / seconds['all']:.0%}",
+                f"{1 / one:,.0f}" if name == "all" else "",
+            )
+        console.print(grid)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    console.print(
+        f"{notes:,} notes a table, one process; a fresh one is ready, with its first "
+        f"note done, in {float(ready):.2f} s; peak memory here {memory:,.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)
