@@ -118,8 +118,18 @@ NOTHING_KNOWN = KnownIdentifiers()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One note as the detectors see it."""
+    """One note as the detectors see it.
+
+    Args:
+        id: Whatever the caller knows it by.
+        text: The note.
+        known: The patient's record.
+        patient: Within whose notes surrogates are the same; without it, this note's.
+        note_type: A code; a policy may say something else for it.
+    """
 
     id: str = field(repr=False)
     text: str = field(repr=False)
     known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)
+    patient: str = field(default="", repr=False)
+    note_type: str = field(default="", repr=False)

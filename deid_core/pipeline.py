@@ -1,18 +1,21 @@
-"""The way of a note: detect, merge, replace, verify.  Read this module first."""
+"""The way of a note: detect, echo, merge, replace, verify.  Read this module first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from .casing import recased
 from .config import DeidConfig, load_preset
+from .consistency import echoes
 from .detectors import Detector
 from .document import Annotation, Document
 from .errors import DeidError, DetectorFailed
+from .labels import Label
 from .merge import merge
 from .policy import Policy, load_policy
-from .replace import OffsetMap, Replacement, apply_replacements
-from .surrogates import STYLES
+from .replace import OffsetMap, apply_replacements
+from .surrogates.replacer import Replacer
 from .verify import verify
 
 Proposals = list[Annotation] | DetectorFailed
@@ -27,12 +30,14 @@ class ScrubbedDocument:
         text: The scrubbed text.
         annotations: What was replaced, with offsets in the document's text.
         offset_map: The way between the two texts.
+        key_id: Which key the surrogates hang on; "" if on none.
     """
 
     id: str = field(repr=False)
     text: str = field(repr=False)
     annotations: tuple[Annotation, ...]
     offset_map: OffsetMap
+    key_id: str = ""
 
 
 class Deidentifier:
@@ -41,27 +46,38 @@ class Deidentifier:
     Args:
         detectors: All of them must succeed on a document, or it is refused.
         policy: What is written instead.
+        key: 32 secret bytes or more, for a policy that needs them.
+
+    Raises:
+        ConfigError: The policy needs a key and there is none, or it is too short.
     """
 
-    def __init__(self, detectors: Sequence[Detector], policy: Policy) -> None:
+    def __init__(
+        self, detectors: Sequence[Detector], policy: Policy, key: bytes | None = None
+    ) -> None:
         self._detectors = tuple(detectors)
-        self._policy = policy
+        self._replacer = Replacer(policy, key)
 
     @classmethod
     def from_names(
-        cls, preset: str = "hybrid", policy: str = "safe-harbor"
+        cls,
+        preset: str = "hybrid",
+        policy: str = "safe-harbor",
+        key: bytes | None = None,
     ) -> Deidentifier:
         """Return the system that a preset and a policy name.
 
         Raises:
             ConfigError: One of them is unknown or wrong; the message lists the known.
         """
-        return cls.from_config(load_preset(preset), load_policy(policy))
+        return cls.from_config(load_preset(preset), load_policy(policy), key)
 
     @classmethod
-    def from_config(cls, config: DeidConfig, policy: Policy) -> Deidentifier:
+    def from_config(
+        cls, config: DeidConfig, policy: Policy, key: bytes | None = None
+    ) -> Deidentifier:
         """Return the system that a loaded preset and policy describe."""
-        return cls(config.build(), policy)
+        return cls(config.build(), policy, key)
 
     def deidentify(self, document: Document) -> ScrubbedDocument:
         """Return the document with every detected span replaced.
@@ -79,10 +95,15 @@ class Deidentifier:
         self, documents: Sequence[Document]
     ) -> list[ScrubbedDocument | DeidError]:
         """Return, for each document, its scrubbed form or why it is refused."""
-        detected = [self._detect(detector, documents) for detector in self._detectors]
+        # Detectors read the note as it would be written in mixed case: same offsets.
+        read = [replace(each, text=recased(each.text)) for each in documents]
+        detected = [self._detect(detector, read) for detector in self._detectors]
+        proposals = [_joined(each) for each in zip(*detected, strict=True)]
         return [
-            self._finish(document, [proposals[at] for proposals in detected])
-            for at, document in enumerate(documents)
+            self._finish(document, each)
+            for document, each in zip(
+                documents, self._with_echoes(read, proposals), strict=True
+            )
         ]
 
     def _detect(
@@ -95,34 +116,61 @@ class Deidentifier:
         alone = (_try(detector, [document]) for document in documents)
         return [p if isinstance(p, DetectorFailed) else p[0] for p in alone]
 
+    def _with_echoes(
+        self, documents: Sequence[Document], proposals: Sequence[Proposals]
+    ) -> list[Proposals]:
+        """Return the proposals, and where else their values stand."""
+        found = [[] if isinstance(p, DetectorFailed) else p for p in proposals]
+        try:
+            echoed = echoes(documents, found)
+        except Exception as error:
+            # Without echoes a name would stay: none of these notes may go out.
+            failed = DetectorFailed(f"consistency: {type(error).__name__}")
+            return [failed] * len(documents)
+        return [
+            each if isinstance(each, DetectorFailed) else each + more
+            for each, more in zip(proposals, echoed, strict=True)
+        ]
+
     def _finish(
-        self, document: Document, detected: Sequence[Proposals]
+        self, document: Document, proposals: Proposals
     ) -> ScrubbedDocument | DeidError:
         try:
-            return self._scrub(document, detected)
+            return self._scrub(document, proposals)
         except DeidError as error:
             return error
         except Exception as error:
             # A bug of ours must refuse this document, not stop the stream with it.
             return DetectorFailed(f"after detection: {type(error).__name__}")
 
-    def _scrub(
-        self, document: Document, detected: Sequence[Proposals]
-    ) -> ScrubbedDocument:
-        proposals: list[Annotation] = []
-        for each in detected:
-            if isinstance(each, DetectorFailed):
-                raise each
-            proposals += each
+    def _scrub(self, document: Document, proposals: Proposals) -> ScrubbedDocument:
+        if isinstance(proposals, DetectorFailed):
+            raise proposals
         annotations = merge(proposals)
-        replacements = [self._replacement(document, each) for each in annotations]
+        replacer = self._replacer
+        replacements = replacer.replacements(document, annotations, proposals)
         text, offset_map = apply_replacements(document.text, replacements)
-        verify(document, text, offset_map)
-        return ScrubbedDocument(document.id, text, tuple(annotations), offset_map)
+        verify(replace(document, known=replacer.withheld(document)), text, offset_map)
+        return ScrubbedDocument(
+            document.id, text, tuple(annotations), offset_map, replacer.key_id
+        )
 
-    def _replacement(self, document: Document, annotation: Annotation) -> Replacement:
-        style = STYLES[self._policy.style(annotation.label)]
-        return Replacement(annotation, style(document, annotation))
+    def replaced_value(self, document: Document, label: Label, value: str) -> str:
+        """Return what a single value of a document's patient is replaced by.
+
+        For fields outside of any note; see `Replacer.value`.
+        """
+        return self._replacer.value(document, label, value)
+
+
+def _joined(detected: Sequence[Proposals]) -> Proposals:
+    """Return all detectors' proposals for a document, or that one of them failed."""
+    joined: list[Annotation] = []
+    for each in detected:
+        if isinstance(each, DetectorFailed):
+            return each
+        joined += each
+    return joined
 
 
 def _try(
@@ -130,7 +178,7 @@ def _try(
 ) -> list[list[Annotation]] | DetectorFailed:
     try:
         proposals = detector(documents)
-        if len(proposals) == len(documents):
+        if len(proposals) == len(documents) and None not in proposals:
             return proposals
     except Exception as error:
         # The class only: the message of a foreign exception can quote the note.

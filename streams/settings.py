@@ -97,16 +97,29 @@ class Settings(BaseModel):
             raise ConfigError(
                 "pseudonym_key_file: not set; make a key with: phistream key FILE"
             )
-        try:
-            key = self.pseudonym_key_file.expanduser().read_bytes().strip()
-        except OSError as error:
-            raise ConfigError(
-                f"pseudonym_key_file: can't be read ({error.strerror}); "
-                "make a key with: phistream key FILE"
-            ) from None
-        if len(key) < 32:
-            raise ConfigError("pseudonym_key_file: holds less than 32 bytes")
-        return key
+        return read_key(self.pseudonym_key_file, "pseudonym_key_file")
+
+
+def read_key(path: Path, where: str) -> bytes:
+    """Return the secret key that a file holds.
+
+    Args:
+        path: As ``phistream key`` wrote it.
+        where: The setting or option, for messages.
+
+    Raises:
+        ConfigError: It can't be read, or is too short.
+    """
+    try:
+        key = path.expanduser().read_bytes().strip()
+    except OSError as error:
+        raise ConfigError(
+            f"{where}: can't be read ({error.strerror}); "
+            "make a key with: phistream key FILE"
+        ) from None
+    if len(key) < 32:
+        raise ConfigError(f"{where}: holds less than 32 bytes")
+    return key
 
 
 def load_settings(

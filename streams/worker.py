@@ -146,7 +146,9 @@ def _processor(
         return Intake(table, partitions, max_bytes=settings.max_message_bytes)
     try:
         deidentifier = Deidentifier.from_names(
-            preset=settings.preset, policy=settings.policy
+            preset=settings.preset,
+            policy=settings.policy,
+            key=settings.pseudonym_key(),
         )
     except DeidConfigError as error:
         raise ConfigError(str(error)) from None

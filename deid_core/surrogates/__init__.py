@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..document import Annotation, Document
-from .tag import tag
+from ..labels import Label
+from .dates import shift
+from .generalise import GENERALISED, generalise
+from .mask import mask
+from .pseudonym import pseudonym
+from .realistic import REALISTIC, Writer, realistic
+from .tag import keep, remove, tag
 
-Style = Callable[[Document, Annotation], str]
-"""Returns what to write in place of one annotation of a document."""
 
-STYLES: Mapping[str, Style] = MappingProxyType({"tag": tag})
+@dataclass(frozen=True, slots=True)
+class Style:
+    """One way to replace.
+
+    Args:
+        write: Returns what to write for a value of a label, None if it can't; then the
+            tag is written.
+        labels: For which it can be named.
+        needs_key: Whether it draws from the project's key.
+        is_invented: What it writes may be read as a value, so it must be none: neither
+            the original nor another of the patient.
+        may_keep: What it writes may be the value itself.
+    """
+
+    write: Writer
+    labels: frozenset[Label] = frozenset(Label)
+    needs_key: bool = False
+    is_invented: bool = False
+    may_keep: bool = False
+
+
+_KEPT = frozenset(
+    {
+        Label.AGE,
+        Label.DATE,
+        Label.CITY,
+        Label.STATE,
+        Label.ZIP,
+        Label.COUNTRY,
+        Label.PROFESSION,
+    }
+)
+
+STYLES: Mapping[str, Style] = MappingProxyType(
+    {
+        "tag": Style(tag),
+        "mask": Style(mask),
+        "remove": Style(remove),
+        "pseudonym": Style(pseudonym, needs_key=True),
+        "surrogate": Style(
+            realistic, frozenset(REALISTIC), needs_key=True, is_invented=True
+        ),
+        "shift": Style(shift, frozenset({Label.DATE}), needs_key=True),
+        "generalise": Style(generalise, GENERALISED, may_keep=True),
+        "keep": Style(keep, _KEPT, may_keep=True),
+    }
+)
 """Every style by its name in policies."""

@@ -1,10 +1,26 @@
-"""The plainest surrogate: the label in brackets."""
+"""The plainest styles: the label in brackets, nothing at all, and what was there."""
 
 from __future__ import annotations
 
-from ..document import Annotation, Document
+from ..labels import Label
+from .crosswalk import Crosswalk
 
 
-def tag(_: Document, annotation: Annotation) -> str:
-    """Return the annotation's label in brackets: ``[NAME:PATIENT]``, ``[DATE]``."""
-    return f"[{annotation.label.value}]"
+def tag(_: Crosswalk, label: Label, text: str) -> str:
+    """Return the label in brackets: ``[NAME:PATIENT]``, ``[DATE]``."""
+    return tag_of(label)
+
+
+def tag_of(label: Label) -> str:
+    """Return the label in brackets."""
+    return f"[{label.value}]"
+
+
+def remove(_: Crosswalk, label: Label, text: str) -> str:
+    """Return nothing."""
+    return ""
+
+
+def keep(_: Crosswalk, label: Label, text: str) -> str:
+    """Return the value itself."""
+    return text

@@ -21,6 +21,7 @@ from ..intake.route import route
 from ..known import known_identifiers
 from ..patients import Demographics, PatientRecord, fold
 from ..scrub.processor import annotations_json
+from ..settings import read_key
 from ..sources import messages_in
 
 BATCH = 256
@@ -63,12 +64,19 @@ def scrub(
     policy: Annotated[
         str, typer.Option(help="Replacement: a name or file.")
     ] = "safe-harbor",
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="Secret key, for policies that need one: phistream key."),
+    ] = None,
 ) -> None:
     """Scrub files to standard output; a note that is refused makes the status 1.
 
-    JSON lines are {"id", "text"[, "patient": demographics of patients/v1]}.
+    JSON lines are {"id", "text"[, "patient": demographics of patients/v1]
+    [, "patient_id", "note_type"]}.  Surrogates are the same within a patient: that of
+    the HL7 message or of the line's patient_id; else within a note.
     """
-    deidentifier = Deidentifier.from_names(preset=preset, policy=policy)
+    key = read_key(key_file, "--key-file") if key_file else None
+    deidentifier = Deidentifier.from_names(preset=preset, policy=policy, key=key)
     refused = 0
     for path in files:
         kind = format if format is not Format.AUTO else _format_of(path)
@@ -144,7 +152,13 @@ def _document(line: bytes, place: str) -> Document | InvalidRecord:
         except SchemaError as error:
             return InvalidRecord("schema", f"{place}: patient: {error}")
         known = Demographics.from_json(patient)
-    return Document(str(value["id"]), value["text"], known_identifiers(known))
+    return Document(
+        str(value["id"]),
+        value["text"],
+        known_identifiers(known),
+        patient=str(value.get("patient_id", "")),
+        note_type=str(value.get("note_type", "")),
+    )
 
 
 def _as_event(demographics: object) -> dict[str, Any]:
@@ -174,7 +188,13 @@ def _hl7(path: Path, stream: BinaryIO) -> Iterator[Document | InvalidRecord]:
         for number, note in enumerate(routed.notes):
             record = patients.get(note.patient.key)
             known = known_identifiers(record, note.demographics)
-            yield Document(f"{path}#{ordinal + 1}.{number + 1}", note.text, known)
+            yield Document(
+                f"{path}#{ordinal + 1}.{number + 1}",
+                note.text,
+                known,
+                note.patient.key.decode(),
+                note.note_type,
+            )
 
 
 READERS = {Format.TEXT: _text, Format.JSONL: _json_lines, Format.HL7: _hl7}

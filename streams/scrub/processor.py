@@ -200,7 +200,8 @@ class Scrub:
         except InvalidRecord as error:
             return error
         known = self._known.identifiers(note.patient.key, row, note.demographics)
-        document = Document(note.note_id, note.text, known)
+        patient = note.patient.key.decode()
+        document = Document(note.note_id, note.text, known, patient, note.note_type)
         return Joined(record, note, document, row is not None)
 
     def _row(self, record: Record, note: ClinicalNote) -> bytes | None:

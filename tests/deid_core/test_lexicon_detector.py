@@ -49,6 +49,7 @@ HOUSES = [
     "transferred to «Mercy General Hospital».",
     "was seen at «Children's Hospital Boston».",
     "seen at «County General» on",
+    "by «Steven Kowalczyk» at «St. Mary's Hospital»",
     "She works at «Walmart» and was a clerk for «Morse Chain».",
     "evaluated at «UCSF», then at «NYU Langone Health».",
 ]

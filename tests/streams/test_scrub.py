@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from deid_core import Deidentifier
+from deid_core import Deidentifier, Document
 from streams.errors import InvalidRecord
 from streams.notes import ClinicalNote
 from streams.partitioner import partition_of
@@ -99,6 +99,38 @@ def test_the_notes_own_demographics_join_without_the_table(scrub):
 
     body = orjson.loads(note.value)
     assert ("[NAME:PATIENT] is well.", "missing") == (body["text"], body["join"])
+
+
+def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    pseudonyms = Pseudonyms(b"k" * 32)
+    system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
+    scrub = Scrub(
+        system,
+        table,
+        pseudonyms,
+        4,
+        preset="hybrid",
+        policy="surrogate",
+        max_bytes=10_000,
+        join_wait=0,
+    )
+    other = PatientId("N", "other")
+    records = [
+        record("Mabel Quellwright, 3/14/2024."),
+        record("Mabel Quellwright, 3/14/2024.", offset=1),
+        record("Mrs. Quellwright, 3/14/2024.", patient=other, offset=2),
+    ]
+
+    bodies = [orjson.loads(note.value) for note, _ in scrub.process(records)]
+
+    first, second, third = (body["text"] for body in bodies)
+    assert first == second
+    assert "Quellwright" not in first + third
+    assert first.split()[-1] != third.split()[-1]
+    assert {system.deidentify(Document("n", "on 3/14/2024")).key_id} == {
+        body["key_id"] for body in bodies
+    }
 
 
 @pytest.mark.parametrize(

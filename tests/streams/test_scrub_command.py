@@ -119,6 +119,65 @@ def test_an_unknown_name_refuses_and_lists_the_known(notes, arguments, says):
     assert b"" == done.stdout
 
 
+@pytest.fixture
+def key_file(tmp_path):
+    file = tmp_path / "key"
+    file.write_text("k" * 32 + "\n")
+    return file
+
+
+def test_a_patient_has_one_surrogate_in_all_lines_of_a_patient_id(tmp_path, key_file):
+    text = "Ms. Quellwright seen 3/14/2024."
+    file = tmp_path / "notes.jsonl"
+    lines = [
+        {"id": n, "text": text, "patient": PATIENT, "patient_id": patient}
+        for n, patient in enumerate("aab")
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    done = phistream("--policy", "surrogate", "--key-file", key_file, file)
+
+    first, second, other = (
+        json.loads(line)["text"] for line in done.stdout.splitlines()
+    )
+    assert first == second != other
+    assert not {"Quellwright", "3/14/2024", "[NAME:PATIENT]"} & set(first.split())
+
+
+def test_a_note_type_chooses_styles(tmp_path):
+    policy = tmp_path / "own.toml"
+    policy.write_text('name="a"\ndefault="tag"\n[note_type.x.labels]\nDATE="mask"\n')
+    file = tmp_path / "notes.jsonl"
+    lines = [{"id": t, "text": "On 3/14/2024.", "note_type": t} for t in "xy"]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    done = phistream("--policy", policy, file)
+
+    texts = [json.loads(line)["text"] for line in done.stdout.splitlines()]
+    assert ["On */**/****.", "On [DATE]."] == texts
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        (None, "policy 'surrogate': needs a key"),
+        ("short", "--key-file: holds less than 32 bytes"),
+        ("", "--key-file: can't be read"),
+    ],
+)
+def test_a_policy_without_its_key_refuses_to_start(notes, tmp_path, key, says):
+    file = tmp_path / "its.key"
+    if key:
+        file.write_text(key)
+    option = () if key is None else ("--key-file", file)
+
+    done = phistream("--policy", "surrogate", *option, notes)
+
+    assert 78 == done.returncode
+    assert says in done.stderr.decode().replace("\n", " ")
+    assert b"" == done.stdout
+
+
 def test_a_missing_file_is_one_line(tmp_path):
     done = phistream(tmp_path / "none.txt")
 

@@ -203,7 +203,8 @@ def _with_place(run: Run, at: int) -> int:
 
 
 def _first_of_name(run: Run, at: int) -> int:
-    start = 0
+    # "Jane Roe at Mercy Hospital" is two names, "Bank of Ohio" one.
+    start = max((n + 1 for n in range(at) if run.tokens[n].form == "at"), default=0)
     while start < at and (
         run.tokens[start].form in _OPENERS or run.tokens[start].code == LINK
     ):

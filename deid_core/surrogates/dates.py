@@ -1,0 +1,112 @@
+"""Dates moved by the patient's own number of days, in the format they have.
+
+What is kept: the number of days between any two full dates of a patient, on all notes
+and in all formats, and so every age at every date.  A day without a year is taken to be
+the one nearest to the last full date of its note.  Months, seasons and years move by
+the same days from their middle, so intervals between them are right to half of one.
+Holidays become the month into which they move.  Times, separators and words stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+from ..detectors.fragments import fold
+from ..labels import Label
+from .crosswalk import TRIES, Crosswalk
+from .date_forms import BETWEEN
+from .date_ranges import read_range, written_range
+from .date_text import DateText, is_weekday
+
+_LEAST_DAYS = 31
+_YEAR = 365
+_WEEK = 7
+
+
+def shift(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
+    """Return the date as many days later or earlier as all dates of the patient.
+
+    None for what is no date of the calendar, and for what would become the birth date.
+    """
+    calendar = crosswalk.calendar
+    days = days_moved(crosswalk)
+    weekday = is_weekday(text)
+    if weekday is not None:
+        return weekday.written(date(2001, 1, 1), days)
+    in_a_month = read_range(text)
+    if in_a_month is not None:
+        start, last = in_a_month
+        day = start.meant(calendar.anchor)
+        end_day = day and replace(start, year=day.year, day=last).meant()
+        start_day, end_day = (_plus(crosswalk, each, days) for each in (day, end_day))
+        if start_day is None or end_day is None:
+            return None
+        return written_range(start, start_day, end_day)
+    single = calendar.read(text)
+    if single is not None:
+        return _moved(crosswalk, single, days)
+    return _moved_pair(crosswalk, text, days)
+
+
+def days_moved(crosswalk: Crosswalk) -> int:
+    """Return by how many days the patient's dates move: a month and more, either way.
+
+    Never about a whole year, so that every month becomes another; whole weeks with
+    ``keep_weekday``, and else never.
+    """
+    options = crosswalk.options
+    span = options.most_days - _LEAST_DAYS + 1
+    for counter in range(TRIES):
+        drawn = crosswalk.draws.number("days", "", counter, below=2**64)
+        days = _LEAST_DAYS + drawn // 2 % span
+        if options.keep_weekday:
+            days -= days % _WEEK
+        if _moves_all(days) and bool(days % _WEEK) is not options.keep_weekday:
+            return days if drawn % 2 else -days
+    raise AssertionError("nearly all numbers of days will do")
+
+
+def _moves_all(days: int) -> bool:
+    """Return whether every day gets to another month, even from mid-month."""
+    return days >= _LEAST_DAYS and (
+        _LEAST_DAYS <= days % _YEAR <= _YEAR - _LEAST_DAYS // 2
+    )
+
+
+def _moved(crosswalk: Crosswalk, single: DateText, days: int) -> str | None:
+    day = single.meant(crosswalk.calendar.anchor)
+    other = _plus(crosswalk, day, days)
+    return single.written(other, days) if other else None
+
+
+def _moved_pair(crosswalk: Crosswalk, text: str, days: int) -> str | None:
+    """Return both ends of a range moved; a year stands for both if only one has it."""
+    for between in BETWEEN.finditer(fold(text)):
+        ends = [
+            crosswalk.calendar.read(part)
+            for part in (text[: between.start()], text[between.end() :])
+        ]
+        left, right = ends
+        if left is not None and right is not None:
+            new_left = _moved(crosswalk, _with_year_of(right, left), days)
+            new_right = _moved(crosswalk, right, days)
+            gap = text[between.start() : between.end()]
+            return new_left and new_right and new_left + gap + new_right
+    return None
+
+
+def _with_year_of(right: DateText, left: DateText) -> DateText:
+    if left.year is not None or right.year is None:
+        return left
+    same = replace(left, year=right.year)
+    start, end = same.meant(), right.meant()
+    return replace(left, year=right.year - 1) if start and end and start > end else same
+
+
+def _plus(crosswalk: Crosswalk, day: date | None, days: int) -> date | None:
+    """Return the moved day; None for none, and for a birth date."""
+    if day is None:
+        return None
+    other = day + timedelta(days=days)
+    return None if other in crosswalk.document.known.birth_dates else other

@@ -1,0 +1,136 @@
+"""Who is in the record, word by word: family names, given names, and whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA
+
+from ..document import KnownIdentifiers, PersonName
+from ..labels import Label
+from .real import squeezed
+
+_MAX_RECORDS = 1024
+_NEAR = 1 / 3
+_SHORTEST_NEAR = 4
+NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_\s])*")
+"""A word of a name; "O'Brien" is one, "Smith-Jones" two."""
+
+
+class Role(StrEnum):
+    """Which part of a name a word is."""
+
+    FAMILY = "family"
+    GIVEN = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person of the record: a key of ours, and the words of all their names."""
+
+    key: str = field(repr=False)
+    words: frozenset[str] = field(repr=False)
+    is_provider: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The persons of a record.
+
+    Args:
+        roles: By word of a name, in compared form, which part it is.
+        persons: The patient first, whatever the names; then kin, then providers.
+    """
+
+    roles: Mapping[str, Role] = field(repr=False)
+    persons: tuple[Person, ...] = field(repr=False)
+
+    def meant(self, word: str) -> str:
+        """Return the record's word that a word of a note is or nearly is.
+
+        R = d / min(lengths) < 1/3, as the NUS system's section 3.1 has it; words that
+        resemble none stay as they are.
+        """
+        if word in self.roles or len(word) < _SHORTEST_NEAR:
+            return word
+        near = [each for each in self.roles if is_near(word, each)]
+        return min(near, key=lambda each: (_ratio(word, each), each), default=word)
+
+    def is_near_any(self, word: str) -> bool:
+        """Return whether a word is, or is nearly, a word of the record's names."""
+        return word in self.roles or any(is_near(word, each) for each in self.roles)
+
+    def person_of(
+        self, words: frozenset[str], initials: str, label: Label
+    ) -> Person | None:
+        """Return whom the words name; of several the likeliest for the label.
+
+        Args:
+            words: As `meant` returns them; all must be the person's.
+            initials: Each must begin one of the person's words.
+            label: A doctor is looked for among providers first.
+        """
+        if not words:
+            return None
+        found = [
+            each
+            for each in self.persons
+            if words <= each.words
+            and all(any(w[0] == i for w in each.words) for i in initials)
+        ]
+        wants_provider = label is Label.DOCTOR
+        # Sorting is stable: the patient stays before kin.
+        found.sort(key=lambda each: each.is_provider is not wants_provider)
+        return found[0] if found else None
+
+
+def is_near(one: str, other: str) -> bool:
+    """Return whether two words are one and the same, misspelt."""
+    if min(len(one), len(other)) < _SHORTEST_NEAR:
+        return one == other
+    return _ratio(one, other) < _NEAR
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words of a name in compared form: "O'Brien" is "obrien"."""
+    found = (squeezed(each) for each in NAME_WORD.findall(text))
+    return [word for word in found if word]
+
+
+@lru_cache(maxsize=_MAX_RECORDS)
+def people_of(known: KnownIdentifiers) -> People:
+    """Return the persons of a record."""
+    groups = known.patient_names, known.kin_names, known.provider_names
+    roles: dict[str, Role] = {}
+    for role in Role:
+        for name in (each for group in groups for each in group):
+            for word in _words(name, role):
+                roles.setdefault(word, role)
+    kin = (_person("kin", each) for each in known.kin_names)
+    providers = (_person("provider", each) for each in known.provider_names)
+    return People(roles, (*_patient(known.patient_names), *kin, *providers))
+
+
+def _ratio(one: str, other: str) -> float:
+    return OSA.distance(one, other) / min(len(one), len(other))
+
+
+def _words(name: PersonName, role: Role) -> Iterable[str]:
+    parts = (name.family,) if role is Role.FAMILY else (name.given, name.middle)
+    # An initial in the record says nothing about a word.
+    return [word for part in parts for word in words_in(part) if len(word) > 1]
+
+
+def _patient(names: tuple[PersonName, ...]) -> tuple[Person, ...]:
+    words = frozenset(w for name in names for role in Role for w in _words(name, role))
+    return (Person("patient", words),) if words else ()
+
+
+def _person(kind: str, name: PersonName) -> Person:
+    family, given = _words(name, Role.FAMILY), _words(name, Role.GIVEN)
+    key = f"{kind} {' '.join(family)}, {' '.join(given)}"
+    return Person(key, frozenset((*family, *given)), kind == "provider")

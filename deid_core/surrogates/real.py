@@ -1,0 +1,83 @@
+"""What is real, and must therefore never be written as a surrogate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+
+from ..document import KnownIdentifiers
+from ..lexicons import forms_of, normal
+
+_MAX_RECORDS = 1024
+_NOT_ALNUM = re.compile(r"[^a-z0-9]+")
+_SHORTEST_NUMBER = 4
+_LOCAL_DIGITS = (7, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class RealValues:
+    """The values of a record, or of the annotations of a note.
+
+    Args:
+        wholes: Each value, squeezed.
+        words: Every word and number of every value, in compared form.
+        numbers: What a number may not be, squeezed and without leading zeros.
+    """
+
+    wholes: frozenset[str] = field(repr=False)
+    words: frozenset[str] = field(repr=False)
+    numbers: frozenset[str] = field(repr=False)
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> RealValues:
+        """Return what is real in a list of values."""
+        given = [value for value in values if value]
+        return cls(
+            frozenset(filter(None, map(squeezed, given))),
+            frozenset(word for value in given for word in forms_of(value)),
+            frozenset(filter(None, (n for value in given for n in _numbers(value)))),
+        )
+
+
+def squeezed(text: str) -> str:
+    """Return the letters and digits of a text, in compared form and run together."""
+    compared = normal(text)
+    if compared.isascii():
+        return _NOT_ALNUM.sub("", compared)
+    return "".join(filter(str.isalnum, compared))
+
+
+def number_key(text: str) -> str:
+    """Return a number's letters and digits without leading zeros."""
+    return squeezed(text).lstrip("0")
+
+
+@lru_cache(maxsize=_MAX_RECORDS)
+def real_in_record(known: KnownIdentifiers) -> RealValues:
+    """Return what is real in a patient's record."""
+    return RealValues.of(_values(known))
+
+
+def _values(known: KnownIdentifiers) -> Iterator[str]:
+    for name in (*known.patient_names, *known.kin_names, *known.provider_names):
+        yield from (name.family, name.given, name.middle)
+        yield f"{name.given} {name.family}"
+        yield f"{name.family} {name.given}"
+    for address in known.addresses:
+        yield from (getattr(address, each.name) for each in fields(address))
+    yield from (*known.phones, *known.emails, *known.facilities, *known.employers)
+    yield from (each.value for each in known.ids)
+
+
+def _numbers(value: str) -> Iterator[str]:
+    key = number_key(value)
+    if not any(map(str.isdigit, key)):
+        return
+    yield key
+    if key.isdigit():
+        yield from (key[-tail:] for tail in _LOCAL_DIGITS if len(key) > tail)
+    for run in forms_of(value):
+        if run.isdigit() and len(run) >= _SHORTEST_NUMBER:
+            yield run.lstrip("0")

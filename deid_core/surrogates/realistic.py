@@ -1,0 +1,56 @@
+"""The realistic surrogate of each label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from ..labels import Label
+from .addresses import street
+from .crosswalk import Crosswalk
+from .institutions import institution, profession
+from .internet import email, ip_address, url, username
+from .numbers import number, social_security
+from .person_names import person_name
+from .phones import phone
+from .places import city, country, state, zip_code
+
+Writer = Callable[[Crosswalk, Label, str], str | None]
+"""Returns what to write for a value of a label; None if it can't."""
+
+REALISTIC: Mapping[Label, Writer] = MappingProxyType(
+    {
+        Label.PATIENT: person_name,
+        Label.DOCTOR: person_name,
+        Label.USERNAME: username,
+        Label.PROFESSION: profession,
+        Label.HOSPITAL: institution,
+        Label.ORGANIZATION: institution,
+        Label.STREET: street,
+        Label.CITY: city,
+        Label.STATE: state,
+        Label.COUNTRY: country,
+        Label.ZIP: zip_code,
+        Label.LOCATION_OTHER: institution,
+        Label.PHONE: phone,
+        Label.FAX: phone,
+        Label.EMAIL: email,
+        Label.URL: url,
+        Label.IPADDR: ip_address,
+        Label.SSN: social_security,
+        Label.MEDICALRECORD: number,
+        Label.HEALTHPLAN: number,
+        Label.ACCOUNT: number,
+        Label.LICENSE: number,
+        Label.VEHICLE: number,
+        Label.DEVICE: number,
+        Label.BIOID: number,
+        Label.IDNUM: number,
+    }
+)
+"""All labels but age and date, for which there are styles of their own."""
+
+
+def realistic(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
+    """Return a surrogate that reads like the value; None if there is none."""
+    return REALISTIC[label](crosswalk, label, text)

@@ -1,0 +1,174 @@
+"""Decide what is written for every annotation of a note, by the policy.
+
+What a style can't do for a value falls closed: the tag is written, never the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from ..document import Annotation, Document, KnownIdentifiers
+from ..errors import ConfigError
+from ..labels import Label
+from ..policy import Policy
+from ..replace import Replacement
+from ..verify import residue_in
+from . import STYLES, Style
+from .crosswalk import Crosswalk
+from .keys import SecretKey
+from .real import squeezed
+from .tag import tag_of
+
+_MAX_RECORDS = 1024
+_TAG = STYLES["tag"]
+_PARTS_OF_ADDRESS = {
+    Label.CITY: "city",
+    Label.STATE: "state",
+    Label.ZIP: "zip",
+    Label.COUNTRY: "country",
+}
+
+
+class Replacer:
+    """Writes what a policy says.  Thread-safe.
+
+    Args:
+        policy: Which style for which label.
+        key: The project's secret key; None if no style of the policy needs one.
+
+    Raises:
+        ConfigError: A style needs a key and there is none, or it is too short.
+    """
+
+    def __init__(self, policy: Policy, key: bytes | None = None) -> None:
+        needing = sorted(name for name in policy.styles if STYLES[name].needs_key)
+        if needing and key is None:
+            raise ConfigError(
+                f"policy {policy.name!r}: needs a key, for: {', '.join(needing)}; "
+                "make one with: phistream key FILE"
+            )
+        self._policy = policy
+        self._key = SecretKey(key) if needing and key is not None else None
+        self._kept = {
+            note_type: _kept(policy, note_type)
+            for note_type in ("", *policy.note_types)
+        }
+
+    @property
+    def key_id(self) -> str:
+        """Which key the surrogates hang on; "" if on none."""
+        return self._key.id if self._key else ""
+
+    def replacements(
+        self,
+        document: Document,
+        annotations: Sequence[Annotation],
+        proposals: Iterable[Annotation] = (),
+    ) -> list[Replacement]:
+        """Return what to write for each annotation.
+
+        Args:
+            document: The annotations' document.
+            annotations: Ordered and disjoint.
+            proposals: What they were merged from: a value is kept only if all
+                detectors call it what may be kept.
+        """
+        text = document.text
+        found = [(a.label, text[a.span.start : a.span.end]) for a in annotations]
+        crosswalk = self._crosswalk(document, found)
+        doubtful = self._doubtful(document, annotations, proposals)
+        written = [
+            tag_of(label)
+            if annotation in doubtful
+            else self._write(crosswalk, label, value)
+            for annotation, (label, value) in zip(annotations, found, strict=True)
+        ]
+        if text and not any(written) and len(text) == sum(len(v) for _, v in found):
+            # A note must not become nothing.
+            written = [tag_of(label) for label, _ in found]
+        return [Replacement(*each) for each in zip(annotations, written, strict=True)]
+
+    def value(self, document: Document, label: Label, value: str) -> str:
+        """Return what stands for a single value, e.g. a field of an HL7 segment.
+
+        It is what a note of the same patient has in its place.
+
+        Args:
+            document: Gives patient, record and note type; its text may be empty.
+            label: What the value is.
+            value: As it is written.
+        """
+        found = [(label, value)]
+        return self._write(self._crosswalk(document, found), label, value)
+
+    def withheld(self, document: Document) -> KnownIdentifiers:
+        """Return the record without what the policy lets a reader see."""
+        kept = self._kept.get(document.note_type, self._kept[""])
+        return _without(document.known, kept) if kept else document.known
+
+    def _crosswalk(
+        self, document: Document, found: Sequence[tuple[Label, str]]
+    ) -> Crosswalk:
+        draws = self._key.draws(document) if self._key else None
+        return Crosswalk(document, self._policy.options, draws, found)
+
+    def _write(self, crosswalk: Crosswalk, label: Label, value: str) -> str:
+        document = crosswalk.document
+        style = STYLES[self._policy.style(label, document.note_type)]
+        if style is _TAG:
+            return tag_of(label)
+        written = style.write(crosswalk, label, value)
+        if written is None or not _may_stand(crosswalk, style, value, written):
+            return tag_of(label)
+        if style.may_keep and residue_in(self.withheld(document), [written]):
+            return tag_of(label)
+        return written
+
+    def _doubtful(
+        self,
+        document: Document,
+        annotations: Sequence[Annotation],
+        proposals: Iterable[Annotation],
+    ) -> set[Annotation]:
+        """Return annotations that would be kept, but that hold something else too."""
+        policy, note_type = self._policy, document.note_type
+
+        def may_keep(label: Label) -> bool:
+            return STYLES[policy.style(label, note_type)].may_keep
+
+        kept = [each for each in annotations if may_keep(each.label)]
+        if not kept:
+            return set()
+        others = [each.span for each in proposals if not may_keep(each.label)]
+        return {
+            each for each in kept if any(each.span.overlaps(span) for span in others)
+        }
+
+
+def _kept(policy: Policy, note_type: str) -> frozenset[Label]:
+    return frozenset(
+        label for label in Label if policy.style(label, note_type) == "keep"
+    )
+
+
+def _may_stand(crosswalk: Crosswalk, style: Style, value: str, written: str) -> bool:
+    if style.may_keep:
+        return True
+    whole = squeezed(written)
+    if written == value or (whole and whole == squeezed(value)):
+        return False
+    return not style.is_invented or crosswalk.is_free_whole(whole)
+
+
+@lru_cache(maxsize=_MAX_RECORDS)
+def _without(known: KnownIdentifiers, kept: frozenset[Label]) -> KnownIdentifiers:
+    parts: Mapping[str, str] = {
+        name: "" for label, name in _PARTS_OF_ADDRESS.items() if label in kept
+    }
+    return replace(
+        known,
+        birth_dates=() if Label.DATE in kept else known.birth_dates,
+        addresses=tuple(replace(each, **parts) for each in known.addresses),
+    )
