@@ -19,6 +19,7 @@ from .document import (
     Token,
 )
 from .errors import ConfigError, DeidError, DetectorFailed, ResidueFound
+from .explain import Decision, Explanation
 from .labels import Label
 from .pipeline import Deidentifier, ScrubbedDocument
 from .policy import Policy, known_policies, load_policy
@@ -30,11 +31,13 @@ __all__ = [
     "Address",
     "Annotation",
     "ConfigError",
+    "Decision",
     "DeidConfig",
     "DeidError",
     "Deidentifier",
     "DetectorFailed",
     "Document",
+    "Explanation",
     "KnownId",
     "KnownIdentifiers",
     "Label",

@@ -70,7 +70,8 @@ def _share(documents: Sequence[Document], values: list[Values]) -> None:
 
 def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     values: Values = {}
-    for proposal in proposals:
+    # The most trusted last: it says what a value is called.
+    for proposal in sorted(proposals, key=_score):
         # The record's own values are sought everywhere as it is.
         if proposal.score < _TRUSTED or proposal.detector.startswith("known/"):
             continue
@@ -78,10 +79,14 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
         label = proposal.label
         if label in _NAMES:
             for word in _name_words(written):
-                values[word] = label
+                values[word] = values[word.upper()] = label
         elif _is_looked_for_whole(label, written):
             values[written] = label
     return values
+
+
+def _score(proposal: Annotation) -> float:
+    return proposal.score
 
 
 def _is_looked_for_whole(label: Label, written: str) -> bool:

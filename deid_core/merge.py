@@ -7,6 +7,7 @@ joined by the detector that sees the text between them, never here.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from .document import Annotation, Span
 
@@ -16,8 +17,9 @@ def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
 
     The result covers exactly the characters that the proposals cover: merging may
     change what a character is called, never whether it is replaced.  A run is called
-    what its most trusted proposal is called: the highest score, then the longest, then
-    the detector's name.
+    what the most trusted of its larger proposals is called (those that cover half of
+    it, if any does): the highest score, then the longest, then the detector's name.
+    So the state in a hospital's name does not make the hospital a state.
 
     Args:
         proposals: In any order, possibly overlapping; the order does not matter.
@@ -40,11 +42,13 @@ def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
 
 
 def _join(run: list[Annotation], end: int) -> Annotation:
-    trusted = max(run, key=_by_trust)
     span = Span(run[0].span.start, end)
+    half = (span.end - span.start) / 2
+    large = [each for each in run if each.span.end - each.span.start >= half]
+    trusted = max(large or run, key=_by_trust)
     if span == trusted.span:
         return trusted
-    return Annotation(span, trusted.label, trusted.score, trusted.detector)
+    return replace(trusted, span=span)
 
 
 def _by_position(annotation: Annotation) -> int:

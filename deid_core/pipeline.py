@@ -11,6 +11,7 @@ from .consistency import echoes
 from .detectors import Detector
 from .document import Annotation, Document
 from .errors import DeidError, DetectorFailed
+from .explain import Explanation, explanation
 from .labels import Label
 from .merge import merge
 from .policy import Policy, load_policy
@@ -95,16 +96,34 @@ class Deidentifier:
         self, documents: Sequence[Document]
     ) -> list[ScrubbedDocument | DeidError]:
         """Return, for each document, its scrubbed form or why it is refused."""
-        # Detectors read the note as it would be written in mixed case: same offsets.
-        read = [replace(each, text=recased(each.text)) for each in documents]
-        detected = [self._detect(detector, read) for detector in self._detectors]
-        proposals = [_joined(each) for each in zip(*detected, strict=True)]
         return [
-            self._finish(document, each)
-            for document, each in zip(
-                documents, self._with_echoes(read, proposals), strict=True
+            self._finish(document, proposals)
+            for document, proposals in zip(
+                documents, self._proposals(documents), strict=True
             )
         ]
+
+    def explain(self, documents: Sequence[Document]) -> list[Explanation]:
+        """Return how each document of a batch became what `deidentify_batch` returns.
+
+        An explanation holds the note: it is for the eyes of who may read that.
+        """
+        return [
+            explanation(document, proposals, self._finish(document, proposals))
+            for document, proposals in zip(
+                documents, self._proposals(documents), strict=True
+            )
+        ]
+
+    def _proposals(self, documents: Sequence[Document]) -> list[Proposals]:
+        # Detectors read the note as it would be written in mixed case: same offsets.
+        read = [replace(each, text=recased(each.text)) for each in documents]
+        detected = [
+            self._detect(each, documents if _reads_as_written(each) else read)
+            for each in self._detectors
+        ]
+        proposals = [_joined(each) for each in zip(*detected, strict=True)]
+        return self._with_echoes(read, proposals)
 
     def _detect(
         self, detector: Detector, documents: Sequence[Document]
@@ -150,7 +169,8 @@ class Deidentifier:
         replacer = self._replacer
         replacements = replacer.replacements(document, annotations, proposals)
         text, offset_map = apply_replacements(document.text, replacements)
-        verify(replace(document, known=replacer.withheld(document)), text, offset_map)
+        shown = replace(document, known=replacer.withheld(document))
+        verify(shown, text, offset_map, annotations)
         return ScrubbedDocument(
             document.id, text, tuple(annotations), offset_map, replacer.key_id
         )
@@ -161,6 +181,11 @@ class Deidentifier:
         For fields outside of any note; see `Replacer.value`.
         """
         return self._replacer.value(document, label, value)
+
+
+def _reads_as_written(detector: Detector) -> bool:
+    """Return whether a detector judges letter case by itself."""
+    return bool(getattr(detector, "reads_as_written", False))
 
 
 def _joined(detected: Sequence[Proposals]) -> Proposals:

@@ -16,7 +16,7 @@ from deid_core import ConfigError as DeidConfigError
 
 from ..broker import BrokerError
 from ..errors import BrokerUnreachable, ConfigError, StreamError
-from . import broker, demo, evaluate, run, scrub, topics
+from . import broker, corpus, demo, evaluate, run, scrub, topics, train
 
 EX_UNAVAILABLE, EX_SOFTWARE, EX_CONFIG = 69, 70, 78
 
@@ -29,11 +29,13 @@ app = typer.Typer(
 )
 app.command()(scrub.scrub)
 app.command()(evaluate.evaluate)
+app.command()(train.train)
 app.command()(run.run)
 app.command()(run.feed)
 app.command()(run.reconcile)
 app.command()(demo.demo)
 app.command()(run.key)
+app.add_typer(corpus.app, name="corpus")
 app.add_typer(broker.app, name="broker")
 app.add_typer(topics.app, name="topics")
 

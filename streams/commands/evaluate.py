@@ -42,6 +42,10 @@ class Format(StrEnum):
     SPANS = "spans"
     ASQ = "asq"
     BRAT = "brat"
+    I2B2_2006 = "i2b2-2006"
+    I2B2_2014 = "i2b2-2014"
+    PHYSIONET = "physionet"
+    CONLL = "conll"
 
 
 class Part(StrEnum):
@@ -63,7 +67,7 @@ class Case(StrEnum):
 def evaluate(
     corpus: Annotated[
         list[Path],
-        typer.Option("--corpus", help="JSON lines, or a folder of brat files."),
+        typer.Option("--corpus", help="A file or folder; see --format."),
     ],
     preset: Annotated[str, typer.Option(help="Detection: a name or file.")] = "hybrid",
     against: Annotated[

@@ -23,6 +23,7 @@ from ..patients import Demographics, PatientRecord, fold
 from ..scrub.processor import annotations_json
 from ..settings import read_key
 from ..sources import messages_in
+from .explain import Explainer
 
 BATCH = 256
 
@@ -68,6 +69,17 @@ def scrub(
         Path | None,
         typer.Option(help="Secret key, for policies that need one: phistream key."),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Show instead each note marked, and who found what.  Shows PHI!",
+        ),
+    ] = False,
+    explain_html: Annotated[
+        Path | None,
+        typer.Option(help="Write that as an HTML page instead.  Holds PHI!"),
+    ] = None,
 ) -> None:
     """Scrub files to standard output; a note that is refused makes the status 1.
 
@@ -75,17 +87,37 @@ def scrub(
     [, "patient_id", "note_type"]}.  Surrogates are the same within a patient: that of
     the HL7 message or of the line's patient_id; else within a note.
     """
+    if annotations and (explain or explain_html):
+        raise typer.BadParameter("--annotations goes with neither --explain")
     key = read_key(key_file, "--key-file") if key_file else None
     deidentifier = Deidentifier.from_names(preset=preset, policy=policy, key=key)
+    explainer = Explainer(
+        deidentifier, terminal=explain, page=explain_html, names=(preset, policy)
+    )
     refused = 0
     for path in files:
         kind = format if format is not Format.AUTO else _format_of(path)
         with _opened(path) as stream:
             documents = READERS[kind](path, stream)
-            refused += _scrub_all(deidentifier, documents, kind, annotations)
+            if explain or explain_html:
+                refused += _explain_all(explainer, documents)
+            else:
+                refused += _scrub_all(deidentifier, documents, kind, annotations)
+    explainer.finish()
     if refused:
-        _say(f"{refused} notes were refused and are not in the output")
+        were = "note was" if refused == 1 else "notes were"
+        _say(f"{refused} {were} refused and not written")
         raise typer.Exit(1)
+
+
+def _explain_all(
+    explainer: Explainer, documents: Iterable[Document | InvalidRecord]
+) -> int:
+    refused = 0
+    for reason in explainer.add(documents):
+        refused += 1
+        _say(f"refused: {reason}")
+    return refused
 
 
 def _scrub_all(

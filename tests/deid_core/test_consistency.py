@@ -27,6 +27,23 @@ def test_each_part_of_a_name_is_looked_for():
     assert ["Kowalski"] == echoed(text, proposal(text, "Jane Kowalski", Label.PATIENT))
 
 
+def test_a_name_is_found_in_capitals_too():
+    text = "Jane Kowalski was seen. KOWALSKI, J. was told."
+
+    assert ["KOWALSKI"] == echoed(text, proposal(text, "Jane Kowalski", Label.PATIENT))
+
+
+def test_the_most_trusted_proposal_says_what_an_echo_is_called():
+    text = "Dr. Jane Kowalski came. Kowalski left."
+    proposals = [
+        proposal(text, "Jane Kowalski", Label.DOCTOR, 0.92),
+        proposal(text, "Jane Kowalski", Label.PATIENT, 0.9),
+    ]
+    [found] = echoes([Document("d1", text)], [proposals])
+
+    assert [Label.DOCTOR] == [each.label for each in found]
+
+
 def test_the_name_of_a_device_stays():
     text = "Dr. Foley placed a Foley catheter."
 

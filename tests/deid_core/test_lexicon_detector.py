@@ -38,7 +38,7 @@ NAMES = [
 PLACES = [
     "She moved here from «Tacoma» last year.",
     "an orthopedic surgeon in «Bartow».",
-    "He lives in «Reading, PA» with his son.",
+    "He lives in «Reading», «PA» with his son.",
     "followed at our «Chicago downtown clinic»",
     "traveled to «New York» and «Salt Lake City».",
 ]

@@ -66,9 +66,12 @@ def test_merging_twice_changes_nothing(proposed):
 
 
 @given(proposals)
-def test_every_result_is_called_as_its_most_trusted_proposal(proposed):
+def test_every_result_is_called_as_its_most_trusted_large_proposal(proposed):
     for annotation in merge(proposed):
         inside = [p for p in proposed if p.span.overlaps(annotation.span)]
+        half = (annotation.span.end - annotation.span.start) / 2
+        large = [p for p in inside if p.span.end - p.span.start >= half]
+        inside = large or inside
         best = max((p.score, p.span.end - p.span.start, p.detector) for p in inside)
         labels = {
             p.label
@@ -99,3 +102,10 @@ def test_touching_proposals_stay_apart():
     right = Annotation(Span(4, 8), Label.PATIENT, 0.9, "known/patient")
 
     assert [left, right] == merge([right, left])
+
+
+def test_a_small_part_does_not_name_the_whole():
+    hospital = Annotation(Span(0, 27), Label.HOSPITAL, 0.85, "lexicon/hospital")
+    state = Annotation(Span(25, 27), Label.STATE, 0.95, "rules/state")
+
+    assert [hospital] == merge([hospital, state])

@@ -108,10 +108,11 @@ def _places(text: str, start: int, end: int, reading: Reading) -> Iterator[Annot
         span = Span(start + place.start, start + place.end)
         if not _is_place(text, span, place):
             continue
-        end_of_place = cues.end_of_place(text, span.end)
-        yield _annotation(
-            Span(span.start, end_of_place), place.label, place.score, place.rule
-        )
+        end_of_place, state = cues.end_of_place(text, span.end)
+        whole = Span(span.start, end_of_place)
+        yield _annotation(whole, place.label, place.score, place.rule)
+        if state is not None:
+            yield _annotation(Span(*state), Label.STATE, place.score, "state")
 
 
 def _is_place(text: str, span: Span, place: Place) -> bool:

@@ -45,7 +45,7 @@ _NO_PLACE_BEFORE = re.compile(
 )
 _PLACE_TAIL = re.compile(
     rf"""
-    (?:,[ ](?:{STATE})(?![A-Za-z])
+    (?:,[ ](?P<state>{STATE})(?![A-Za-z])
       |(?:[ ](?:downtown|uptown|area|main|north|south|east|west|satellite|metro))?
        [ ](?:clinic|office|hospital|campus|branch|location|facility)(?![a-z]))
     """,
@@ -153,10 +153,12 @@ def _without_determiner(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[1:] if words[1:] and words[0] in _DETERMINERS else words
 
 
-def end_of_place(text: str, end: int) -> int:
-    """Return where a place ends with its state, or with the house it lends its name."""
+def end_of_place(text: str, end: int) -> tuple[int, tuple[int, int] | None]:
+    """Return where a place ends with the house it lends its name, and its state."""
     tail = _PLACE_TAIL.match(text, end)
-    return tail.end() if tail else end
+    if tail is None:
+        return end, None
+    return (end, tail.span("state")) if tail["state"] else (tail.end(), None)
 
 
 def end_of_house(text: str, end: int) -> int:

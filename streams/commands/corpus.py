@@ -1,0 +1,93 @@
+"""``phistream corpus``: notes with drawn identifiers, to train on or to be tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from deid_core import Deidentifier
+from deid_core.carriers import (
+    Carrier,
+    Half,
+    generate,
+    marked,
+    read_carriers,
+    without_shared,
+)
+from deid_core.evaluation.spans_file import line_of
+
+from ..errors import FatalError
+
+app = typer.Typer(
+    help="Write notes with drawn identifiers as JSON lines.", no_args_is_help=True
+)
+
+Carriers = Annotated[
+    Path | None,
+    typer.Option(
+        "--carriers",
+        help="Unmarked notes, JSON lines {id, text}; else notes of templates alone.",
+    ),
+]
+ApartFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--apart-from",
+        help="Leave out carriers that share eight words in a row with these.",
+    ),
+]
+Documents = Annotated[int, typer.Option("--documents", min=1, help="How many.")]
+Seed = Annotated[int, typer.Option("--seed", help="What all chance hangs on.")]
+Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
+
+
+@app.command()
+def training(
+    out: Out,
+    carriers: Carriers = None,
+    apart_from: ApartFrom = None,
+    documents: Documents = 2000,
+    seed: Seed = 1,
+) -> None:
+    """Write notes to train on: frequent names foremost, many formats."""
+    _write(Half.TRAINING, carriers, apart_from or [], documents, seed, out)
+
+
+@app.command()
+def stress(
+    out: Out,
+    carriers: Carriers = None,
+    apart_from: ApartFrom = None,
+    documents: Documents = 400,
+    seed: Seed = 1,
+) -> None:
+    """Write notes to be tried on: names, templates and carriers never trained on.
+
+    Each identifier says what makes it hard; phistream evaluate shows recall by that.
+    """
+    _write(Half.STRESS, carriers, apart_from or [], documents, seed, out)
+
+
+def _write(
+    half: Half,
+    carriers: Path | None,
+    apart_from: Sequence[Path],
+    documents: int,
+    seed: int,
+    out: Path,
+) -> None:
+    chosen: list[Carrier] = []
+    if carriers is not None:
+        apart = without_shared(read_carriers(carriers), apart_from)
+        chosen = marked(apart, Deidentifier.from_names())
+    notes = generate(half, chosen, documents, seed)
+    try:
+        out.write_bytes(b"".join(map(line_of, notes)))
+    except OSError as error:
+        raise FatalError(f"{out}: {error.strerror}; check the path") from None
+    told = f"{documents} notes of {len(chosen)} carriers and templates in {out}"
+    Console(stderr=True).print(f"phistream: {told}", markup=False, soft_wrap=True)
