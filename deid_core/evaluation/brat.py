@@ -36,7 +36,7 @@ def annotation_lines(corpus: Corpus, text: str, said: Prediction) -> list[str]:
     lines = []
     for number, each in enumerate(said.annotations, start=1):
         start, end = each.span.start, each.span.end
-        tag = corpus.conventions.tag_of(each.label)
+        tag = each.tag or corpus.conventions.tag_of(each.label)
         inner = " ".join(text[start:end].splitlines())
         lines.append(f"T{number}\t{tag} {start} {end}\t{inner}\n")
     return lines

@@ -5,6 +5,7 @@ No ``repr`` here shows text of a corpus.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..document import NOTHING_KNOWN, Annotation, KnownIdentifiers, Span
@@ -22,12 +23,15 @@ class GoldSpan:
         label: As we score it; None when the tag has no counterpart.
         value: Spans of one document with the same number are one value, which is
             found only when all of them are.
+        kinds: What makes it easy or hard to find, where a corpus says so: ``rare
+            name``, ``in lower case``.
     """
 
     span: Span
     tag: str
     label: Label | None
     value: int
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,14 @@ class GoldDocument:
         ends += [each.end for each in self.decoys]
         if max(ends, default=0) > len(self.text):
             raise ValueError(f"a span ends past the text's {len(self.text)} characters")
+
+
+def ordered(
+    id: str, text: str, spans: Iterable[GoldSpan], decoys: Iterable[Span] = ()
+) -> GoldDocument:
+    """Return the document with its spans and decoys in order of position."""
+    in_order = sorted(spans, key=lambda each: (each.span, each.tag))
+    return GoldDocument(id, text, tuple(in_order), tuple(sorted(decoys)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Coverage:
 
     Args:
         values: By value that was sought, its label and whether it was found.
+        kinds: By kind of a value that was sought, whether it was found.
         missed: The gold spans of values not found that are readable still.
         false_words: Where a word is lost that is no identifier.
         right_words: How many words are redacted that overlap a gold span.
@@ -43,6 +44,7 @@ class Coverage:
     """
 
     values: tuple[tuple[Label | None, bool], ...]
+    kinds: tuple[tuple[str, bool], ...]
     missed: tuple[GoldSpan, ...]
     false_words: tuple[Span, ...]
     right_words: int
@@ -59,9 +61,11 @@ def cover(sides: Sides) -> Coverage:
     missed = tuple(g for g in sides.sought if _is_readable(g, text, letters, covered))
     lost = {each.value for each in missed}
     labels = {each.value: each.label for each in sides.sought}
+    kinds = {each.value: each.kinds for each in sides.sought}
     right, false, words = _words(sides, letters)
     return Coverage(
         values=tuple((label, value not in lost) for value, label in labels.items()),
+        kinds=tuple((k, v not in lost) for v, each in kinds.items() for k in each),
         missed=missed,
         false_words=false,
         right_words=right,
@@ -98,6 +102,17 @@ def recall_by_label(covers: Sequence[Coverage]) -> list[Measure]:
     """Return the recall of each label that was sought, by its name."""
     labels = {label for c in covers for label, _ in c.values if label is not None}
     return [_recall(covers, label) for label in sorted(labels)]
+
+
+def recall_by_kind(covers: Sequence[Coverage]) -> list[Measure]:
+    """Return the recall of the values of each kind; a value can be of several."""
+    measures = []
+    for kind in sorted({kind for c in covers for kind, _ in c.kinds}):
+        of = [[found for its, found in c.kinds if its == kind] for c in covers]
+        measures.append(
+            Measure("recall", counts(map(sum, of)), counts(map(len, of)), of=kind)
+        )
+    return measures
 
 
 def _recall(covers: Sequence[Coverage], label: Label | None = None) -> Measure:

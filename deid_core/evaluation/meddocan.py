@@ -33,7 +33,7 @@ def ner_strict(corpus: Corpus, gold: GoldDocument, said: Prediction) -> Triple:
     """Return how many ``(type, start, end)`` are right, said and gold."""
     tag_of = corpus.conventions.tag_of
     wanted = {(each.tag, each.span) for each in gold.spans}
-    proposed = {(tag_of(each.label), each.span) for each in said.annotations}
+    proposed = {(a.tag or tag_of(a.label), a.span) for a in said.annotations}
     return len(wanted & proposed), len(proposed), len(wanted)
 
 

@@ -1,9 +1,13 @@
 """Gold corpora in: one reader a format, chosen by content.
 
-* ``spans``: JSON lines of ``{id, text, spans: [{start, end, label}], decoys?}``.
+* ``spans``: JSON lines of ``{id, text, spans: [{start, end, label}], decoys?}``; a span
+  can have ``kinds``, see `GoldSpan`.
 * ``asq``: JSON lines of ``{id, text, tags: [{identifier_type, value}]}``; a value is
   found when every place where it stands in the text is.
 * ``brat``: a folder of ``.txt`` and ``.ann`` files, offsets in code points.
+* ``i2b2-2006``, ``i2b2-2014``: see `xml_readers`.
+* ``physionet``: see `physionet`.
+* ``conll``: see `conll`.
 
 A line that cannot be read is named by file and number, never quoted.
 """
@@ -11,7 +15,7 @@ A line that cannot be read is named by file and number, never quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +23,21 @@ import orjson
 
 from ..document import Span
 from ..errors import ConfigError
+from .conll import CONLL_FILES, read_conll
 from .conventions import PLAIN, Conventions, Rows, conventions_for
-from .corpus import Corpus, GoldDocument, GoldSpan
+from .corpus import Corpus, GoldDocument, GoldSpan, ordered
+from .physionet import TEXT_FILE, read_physionet
+from .xml_readers import read_i2b2_2006, read_i2b2_2014
 
 Reader = Callable[[Path, Conventions], Iterator[GoldDocument]]
+# The first sign that a folder shows says what it is; a file's name, likewise.
+_IN_FOLDER = (
+    ("brat", "*.ann"),
+    ("i2b2-2014", "*.xml"),
+    ("physionet", TEXT_FILE),
+    *(("conll", each) for each in CONLL_FILES),
+)
+_OF_FILES = (("i2b2-2006", ("*.xml",)), ("conll", CONLL_FILES))
 
 
 def read_corpus(
@@ -70,7 +85,10 @@ def read_corpus(
 
 def _format_of(path: Path) -> str:
     if path.is_dir():
-        return "brat"
+        return next((n for n, sign in _IN_FOLDER if any(path.glob(sign))), "brat")
+    for name, signs in _OF_FILES:
+        if any(path.match(sign) for sign in signs):
+            return name
     for value, where in _lines(path):
         for key, format in (("spans", "spans"), ("tags", "asq")):
             if key in value:
@@ -103,25 +121,21 @@ def _read_spans(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
     for value, where in _lines(path):
         try:
             spans = [
-                GoldSpan(_span(each), tag, conventions.label_of(tag), at)
-                for at, each in enumerate(value["spans"])
-                for tag in (str(each["label"]),)
+                _gold(each, conventions, at) for at, each in enumerate(value["spans"])
             ]
             decoys = [_span(each) for each in value.get("decoys", ())]
-            yield _document(str(value["id"]), value["text"], spans, decoys)
+            yield ordered(str(value["id"]), value["text"], spans, decoys)
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"{where}: spans: {type(error).__name__}") from None
 
 
+def _gold(value: Mapping[str, Any], conventions: Conventions, at: int) -> GoldSpan:
+    tag, kinds = str(value["label"]), tuple(map(str, value.get("kinds", ())))
+    return GoldSpan(_span(value), tag, conventions.label_of(tag), at, kinds)
+
+
 def _span(value: Mapping[str, Any]) -> Span:
     return Span(int(value["start"]), int(value["end"]))
-
-
-def _document(
-    id: str, text: str, spans: Iterable[GoldSpan], decoys: Iterable[Span] = ()
-) -> GoldDocument:
-    ordered = sorted(spans, key=lambda each: (each.span, each.tag))
-    return GoldDocument(id, text, tuple(ordered), tuple(sorted(decoys)))
 
 
 def _read_asq(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
@@ -134,7 +148,7 @@ def _read_asq(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
                 for at, (sought, tag) in enumerate(dict.fromkeys(pairs))
                 for span in occurrences(text, sought)
             ]
-            yield _document(str(value["id"]), text, spans)
+            yield ordered(str(value["id"]), text, spans)
         except (KeyError, TypeError) as error:
             raise ConfigError(f"{where}: tags: {type(error).__name__}") from None
 
@@ -165,7 +179,7 @@ def _read_brat(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
                 tag, marked = _brat_marks(line, text, where)
                 label = conventions.label_of(tag)
                 spans += (GoldSpan(span, tag, label, at) for span in marked)
-        yield _document(file.stem, text, spans)
+        yield ordered(file.stem, text, spans)
 
 
 def _brat_marks(line: str, text: str, where: str) -> tuple[str, list[Span]]:
@@ -187,5 +201,9 @@ READERS: Mapping[str, Reader] = {
     "spans": _read_spans,
     "asq": _read_asq,
     "brat": _read_brat,
+    "i2b2-2006": read_i2b2_2006,
+    "i2b2-2014": read_i2b2_2014,
+    "physionet": read_physionet,
+    "conll": read_conll,
 }
 """Every format by its name."""

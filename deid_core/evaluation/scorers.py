@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import meddocan
 from .agreement import CATEGORIES, Agree, agreement, end_within_two, exact, overlap
 from .corpus import Corpus, Prediction
-from .coverage import cover, coverage_measures, recall_by_label
+from .coverage import cover, coverage_measures, recall_by_kind, recall_by_label
 from .measures import Measure
 from .sides import Sides, sides_of
 
@@ -38,6 +38,10 @@ Scorer = Callable[[Outcome], list[Measure]]
 def _coverage(outcome: Outcome) -> list[Measure]:
     covers = [cover(each) for each in outcome.sides]
     return [*coverage_measures(covers), *recall_by_label(covers)]
+
+
+def _kinds(outcome: Outcome) -> list[Measure]:
+    return recall_by_kind([cover(each) for each in outcome.sides])
 
 
 def _spans(agree: Agree, categories: str = "i2b2") -> Scorer:
@@ -73,6 +77,7 @@ def _meddocan(compare: meddocan.Compare) -> Scorer:
 
 SCORERS: Mapping[str, Scorer] = {
     "coverage": _coverage,
+    "coverage by kind": _kinds,
     "span strict": _spans(exact),
     "span relaxed": _spans(end_within_two),
     "span overlap": _spans(overlap),
@@ -91,9 +96,14 @@ SCORERS: Mapping[str, Scorer] = {
 
 
 def scorers_for(corpus: Corpus) -> list[str]:
-    """Return the scorers that a corpus asks for: a task's own are for its corpus."""
+    """Return the scorers that a corpus asks for.
+
+    A task's own are for its corpus; kinds are scored where a corpus tells them.
+    """
+    has_kinds = any(s.kinds for d in corpus.documents for s in d.spans)
     return [
         name
         for name in SCORERS
-        if not name.startswith("MEDDOCAN") or corpus.conventions.name == "meddocan"
+        if (not name.startswith("MEDDOCAN") or corpus.conventions.name == "meddocan")
+        and (name != "coverage by kind" or has_kinds)
     ]

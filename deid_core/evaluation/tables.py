@@ -29,6 +29,8 @@ def tables_of(evaluation: Evaluation) -> Iterator[Table]:
     yield _coverage(evaluation)
     yield _scores(evaluation)
     yield _labels(evaluation)
+    if "coverage by kind" in evaluation.scores:
+        yield _kinds(evaluation)
     if evaluation.against[0]:
         yield _differences(evaluation)
 
@@ -60,7 +62,7 @@ def _scores(evaluation: Evaluation) -> Table:
             *(shown(evaluation.measure(scorer, name)) for name in _MACRO),
         )
         for scorer in evaluation.scores
-        if scorer != "coverage"
+        if not scorer.startswith("coverage")
     ]
     columns = ("scorer", *_SHORT, "95% of F1", "F1 by label", "by document")
     return Table(f"spans and tokens: {evaluation.title}", columns, tuple(rows))
@@ -82,6 +84,15 @@ def _labels(evaluation: Evaluation) -> Table:
             )
         )
     return Table(f"by label, spans strict: {evaluation.title}", columns, tuple(rows))
+
+
+def _kinds(evaluation: Evaluation) -> Table:
+    rows = [
+        (each.of, f"{int(each.whole.sum()):,}", shown(each))
+        for each in evaluation.scores["coverage by kind"]
+    ]
+    title = f"by kind, covered: {evaluation.title}"
+    return Table(title, ("kind", "gold", "covered"), tuple(rows))
 
 
 def _differences(evaluation: Evaluation) -> Table:

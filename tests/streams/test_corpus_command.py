@@ -1,0 +1,60 @@
+"""``phistream corpus``: what it writes, phistream evaluate reads."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from streams.commands.app import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.mark.parametrize("half", ["training", "stress"])
+def test_the_same_seed_writes_the_same_file(tmp_path, half):
+    files = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+
+    for file in files:
+        result = run("corpus", half, "--documents", 5, "--seed", 4, "--out", file)
+        assert 0 == result.exit_code, result.output
+
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert 5 == first.count(b"\n")
+
+
+def test_carriers_stand_in_the_notes_but_those_that_are_tested_on(tmp_path):
+    rows = [
+        {"id": f"c{at}", "text": f"Word{at} one two three four five six seven eight."}
+        for at in range(40)
+    ]
+    carriers, tested, out = (tmp_path / f"{n}.jsonl" for n in "cto")
+    carriers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tested.write_text(json.dumps({"id": 1, "text": "Nothing alike."}))
+    shared = tmp_path / "s.jsonl"
+    shared.write_text(json.dumps({"id": 1, "text": rows[0]["text"][6:]}))
+
+    options = ("--carriers", carriers, "--documents", 20, "--out", out)
+    for apart, is_there in ((tested, True), (shared, False)):
+        result = run("corpus", "training", *options, "--apart-from", apart)
+        assert 0 == result.exit_code, result.output
+        assert is_there is ("three four five six" in out.read_text().lower())
+
+
+def test_recall_by_kind_is_shown_for_a_stress_set(tmp_path):
+    out = tmp_path / "stress.jsonl"
+    assert 0 == run("corpus", "stress", "--documents", 5, "--out", out).exit_code
+
+    result = run("evaluate", "--corpus", out)
+
+    assert 0 == result.exit_code, result.output
+    assert "any name" in result.output
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    result = run("corpus", "stress", "--documents", 1, "--out", tmp_path)
+
+    assert 0 != result.exit_code
+    assert str(tmp_path) in str(result.exception)
