@@ -34,6 +34,8 @@ NAMES = [
     "a letter to «Lukasz Nowak»'s wife",
     "named «Will Hernandez»",
     "pt is «John D» seen today",
+    "«Camila» was at the bedside. «Reitman» gave consent.",
+    "Mother, «Sophie», has diabetes; she came with «Marek».",
 ]
 PLACES = [
     "She moved here from «Tacoma» last year.",
@@ -80,6 +82,8 @@ def test_what_only_lexicon_and_context_know_is_found(marked):
         "her RNP and Smith antibodies were negative",
         "presented to Children's Hospital",
         "travel to the Ohio River Valley last summer",
+        "Mother with breast CA, MA with bone cancer",
+        "Foley was removed. Kerlix was applied. Bovie was used.",
     ],
 )
 def test_eponyms_devices_drugs_and_headings_stay(text):

@@ -99,7 +99,13 @@ def _is_person(text: str, span: Span, person: Person) -> bool:
     if context.is_thing(text, span.start, span.end):
         return False
     if person.need is Need.SENTENCE:
-        return is_described or context.is_inside_sentence(text, span.start)
+        return (
+            is_described
+            or context.is_inside_sentence(text, span.start)
+            or context.is_subject(text, span.start, span.end)
+        )
+    if person.need is Need.SUBJECT and context.is_subject(text, span.start, span.end):
+        return True
     return context.is_person_described(text, span.start, span.end)
 
 
@@ -119,7 +125,8 @@ def _is_place(text: str, span: Span, place: Place) -> bool:
     if cues.is_no_place(text, span.start, span.end):
         return False
     if place.needs_cue:
-        if cues.is_beside_place(text, span.end):
+        # A state beside its town is found with the town; "CA, MA" may be a cancer.
+        if place.label is not Label.STATE and cues.is_beside_place(text, span.end):
             return True
         has_cue = cues.is_after_home_cue(text, span.start) or (
             place.is_rare and cues.is_in_town(text, span.start)

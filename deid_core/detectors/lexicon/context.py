@@ -33,7 +33,25 @@ _LINKS = frozenset(words("is was named called like for as"))
 _FRIENDLY = frozenset(words("for with from"))
 _AGED = re.compile(r"[0-9]+(?:y/?o|yo[mf]?|-years?-old)|yo|y/o|old")
 _TOLD = frozenset(words("named called told asked thanks thank dear met"))
-_SPOKE = frozenset(words("spoke talked speak talk discussed met visit"))
+_SPOKE = frozenset(
+    words(
+        """
+        spoke talked speak talk discussed met visit explained lives living married came
+        comes reviewed spoken moved engaged
+        """
+    )
+)
+_KIN_TOO = frozenset(words("children kids sons daughters brothers sisters parents"))
+_VERB_AFTER = re.compile(
+    r"""
+    (?:'s)?[ ](?:is|was|has|had|will|would|can|could|did|does|needs|takes|took|gave|came
+      |comes|went|feels|felt|wants|wanted|asked|noticed|died|says|thinks|helps|walks
+      |walked|agrees|understands|knows|remains|continues|appears|looks|seems|saw|sees
+      |called|prefers|tolerated|scrubbed|returns|returned|complains|plans|hopes|started
+      |stopped|tried|uses|works|and)[ ]
+    """,
+    re.VERBOSE,
+)
 _NO_NAME = frozenset(
     words(
         """
@@ -91,9 +109,19 @@ def is_person_described(text: str, start: int, end: int) -> bool:
     if _is_person_after(text, end):
         return True
     left = before(text, start)
-    if left.word(0) in _TOLD:
+    nearest = left.word(0)
+    if nearest in _TOLD:
         return left.gap == " "
-    return left.word(0) in {"to", "with"} and left.word(1) in _SPOKE
+    if nearest in load_list("kin") or nearest in _KIN_TOO:
+        return left.gap in {" ", ", "}
+    return nearest in {"to", "with"} and left.word(1) in _SPOKE
+
+
+def is_subject(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence begins here, and what it does follows."""
+    before_it = text[:start].rstrip(" ")[-1:] if start < 2 else text[start - 2 : start]
+    begins = start == 0 or before_it.strip() in {"", ".", "!", "?"} or "\n" in before_it
+    return begins and _VERB_AFTER.match(text, end) is not None
 
 
 def is_inside_sentence(text: str, start: int) -> bool:

@@ -24,6 +24,8 @@ class Need(Enum):
     """Not even a sentence around it; only no device behind it."""
     SENTENCE = "sentence"
     """A place inside a sentence, where a capital means a name; or a cue."""
+    SUBJECT = "subject"
+    """As the subject of a sentence; or a cue."""
     CUE = "cue"
     """A verb, a title or a description of a person."""
 
@@ -82,6 +84,7 @@ _PATTERNS = (
     ("initial_surname", 0.8, Need.NOTHING, rf"{INITIAL}{{1,2}}{_ONLY_FAMILY}{SUFFIX}?"),
     ("surname_given", 0.7, Need.SENTENCE, rf"{_ONLY_FAMILY}{_GIVEN}"),
     ("given", 0.7, Need.SENTENCE, _ONLY_GIVEN),
+    ("surname_subject", 0.6, Need.SUBJECT, _ONLY_FAMILY),
     ("name", 0.6, Need.CUE, _ANY_NAME),
 )  # fmt: skip
 _HOLDS_NAME = re.compile(_ANY_NAME)
