@@ -34,7 +34,7 @@ NAMES = [
     "a letter to «Lukasz Nowak»'s wife",
     "named «Will Hernandez»",
     "pt is «John D» seen today",
-    "«Camila» was at the bedside. «Reitman» gave consent.",
+    "«Priya» was at the bedside. «Reitman» gave consent.",
     "Mother, «Sophie», has diabetes; she came with «Marek».",
 ]
 PLACES = [
