@@ -46,12 +46,14 @@ class Annotation:
         label: What it is.
         score: Confidence in ``[0, 1]``.
         detector: Which detector and rule, e.g. ``rules/ssn`` or ``known/patient``.
+        tag: What the detector's own corpus calls it, where that is not our label.
     """
 
     span: Span
     label: Label
     score: float
     detector: str
+    tag: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .classifier import ClassifierOptions
 from .known.options import KnownOptions
+from .nus.options import NusOptions
 from .options import NoOptions, Options
+from .tagger import TaggerOptions
 
 if TYPE_CHECKING:
     from ..document import Annotation, Document
@@ -64,11 +67,32 @@ def _known(options: KnownOptions) -> Detector:
     return KnownDetector(options)
 
 
+def _tagger(options: TaggerOptions) -> Detector:
+    from .tagger import TaggerDetector
+
+    return TaggerDetector(options)
+
+
+def _classifier(options: ClassifierOptions) -> Detector:
+    from .classifier import ClassifierDetector
+
+    return ClassifierDetector(options)
+
+
+def _nus(options: NusOptions) -> Detector:
+    from .nus.detector import NusDetector
+
+    return NusDetector(options)
+
+
 DETECTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "rules": Kind(NoOptions, _rules),
         "lexicon": Kind(NoOptions, _lexicon),
         "known": Kind(KnownOptions, _known),
+        "tagger": Kind(TaggerOptions, _tagger),
+        "nus": Kind(NusOptions, _nus),
+        "classifier": Kind(ClassifierOptions, _classifier),
     }
 )
 """Every detector by its name in presets."""

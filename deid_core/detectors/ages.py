@@ -23,20 +23,25 @@ _WRITTEN = r"""
         (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten))?
       |hundred)
 """
+_ANY_WRITTEN = rf"(?:{_WRITTEN}(?![a-z])(?![- ](?:degrees|percent|per|mg|mcg)))"
 _YEARS_OLD = r"""
-    (?:[- ]{0,2}(?:years?|yrs?)\.?[- ]{0,2}(?:old|of[- ]age|young)
+    (?:\+?[- ]{0,2}(?:years?|yrs?)\.?[- ]{0,2}(?:old|of[- ]age|young)
       |[- ]{0,2}(?:years?|yrs?)\.?[ ]?(?=(?:male|female|m|f|man|woman)\b)
       |[- ]{0,2}y(?:[./ -]{0,2}o)?\.?(?![a-z])
+      |[ ]?y(?=[mf](?![a-z]))
       |[- ]{0,2}yr\.?[ ]?o(?![a-z]))
 """
 _PATIENT_CUE = re.compile(
     r"(?:^|\n|\b(?:an?|is|was|pt|patient|this|old|elderly|hpi|:))[ :]{0,3}\Z",
     re.IGNORECASE,
 )
-_STORY = re.compile(
-    r"[ ,]{0,2}(?:with|who|w/|s/p|h/o|hx|c/o|p/w|presents?|presenting|admitted"
-    r"|brought|here|seen|from|in|found|status)\b",
-    re.IGNORECASE,
+_STORY_WORDS = (
+    r"(?:with|who|w/|s/p|h/o|hx|c/o|p/w|presents?|presenting|admitted"
+    r"|brought|here|seen|from|in|found|status)"
+)
+_STORY = re.compile(rf"[ ,]{{0,2}}{_STORY_WORDS}\b", re.IGNORECASE)
+_SEX_LABEL = re.compile(
+    r"(?:sex|age|\bpt|patient|\ba)[ ]?[:=]?[ ]{0,2}\Z", re.IGNORECASE
 )
 _UNIT = re.compile(UNIT, _FLAGS)
 
@@ -55,12 +60,12 @@ AGE_OLD = Rule(
     label=Label.AGE,
     pattern=re.compile(rf"(?P<phi>{_OVER_89_FIRST}){_YEARS_OLD}", _FLAGS),
     score=0.95,
-    needs=words("year years yr yrs y yo"),
+    needs=words("year years yr yrs y yo ym yf"),
     reach=8,
     found=(
         "a «92»-year-old woman",
         "«95» y/o, «94»yo, «101» yr old, «90» years of age, «97» y.o.",
-        "«93»Y female",
+        "«93»Y female, «91»yM, a «90»+ year old",
         "«99»-year-old",
     ),
     not_found=(
@@ -83,8 +88,7 @@ AGE_AFTER_CUE = Rule(
           |(?:died|dies|passed[ ]away|deceased|alive|lived)[ ]
            (?:at|to|until)[ ](?:be[ ])?
           |turn(?:ed|ing|s)[ ])
-        (?P<phi>{_OVER_89})
-        (?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)
+        (?P<phi>{_OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
         """,
         _FLAGS,
     ),
@@ -101,13 +105,14 @@ AGE_AFTER_CUE = Rule(
         "mother died at «93», father lived to be «97»",
         "turned «90» in spring",
         "age «95» years",
+        "aged «ninety five», died at the age of «ninety-six»",
     ),
     not_found=(
         "aged 89",
         "dosage 90",
         "age 9",
         "page 95",
-        "turned 90 degrees",
+        "turned 90 degrees, turned ninety degrees",
         "died at 90%",
         "aged 920",
     ),
@@ -160,7 +165,9 @@ AGE_DECADE = Rule(
     ),
     score=0.9,
     is_valid=lambda match: "the " not in match[0].lower(),
-    needs=words("in into"),
+    needs=("00s", "00's", "nineties"),
+    reach=28,
+    beyond=10,
     found=("in her «nineties», in his late «90s»", "well into their «90's»"),
     not_found=("in the 90s", "in her eighties", "in the 1990s", "HR in the 100s"),
 )
@@ -172,7 +179,8 @@ AGE_IN_WORDS = Rule(
         rf"""
         (?<![a-z])
         (?P<phi>{_WRITTEN}(?=[- ]{{1,2}}years?[- ](?:old|of[- ]age))
-          |nonagenarian|centenarian|supercentenarian|ninetieth(?=[ ]birthday)
+          |nonagenarians?|(?:super)?centenarians?|ninetieth(?=[ ]birthday)
+          |(?:tenth|10th|eleventh|11th)(?=[ ]decade)
           |90th(?=[ ]birthday)|100th(?=[ ]birthday))(?![a-z])
         """,
         _FLAGS,
@@ -180,6 +188,7 @@ AGE_IN_WORDS = Rule(
     score=0.95,
     needs=(
         *words("ninety hundred nonagenarian centenarian supercentenarian ninetieth"),
+        *words("nonagenarians centenarians supercentenarians decade"),
         "0th birthday",
     ),
     reach=8,
@@ -188,9 +197,83 @@ AGE_IN_WORDS = Rule(
         "a «ninety-two» year old man",
         "«one hundred and two»-year-old",
         "this «centenarian»",
-        "her «90th» birthday",
+        "her «90th» birthday, in her «tenth» decade",
     ),
     not_found=("ninety degrees", "a hundred milligrams", "eighty-nine year old"),
 )
 
-RULES = (AGE_OLD, AGE_AFTER_CUE, AGE_AND_SEX, AGE_DECADE, AGE_IN_WORDS)
+AGE_OVER_SEX = Rule(
+    name="age_over_sex",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"(?P<phi>{_OVER_89_FIRST})[ ]?/[ ]?(?P<sex>[MF])(?![\w/])", _FLAGS
+    ),
+    score=0.85,
+    # "98/m" is a rate a minute: a man needs his label.
+    is_valid=lambda match: (
+        match["sex"] == "F" or ends_with(_SEX_LABEL, match.string, match.start())
+    ),
+    needs=("00/f", "00/m", "00 / f", "00 / m"),
+    reach=2,
+    beyond=8,
+    found=("«91»/F with fall", "Age/Sex: «104» / M", "AGE: «93»/M"),
+    not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
+)
+
+AGE_AFTER_PERSON = Rule(
+    name="age_after_person",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
+          |grandfather|sister|brother)
+        (?:[ ]is[ ](?:now[ ]|currently[ ])?|'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
+        (?P<phi>{_OVER_89})
+        (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
+          |years|\Z))(?!\.[0-9])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    needs=("is 00", "is 000", "now 00", "currently 00", "was 00 when"),
+    reach=32,
+    beyond=24,
+    found=(
+        "She is «95» and lives alone",
+        "the patient is «92», widowed; her mother is now «101».",
+        "he was «93» when he fell",
+    ),
+    not_found=(
+        "patient is 95% on air",
+        "she is 89",
+        "pt is 95 kg",
+        "who is 92.5",
+        "she was 98 and flushed",
+        "he is 900",
+    ),
+)
+
+AGE_BETWEEN_COMMAS = Rule(
+    name="age_between_commas",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"[a-z],[ ](?P<phi>{_OVER_89}),[ ]{{0,2}}(?={_STORY_WORDS}\b)", _FLAGS
+    ),
+    score=0.75,
+    needs=(", 00,", ", 000,"),
+    reach=1,
+    beyond=24,
+    found=("This patient, «95», presents with",),
+    not_found=("HR 88, 95, with", "sodium, 95, 96", "patient, 85, presents"),
+)
+
+RULES = (
+    AGE_OLD,
+    AGE_AFTER_CUE,
+    AGE_AND_SEX,
+    AGE_OVER_SEX,
+    AGE_AFTER_PERSON,
+    AGE_BETWEEN_COMMAS,
+    AGE_DECADE,
+    AGE_IN_WORDS,
+)

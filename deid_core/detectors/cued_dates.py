@@ -26,6 +26,21 @@ _WEAK_CUE = re.compile(
     re.IGNORECASE,
 )
 
+_SECOND_DAY = re.compile(
+    r"""
+    [ ]?(?:to|thru|through|until|and|-)[ ]?
+    (?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,2})(?![0-9/])
+    """,
+    re.VERBOSE,
+)
+_FIRST_DAY = re.compile(
+    r"""
+    (?<![a-z])(?:from|between)[ ](?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,2})
+    [ ](?:to|thru|through|until|and)[ ]\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
 
 def is_cued_day(match: re.Match[str]) -> bool:
     """Return whether ``3/14`` stands where a date, not a score, is expected."""
@@ -37,9 +52,19 @@ def is_cued_day(match: re.Match[str]) -> bool:
     if ends_with(_FULL_DATE_CUE, match.string, match.start()):
         return True
     # "from 3/10 to 2/10" is pain, "strength of 4/5" is strength; 3/14 is neither.
-    return max(first, second) > 12 and ends_with(
+    return (max(first, second) > 12 or _is_in_one_month(match)) and ends_with(
         _WEAK_CUE, match.string, match.start(), within=12
     )
+
+
+def _is_in_one_month(match: re.Match[str]) -> bool:
+    """Return whether ``3/4`` is one end of "from 3/4 to 3/9": no scale has two ends."""
+    text, day = match.string, (match["a"], match["b"])
+    other = _SECOND_DAY.match(text, match.end())
+    if other:
+        return other["a"] == day[0] and int(day[1]) < int(other["b"])
+    first = _FIRST_DAY.search(text, max(0, match.start() - 24), match.start())
+    return first is not None and first["a"] == day[0] and int(first["b"]) < int(day[1])
 
 
 def is_range_of_days(match: re.Match[str]) -> bool:
@@ -50,6 +75,11 @@ def is_range_of_days(match: re.Match[str]) -> bool:
         and (
             max(int(part) for day in days for part in day) > 12
             or ends_with(_FULL_DATE_CUE, match.string, match.start())
+            or (
+                match["a"] == match["c"]
+                and int(match["b"]) < int(match["d"])
+                and ends_with(_WEAK_CUE, match.string, match.start(), within=12)
+            )
         )
         and not _UNIT.match(match.string, match.end())
     )
@@ -89,11 +119,12 @@ CUED_DAY = Rule(
         "labs «12/3»: fine. Date: «11/2», LMP «4/28»",
         "from «3/14» to «3/20»",
         "on Monday, «3/14»",
+        "away from «3/4» to «3/9», between «11/2» and «11/5»",
     ),
     not_found=(
         "pain 2/10 and 120/80 on 24/7 care",
         "vomiting 2/7, LOW 1/12",
-        "pain went from 8/10 to 2/10",
+        "pain went from 8/10 to 2/10, strength from 3/5 to 4/5, from 3/9 to 3/4",
         "strength of 4/5",
         "on 3/10 pain",
         "on 20/40",
@@ -121,7 +152,7 @@ RANGE_OF_DAYS = Rule(
     found=(
         "away «3/14-3/20»",
         "away «3/14 - 3/20/2024», the weekend of «6/1-6/3»",
-        "«1/2-1/15/2024»",
+        "«1/2-1/15/2024», from «3/4-3/9»",
     ),
     not_found=("motor 4/5-5/5", "BP 120/80-130/90", "2/10-3/10"),
 )
@@ -162,7 +193,38 @@ LABELLED_DATE = Rule(
     not_found=("DOB: unknown", "dose 031452", "DOB 991452", "update 5 12 1948"),
 )
 
+DAY_OF_MONTH = Rule(
+    name="date_day_of_month",
+    label=Label.DATE,
+    # Toes, ribs and nerves end at the twelfth.
+    pattern=re.compile(
+        r"""
+        (?<![a-z])(?:on|until|by|since)[ ](?:the[ ])
+        (?P<phi>(?:1[3-9]|2[0-9]|3[01])(?:st|nd|rd|th)
+              (?=[ ]?(?:[.,;)\n]|at[ ][0-9]|\Z))
+          |(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)[ ]of[ ](?:this|last|next|that|the)
+              [ ]month)
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    score=0.7,
+    needs=("n the 0", "l the 0", "y the 0", "e the 0"),
+    reach=6,
+    beyond=32,
+    found=(
+        "seen on the «14th», and by the «31st».",
+        "since the «3rd of this month»",
+    ),
+    not_found=(
+        "on the 3rd, 4th and 5th toes",
+        "on the 50th percentile",
+        "on the 14th day",
+        "on the 14 th",
+    ),
+)
+
 RULES = (
+    DAY_OF_MONTH,
     CUED_DAY,
     RANGE_OF_DAYS,
     LABELLED_DATE,

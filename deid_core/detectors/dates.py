@@ -34,7 +34,7 @@ def is_date(a: str, b: str, c: str) -> bool:
         return 1800 <= int(a) < 2200 and len(c) <= 2 and are_day_and_month(b, c)
     if len(c) == 4:
         return 1800 <= int(c) < 2200 and are_day_and_month(a, b)
-    return are_day_and_month(a, b) or (len(a) == 2 and is_month_and_day(int(b), int(c)))
+    return are_day_and_month(a, b) or (len(a) == 2 and are_day_and_month(b, c))
 
 
 def is_numeric_date(match: re.Match[str]) -> bool:
@@ -102,7 +102,7 @@ NUMERIC_DATE = Rule(
         "stay «1/2/2024»-«1/5/2024»",
         "«12 / 05 / 2004»",
         "«12\u201305\u20132004»",
-        "yy first «98-12-25»",
+        "yy first «98-12-25», «24/14/05»",
         "DOB:«3/14/52».",
         "«1/2/24» L knee",
         "scan_«2024_01_31»",

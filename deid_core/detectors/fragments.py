@@ -59,6 +59,20 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def any_of(listed: tuple[str, ...]) -> str:
+    """Return a pattern for the words that shares their beginnings: it fails fast."""
+    by_letter: dict[str, list[str]] = {}
+    for word in sorted(set(listed)):
+        by_letter.setdefault(word[:1], []).append(word[1:])
+    ends = by_letter.pop("", None) is not None
+    branches = [
+        re.escape(letter) + any_of(tuple(rest)) for letter, rest in by_letter.items()
+    ]
+    if not branches:
+        return ""
+    return f"(?:{'|'.join(branches)})" + "?" * ends
+
+
 MONTH_WORDS = words(
     """
     jan january feb febr february mar march apr april may jun june jul july aug august
@@ -78,6 +92,7 @@ TIME = r"""
        (?:(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)?
             (?:[ ]?[ap]\.?m\b\.?)?
          |(?:[01][0-9]|2[0-3])[0-5][0-9][ ]?(?:h|hrs|hours)\b
+         |(?<=@[ ])(?:[01][0-9]|2[0-3])[0-5][0-9](?![0-9])
          |(?:1[0-2]|0?[1-9])[ ]?[ap]\.?m\b\.?)
        (?:Z\b|[ ]?[+-][0-9]{2}:?[0-9]{2}(?![0-9])|[ ](?:UTC|GMT|[ECMP][SD]T)\b)?)
 """

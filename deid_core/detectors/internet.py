@@ -77,6 +77,9 @@ URL = Rule(
     ),
     score=0.98,
     needs=words("http https ftp sftp file www"),
+    # One after the other: "www.www.www." is one address, read once.
+    reach=1,
+    beyond=2100,
     found=(
         "see «https://portal.example.org/p?id=12».",
         "(«www.example.com/roe»), «ftp://example.net»",
@@ -150,10 +153,27 @@ IPV6 = Rule(
     not_found=("2001:30:45", "at 2345:10:20", "fade::zz", "12:30:45"),
 )
 
+IPV6_IN_FULL = Rule(
+    name="ipv6_in_full",
+    label=Label.IPADDR,
+    # Eight groups are no time and no MAC address, whatever they begin with.
+    pattern=re.compile(
+        r"[0-9a-f](?<![\w:.][0-9a-f])[0-9a-f]{0,3}(?::[0-9a-f]{1,4}){7}(?![\w:])",
+        re.IGNORECASE,
+    ),
+    score=0.9,
+    needs=tuple(f"{digit}:" for digit in "0abcdef"),
+    reach=4,
+    beyond=45,
+    found=("address «d80:e4b5:79da:6cf6:71f3:51f7:9161:c319» blocked",),
+    not_found=("00:1A:2B:3C:4D:5E", "1:2:3:4:5:6:7", "x1:2:3:4:5:6:7:8"),
+)
+
 RULES = (
     EMAIL,
     URL,
     BARE_HOST,
     IPV4,
     IPV6,
+    IPV6_IN_FULL,
 )

@@ -49,7 +49,8 @@ DOCTOR_AFTER_LABEL = Rule(
         {NOT_IN_WORD}
         (?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?)
         (?:{_SPACES}:{_SPACES}|[ ](?i:by)[ \t]{{0,2}}:?[ \t]{{1,2}})
-        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}|{WORD}(?=[ \t]{{0,3}}(?:[\n,;]|\Z)))
+        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}
+          |{WORD}(?=[ \t]{{0,3}}(?:\.?[ \t]{{0,3}}(?:\n|\Z)|[,;])))
         """,
         re.VERBOSE,
     ),
@@ -59,7 +60,7 @@ DOCTOR_AFTER_LABEL = Rule(
         "dictated by: «Jane Roe»\nAttending: «John Q. Poe»",
         "cc: «Ann Doe», PCP: «Smith»\nSurgeon: «Doe, Jane»",
         "Electronically signed by «J. Roe» on; reviewed by «Mary Lee»",
-        "ATTENDING PHYSICIAN: «JANE ROE»",
+        "ATTENDING PHYSICIAN: «JANE ROE»\nSeen by: «Rostova».",
     ),
     not_found=(
         "seen by Infectious Disease",

@@ -4,83 +4,77 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+
+import ahocorasick
 
 from .rule import Rule
 
-# One byte a code point, so that offsets stay; what is not Latin-1 becomes "?".  On
-# bytes, translating and searching cost a fraction of what they cost on text.
+# One byte a code point, so that offsets stay; what is not Latin-1 becomes "?".
 _ZERO_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LETTERS_ONLY = bytes(code if chr(code).isalpha() else ord(" ") for code in range(256))
-# Stretches with digits, up to twelve other characters between two of them.
-_NUMBERS = re.compile(rb"0(?:[^0\n]{0,12}0)*+[^0\n]{0,12}")
+_TOO_LONG = b"0" * 64
+_LONG_RUN = re.compile(b"0{64,}")
 
-Calls = dict[str, tuple[Rule, list[int]]]
+Needles = defaultdict[str, list[int]]
 
 
 class NeedsTable:
-    """The needs of many rules, looked up together.
+    """The needs of many rules, looked up together: two passes over a note.
+
+    An Aho-Corasick automaton tells all needs in time linear in the text, however many
+    there are.
 
     Args:
         rules: See `Rule.needs` for what their needs mean.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._by_word: dict[bytes, list[Rule]] = defaultdict(list)
-        self._by_number: dict[bytes, list[Rule]] = defaultdict(list)
-        self._by_mark: dict[bytes, list[Rule]] = defaultdict(list)
-        for rule in rules:
-            for need in rule.needs:
-                self._table_of(need)[need.encode("latin-1")].append(rule)
+        # By name: the order of calls is always the same, whatever the hash seed.
+        self._rules = sorted(rules, key=lambda rule: rule.name)
+        words: Needles = defaultdict(list)
+        shapes: Needles = defaultdict(list)
+        for number, rule in enumerate(self._rules):
+            for need in dict.fromkeys(rule.needs):
+                if need.isalpha():
+                    # Between spaces, as `_LETTERS_ONLY` leaves whole words.
+                    words[f" {need} "].append(number)
+                else:
+                    shapes[need].append(number)
+        self._words = _automaton(words)
+        self._shapes = _automaton(shapes)
 
-    def called_for(self, folded: str) -> Iterable[tuple[Rule, list[int]]]:
-        """Return the rules that the folded text calls for, and where their needs begin.
+    def called_for(self, folded: str) -> Iterator[tuple[Rule, list[int]]]:
+        """Yield the rules that the folded text calls for, and where their needs begin.
 
-        The order is always the same, whatever the hash seed: by the rules' names.
+        Positions are in order, one for each need that begins there.
         """
         lowered = folded.lower().encode("latin-1", "replace")
-        shape = lowered.translate(_ZERO_DIGITS)
-        numbers = b"\n".join(_NUMBERS.findall(shape))
-        words = {*lowered.translate(_LETTERS_ONLY).split()}
-        calls: Calls = {}
-        for need in words & self._by_word.keys():
-            _add(calls, self._by_word[need], _word_positions(need, lowered))
-        for need, rules in self._by_number.items():
-            if need in numbers:
-                _add(calls, rules, _positions(need, shape))
-        for need, rules in self._by_mark.items():
-            if need in shape:
-                _add(calls, rules, _positions(need, shape))
-        return [calls[name] for name in sorted(calls)]
-
-    def _table_of(self, need: str) -> dict[bytes, list[Rule]]:
-        if need.isalpha():
-            return self._by_word
-        return self._by_number if need.startswith("0") else self._by_mark
+        letters = lowered.translate(_LETTERS_ONLY).decode("latin-1")
+        shape = _without_long_runs(lowered.translate(_ZERO_DIGITS)).decode("latin-1")
+        calls: defaultdict[int, list[int]] = defaultdict(list)
+        for automaton, text in ((self._words, f" {letters} "), (self._shapes, shape)):
+            for end, (back, numbers) in automaton.iter(text) if automaton else ():
+                for number in numbers:
+                    calls[number].append(end - back)
+        for number in sorted(calls):
+            yield self._rules[number], sorted(calls[number])
 
 
-def _add(calls: Calls, rules: Iterable[Rule], positions: list[int]) -> None:
-    for rule in rules:
-        calls.setdefault(rule.name, (rule, []))[1].extend(positions)
+def _without_long_runs(shape: bytes) -> bytes:
+    """Return the shape without runs of digits that are longer than any identifier.
+
+    Each digit of one would call for some forty rules, for nothing.
+    """
+    if _TOO_LONG not in shape:
+        return shape
+    return _LONG_RUN.sub(lambda run: b" " * len(run[0]), shape)
 
 
-def _positions(need: bytes, shape: bytes) -> list[int]:
-    positions = []
-    position = shape.find(need)
-    while position >= 0:
-        positions.append(position)
-        position = shape.find(need, position + 1)
-    return positions
-
-
-def _word_positions(word: bytes, text: bytes) -> list[int]:
-    return [
-        position
-        for position in _positions(word, text)
-        if not _is_letter(text, position - 1)
-        and not _is_letter(text, position + len(word))
-    ]
-
-
-def _is_letter(text: bytes, position: int) -> bool:
-    return 0 <= position < len(text) and _LETTERS_ONLY[text[position]] != ord(" ")
+def _automaton(needles: Needles) -> ahocorasick.Automaton:
+    """Return an automaton; a value is the way back to a need, and who needs it."""
+    automaton = ahocorasick.Automaton()
+    for needle, numbers in needles.items():
+        automaton.add_word(needle, (len(needle) - 1, tuple(numbers)))
+    automaton.make_automaton()
+    return automaton

@@ -13,7 +13,9 @@ from .fragments import STATE, ZIP, ends_with, words
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-_BEFORE_ZIP = re.compile(rf"(?<![A-Za-z]){STATE}(?:[.]|,)?[ \t]{{1,3}}\Z", re.VERBOSE)
+_BEFORE_ZIP = re.compile(
+    rf"(?<![A-Za-z])(?!(?<!,[ ])ID\b){STATE}(?:[.]|,)?[ \t]{{1,3}}\Z", re.VERBOSE
+)
 _ZIP_AHEAD = rf"[.,]?[ \t]{{1,3}}{ZIP}"
 _CAPITAL_WORD = r"""
     (?:(?:[A-Z]|(?:Ft|St|Mt|Pt)\.[ ]?[A-Z])
@@ -22,6 +24,7 @@ _CAPITAL_WORD = r"""
 _SUFFIX = r"""
     (?:Street|Avenue|Road|Boulevard|Lane|Drive|Court|Circle|Place|Terrace|Parkway|Highway
       |Square|Trail|Alley|Plaza|Turnpike|Crescent|Expressway|Way|Row|Loop|Pike|Broadway
+      |Close|Gardens|Grove|Mews|Esplanade
       |STREET|AVENUE|ROAD|BOULEVARD|LANE|DRIVE|COURT|CIRCLE|PLACE|TERRACE|PARKWAY|HIGHWAY
       |SQUARE|TRAIL|PLAZA
       |street|avenue|road|boulevard|lane|drive|court|parkway|highway
@@ -109,13 +112,16 @@ LABELLED_ZIP = Rule(
 STATE_BEFORE_ZIP = Rule(
     name="state_before_zip",
     label=Label.STATE,
-    pattern=re.compile(rf"(?<![A-Za-z])(?P<phi>{STATE})(?={_ZIP_AHEAD})", re.VERBOSE),
+    # "Patient ID 12345" is in no state: Idaho's code needs its comma.
+    pattern=re.compile(
+        rf"(?<![A-Za-z])(?!(?<!,[ ])ID\b)(?P<phi>{STATE})(?={_ZIP_AHEAD})", re.VERBOSE
+    ),
     score=0.9,
     needs=("00000",),
     reach=24,
     beyond=12,
     found=("Boston, «MA» 02115", "Reno, «Nevada» 89501", "NY, «New York» 10001-0001"),
-    not_found=("MA 1234", "in 12000", "WBC IN, 12 000", "CMA 02115"),
+    not_found=("MA 1234", "in 12000", "WBC IN, 12 000", "CMA 02115", "Pt ID 12345"),
 )
 
 CITY_BEFORE_ZIP = Rule(
@@ -160,7 +166,8 @@ STREET = Rule(
         """
         street avenue road boulevard lane drive court circle place terrace parkway
         highway square trail alley plaza turnpike crescent expressway way row loop pike
-        broadway st ave rd blvd ln dr ct cir pl ter pkwy hwy sq tpke cres
+        broadway st ave rd blvd ln dr ct cir pl ter pkwy hwy sq tpke cres close gardens
+        grove mews esplanade
         """
     ),
     reach=80,
@@ -169,7 +176,7 @@ STREET = Rule(
         "lives at «123 Main St», and «4500 N. Lake Shore Drive, Apt 4B».",
         "«221 5th Avenue», «12 Martin Luther King Blvd #3»",
         "«100 W 34th St, Suite 200», «7 OLD MILL ROAD»",
-        "«9 Elm Dr., Unit 7»",
+        "«9 Elm Dr., Unit 7», «10 Acacia Close»",
     ),
     not_found=(
         "seen at 2 PM Dr. Smith",
@@ -189,7 +196,8 @@ STREET_NAME = Rule(
     pattern=re.compile(
         rf"""
         (?<![A-Za-z])(?:[Oo]n|[Aa]t|[Nn]ear|[Oo]ff|[Aa]long|of|and)[ ]
-        (?P<phi>{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}?[ ]
+        (?P<phi>(?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th))
+          (?:[ ]{_CAPITAL_WORD}){{0,2}}?[ ]
           (?:Street|Avenue|Road|Boulevard|Lane|Drive|Parkway|Highway))(?![A-Za-z])
         """,
         re.VERBOSE,
@@ -198,7 +206,7 @@ STREET_NAME = Rule(
     needs=words("street avenue road boulevard lane drive parkway highway"),
     reach=80,
     beyond=12,
-    found=("lives on «Maple Street», near «Old Post Road»",),
+    found=("lives on «Maple Street», near «Old Post Road», off «5th Avenue»",),
     not_found=("on the street", "at work drive-through", "sex drive", "Street"),
 )
 

@@ -1,4 +1,4 @@
-"""Rules for devices, vehicles, accounts on computers, and numbers without a label.
+"""Rules for devices, vehicles, and numbers without a label.
 
 Safe Harbor (L), (M) and (R).
 """
@@ -14,6 +14,7 @@ from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)
+_PLATE = r"(?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3})"
 
 
 def _has_digit(match: re.Match[str]) -> bool:
@@ -37,6 +38,40 @@ DEVICE = labelled_rule(
         "the device 3 times",
         "studies 1234",
     ),
+)
+
+LOT_AND_MODEL = labelled_rule(
+    "device_lot",
+    Label.DEVICE,
+    marked=(
+        *words("lot batch model implant generator lead pacemaker device monitor pump"),
+        *words("part catalog catalogue unit ref"),
+    ),
+    digits=3,
+    score=0.85,
+    found=(
+        "lot # «AB1234», Lot number: «1234A», batch no. «77120», model no. «5086MRI»",
+        "implant id «DX-4410», generator #«PJN123456»",
+    ),
+    not_found=("lot of 100", "a lot 1234", "unit: 300 mL", "lead no 2", "model 2024"),
+)
+
+LOT_BARE = Rule(
+    name="device_lot_bare",
+    label=Label.DEVICE,
+    pattern=re.compile(
+        r"""
+        (?<!\ba[ ])\blot[ ](?P<phi>(?=[A-Z-]{0,6}[0-9]{3})[A-Z0-9-]{4,20})
+        (?![\w%])(?![.,/][0-9])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    needs=("lot",),
+    reach=3,
+    found=("vaccine lot «AB1234», lot «12345».",),
+    not_found=("a lot 1234", "lot of 1000", "lots 1234", "lot 12"),
 )
 
 MAC_ADDRESS = Rule(
@@ -80,32 +115,39 @@ PLATE = Rule(
         rf"""
         (?<![a-z])
         (?:(?:licen[cs]e|number|registration)[ ]plates?
-          |(?:plate|tag)(?=[ ]?(?:no\b|num|\#)))
+          |(?:plate|tag)(?=[ ]?(?:no\b|num|\#))
+          |plates?(?=[ ](?-i:{_PLATE})(?!\w)))
         {SEPARATOR}(?P<phi>[A-Z0-9]{{1,4}}[- ]?[A-Z0-9]{{2,5}}(?![A-Z0-9]))
         """,
         _FLAGS,
     ),
     score=0.9,
-    needs=words("license licence number registration plate tag"),
+    needs=words("license licence number registration plate plates tag"),
     is_valid=_has_digit,
-    found=("license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",),
+    found=(
+        "license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",
+        "car with plates «ABC 1234»",
+    ),
     not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
 )
 
-USERNAME = Rule(
-    name="username_labelled",
-    label=Label.USERNAME,
+MAC_IN_OTHER_FORM = Rule(
+    name="mac_address_dashes",
+    label=Label.DEVICE,
+    # IEEE 802: pairs with dashes; Cisco: fours with dots.
     pattern=re.compile(
         r"""
-        (?<![a-z])(?:user[ ]?(?:name|id)|login|logon|screen[ ]name)
-        [ \t]{0,3}(?:[:=]|is\b)[ \t]{0,3}(?P<phi>[a-z0-9][\w.-]{1,39})(?<![.])
+        (?<![a-z])mac(?:[ ]?(?:address|addr|id)\b)?[ ]?[:=\#]?[ ]{0,2}
+        (?P<phi>[0-9A-F]{2}(?:-[0-9A-F]{2}){5}|[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}
+          |[0-9A-F]{12})
+        (?![\w-])(?!\.\w)
         """,
         _FLAGS,
     ),
     score=0.9,
-    needs=words("user username userid login logon screen"),
-    found=("username: «jroe12», User ID = «jane.roe».", "login: «drsmith»"),
-    not_found=("user of tobacco", "login failed", "users: 3"),
+    needs=("mac",),
+    found=("MAC «00-1A-2B-3C-4D-5E», mac address: «001A.2B3C.4D5E».",),
+    not_found=("10-12-14-16-18-20", "MAC 0-1A-2B-3C-4D-5E", "mac 12", "Mac 1.2.3"),
 )
 
 ACCESSION = Rule(
@@ -145,10 +187,12 @@ LONG_NUMBER = Rule(
 
 RULES = (
     DEVICE,
+    LOT_AND_MODEL,
+    LOT_BARE,
     MAC_ADDRESS,
+    MAC_IN_OTHER_FORM,
     VIN,
     PLATE,
-    USERNAME,
     ACCESSION,
     LONG_NUMBER,
 )

@@ -67,6 +67,8 @@ class Conventions:
         neutral: Tags that are no identifiers.
         all_sought: Whether ages under 90 and years alone are to be found like the rest.
         parts: By name; without any, the corpus is halved.
+        unmarked: Labels that its annotators did not mark at all: an annotation of one
+            is neither right nor wrong.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Conventions:
     neutral: frozenset[str] = frozenset()
     all_sought: bool = False
     parts: Mapping[str, Rows] = field(default_factory=dict)
+    unmarked: frozenset[Label] = frozenset()
 
     def label_of(self, tag: str) -> Label | None:
         """Return what the tag is scored as, or None when it has no counterpart.
@@ -167,6 +170,7 @@ def _read(name: str, table: dict[str, Any]) -> Conventions:
         frozenset(table.get("neutral", ())),
         table.get("all_sought", False),
         MappingProxyType(parts),
+        frozenset(map(Label, table.get("unmarked", ()))),
     )
 
 

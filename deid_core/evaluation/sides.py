@@ -70,6 +70,7 @@ def _sides(document: GoldDocument, said: Prediction, spoken: Conventions) -> Sid
     charged = (
         each
         for each in said.annotations
-        if not is_free(each.label, each.span.start, each.span.end)
+        if each.label not in spoken.unmarked
+        and not is_free(each.label, each.span.start, each.span.end)
     )
     return Sides(document, tuple(sought), said.annotations, tuple(charged))

@@ -5,11 +5,13 @@ What a style can't do for a value falls closed: the tag is written, never the va
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 
-from ..document import Annotation, Document, KnownIdentifiers
+from ..document import Annotation, Document, KnownIdentifiers, Span
 from ..errors import ConfigError
 from ..labels import Label
 from ..policy import Policy
@@ -141,10 +143,19 @@ class Replacer:
         kept = [each for each in annotations if may_keep(each.label)]
         if not kept:
             return set()
-        others = [each.span for each in proposals if not may_keep(each.label)]
-        return {
-            each for each in kept if any(each.span.overlaps(span) for span in others)
-        }
+        others = sorted(
+            (each.span.start, each.span.end)
+            for each in proposals
+            if not may_keep(each.label)
+        )
+        starts = [start for start, _ in others]
+        furthest = list(accumulate((end for _, end in others), max))
+
+        def is_touched(span: Span) -> bool:
+            before = bisect_left(starts, span.end)
+            return before > 0 and furthest[before - 1] > span.start
+
+        return {each for each in kept if is_touched(each.span)}
 
 
 def _kept(policy: Policy, note_type: str) -> frozenset[Label]:

@@ -1,5 +1,6 @@
 """Coverage: what stays readable and what is lost, whatever it is called."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -246,3 +247,11 @@ def test_a_perfect_prediction_finds_all_and_loses_nothing(pairs):
     assert all(ok for _, ok in result.values)
     assert () == result.false_words
     assert () == result.missed
+
+
+def test_a_label_that_the_corpus_never_marks_is_not_charged():
+    unmarked = replace(PLAIN, unmarked=frozenset({Label.PROFESSION}))
+    said = ("baker", Label.PROFESSION)
+
+    assert [] == falsely("a retired baker", said, conventions=unmarked)
+    assert ["baker"] == falsely("a retired baker", said)

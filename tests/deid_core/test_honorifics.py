@@ -111,3 +111,34 @@ def test_titles_that_are_words_stay_quiet(text):
 
 def test_a_name_ends_before_its_possessive():
     assert {Label.PATIENT} == labels_of("Mrs. Garcia's son", "Garcia")
+
+
+@pytest.mark.parametrize(
+    "cue", ["s/b ", "d/w ", "discussed with ", "seen by ", "dictated by: ", "cc: "]
+)
+@pytest.mark.parametrize("name", ["Rostova", "Ana Rostova", "A. Rostova"])
+def test_finds_who_saw_and_who_was_told(cue, name):
+    text = f"Seen today, {cue}{name}.\n"
+
+    assert covers(text, name)
+
+
+@pytest.mark.parametrize("closing", ["Sincerely,", "Kind regards,", "Signed:", "/s/"])
+@pytest.mark.parametrize("gap", [" ", "\n", "\n\n", "\r\n"])
+def test_finds_a_signature_under_its_closing(closing, gap):
+    if closing in ("Signed:", "/s/"):
+        gap = " "
+
+    assert covers(f"Thank you.\n{closing}{gap}Ana M. Rostova\n", "Ana M. Rostova")
+
+
+@pytest.mark.parametrize("initials", ["JS/mt", "JRS:ab", "JS/mt/12345"])
+def test_finds_the_initials_of_who_typed(initials):
+    assert covers(f"End of note.\n{initials}\n", initials)
+
+
+@pytest.mark.parametrize("text", ["PA/lat\n", "BP: wnl\n", "CT/mri\n", "HEENT: ok"])
+def test_two_abbreviations_are_no_typist(text):
+    [annotations] = DETECT_ALL([Document("d1", f"Exam:\n{text}")])
+
+    assert [] == annotations

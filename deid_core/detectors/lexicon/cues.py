@@ -51,13 +51,17 @@ _PLACE_TAIL = re.compile(
     """,
     re.VERBOSE,
 )
+_MONTHS = (
+    "(?:January|February|March|April|May|June|July|August|September|October|November"
+    "|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)(?![a-z])"
+)
 _HOUSE_TAIL = re.compile(
     rf"""
     (?:'s)?
     (?:[ ](?:hospital|clinic|office|campus|hosp)(?![a-z]))?
     (?:,?[ ](?:(?:in|of|at)[ ])?(?:the[ ])?
        [A-Z][A-Za-z]+(?:[ ][A-Z][a-z]+){{0,2}}(?:,[ ](?:{STATE})(?![A-Za-z]))
-      |,?[ ]in[ ][A-Z][a-z]+(?:[ ][A-Z][a-z]+){{0,2}})?
+      |,?[ ]in[ ](?!{_MONTHS})[A-Z][a-z]+(?:[ ][A-Z][a-z]+){{0,2}})?
     """,
     re.VERBOSE,
 )

@@ -1,0 +1,96 @@
+"""Rules for countries, which i2b2-2014 marks: "originally from Kenya".
+
+Names are ISO 3166-1's (pycountry) and those in daily use.  The United States stay: in
+notes written there, they tell nobody apart, and "US" is an ultrasound.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pycountry
+
+from ..labels import Label
+from .fragments import any_of, ends_with, fold, words
+from .rule import Rule
+
+_FLAGS = re.VERBOSE | re.IGNORECASE
+_IN_DAILY_USE = {
+    *("South Korea", "North Korea", "Great Britain", "United Kingdom", "Hong Kong"),
+    *("Northern Ireland", "Ivory Coast", "Czech Republic", "Cape Verde"),
+    *words(
+        """
+        England Scotland Wales Korea Russia Iran Syria Vietnam Laos Burma Tanzania
+        Bolivia Venezuela Moldova Taiwan Palestine Kosovo Congo Macedonia Turkey Brunei
+        Micronesia Holland Bosnia Serbia Trinidad Tobago Macau Tibet UK
+        """
+    ),
+}
+_LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}
+# Persons, birds and states, too: a cue of living or travelling must stand before.
+_AMBIGUOUS = {"Jordan", "Chad", "Georgia", "Turkey", "Guinea", "Jersey", "Israel"}
+_TRAVEL = re.compile(
+    r"""
+    (?<![a-z])(?:originally|native|born|lived?|lives|living|grew[ ]up|raised|trip|travel
+      |travel(?:l)?ed|travel(?:l)?ing|flew|moved|immigrated|emigrated|visit(?:ed|ing|s)?
+      |return(?:ed|ing)?|stationed|deployed|vacation(?:ed|ing)?|here|family|home|refugee)
+    (?:[ ](?:recently|back|here))?[ ](?:from|in|to|of)[ ](?:the[ ])?\Z
+    """,
+    _FLAGS,
+)
+
+
+def _names() -> tuple[str, ...]:
+    listed = {
+        fold(name)
+        for country in pycountry.countries
+        for name in (country.name, getattr(country, "common_name", country.name))
+        if "," not in name and "(" not in name
+    }
+    return tuple(sorted((listed | _IN_DAILY_USE) - _LEFT_OUT))
+
+
+_COUNTRIES = _names()
+
+
+def _is_country(match: re.Match[str]) -> bool:
+    """Return whether a name of a country stands where one is meant."""
+    if match["phi"].title() not in _AMBIGUOUS:
+        return True
+    return ends_with(_TRAVEL, match.string, match.start("phi"), within=40)
+
+
+COUNTRY = Rule(
+    name="country_after_cue",
+    label=Label.COUNTRY,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])(?i:from|in|to|of|via|through|visit(?:ed|ing|s)?|leaving|left|toured)
+        [ ](?:the[ ])?
+        (?P<phi>(?:{any_of(_COUNTRIES)}
+          |{any_of(tuple(map(str.upper, _COUNTRIES)))}))
+        (?![A-Za-z'-])
+        """,
+        re.VERBOSE,
+    ),
+    # Above the rule for towns after "born in".
+    score=0.85,
+    is_valid=_is_country,
+    needs=tuple(dict.fromkeys(name.lower() for name in _COUNTRIES)),
+    reach=14,
+    beyond=60,
+    found=(
+        "She is originally from «Kenya», flew to «South Korea», born in «Georgia»",
+        "immigrated from «Viet Nam», visited «Mexico» and lives in the «UK»",
+        "RETURNED FROM «NEW ZEALAND»",
+    ),
+    not_found=(
+        "Turkey sandwich in Georgia",
+        "from kenya",
+        "US of the abdomen",
+        "to Jordan, her son",
+        "in the United States",
+    ),
+)
+
+RULES = (COUNTRY,)

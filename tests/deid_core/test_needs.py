@@ -1,0 +1,74 @@
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deid_core.detectors.needs import NeedsTable
+from deid_core.detectors.rule import Rule
+from deid_core.labels import Label
+
+NEEDS = ("is", "mr", "o", "0-00", "00 y", "xx-0", "@", " of may", "a.b", "is a 0")
+TEXTS = st.text(
+    st.sampled_from("isMrOo 0129-xX@.ofmay\nßéÅ王") | st.sampled_from(string.printable)
+)
+
+
+def a_rule(need):
+    return Rule(need, Label.IDNUM, re.compile("x"), 0.5, (need,))
+
+
+def positions_by_hand(need, text):
+    """What `Rule.needs` promises, read letter by letter."""
+    shape = re.sub("[1-9]", "0", text.lower())
+    found = [at for at in range(len(text)) if shape.startswith(need, at)]
+    if not need.isalpha():
+        return found
+
+    def is_latin_letter(at):
+        # Letters outside Latin-1 are folded before a rule sees them.
+        return 0 <= at < len(text) and text[at].isalpha() and ord(shape[at]) < 256
+
+    return [
+        at
+        for at in found
+        if not is_latin_letter(at - 1) and not is_latin_letter(at + len(need))
+    ]
+
+
+@given(TEXTS)
+def test_finds_every_need_where_it_stands(text):
+    """
+    The oracle looks for one need after the other.
+    """
+    table = NeedsTable([a_rule(need) for need in NEEDS])
+    called = {rule.name: positions for rule, positions in table.called_for(text)}
+
+    for need in NEEDS:
+        assert positions_by_hand(need, text) == called.get(need, []), need
+
+
+def test_rules_are_called_in_the_order_of_their_names():
+    table = NeedsTable([a_rule("mr"), a_rule("@"), a_rule("is")])
+
+    called = [rule.name for rule, _ in table.called_for("mr is @")]
+
+    assert ["@", "is", "mr"] == called
+
+
+@pytest.mark.parametrize("digits", [63, 64, 10_000])
+def test_no_identifier_is_as_long_as_a_run_of_64_digits(digits):
+    """
+    Each digit of a longer run would call for rules that find nothing in it.
+    """
+    table = NeedsTable([a_rule("0000"), a_rule("@")])
+
+    called = [rule.name for rule, _ in table.called_for("1" * digits + "@")]
+
+    assert (["0000", "@"] if digits < 64 else ["0000", "@"][1:]) == sorted(called)
+
+
+def test_a_table_without_words_finds_the_others():
+    assert [] == list(NeedsTable([]).called_for("mr 12"))
+    assert 1 == len(list(NeedsTable([a_rule("@")]).called_for("mr @")))
