@@ -170,7 +170,7 @@ class Deidentifier:
         replacements = replacer.replacements(document, annotations, proposals)
         text, offset_map = apply_replacements(document.text, replacements)
         shown = replace(document, known=replacer.withheld(document))
-        verify(shown, text, offset_map, annotations)
+        verify(shown, text, offset_map, annotations, proposals)
         return ScrubbedDocument(
             document.id, text, tuple(annotations), offset_map, replacer.key_id
         )

@@ -7,12 +7,12 @@ Patterns are made from a value only when its needle is in the text: most never a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from .document import KnownIdentifiers, PersonName
+from .document import Address, KnownIdentifiers, PersonName
 from .lexicons import forms_of, is_ordinary, load_list, normal
 
 _MONTHS = [
@@ -32,6 +32,9 @@ _MONTHS = [
 _MAX_RECORDS = 1024
 _CACHE_SIZE = 16_384
 _PHONE_DIGITS = 10
+_SHORTEST_ID = 6
+_LONG_ID = 8
+_KINDS = ("patient name", "kin name", "provider name")
 
 
 class Value(NamedTuple):
@@ -77,78 +80,89 @@ class Values(NamedTuple):
 @lru_cache(maxsize=_MAX_RECORDS)
 def values_of(known: KnownIdentifiers) -> Values:
     """Return the values of a record that detection is responsible for."""
-    words = (*_names(known), *_places(known), *_emails(known))
+    names, full_names = _names(known)
+    emails = tuple(filter(None, map(_email_value, known.emails)))
+    ids = filter(None, (_id(each.value) for each in known.ids))
+    phones = filter(None, map(_phone_value, known.phones))
     return Values(
-        words=tuple(dict.fromkeys(words)),
-        numbers=tuple(dict.fromkeys((*_ids(known), *_phones(known)))),
-        full_names=tuple(dict.fromkeys(_full_names(known))),
-        birth_dates=frozenset(f for each in known.birth_dates for f in _forms(each)),
+        words=(*names, *_places(known), *emails),
+        numbers=tuple(dict.fromkeys((*ids, *phones))),
+        full_names=full_names,
+        birth_dates=frozenset().union(*map(_forms, known.birth_dates)),
         years=frozenset(f"{each.year % 100:02}" for each in known.birth_dates),
     )
 
 
-def _people(known: KnownIdentifiers) -> Iterator[tuple[str, PersonName]]:
-    for name in known.patient_names:
-        yield "patient name", name
-    for name in known.kin_names:
-        yield "kin name", name
-    for name in known.provider_names:
-        yield "provider name", name
+def _names(known: KnownIdentifiers) -> tuple[Iterable[Value], tuple[Value, ...]]:
+    groups = (known.patient_names, known.kin_names, known.provider_names)
+    # By needle: who bears a name first says of what kind it is.
+    words: dict[str, Value] = {}
+    full_names: dict[Value, None] = {}
+    for kind, names in zip(_KINDS, groups, strict=True):
+        for name in names:
+            own, full = _person(kind, name)
+            for value in own:
+                words.setdefault(value.needle, value)
+            full_names.update(dict.fromkeys(full))
+    return words.values(), tuple(full_names)
 
 
+# The providers of a hospital are in the records of all of its patients.
 @lru_cache(maxsize=_CACHE_SIZE)
+def _person(kind: str, name: PersonName) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return the words that name somebody, and names that only do so together."""
+    given, middle, family = map(_name_words, (name.given, name.middle, name.family))
+    words = dict.fromkeys((*family, *given, *middle))
+    own = (w for w in words if len(w) > 2 and not is_ordinary(w))
+    pair = (*given[:1], *family[-1:])
+    full: tuple[Value, ...] = ()
+    if len({*pair}) == 2 and min(map(len, pair)) > 2 and any(map(is_ordinary, pair)):
+        # The others are sought one by one.
+        longest = max(pair, key=len)
+        full = tuple(Value(kind, longest, each, _pair) for each in (pair, pair[::-1]))
+    return tuple(Value(kind, word, (word,), _word) for word in own), full
+
+
 def _name_words(part: str) -> tuple[str, ...]:
+    if not part:
+        return ()
     placeholders = load_list("placeholders")
     return tuple(w for w in forms_of(part) if w.isalpha() and w not in placeholders)
 
 
-def _names(known: KnownIdentifiers) -> Iterator[Value]:
-    for kind, name in _people(known):
-        for part in (name.family, name.given, name.middle):
-            for word in _name_words(part):
-                if len(word) > 2 and not is_ordinary(word):
-                    yield Value(kind, word, (word,), _word)
-
-
-def _full_names(known: KnownIdentifiers) -> Iterator[Value]:
-    for kind, name in _people(known):
-        given, family = _name_words(name.given)[:1], _name_words(name.family)[-1:]
-        # The others are sought one by one.
-        is_weak = any(map(is_ordinary, given + family))
-        if is_weak and given != family and min(map(len, (given + family) or [""])) > 2:
-            for pair in ((*given, *family), (*family, *given)):
-                if len(pair) == 2:
-                    yield Value(kind, max(pair, key=len), pair, _pair)
-
-
 def _places(known: KnownIdentifiers) -> Iterator[Value]:
     for address in known.addresses:
-        for city in _phrase("address", address.city):
-            if city.words[1:] or city.needle not in load_list("word_places"):
-                yield city
-        yield from _zip(address.zip)
-        yield from _street(address.street)
+        yield from _address(address)
     for facility in known.facilities:
         yield from _institution("facility", facility)
     for employer in known.employers:
         yield from _institution("employer", employer)
 
 
-def _institution(kind: str, value: str) -> list[Value]:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _address(address: Address) -> tuple[Value, ...]:
+    city = _phrase("address", address.city)
+    if city and not city[0].words[1:] and city[0].needle in load_list("word_places"):
+        city = ()
+    return (*city, *_zip(address.zip), *_street(address.street))
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _institution(kind: str, value: str) -> tuple[Value, ...]:
     letters = [word for word in forms_of(value) if word.isalpha()]
-    return [] if all(map(is_ordinary, letters)) else _phrase(kind, value)
+    return () if all(map(is_ordinary, letters)) else _phrase(kind, value)
 
 
-def _phrase(kind: str, value: str) -> list[Value]:
+def _phrase(kind: str, value: str) -> tuple[Value, ...]:
     words = forms_of(value)
     is_telling = sum(map(len, words)) > 2 and any(map(str.isalpha, words))
     if not is_telling or load_list("placeholders").issuperset(words):
-        return []
-    return [Value(kind, max(words, key=len), words, _run)]
+        return ()
+    return (Value(kind, max(words, key=len), words, _run),)
 
 
 def _zip(value: str) -> Iterator[Value]:
-    digits = re.sub(r"[\s-]", "", value)
+    digits = value.replace("-", "").replace(" ", "")
     if re.fullmatch(r"[0-9]{5}(?:[0-9]{4})?", digits) and len(set(digits)) > 1:
         yield Value("address", digits[:5], (digits[:5],), _short_number)
 
@@ -162,36 +176,48 @@ def _street(line: str) -> Iterator[Value]:
         yield Value("address", words[1], words, _line)
 
 
-def _emails(known: KnownIdentifiers) -> Iterator[Value]:
-    for email in known.emails:
-        bare = email.strip().lower()
-        if "@" in bare.strip("@ ") and bare.isascii():
-            yield Value("e-mail", bare, (bare,), _email)
+@lru_cache(maxsize=_CACHE_SIZE)
+def _email_value(email: str) -> Value | None:
+    bare = email.strip().lower()
+    if "@" not in bare.strip("@ ") or not bare.isascii():
+        return None
+    return Value("e-mail", bare, (bare,), _email)
 
 
-def _ids(known: KnownIdentifiers) -> Iterator[Value]:
-    for each in known.ids:
-        key = re.sub(r"[^a-z0-9]", "", normal(each.value)).lstrip("0")
-        if len(key) >= 6 and len(set(key)) > 1 and not key.isalpha():
-            yield Value("id", key, tuple(key), _long_id if len(key) > 7 else _short_id)
+@lru_cache(maxsize=_CACHE_SIZE)
+def _id(value: str) -> Value | None:
+    key = re.sub(r"[^a-z0-9]", "", normal(value)).lstrip("0")
+    if len(key) < _SHORTEST_ID or len(set(key)) < 2 or key.isalpha():
+        return None
+    return Value("id", key, tuple(key), _short_id if len(key) < _LONG_ID else _long_id)
 
 
-def _phones(known: KnownIdentifiers) -> Iterator[Value]:
-    for each in known.phones:
-        digits = re.sub(r"[^0-9]", "", re.split(r"(?i)\s*(?:x|ext)", each)[0])
-        key = digits[-_PHONE_DIGITS:]
-        if len(key) == _PHONE_DIGITS and len(set(key)) > 1 and key[0] != "0":
-            yield Value("phone", key, tuple(key), _phone)
+@lru_cache(maxsize=_CACHE_SIZE)
+def _phone_value(phone: str) -> Value | None:
+    digits = re.sub(r"[^0-9]", "", re.split(r"(?i)\s*(?:x|ext)", phone, maxsplit=1)[0])
+    key = digits[-_PHONE_DIGITS:]
+    if len(key) < _PHONE_DIGITS or len(set(key)) < 2 or key[0] == "0":
+        return None
+    return Value("phone", key, tuple(key), _phone)
 
 
-def _forms(day: date) -> Iterator[tuple[str, str, str]]:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _forms(day: date) -> frozenset[tuple[str, str, str]]:
     name = _MONTHS[day.month - 1]
-    year, short = f"{day.year:04}", f"{day.year % 100:02}"
-    for month in {str(day.month), f"{day.month:02}", name, name[:3]}:
-        for dom in {str(day.day), f"{day.day:02}"}:
-            yield from ((month, dom, year), (month, dom, short))
-            yield from ((dom, month, year), (dom, month, short))
-            yield from ((year, month, dom), (year, dom, month))
+    years = (f"{day.year:04}", f"{day.year % 100:02}")
+    months = {str(day.month), f"{day.month:02}", name, name[:3]}
+    days = {str(day.day), f"{day.day:02}"}
+    orders = ((m, d) for m in months for d in days)
+    return frozenset(
+        form
+        for month, dom in orders
+        for form in (
+            *((month, dom, year) for year in years),
+            *((dom, month, year) for year in years),
+            (years[0], month, dom),
+            (years[0], dom, month),
+        )
+    )
 
 
 def _word(words: tuple[str, ...]) -> str:

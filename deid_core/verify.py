@@ -1,28 +1,34 @@
-"""The last look at the output: no value of the patient's record survives in it.
+"""The last look at the output: no value of the record and none that was replaced.
 
 Independent of the detectors: its own, simple scan of what was kept of the note, after
-normalisation (case, diacritics), for whole values.  It can only refuse.
+normalisation (case, diacritics), for whole values of the record, for names of the
+record with one slip, and for what was replaced elsewhere in the same note; and of what
+was written instead, for values of the record.  It can only refuse.
 
 What it calls residue is what detection promises to find, not more, or the guards would
-turn into dead letters.  These are therefore no residue: misspelt values; a name that is
-also a common word ("young", "May") unless given name and surname stand together; names
-of two letters; an eponym before its noun ("Foley catheter"); an institution whose words
-are all common; a town like Reading, a state and a country; ids under six characters;
-the last seven digits of a phone number.  Tags are not looked at, so a patient named
-"Date" does no harm.
+turn into dead letters.  These are therefore no residue: a name that is also a common
+word ("young", "May") unless given name and surname stand together; a misspelt one that
+is written small, is a word itself or has fewer than five letters; names of two letters;
+an eponym before its noun ("Foley catheter"); an institution whose words are all common;
+a town like Reading, a state and a country; ids under six characters; the last seven
+digits of a phone number; a replaced name where it may name a thing.  Tags and
+pseudonyms in brackets are not looked at, so a patient named "Date" does no harm.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
-from .document import Document, KnownIdentifiers
+from .document import Annotation, Document, KnownIdentifiers
 from .errors import ResidueFound
+from .labels import Label
 from .lexicons import load_list, normal, words_of
 from .replace import OffsetMap
 from .residue import Value, Values, values_of
+from .survivors import misspelt_in, replaced_in
 
 _DATE = re.compile(
     r"(?=(?<!\d)(?<![a-z])(\d{1,4}|[a-z]{3,9})(?:st|nd|rd|th)?[\s,./-]{1,3}"
@@ -30,15 +36,37 @@ _DATE = re.compile(
 )
 _SEPARATORS = " -./()"
 _EPONYM_REACH = 40
+_DATE_REACH = 48
+_CHUNKS = 65_536
+# Blank lines between pieces: no pattern reaches across two line ends.
+_PARTED = "\n\n\n\n"
+_TAG = re.compile(r"\[[A-Z]+(?::[A-Z]+)?(?:-[0-9a-f]{8})?\]")
 
 
-def verify(document: Document, scrubbed_text: str, offset_map: OffsetMap) -> None:
-    """Refuse a scrubbed text in which a value of the patient's record survived.
+def verify(
+    document: Document,
+    scrubbed_text: str,
+    offset_map: OffsetMap,
+    annotations: Sequence[Annotation] = (),
+    proposals: Sequence[Annotation] = (),
+) -> None:
+    """Refuse a scrubbed text in which what must not be published survived.
+
+    Args:
+        document: The note, and the record without what a reader may see.
+        scrubbed_text: What is to be published.
+        offset_map: The way between the two.
+        annotations: What was replaced.
+        proposals: What they were merged from, each with its own score.
 
     Raises:
         ResidueFound: The message names the kinds and counts, never a value.
     """
-    residue = residue_in(document.known, offset_map.kept(scrubbed_text))
+    kept = offset_map.kept(scrubbed_text)
+    invented = _invented(scrubbed_text, offset_map, annotations)
+    residue = residue_in(document.known, [*kept, *invented])
+    residue["misspelt name"] += misspelt_in(_names(document.known), kept)
+    residue += replaced_in(document.text, proposals, kept)
     if residue:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(residue.items()))
         raise ResidueFound(f"survived in the scrubbed text: {kinds}; do not publish it")
@@ -53,9 +81,8 @@ def residue_in(known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
     """
     if not known:
         return Counter()
-    # Blank lines between pieces: no pattern reaches across two line ends.
-    original = "\n\n\n\n".join(texts)
-    text = normal(original)
+    original = _PARTED.join(texts)
+    text = _normal(original)
     values = values_of(known)
     found = Counter[str]()
     for value in values.words:
@@ -67,6 +94,39 @@ def residue_in(known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
     _count_numbers(values, text, found)
     found["birth date"] += _count_birth_dates(values, text)
     return +found
+
+
+def _invented(
+    scrubbed_text: str, offset_map: OffsetMap, annotations: Sequence[Annotation]
+) -> set[str]:
+    """Return what was written that a reader may take for a value.
+
+    Not dates: one shifted from 4 July may well read 7/4, and is not the birth date.
+    """
+    dates = {each.span.start for each in annotations if each.label is Label.DATE}
+    written = (
+        scrubbed_text[row.scrubbed_start : row.scrubbed_end]
+        for row in offset_map.rows
+        if row.start not in dates
+    )
+    return {each for each in written if not _TAG.fullmatch(each)}
+
+
+def _names(known: KnownIdentifiers) -> list[str]:
+    words = values_of(known).words if known else ()
+    return [each.needle for each in words if each.kind.endswith(" name")]
+
+
+def _normal(text: str) -> str:
+    """Return the normalised text; most words of a note are not worth the work twice."""
+    if text.isascii():
+        return text.lower()
+    return " ".join(map(_normal_chunk, text.split(" ")))
+
+
+@lru_cache(maxsize=_CHUNKS)
+def _normal_chunk(text: str) -> str:
+    return normal(text)
 
 
 def _count(value: Value, text: str) -> int:
@@ -96,9 +156,25 @@ def _count_numbers(values: Values, text: str, found: Counter[str]) -> None:
 
 
 def _count_birth_dates(values: Values, text: str) -> int:
-    if not any(year in text for year in values.years):
-        return 0
-    return sum(parts in values.birth_dates for parts in _DATE.findall(text))
+    places: set[int] = set()
+    for start, end in _around_years(values, text):
+        for each in _DATE.finditer(text, start, end):
+            is_cut = each.end(3) == end < len(text)
+            if each.groups() in values.birth_dates and not is_cut:
+                places.add(each.start())
+    return len(places)
+
+
+def _around_years(values: Values, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges in which a birth date can stand: most of a note is none."""
+    if sum(map(text.count, values.years)) * _DATE_REACH > len(text):
+        yield 0, len(text)
+        return
+    for year in values.years:
+        start = text.find(year)
+        while start >= 0:
+            yield max(0, start - _DATE_REACH), min(len(text), start + _DATE_REACH)
+            start = text.find(year, start + 1)
 
 
 def _is_eponym(place: re.Match[str], text: str) -> bool:

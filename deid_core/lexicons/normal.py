@@ -23,11 +23,12 @@ _STROKES = str.maketrans(
 _ASCII_WORDS = re.compile(r"[A-Za-z]+|[0-9]+")
 # Combining marks stay with their letter: decomposed text is common in exports.
 # Superscripts and fractions are word characters to Python, but end a word here.
-_LETTER = r"[^\W\d_\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209c\u2150-\u218b]"
-WORD = rf"(?:{_LETTER}+|[\u0300-\u036f]+)+|\d+"
+LETTER = r"[^\W\d_\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209c\u2150-\u218b]"
+WORD = rf"(?:{LETTER}+|[\u0300-\u036f]+)+|\d+"
 """Pattern of a word or a number in any text."""
 
 _WORDS = re.compile(WORD)
+_MARKS = re.compile("[\u0300-\u036f]+")
 
 
 def words_of(text: str) -> list[str]:
@@ -49,6 +50,9 @@ def normal(word: str) -> str:
     if word.isascii():
         return word.lower()
     folded = unicodedata.normalize("NFKD", word.casefold()).translate(_STROKES)
+    # The usual marks at once; what is left of most words is ASCII.
+    if (bare := _MARKS.sub("", folded)).isascii():
+        return bare
     bare = "".join(each for each in folded if not unicodedata.combining(each))
     # Taking a mark off can bare a letter that itself has another form.
     return bare if bare.isascii() or bare == word else normal(bare)

@@ -5,7 +5,7 @@ from rapidfuzz.distance import OSA
 
 from deid_core import Document, KnownIdentifiers, Label, PersonName
 from deid_core.detectors.known import KnownDetector, KnownOptions
-from deid_core.detectors.known.names import misspelt
+from deid_core.detectors.known.misspelt import misspelt
 from deid_core.merge import merge
 
 from .marked import unmark
@@ -29,6 +29,17 @@ COOPER = patient("Cooper", "Sue")
 TEST = KnownIdentifiers(
     patient_names=(PersonName("TEST", "PATIENT"), PersonName("DOE^JANE", "", "X")),
     kin_names=(PersonName("UNKNOWN", "NA"), PersonName("", ""), PersonName("12", "-")),
+)
+DA_PAZ = patient("da Paz", "José")
+MCDONALD = patient("McDonald", "William")
+BERG = patient("van der Berg", "Margaret")
+VU = patient("Vũ", "Vũ")
+MATE = patient("Máté", "Edit")
+HILL = patient("Hill", "Patty")
+SMITH = KnownIdentifiers(
+    patient_names=(PersonName("Smith", "John", "Quincy"),),
+    kin_names=(PersonName("Hill", "Rose"),),
+    provider_names=(PersonName("Young", "Robert"),),
 )
 WARD = KnownIdentifiers(
     patient_names=(PersonName("Kowalski", "Anna"),),
@@ -83,6 +94,28 @@ def found(text, known, detect=DETECT):
         ),
         (PARKINS, "Parkinson disease, Parkinson, parkinsonism; Mr. «Parkinson»"),
         (PARKINS, "«Parkins», «Parkin»"),
+        # Particles, split and joined names.
+        (DA_PAZ, "«José dab Paz»; «José de Paz»; «José» and «Paz»"),
+        (DA_PAZ, "«José da Paz», «DA PAZ, JOSE», Mr. «da Paz»; da capo, DA"),
+        (MCDONALD, "«Mc Donald» and «William Mc Donald», a mc donald"),
+        (BERG, "«Vander Berg»; «Van der Berg»; «Margaret van den Berg»; a van"),
+        # Nicknames.
+        (MCDONALD, "«Bill» came. The bill. «Billy McDonald»; «WILL MCDONALD»; will"),
+        (BERG, "«Peggy» and «Maggie» left. A peg."),
+        (SMITH, "Bob said; Dr. «Robert» said."),
+        # Common words beside what makes them names.
+        (SMITH, "her daughter «Rose»; «Rose Hill»; rose. Rose bed. Hill"),
+        (SMITH, "«Young», MD saw him. «Rose»'s visit. Young, mildly ill"),
+        (HILL, "Reminded «Paty Hill» to call. «Patty Hill» came. «Hill» was told."),
+        (HILL, "Hill was steep. A hill."),
+        (HILL, "seen with «Paty Hill» today; a patty. Hill St"),
+        (MATE, "«Máté» came; a mate. Edit the note."),
+        (VU, "«Vũ» «Vũ» and «Vũ»"),
+        # Initials alone.
+        (SMITH, "patient «J.S.» and Mr. «JS»; initials «JQS», pt JS, J.S. Bach, JS"),
+        # Without case.
+        (SMITH, "«john smyth» and «rose hill» came with dr. «young», a young man"),
+        (SMITH, "«ROSE HILL» CAME WITH DR. «YOUNG», A YOUNG MAN; MR. «SMITH»"),
         # Two letters.
         (WU, "Dr. «Wu», mr. «WU», seen by «Wu» today, «Li Wu», wu, WU, li"),
         # Records that hold nothing.

@@ -1,10 +1,12 @@
 """Everything that the hospital already knows about the patient, found in the note.
 
 **Names** (patient, kin, providers).  Every word of two letters or more, without case
-and diacritics, in any order, joined or split ("O'Brien", "OBrien", "O Brien",
+and diacritics, in any order, joined or split ("O'Brien", "OBrien", "Mc Donald",
 "JohnSmith"); misspelt when the edit distance over the shorter length is below 0.33
 (the NUS system, section 3.1), a swap of neighbours counting as one edit.  That leaves
-words of three letters exact.  Initials are taken along ("J. Smith", "Smith, JQ").
+words of three letters exact.  Initials are taken along ("J. Smith", "Smith, JQ"), and
+stand alone behind a cue ("patient J.S.").  Patients and kin are found by nicknames as
+well (Bill for William, William for Bill); "de la" and "van" beside a surname.
 
 **Guards.**  The patient's own exact name has priority: it is found in any case and
 anywhere, unless
@@ -13,47 +15,55 @@ anywhere, unless
   ``lexicons/vocabulary.py``) or has two letters.  Then it needs a capital that can only
   mean a name (mid-sentence, outside headings, lines of capitals and abbreviations, or
   before a person's verb), a person's description behind it ("Hill is a 45-year-old"), a
-  title or field name before it, or another part of the same person's name beside it.
-  "LOW" for loss of weight stays, "Ms. Low" goes.  A less frequent word (Cooper, Glover)
-  needs that only where it is written small.
+  title, field name, relation, degree or possessive beside it, or another part of the
+  same person's name.  "LOW" for loss of weight stays, "Ms. Low" goes.  A less frequent
+  word (Cooper, Glover) needs that only where it is written small; "Máté" is no mate.
 * it is an *eponym* at once before a disease, sign, device or procedure: "Foley
   catheter" stays even for a patient named Foley; "Foley was removed" does not.
 
 A *misspelt* name is not looked for among small-written English and clinical words.
 Capitalised ones need what an ordinary name needs; eponyms (Parkinson for a patient
 named Parkins) a title or another part of the name.  Placeholders ("UNKNOWN",
-"TEST^PATIENT", "Baby Boy", numbers, single letters) are not looked for at all.
+"TEST^PATIENT", "Baby Boy", numbers, single letters) are not looked for at all.  A note
+all in capitals or all small says nothing by case: there, two parts of one name side by
+side are a name even if both are words, and so is what resembles one beside the other.
 
-**Numbers.**  Birth dates in any order and form; phones by their last ten digits, or the
-last seven written ddd-dddd; ids of four characters or more, without separators and
-leading zeros, on boundaries (a letter beside a digit is one, for six digits and more);
-no year, no repeated digit, no decimal, no date-like "12/31/24" for an id of six digits.
+**Numbers.**  Birth dates in any order and form, with a digit wrong, two swapped, and
+without the year behind "birthday" or "born"; phones by their last ten digits, or the
+last seven; ids of four characters or more, without separators and leading zeros, on
+boundaries (a letter beside a digit is one, for six digits and more); no year, no
+repeated digit, no decimal, no date-like "12/31/24" for an id of six digits.  Their last
+four digits behind a mask or "ending in", and ids like a year behind "ID" or "MRN".
 
-**Places.**  The street's name with its number or a suffix, and its unit; the city (a
-town called Reading or Mobile only beside another part, or capitalised in mid-sentence);
-ZIP and ZIP+4; state and country only beside a part already found; facilities and
-employers as whole phrases, capitalised if all of their words are ordinary.
+**Places.**  The street's name with its number or a suffix, or behind "on" and "at"; its
+unit; the city (a town called Reading or Mobile only beside another part, or capitalised
+in mid-sentence); ZIP and ZIP+4; state and country only beside a part already found;
+facilities and employers as whole phrases, capitalised if all of their words are
+ordinary, and for short, without what says of what kind they are ("Acme" for Acme
+Manufacturing, Inc.); e-mail addresses, and their user names.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from ...document import Annotation, Document, KnownIdentifiers, Span
 from ...labels import Label
-from ...lexicons import is_ordinary
+from ...lexicons import is_frequent, is_ordinary, load_list
+from .candidates import EXACT_SCORE, Candidate, is_joint
 from .context import has_doctor_title
-from .names import EXACT_SCORE, Candidate, NameSearch, is_joint
-from .note import ChunkCache, Note, Word
-from .numbers import same_length_lower
+from .emails import find_emails
+from .names import NameSearch
+from .note import FormCache, Note, Word
 from .options import KnownOptions
-from .record import LABELS, Names, Record, compile_record
+from .people import LABELS, Names
+from .record import Record, compile_record
 
 __all__ = ["KnownDetector", "KnownOptions"]
 
 _RECORDS = 1024
-_INSIDE_EMAIL = re.compile(r"[\w.+%-]")
+_LONGEST_JOINT = 8
+_LONGEST_PARTICLE = 4
 
 
 class KnownDetector:
@@ -64,10 +74,11 @@ class KnownDetector:
     """
 
     name = "known"
+    reads_as_written = True
 
     def __init__(self, options: KnownOptions | None = None) -> None:
         self._threshold = (options or KnownOptions()).threshold
-        self._chunks = ChunkCache()
+        self._forms = FormCache()
         self._records: dict[KnownIdentifiers, Record] = {}
         # Load the counts now, so that the first note costs no more than the next.
         is_ordinary("the")
@@ -80,9 +91,9 @@ class KnownDetector:
         if not document.known:
             return []
         record = self._record(document.known)
-        note = Note(document.text, self._chunks)
+        note = Note(document.text, self._forms)
         search = NameSearch(note, record.names, self._threshold)
-        # The words of all searches at once: locating is what costs most.
+        # The words of all searches at once: one pass over the note.
         words = note.find(record.keys | search.misspelt)
         return [
             *_name_annotations(note, record.names, search.accept(words)),
@@ -116,22 +127,10 @@ def _number_annotations(
     for number, start, end in record.numbers.find(note.text):
         rule = "known/phone" if number.is_phone else "known/id"
         yield Annotation(Span(start, end), number.label, EXACT_SCORE, rule)
-    for start, end in _emails(note.text, record.emails):
-        yield Annotation(Span(start, end), Label.EMAIL, EXACT_SCORE, "known/email")
-
-
-def _emails(text: str, emails: frozenset[str]) -> Iterator[tuple[int, int]]:
-    if not emails or "@" not in text:
-        return
-    lowered = same_length_lower(text)
-    for email in sorted(emails):
-        start = lowered.find(email)
-        while start >= 0:
-            end = start + len(email)
-            before = lowered[start - 1] if start else " "
-            if not _INSIDE_EMAIL.match(before) and not lowered[end : end + 1].isalnum():
-                yield start, end
-            start = lowered.find(email, end)
+    for start, end, label in record.labelled.find(note, words):
+        yield Annotation(Span(start, end), label, EXACT_SCORE, "known/id")
+    for start, end, label in find_emails(note.text, record.emails):
+        yield Annotation(Span(start, end), label, EXACT_SCORE, "known/email")
 
 
 def _name_annotations(
@@ -153,31 +152,47 @@ def _continues(
     note: Note, names: Names, run: list[Candidate], right: Candidate
 ) -> bool:
     left = run[-1]
+    if right.word.start - left.word.end > _LONGEST_JOINT:
+        return False
     between = note.text[left.word.end : right.word.start]
     # A period ends a sentence, except behind an initial.
     if len(left.word.text) <= 3 and left.word.text.isupper():
         between = between.replace(".", "", 1)
+    if _is_particle(names, left, right, between.strip(" ").lower()):
+        between = " "
     if not is_joint(between) or "\n" in between:
         return False
     # "Kowalsky, Kowalski" is one name twice.
     if right.token and any(right.token == each.token for each in run):
         return False
-    if left.persons & right.persons:
-        return True
-    return (
+    return bool(left.persons & right.persons) or (
         LABELS[names.person(left.persons).group]
         == LABELS[names.person(right.persons).group]
     )
 
 
+def _is_particle(names: Names, left: Candidate, right: Candidate, between: str) -> bool:
+    """Return whether what joins a surname stands between: "van den" for van der.
+
+    Where the record has such a word, any so short may be a misspelt one.
+    """
+    if not between.isalpha():
+        return False
+    if between in load_list("name_particles"):
+        return True
+    is_one = left.persons & right.persons and names.particles
+    is_short = len(between) <= _LONGEST_PARTICLE and not is_frequent(between)
+    return bool(is_one and is_short)
+
+
 def _annotation(note: Note, names: Names, run: list[Candidate]) -> Annotation:
-    shared = run[0].persons
+    shared, score = run[0].persons, 0.0
     for each in run:
         shared = shared & each.persons or shared
-    if shared & names.providers and has_doctor_title(note, run[0].word.start):
+        score = max(score, each.score)
+    if shared & names.providers and has_doctor_title(note, run[0].word):
         shared &= names.providers
     group = names.person(shared).group
-    score = max(each.score for each in run)
-    fuzzy = "" if any(each.is_exact for each in run) else "~"
+    fuzzy = "" if score == EXACT_SCORE else "~"
     span = Span(run[0].word.start, run[-1].word.end)
     return Annotation(span, LABELS[group], score, f"known/{group}{fuzzy}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from ...lexicons import load_list
 from .note import Note, Word
 
-_APOSTROPHES = "'\u2019`\u00b4"
+APOSTROPHES = "'\u2019`\u00b4"
 _INSIDE_SENTENCE = " ,(\"'/-"
 _MODALS = frozenset({"will", "may"})
+_CREDENTIALS = frozenset({"md", "do", "rn", "np", "pa", "phd", "lpn", "dnp", "pharmd"})
 _ABBREVIATION = 4
 
 
@@ -24,41 +25,70 @@ def has_honorific(note: Note, word: Word) -> bool:
 
     Not so for "the dr will call": a small modal verb is a verb.
     """
-    if word.normal in _MODALS and word.text.islower():
+    if word.normal in _MODALS and word.text.islower() and not note.is_caseless:
         return False
-    return _honorific(note, word) is not None
+    if not word.at or note.forms[word.at - 1] not in load_list("honorifics"):
+        return False
+    gap = note.gaps[word.at]
+    # In capitals and in small letters, "dr will call" needs its period to be a name.
+    if word.normal in _MODALS and note.is_caseless and "." not in gap:
+        return False
+    return is_title_gap(gap)
 
 
-def has_doctor_title(note: Note, start: int) -> bool:
-    """Return whether the title before a place is a provider's."""
-    gap, before = note.before(start)
+def has_doctor_title(note: Note, word: Word) -> bool:
+    """Return whether the title before a word is a provider's."""
     return (
-        before is not None
-        and _is_title_gap(gap)
-        and before.normal in load_list("doctor_titles")
+        word.at > 0
+        and note.forms[word.at - 1] in load_list("doctor_titles")
+        and is_title_gap(note.gaps[word.at])
     )
 
 
-def _honorific(note: Note, word: Word) -> Word | None:
-    gap, before = note.before(word.start)
-    if before is None or not _is_title_gap(gap):
-        return None
-    return before if before.normal in load_list("honorifics") else None
-
-
-def _is_title_gap(gap: str) -> bool:
+def is_title_gap(gap: str) -> bool:
+    """Return whether a gap can stand between a title and a name."""
     return len(gap) <= 3 and not gap.strip(" .")
+
+
+def has_credential(note: Note, word: Word) -> bool:
+    """Return whether a provider's degree stands behind the word: "Young, MD"."""
+    gap, after = note.after(word.at)
+    return after is not None and gap.strip(" ") == "," and after.normal in _CREDENTIALS
 
 
 def has_cue(note: Note, word: Word) -> bool:
     """Return whether the word fills a field of a name: "Patient: LOW"."""
-    gap, before = note.before(word.start)
+    gap, before = note.before(word.at)
     return (
         before is not None
         and ":" in gap
         and not gap.strip(" :\t")
-        and not word.text.islower()
+        and (note.is_caseless or not word.text.islower())
         and before.normal in load_list("name_cues")
+    )
+
+
+def has_relation(note: Note, word: Word) -> bool:
+    """Return whether the word names a relative: "her son Will", "wife Rose Hill".
+
+    Small, and in notes without case, it may say what he does: "her son will call".
+    """
+    if not is_title_case(word.text) or not word.at:
+        return False
+    return note.gaps[word.at] in {" ", ", "} and (
+        note.forms[word.at - 1] in load_list("kin")
+    )
+
+
+def is_possessor(note: Note, word: Word) -> bool:
+    """Return whether something belongs to the word: "Rose's son"."""
+    gap, after = note.after(word.at)
+    return (
+        after is not None
+        and len(gap) == 1
+        and gap in APOSTROPHES
+        and after.normal == "s"
+        and (note.is_caseless or is_title_case(word.text))
     )
 
 
@@ -70,12 +100,12 @@ def is_eponym(note: Note, word: Word) -> bool:
     """
     if word.normal not in load_list("eponyms"):
         return False
-    gap, after = note.after(word.end)
-    if after is not None and gap in _APOSTROPHES and gap and after.normal == "s":
-        gap, after = note.after(after.end)
+    gap, after = note.after(word.at)
+    if after is not None and gap in APOSTROPHES and gap and after.normal == "s":
+        gap, after = note.after(after.at)
     return (
         after is not None
-        and not gap.strip(" -\n" + _APOSTROPHES)
+        and not gap.strip(" -\n" + APOSTROPHES)
         and after.normal in load_list("eponym_nouns")
     )
 
@@ -83,19 +113,19 @@ def is_eponym(note: Note, word: Word) -> bool:
 def is_described(note: Note, word: Word) -> bool:
     """Return whether the word is introduced as a person: "Hill is a pleasant 45-year".
 
-    In any case but small: notes in capitals begin that way, too.
+    In any case but small, unless all of the note is.
     """
-    if word.text.islower():
+    if word.text.islower() and not note.is_caseless:
         return False
-    gap, other = note.after(word.end)
+    gap, other = note.after(word.at)
     if other is not None and other.normal in {"is", "was"}:
-        gap, other = note.after(other.end)
+        gap, other = note.after(other.at)
     elif gap != ", ":
         return False
     if other is None or other.normal not in {"a", "an", "the"}:
         return False
     for _ in range(3):
-        gap, other = note.after(other.end)
+        gap, other = note.after(other.at)
         if other is None or not is_inside_sentence(gap):
             return False
         if other.text.isdigit() or other.normal in load_list("person_nouns"):
@@ -108,25 +138,33 @@ def is_capitalised_in_context(note: Note, word: Word) -> bool:
 
     It cannot at the start of a sentence, line or field, in a heading in title case,
     in a line of capitals, nor in an abbreviation ("LOW" for loss of weight).  A
-    person's verb behind it makes up for the start of a sentence: "Young denies pain."
+    person's verb behind it makes up for the start of a sentence: "Young denies pain",
+    and for the case of a note that has only one.
     """
+    if note.is_caseless:
+        return has_person_verb(note, word)
     if not word.text[0].isupper() or _is_shouted(note, word):
         return False
-    gap, before = note.before(word.start)
-    after_gap, after = note.after(word.end)
-    if (
-        after is not None
-        and after_gap == " "
-        and after.text in load_list("person_verbs")
-    ):
+    if has_person_verb(note, word):
         return True
+    gap, before = note.before(word.at)
     if before is None or not gap or not is_inside_sentence(gap):
         return False
+    after_gap, after = note.after(word.at)
     if after is not None and after_gap == " " and is_title_case(after.text):
         return False
     return before.text[0].islower() or (
-        before.text[0].isupper() and _starts_sentence(note, before)
+        before.text[0].isupper() and starts_sentence(note, before)
     )
+
+
+def has_person_verb(note: Note, word: Word) -> bool:
+    """Return whether what only a person does stands behind the word."""
+    gap, after = note.after(word.at)
+    if after is None or gap != " ":
+        return False
+    form = after.normal if note.is_caseless else after.text
+    return form in load_list("person_verbs") or form == "would"
 
 
 def _is_shouted(note: Note, word: Word) -> bool:
@@ -138,8 +176,8 @@ def _is_shouted(note: Note, word: Word) -> bool:
 def _has_small_word_nearby(note: Note, word: Word) -> bool:
     back = ahead = word
     for _ in range(2):
-        _, before = note.before(back.start)
-        _, after = note.after(ahead.end)
+        _, before = note.before(back.at)
+        _, after = note.after(ahead.at)
         if any(w is not None and w.text.islower() for w in (before, after)):
             return True
         back, ahead = before or back, after or ahead
@@ -151,6 +189,7 @@ def is_inside_sentence(gap: str) -> bool:
     return not gap.strip(_INSIDE_SENTENCE)
 
 
-def _starts_sentence(note: Note, word: Word) -> bool:
-    gap, before = note.before(word.start)
+def starts_sentence(note: Note, word: Word) -> bool:
+    """Return whether no word of the same sentence stands before."""
+    gap, before = note.before(word.at)
     return before is None or not is_inside_sentence(gap)

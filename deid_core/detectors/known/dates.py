@@ -1,4 +1,4 @@
-"""The birth date in every usual form."""
+"""The birth date in every usual form, with one digit wrong, and without its year."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cache, lru_cache
 
 from .note import Note, Word
 
@@ -23,10 +24,34 @@ MONTHS = (
     "november",
     "december",
 )
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAYS = frozenset(form for day in _DAYS for form in (day, day[:3])) | {"tues"}
 _FILLERS = frozenset({"st", "nd", "rd", "th", "of", "the", "day"})
+_CUES = frozenset(
+    {"birthday", "bday", "birthdate", "birth", "born", "dob", "turns", "turned"}
+)
+_CUE_REACH = 6
 _GAP = re.compile(r"[\s,./\-\u2010-\u2013']{0,4}")
 # No comma: in "3/14/57, 14 March" the second date does not belong to the first year.
 _GAP_AFTER_YEAR = re.compile(r"[\s./\-\u2010-\u2013']{0,4}")
+_NUMERIC = re.compile(r"\d+\s?([-/.])\s?\d+\s?\1\s?\d+")
+_WITH_NAME = re.compile(r"[^\W\d_]{3}")
+_PAIR = re.compile(r"(\d{1,2})([/-])(\d{1,2})(?![/-]?\d)")
+_CACHE_SIZE = 16_384
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Forms:
+    """One date as what stands for its parts, and what is one slip away from them."""
+
+    years: frozenset[str]
+    near_years: frozenset[str]
+    months: frozenset[str]
+    days: frozenset[str]
+    near_months: frozenset[str]
+    near_days: frozenset[str]
+    parts: frozenset[str]
+    compact: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,26 +59,39 @@ class BirthDates:
     """Birth dates as words: what stands for the year, the month and the day.
 
     Args:
-        dates: Each date as three sets of compared forms: year, month, day.
+        dates: Each date.
         years: All forms of all years; the place where the search begins.
+        near_years: The same with a digit wrong or two swapped.
+        parts: What can stand beside a year.
         compact: Eight digits in the orders ymd, mdy and dmy, and six with a short year.
+        stamps: Those that a time stamp can begin with.
+        keys: The compared forms that must be located in a note.
     """
 
-    dates: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...]
+    dates: tuple[_Forms, ...]
     years: frozenset[str]
+    near_years: frozenset[str]
+    parts: frozenset[str]
     compact: frozenset[str]
+    stamps: tuple[str, ...]
+    keys: frozenset[str]
 
     @classmethod
     def of(cls, dates: Iterable[date]) -> BirthDates:
         """Prepare the dates of a record."""
-        forms = tuple(_forms(each) for each in dates)
-        years = frozenset().union(*(year for year, _, _ in forms))
-        return cls(forms, years, frozenset(c for each in dates for c in _compact(each)))
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The compared forms that must be located in a note."""
-        return self.years | self.compact
+        forms = tuple(_forms(each) for each in dict.fromkeys(dates))
+        years = _union(each.years for each in forms)
+        near = _union(each.near_years for each in forms)
+        compact = _union(each.compact for each in forms)
+        return cls(
+            forms,
+            years,
+            near,
+            _union(each.parts for each in forms),
+            compact,
+            tuple(c for c in compact if len(c) == 8 and c[:2] in {"19", "20"}),
+            years.union(near, compact, _CUES) if forms else frozenset(),
+        )
 
     def find(self, note: Note, located: Iterable[Word]) -> Iterator[tuple[int, int]]:
         """Yield where a birth date stands, as half-open ranges.
@@ -63,50 +101,114 @@ class BirthDates:
             located: Hold all occurrences of ``keys``.
         """
         for word in located:
-            if word.normal in self.years or word.normal in self.compact:
+            form = word.normal
+            if form not in self.keys:
+                continue
+            if form in self.compact:
+                yield word.start, word.end
+            if form in self.years or form in self.near_years:
                 yield from self._around(note, word)
+            if form in _CUES:
+                yield from self._without_year(note, word)
         yield from self._in_timestamps(note.text)
 
-    def _around(self, note: Note, word: Word) -> Iterator[tuple[int, int]]:
-        if word.normal in self.compact:
-            yield word.start, word.end
-        if word.normal in self.years:
-            back = _neighbours(note, word, forward=False)
-            ahead = _neighbours(note, word, forward=True)
-            for pair in (back, ahead):
-                if len(pair) == 2 and self._is_date(word, *pair):
-                    start = min(word.start, pair[1].start)
-                    yield start, max(word.end, pair[1].end)
+    def _around(self, note: Note, year: Word) -> Iterator[tuple[int, int]]:
+        for forward in (False, True):
+            if not self._may_be_date(note, year.at, forward=forward):
+                continue
+            pair = _neighbours(note, year, forward=forward)
+            if len(pair) < 2:
+                continue
+            first, last = min(year, pair[1]), max(year, pair[1])
+            text = note.text[first.start : last.end]
+            parts = (year.normal, pair[0].normal, pair[1].normal)
+            if any(_is_date(each, *parts, text) for each in self.dates):
+                yield _weekday_before(note, first), last.end
 
-    def _is_date(self, year: Word, first: Word, second: Word) -> bool:
-        return any(
-            year.normal in years
-            and (
-                (first.normal in months and second.normal in days)
-                or (first.normal in days and second.normal in months)
-            )
-            for years, months, days in self.dates
-        )
+    def _may_be_date(self, note: Note, at: int, *, forward: bool) -> bool:
+        """Return whether a part of a date stands beside a year; cheap to ask."""
+        beside = at + 1 if forward else at - 1
+        if not 0 <= beside < len(note):
+            return False
+        form = note.forms[beside]
+        if form.isdecimal() and note.gaps[max(at, beside)] == " ":
+            # "57 3" is no date but behind a month: "March 3 57".
+            return forward or (at > 1 and note.forms[at - 2] in self.parts)
+        return form in self.parts
+
+    def _without_year(self, note: Note, cue: Word) -> Iterator[tuple[int, int]]:
+        """Yield the day and month beside "born on" or "birthday"."""
+        for at in note.clause(cue.at, _CUE_REACH):
+            form = note.forms[at]
+            for each in self.dates:
+                if form in each.months or form in each.days:
+                    yield from _day_and_month(note, at, each)
 
     def _in_timestamps(self, text: str) -> Iterator[tuple[int, int]]:
         # HL7 TS: yyyymmddhhmm[ss]; the whole number goes, its head alone is no word.
-        for digits in self.compact:
-            if digits[:2] in {"19", "20"} and len(digits) == 8 and digits in text:
+        for digits in self.stamps:
+            if digits in text:
                 pattern = rf"(?<!\d){digits}\d{{4}}(?:\d\d)?(?!\d)"
                 for each in re.finditer(pattern, text):
                     yield each.span()
 
 
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    first, *others = tuple(sets) or (frozenset[str](),)
+    return first.union(*others) if others else first
+
+
+def _is_date(forms: _Forms, year: str, first: str, second: str, text: str) -> bool:
+    for month, day in ((first, second), (second, first)):
+        is_month, is_day = month in forms.months, day in forms.days
+        if year in forms.years and is_month and is_day:
+            return True
+        is_near = (
+            (year in forms.near_years and is_month and is_day)
+            or (year in forms.years and is_month and day in forms.near_days)
+            or (year in forms.years and month in forms.near_months and is_day)
+        )
+        # Only what can be nothing but a date: "3/5/57", "5 March 1957", no "3 5 57".
+        if is_near and (_NUMERIC.fullmatch(text) or _WITH_NAME.search(text)):
+            return True
+    return False
+
+
+def _day_and_month(note: Note, at: int, forms: _Forms) -> Iterator[tuple[int, int]]:
+    first = note.word(at)
+    other = at + 1
+    while other < len(note) and note.forms[other] in _FILLERS:
+        other += 1
+    if other >= len(note) or other > at + 3:
+        return
+    second = note.word(other)
+    text = note.text[first.start : second.end]
+    pair = {first.normal, second.normal}
+    is_pair = (first.normal in forms.months and second.normal in forms.days) or (
+        first.normal in forms.days and second.normal in forms.months
+    )
+    is_named = not all(map(str.isdigit, pair)) and len(text) < 24
+    if is_pair and (is_named or _PAIR.fullmatch(note.text, first.start, second.end)):
+        yield first.start, second.end
+
+
+def _weekday_before(note: Note, word: Word) -> int:
+    gap, before = note.before(word.at)
+    if before is None or before.normal not in _WEEKDAYS or gap.strip(" ,."):
+        return word.start
+    return before.start
+
+
 def _neighbours(note: Note, word: Word, *, forward: bool) -> list[Word]:
     """Return the two words beside a year that can be its month and day."""
     found: list[Word] = []
-    place = word
+    at = word.at
     for _ in range(6):
-        gap, other = note.after(place.end) if forward else note.before(place.start)
+        gap, other = note.after(at) if forward else note.before(at)
         joint = _GAP_AFTER_YEAR if forward else _GAP
         if other is None or not joint.fullmatch(gap):
             break
-        place = other
+        at = other.at
         if other.normal not in _FILLERS:
             found.append(other)
         if len(found) == 2:
@@ -114,16 +216,64 @@ def _neighbours(note: Note, word: Word, *, forward: bool) -> list[Word]:
     return found
 
 
-def _forms(day: date) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    month = MONTHS[day.month - 1]
-    months = {f"{day.month:02}", str(day.month), month, month[:3]}
-    if month == "september":
-        months.add("sept")
-    return (
-        frozenset({f"{day.year:04}", f"{day.year % 100:02}"}),
-        frozenset(months),
-        frozenset({f"{day.day:02}", str(day.day)}),
+@lru_cache(maxsize=_CACHE_SIZE)
+def _forms(day: date) -> _Forms:
+    months, near_months = _month(day.month)
+    days, near_days = _day(day.day)
+    return _Forms(
+        *_year(day.year),
+        months,
+        days,
+        near_months,
+        near_days,
+        _parts(day.month, day.day),
+        frozenset(_compact(day)),
     )
+
+
+@cache
+def _year(number: int) -> tuple[frozenset[str], frozenset[str]]:
+    """Return how a year is written, and how with one of its last digits wrong."""
+    year, short = f"{number:04}", f"{number % 100:02}"
+    slips = _slips(short)
+    near = {*slips, *(year[:2] + slip for slip in slips)}
+    near.update(century + short for century in ("18", "19", "20"))
+    return frozenset((year, short)), frozenset(near - {year})
+
+
+@cache
+def _parts(month: int, day: int) -> frozenset[str]:
+    return _FILLERS.union(*_month(month), *_day(day))
+
+
+@cache
+def _month(number: int) -> tuple[frozenset[str], frozenset[str]]:
+    """Return how a month is written, and how with one digit wrong."""
+    name = MONTHS[number - 1]
+    forms = {f"{number:02}", str(number), name, name[:3]}
+    if name == "september":
+        forms.add("sept")
+    return frozenset(forms), _near(number) - forms
+
+
+@cache
+def _day(number: int) -> tuple[frozenset[str], frozenset[str]]:
+    forms = frozenset({f"{number:02}", str(number)})
+    return forms, _near(number) - forms
+
+
+def _near(number: int) -> frozenset[str]:
+    """Return how a day or month is written with one digit wrong or two swapped."""
+    slips = _slips(f"{number:02}")
+    short = {slip[1] for slip in slips if slip[0] == "0" and slip != "00"}
+    return frozenset({*slips, *short, *str(number)})
+
+
+@cache
+def _slips(digits: str) -> frozenset[str]:
+    wrong = {other + digits[1] for other in "0123456789"}
+    wrong |= {digits[0] + other for other in "0123456789"}
+    return frozenset((wrong | {digits[::-1]}) - {digits})
 
 
 def _compact(day: date) -> Iterator[str]:

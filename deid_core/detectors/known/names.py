@@ -1,69 +1,34 @@
-"""Names of the record in a note: exact, misspelt, and with their initials."""
+"""Names of the record in a note: exact, misspelt, split, and with their initials."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from enum import IntEnum
-from typing import NamedTuple
+from itertools import islice, pairwise
+from operator import add
 
-import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
-from ...lexicons import is_common_name, is_frequent, is_vocabulary, load_list
-from .context import (
-    has_cue,
-    has_honorific,
-    is_capitalised_in_context,
-    is_described,
-    is_eponym,
-    is_title_case,
+from ...lexicons import (
+    is_common_name,
+    is_frequent,
+    is_ordinary,
+    is_vocabulary,
+    load_list,
 )
+from .candidates import (
+    EXACT_SCORE,
+    NICKNAME_SCORE,
+    Candidate,
+    Evidence,
+    accepted,
+    is_joint,
+)
+from .context import is_eponym, is_title_case
+from .initials import initials_alone, initials_beside, may_have_initials
+from .misspelt import misspelt, nearest_of
 from .note import Note, Word
-from .record import Names, NameToken
+from .people import Names
 
-EXACT_SCORE = 0.99
-_JOINERS = " ,-'\u2019^_\n\u00a0"
-_BEFORE = " .'\u2019"
-_AFTER = " ,."
-_APOSTROPHES = frozenset("'\u2019")
-_MAX_INITIALS = 3
-_MAX_GAP = 3
-
-
-class Evidence(IntEnum):
-    """What a word needs around it to count as a name."""
-
-    NOTHING = 0
-    CAPITAL = 1
-    NEIGHBOUR = 2
-    REFUSED = 3
-
-
-class Candidate(NamedTuple):
-    """A word of the note that may be a name of the record.
-
-    Args:
-        word: Where.
-        token: Compared form of the name that it is, or is near to; "" for an initial.
-        persons: Bit set of those who bear that name.
-        score: `EXACT_SCORE`, or how near it is.
-        needs: What must stand around it.
-    """
-
-    word: Word
-    token: str
-    persons: int
-    score: float
-    needs: Evidence
-
-    def __repr__(self) -> str:
-        return "Candidate()"
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether it is written as in the record, case and diacritics aside."""
-        return self.score == EXACT_SCORE
+_SHORTEST_FUZZY = 4
+_SPLITS = frozenset({" ", "-", "'", "\u2019", "' ", "\u2019 "})
 
 
 class NameSearch:
@@ -78,11 +43,11 @@ class NameSearch:
         misspelt: The compared forms of the note that resemble a name.
     """
 
-    __slots__ = ("_names", "_nearest", "_note", "misspelt")
+    __slots__ = ("_names", "_nearest", "_note", "_threshold", "misspelt")
 
     def __init__(self, note: Note, names: Names, threshold: float) -> None:
-        self._note, self._names = note, names
-        unknown = note.candidates - names.tokens.keys()
+        self._note, self._names, self._threshold = note, names, threshold
+        unknown = note.candidates() - names.keys
         self._nearest = misspelt(names.fuzzy, unknown, threshold)
         self.misspelt: Set[str] = self._nearest.keys()
 
@@ -92,187 +57,120 @@ class NameSearch:
         Args:
             words: Hold all occurrences of the record's name tokens and ``misspelt``.
         """
+        note, names = self._note, self._names
         candidates = [each for word in words if (each := self._candidate(word))]
-        return [
-            each
-            for name in _accept(self._note, candidates)
-            for each in (*_initials(self._note, self._names, name), name)
-        ]
+        found = list(self._split())
+        accepted_names = accepted(note, candidates, names.doubled)
+        for name in accepted_names:
+            if may_have_initials(note, name.word.at):
+                found += initials_beside(note, names, name)
+        if accepted_names and note.is_caseless:
+            for name in accepted_names:
+                found += self._unlike_beside(name)
+        found += accepted_names
+        found += initials_alone(note, names)
+        return found
 
     def _candidate(self, word: Word) -> Candidate | None:
-        form, score = self._nearest.get(word.normal, (word.normal, EXACT_SCORE))
-        token = self._names.tokens.get(form)
-        if token is None:
+        names, form, score = self._names, word.normal, EXACT_SCORE
+        if form not in names.tokens:
+            if form in names.nicknames:
+                needs = _evidence_if_nickname(self._note, word)
+                return Candidate(
+                    word, form, names.nicknames[form], NICKNAME_SCORE, needs
+                )
+            if form not in self._nearest:
+                return None
+            form, score = self._nearest[form]
+        needs = _evidence(self._note, names, word, form)
+        return Candidate(word, form, names.tokens[form], score, needs)
+
+    def _split(self) -> Iterator[Candidate]:
+        """Yield the parts of names that are written as two words: "Mc Donald"."""
+        note, parts = self._note, self._names.parts
+        if parts.isdisjoint(map(add, note.forms, islice(note.forms, 1, None))):
+            return
+        for at, (one, other) in enumerate(pairwise(note.forms)):
+            name = one + other
+            if name in parts and self._is_split(at):
+                persons = self._names.tokens[name]
+                for place, token in ((at, ""), (at + 1, name)):
+                    word = note.word(place)
+                    yield Candidate(word, token, persons, EXACT_SCORE, Evidence.NOTHING)
+
+    def _is_split(self, at: int) -> bool:
+        note = self._note
+        if note.gaps[at + 1] not in _SPLITS:
+            return False
+        if note.is_caseless:
+            return not all(map(is_frequent, note.forms[at : at + 2]))
+        return note.surfaces[at][0].isupper()
+
+    def _unlike_beside(self, name: Candidate) -> Iterator[Candidate]:
+        """Yield the words beside a name that resemble another part of that name.
+
+        Where case says nothing, a misspelt name can be any word: "edit ills" for Edit
+        Mills.
+        """
+        note, here = self._note, name.word.at
+        for at, gap in ((here - 1, here), (here + 1, here + 1)):
+            if 0 <= at < len(note) and is_joint(note.gaps[gap]):
+                form = note.forms[at]
+                # Its other neighbour may be the very name that it resembles.
+                beside = {name.token, *note.forms[max(0, at - 2) : at + 3]}
+                near = self._near(form, name.persons, beside)
+                if near:
+                    token, score = near
+                    persons = self._names.tokens[token]
+                    word = note.word(at)
+                    yield Candidate(word, token, persons, score, Evidence.NEIGHBOUR)
+
+    def _near(
+        self, form: str, persons: int, besides: Set[str]
+    ) -> tuple[str, float] | None:
+        names = self._names
+        if len(form) < _SHORTEST_FUZZY or form in names.tokens or is_frequent(form):
             return None
-        needs = _evidence(self._note, word, token)
-        return Candidate(word, form, token.persons, score, needs)
+        others = [
+            token
+            for token in names.fuzzy
+            if names.tokens[token] & persons and token not in besides
+        ]
+        return nearest_of(others, form, self._threshold)
 
 
-def misspelt(
-    tokens: tuple[str, ...], words: set[str], threshold: float
-) -> dict[str, tuple[str, float]]:
-    """Return the words that are near a token: word to (token, score).
-
-    R = d / min(len(token), len(word)) < threshold, the score 1 - R.  Source: Ng and
-    others, the NUS system, section 3.1, with one change: d counts a swap of two
-    neighbouring letters once (optimal string alignment), so that "Jonh" is near "John".
-    """
-    if not tokens or not words:
-        return {}
-    forms = sorted(words)
-    # d < threshold * len(token) follows from the definition and leaves few pairs.
-    limits = np.array([threshold * len(token) for token in tokens])
-    distances = process.cdist(
-        tokens,
-        forms,
-        scorer=OSA.distance,
-        score_cutoff=int(limits.max()),
-        dtype=np.uint8,
-    )
-    nearest: dict[str, tuple[str, float]] = {}
-    for row, column in np.argwhere(distances < limits[:, None]).tolist():
-        token, form = tokens[row], forms[column]
-        score = 1.0 - int(distances[row, column]) / min(len(token), len(form))
-        if score > max(1.0 - threshold, nearest.get(form, ("", 0.0))[1]):
-            nearest[form] = token, score
-    return nearest
-
-
-def _evidence(note: Note, word: Word, token: NameToken) -> Evidence:
+def _evidence(note: Note, names: Names, word: Word, token: str) -> Evidence:
     if is_eponym(note, word):
         return Evidence.REFUSED
-    if word.normal != token.normal:
+    if token in names.particles:
+        return Evidence.PARTICLE
+    # "Máté" is no mate, and "Vũ" no abbreviation.
+    if not word.text.isascii():
+        return Evidence.NOTHING
+    if word.normal != token:
         return _evidence_if_misspelt(word, token)
     if len(word.text) == 2:
         return Evidence.CAPITAL if is_title_case(word.text) else Evidence.NEIGHBOUR
-    if not token.is_ordinary:
+    if not is_ordinary(token):
         return Evidence.NOTHING
     # Small or frequent, it may be the word; "Cooper" at any place is the name.
     is_word = word.text.islower() or is_frequent(word.normal)
     return Evidence.CAPITAL if is_word else Evidence.NOTHING
 
 
-def _evidence_if_misspelt(word: Word, token: NameToken) -> Evidence:
+def _evidence_if_nickname(note: Note, word: Word) -> Evidence:
+    if is_eponym(note, word):
+        return Evidence.REFUSED
+    if len(word.text) == 2 or is_vocabulary(word.normal):
+        return Evidence.CAPITAL
+    return Evidence.NOTHING
+
+
+def _evidence_if_misspelt(word: Word, token: str) -> Evidence:
     if word.normal in load_list("eponyms") and not is_common_name(word.normal):
         return Evidence.NEIGHBOUR
     if is_vocabulary(word.normal):
         return Evidence.CAPITAL
     # "hesath" may be a misspelt word just as well; "Hesath" is the name Heath.
-    is_word = token.is_ordinary and word.text.islower()
+    is_word = word.text.islower() and is_ordinary(token)
     return Evidence.CAPITAL if is_word else Evidence.NOTHING
-
-
-def _accept(note: Note, candidates: list[Candidate]) -> list[Candidate]:
-    accepted = [_stands_alone(note, each) for each in candidates]
-    # Forwards, then backwards: in "Will Jay Miller" the surname vouches for both.
-    order = [*range(1, len(candidates)), *range(len(candidates) - 1)[::-1]]
-    for step, index in enumerate(order):
-        other = index - 1 if step < len(candidates) - 1 else index + 1
-        if not accepted[index] and _vouches(
-            note, candidates[other], candidates[index], accepted=accepted[other]
-        ):
-            accepted[index] = True
-            accepted[other] = True
-    return [each for each, is_name in zip(candidates, accepted, strict=True) if is_name]
-
-
-def _stands_alone(note: Note, candidate: Candidate) -> bool:
-    word = candidate.word
-    if candidate.needs is Evidence.NOTHING:
-        return True
-    if candidate.needs is not Evidence.REFUSED and (
-        has_honorific(note, word) or has_cue(note, word)
-    ):
-        return True
-    return candidate.needs is Evidence.CAPITAL and (
-        is_capitalised_in_context(note, word) or is_described(note, word)
-    )
-
-
-def _vouches(
-    note: Note, other: Candidate, candidate: Candidate, *, accepted: bool
-) -> bool:
-    """Return whether a neighbour of the same person says that this is a name, too.
-
-    Two common words vouch for each other when both are exact, different and not small:
-    "Will Young".  Small and capitalised words never vouch for each other ("John may").
-    """
-    if candidate.needs is Evidence.REFUSED or other.needs is Evidence.REFUSED:
-        return False
-    if (
-        not other.persons & candidate.persons
-        or other.word.normal == candidate.word.normal
-    ):
-        return False
-    if other.word.text.islower() != candidate.word.text.islower():
-        return False
-    if not accepted and (
-        other.word.text.islower() or not (other.is_exact and candidate.is_exact)
-    ):
-        return False
-    return is_beside(note, other.word, candidate.word)
-
-
-def is_beside(note: Note, one: Word, other: Word) -> bool:
-    """Return whether only name punctuation, or one initial, stands between."""
-    left, right = sorted((one, other))
-    between = note.text[left.end : right.start]
-    if len(between) > 6:
-        return False
-    if is_joint(between):
-        return True
-    letters = [each for each in between if each.isalpha()]
-    return len(letters) == 1 and letters[0].isupper() and "\n" not in between
-
-
-def is_joint(gap: str) -> bool:
-    """Return whether what stands between two words can stand inside a name."""
-    return len(gap) <= _MAX_GAP and not gap.strip(_JOINERS)
-
-
-def _initials(note: Note, names: Names, name: Candidate) -> Iterator[Candidate]:
-    start, end = name.word.start, name.word.end
-    beside = note.text[max(0, start - 3) : start] + note.text[end : end + 3]
-    if beside == beside.lower() and not _APOSTROPHES.intersection(beside):
-        return
-    letters = names.initials(name.persons, besides=name.token[0])
-    words = (*_before(note, start, letters), *_after(note, end, letters))
-    for word in words:
-        yield Candidate(word, "", name.persons, name.score, Evidence.NEIGHBOUR)
-
-
-def _before(note: Note, place: int, letters: frozenset[str]) -> Iterator[Word]:
-    for _ in range(_MAX_INITIALS):
-        gap, word = note.before(place)
-        if word is None or not _are_initials(word, letters, gap, _BEFORE):
-            return
-        # Only "o'brien" has a small one.
-        if word.text.islower() and gap not in _APOSTROPHES:
-            return
-        yield word
-        place = word.start
-
-
-def _after(note: Note, place: int, letters: frozenset[str]) -> Iterator[Word]:
-    for _ in range(_MAX_INITIALS):
-        gap, word = note.after(place)
-        if word is None or not _are_initials(word, letters, gap, _AFTER):
-            return
-        # "Smith A&O", "Smith I think": behind a name these letters need their period.
-        is_word = word.text in {"A", "I"}
-        if is_word and note.after(word.end)[0][:1] not in {".", ","}:
-            return
-        if word.text.islower():
-            return
-        yield word
-        place = word.end
-
-
-def _are_initials(word: Word, letters: frozenset[str], gap: str, allowed: str) -> bool:
-    return (
-        len(word.text) <= _MAX_INITIALS
-        and len(gap) <= 2
-        and not gap.strip(allowed)
-        and (word.text.isupper() or len(word.text) == 1)
-        and letters.issuperset(word.normal)
-    )

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ...document import Address, KnownIdentifiers
 from ...labels import Label
-from ...lexicons import forms_of, is_ordinary, load_list, normal
+from ...lexicons import forms_of, load_list
 from ...lexicons.lists import load_pairs
 from .context import is_capitalised_in_context
+from .institutions import institution
 from .note import Note, Word
-from .numbers import is_bounded
-from .phrases import Phrase, is_placeholder, variants
-from .street import Street
+from .phrases import Needs, Phrase, canonical, is_placeholder, variants
+from .squeezed import is_bounded
+from .street import Street, split_unit
 
 _JOINERS = " ,\n\r\t-/"
 _PARTS = frozenset({Label.CITY, Label.ZIP, Label.STATE, Label.STREET})
-_LEGAL_FORM = re.compile(
-    r"[\s,]+(?:inc|llc|ltd|corp|corporation|co|plc|gmbh)[.\s]*$", re.IGNORECASE
-)
+_CACHE_SIZE = 16_384
 
 
 class Place(NamedTuple):
-    """A proposal: where, what, and under which rule of the detector."""
+    """A proposal: its first and last word, where, what, and under which rule."""
 
+    first: int
+    last: int
     start: int
     end: int
     label: Label
@@ -36,23 +37,24 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Places:
-    """All places of a record."""
+    """All places of a record, by the word that is sought first."""
 
-    phrases: tuple[Phrase, ...]
-    streets: tuple[Street, ...]
+    phrases: dict[str, list[Phrase]]
+    streets: dict[str, list[Street]]
     keys: frozenset[str]
 
     @classmethod
     def of(cls, known: KnownIdentifiers) -> Places:
         """Prepare the places of a record; placeholders are left out."""
-        phrases = dict.fromkeys(_phrases(known))
-        streets = dict.fromkeys(
-            street
-            for address in known.addresses
-            if (street := Street.of(address.street)) is not None
-        )
-        keys = frozenset({p.key for p in phrases} | {s.key for s in streets})
-        return cls(tuple(phrases), tuple(streets), keys)
+        phrases: dict[str, list[Phrase]] = defaultdict(list)
+        streets: dict[str, list[Street]] = defaultdict(list)
+        for phrase in dict.fromkeys(_phrases(known)):
+            phrases[phrase.key].append(phrase)
+        lines = (line for each in known.addresses for line in (each.street, each.other))
+        for street in dict.fromkeys(map(_street, lines)):
+            if street is not None:
+                streets[street.key].append(street)
+        return cls(phrases, streets, frozenset({*phrases, *streets}))
 
     def find(self, note: Note, located: list[Word]) -> Iterator[Place]:
         """Yield every place found; one that needs another beside it comes last.
@@ -61,57 +63,75 @@ class Places:
             note: Where to look.
             located: Hold all occurrences of ``keys`` in the note.
         """
-        words = [word for word in located if word.normal in self.keys]
-        if not words:
-            return
-        sure, unsure = self._phrases_at(note, words)
-        for street in self.streets:
-            for word in words:
-                if word.normal == street.key and (span := street.extent(note, word)):
-                    sure.append(Place(*span, Label.STREET, "address"))
-        yield from sure
-        yield from _beside(note, sure, unsure)
-
-    def _phrases_at(
-        self, note: Note, words: list[Word]
-    ) -> tuple[list[Place], list[Place]]:
         sure: list[Place] = []
         unsure: list[Place] = []
-        by_key: dict[str, list[Phrase]] = {}
-        for phrase in self.phrases:
-            by_key.setdefault(phrase.key, []).append(phrase)
-        for word in words:
-            for phrase in by_key.get(word.normal, ()):
-                span = phrase.extent(note, word)
-                if span and (phrase.label is not Label.ZIP or _is_zip(note, *span)):
-                    place = Place(*span, phrase.label, phrase.rule)
-                    (unsure if phrase.needs_place else sure).append(place)
-        return sure, unsure
+        for word in located:
+            if word.normal not in self.keys:
+                continue
+            for phrase in self.phrases.get(word.normal, ()):
+                extent = phrase.extent(note, word)
+                if extent and _is_whole(note, extent, phrase.label):
+                    place = _place(note, extent, phrase.label, phrase.rule)
+                    is_unsure = phrase.needs is Needs.PLACE
+                    (unsure if is_unsure else sure).append(place)
+            for street in self.streets.get(word.normal, ()):
+                if extent := street.extent(note, word):
+                    sure.append(_place(note, extent, Label.STREET, "address"))
+        yield from sure
+        if unsure:
+            yield from _beside(note, sure, unsure)
 
 
-def _is_zip(note: Note, start: int, end: int) -> bool:
+def _place(note: Note, extent: tuple[int, int], label: Label, rule: str) -> Place:
+    first, last = extent
+    start, end = note.word(first).start, note.word(last).end
+    return Place(first, last, start, end, label, rule)
+
+
+def _is_whole(note: Note, extent: tuple[int, int], label: Label) -> bool:
+    if label is not Label.ZIP:
+        return True
+    start, end = note.word(extent[0]).start, note.word(extent[1]).end
     return is_bounded(note.text, start, end, free_standing=0)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _street(line: str) -> Street | None:
+    return Street.of(line)
 
 
 def _phrases(known: KnownIdentifiers) -> Iterator[Phrase]:
     for address in known.addresses:
         yield from _address_phrases(address)
     for facility in known.facilities:
-        yield from _institution(facility, Label.HOSPITAL, "facility")
+        yield from institution(facility, Label.HOSPITAL, "facility")
     for employer in known.employers:
-        yield from _institution(employer, Label.ORGANIZATION, "employer")
+        yield from institution(employer, Label.ORGANIZATION, "employer")
 
 
-def _address_phrases(address: Address) -> Iterator[Phrase]:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _address_phrases(address: Address) -> tuple[Phrase, ...]:
+    return tuple(_parts(address))
+
+
+def _parts(address: Address) -> Iterator[Phrase]:
     city = forms_of(address.city)
     if sum(map(len, filter(str.isalpha, city))) >= 3 and not is_placeholder(city):
         ambiguous = len(city) == 1 and city[0] in load_list("word_places")
-        yield from variants(address.city, Label.CITY, "address", needs_place=ambiguous)
+        needs = Needs.PLACE if ambiguous else Needs.NOTHING
+        yield from variants(address.city, Label.CITY, "address", needs)
     yield from _zip_phrases(address.zip)
     for state in _state_forms(address.state):
-        yield from variants(state, Label.STATE, "address", needs_place=True)
+        yield from variants(state, Label.STATE, "address", Needs.PLACE)
     if not is_placeholder(forms_of(address.country)):
-        yield from variants(address.country, Label.COUNTRY, "address", needs_place=True)
+        yield from variants(address.country, Label.COUNTRY, "address", Needs.PLACE)
+    for line in (address.street, address.other):
+        _, unit = split_unit(list(forms_of(line)))
+        if len(unit) > 1 and unit[1].isdigit():
+            kind, number, *rest = unit
+            yield Phrase(
+                canonical(kind), number, "".join(rest), Label.STREET, "address"
+            )
 
 
 def _zip_phrases(value: str) -> Iterator[Phrase]:
@@ -121,10 +141,12 @@ def _zip_phrases(value: str) -> Iterator[Phrase]:
         return
     if characters.isdigit():
         # The five digits alone, too: the +4 is found as what follows them.
-        short, needs_place = characters[:5], len(characters) < 5
-        yield Phrase("", short, "", Label.ZIP, "address", needs_place=needs_place)
+        short = characters[:5]
+        needs = Needs.PLACE if len(characters) < 5 else Needs.NOTHING
+        yield Phrase("", short, "", Label.ZIP, "address", needs)
         if len(characters) == 9:
             yield Phrase("", short, characters[5:], Label.ZIP, "address")
+            yield Phrase("", characters, "", Label.ZIP, "address")
     elif len(characters) >= 5:
         yield from variants(value, Label.ZIP, "address")
 
@@ -141,52 +163,43 @@ def _state_codes() -> dict[str, str]:
     return {name: code for code, name in load_pairs("us_states").items()}
 
 
-def _institution(value: str, label: Label, rule: str) -> Iterator[Phrase]:
-    core = _LEGAL_FORM.sub("", value.strip())
-    words = forms_of(core)
-    all_ordinary = all(map(is_ordinary, filter(str.isalpha, words)))
-    if is_placeholder(words) or sum(map(len, words)) < 3:
-        return
-    if len(words) > 1 or not all_ordinary:
-        yield from variants(core, label, rule, needs_capital=all_ordinary)
-
-
 def _beside(note: Note, sure: list[Place], unsure: list[Place]) -> Iterator[Place]:
     """Yield the ambiguous parts that stand beside a part of an address.
 
     An ambiguous town also counts before its state, or capitalised in mid-sentence.
     """
-    starts = {place.start for place in sure if place.label in _PARTS}
-    ends = {place.end for place in sure if place.label in _PARTS}
-    states = {place.start for place in unsure if place.label is Label.STATE}
+    firsts = {place.first for place in sure if place.label in _PARTS}
+    lasts = {place.last for place in sure if place.label in _PARTS}
+    zips = {place.first for place in sure if place.label is Label.ZIP}
+    states = {place.first for place in unsure if place.label is Label.STATE}
     left = dict.fromkeys(unsure)
     # Twice, so that "Reading, PA 19601" finds the state by the ZIP, the town by it.
     for place in [*unsure, *reversed(unsure)]:
         if place in left and (
-            _follows(note, place, ends)
-            or _precedes(note, place, starts)
+            _follows(note, place, lasts)
+            or _precedes(note, place, zips if place.label is Label.STATE else firsts)
             or (place.label is Label.CITY and _is_town(note, place, states))
         ):
             del left[place]
-            starts.add(place.start)
-            ends.add(place.end)
+            firsts.add(place.first)
+            lasts.add(place.last)
             yield place
 
 
 def _is_town(note: Note, place: Place, states: set[int]) -> bool:
-    text = note.text[place.start : place.end]
-    if not text[0].isupper():
+    word = note.word(place.first)
+    if not word.text[0].isupper() and not note.is_caseless:
         return False
-    word = Word(place.start, place.end, text, normal(text))
     return _precedes(note, place, states) or is_capitalised_in_context(note, word)
 
 
-def _follows(note: Note, place: Place, ends: set[int]) -> bool:
-    gap, word = note.before(place.start)
+def _follows(note: Note, place: Place, lasts: set[int]) -> bool:
     # No period: it would be the end of a sentence.
-    return word is not None and word.end in ends and not gap.strip(_JOINERS)
+    gap = note.gaps[place.first]
+    return place.first - 1 in lasts and len(gap) <= 8 and not gap.strip(_JOINERS)
 
 
-def _precedes(note: Note, place: Place, starts: set[int]) -> bool:
-    gap, word = note.after(place.end)
-    return word is not None and word.start in starts and not gap.strip(_JOINERS + ".")
+def _precedes(note: Note, place: Place, firsts: set[int]) -> bool:
+    gap = note.gaps[place.last + 1]
+    after = place.last + 1
+    return after in firsts and len(gap) <= 8 and not gap.strip(_JOINERS + ".")

@@ -1,0 +1,25 @@
+"""Short and pet names of English given names, both ways, from the nicknames package."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+
+from nicknames import NickNamer
+
+_ANSWERS = 16_384
+
+
+@cache
+def _namer() -> NickNamer:
+    return NickNamer()
+
+
+@lru_cache(maxsize=_ANSWERS)
+def nicknames_of(given: str) -> frozenset[str]:
+    """Return what else a bearer of the normalised given name may be called.
+
+    For "william" that is "bill", and for "bill" "william"; what is not one plain word
+    ("mary ann") is left out.
+    """
+    others = _namer().nicknames_of(given) | _namer().canonicals_of(given)
+    return frozenset(other for other in others - {given} if other.isalpha())
