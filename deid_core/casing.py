@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 
 from .detectors.fragments import words as listed
 from .detectors.lexicon import context, cues
 from .detectors.lexicon.houses import HEADS, WEAK_HEADS, is_own_name
 from .lexicons import is_common_name, load_list, normal
+from .lexicons.groups import (
+    acronyms,
+    houses_of_words,
+    lands,
+    lands_of_words,
+    single_house_names,
+)
 from .lexicons.kinds import Kind, kinds_of
-from .lexicons.places import Phrases, by_first_word, city_phrases, longest, states
+from .lexicons.places import city_phrases, longest, states
 from .lexicons.vocabulary import zipf
 
 _CAPITALS, _SMALL = ascii_uppercase.encode(), ascii_lowercase.encode()
@@ -35,17 +41,18 @@ _STREET = re.compile(
     r"(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr"
     r"|boulevard|blvd|court|ct|way|place|pl|terrace|circle|parkway|highway)\b"
 )
-_MONTH_CUE = re.compile(
-    r"\b(?:in|of|since|until|by|last|next|early|late|mid|this)[ -]\Z"
-)
+_MONTH_CUE = re.compile(r"\b(?:in|of|since|until|last|next|early|late|mid)[ -]\Z")
 _MONTHS = frozenset(
     listed(
         """
         january february april june july august september october november december
-        monday tuesday wednesday thursday friday saturday sunday
+        monday tuesday wednesday thursday friday saturday sunday thanksgiving christmas
+        xmas easter halloween hanukkah passover ramadan diwali kwanzaa juneteenth eid
         """
     )
 )
+# ANA, polycythemia vera: in small letters more often than the names.
+_NAMES_OF_TESTS = frozenset({"ana", "vera"})
 _MAYBE_MONTHS = frozenset({"march", "may"})
 _STOPS = frozenset(
     listed(
@@ -67,6 +74,9 @@ _TOO_FREQUENT = 5.45
 _STRONG = Kind.GIVEN | Kind.FAMILY
 _WEAK = Kind.WEAK_GIVEN | Kind.WEAK_FAMILY
 _PLACE = Kind.CITY | Kind.TOWN
+_STRONG_OF_HOUSE = _STRONG | Kind.CITY | Kind.UNKNOWN
+_NO_TOWN = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.GIVEN
+_PLACE_CUES = frozenset(listed("in from to of near the outside around north south"))
 
 
 def recased(text: str) -> str:
@@ -151,14 +161,33 @@ class _Recasing:
         form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
         if form in _MONTHS:
             return True
+        if form in _NAMES_OF_TESTS:
+            return False
         if form in _MAYBE_MONTHS:
             return bool(_MONTH_CUE.search(self.text, max(0, start - 8), start))
         if Kind.CITY in kinds and not kinds & (Kind.DRUG | Kind.EPONYM):
+            return True
+        if at and self._is_lived_in(at):
             return True
         if not kinds & _STRONG or Kind.WORD in kinds or len(form) < 3:
             return False
         return is_common_name(form) or context.is_person_described(
             self.text, *self.words[at].span()
+        )
+
+    def _is_lived_in(self, at: int) -> bool:
+        """Return whether a town, state, country or unknown word is lived in."""
+        form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
+        before = self.forms[at - 1]
+        if form in lands() and before in _PLACE_CUES:
+            return True
+        is_town = Kind.TOWN in kinds and not kinds & _NO_TOWN
+        if not (is_town or kinds & (Kind.UNKNOWN | Kind.FAMILY)):
+            return False
+        if before not in _PLACE_CUES or Kind.WORD in kinds:
+            return False
+        return cues.is_after_home_cue(self.text, start) or (
+            is_town and cues.is_in_town(self.text, start)
         )
 
     def _choose_beside_names(self) -> None:
@@ -176,7 +205,7 @@ class _Recasing:
                 self.chosen.update((at - 1, at))
         elif gap.startswith("."):
             return
-        elif at - 1 in self.chosen and Kind.GIVEN in left:
+        elif at - 1 in self.chosen and (Kind.GIVEN in left or self._is_titled(at - 1)):
             if (may_be_name and is_rare) or (len(form) == 1 and form not in "ai"):
                 self.chosen.add(at)
         elif left & (Kind.GIVEN | Kind.WEAK_GIVEN) and zipf(before) < _TOO_FREQUENT:
@@ -184,6 +213,9 @@ class _Recasing:
             is_surname = Kind.FAMILY in kinds and Kind.WORD not in kinds
             if is_surname or is_initial:
                 self.chosen.update((at - 1, at))
+
+    def _is_titled(self, at: int) -> bool:
+        return at > 0 and self.forms[at - 1] in load_list("honorifics")
 
     def _is_dotted(self, at: int) -> bool:
         end = self.words[at].end()
@@ -197,11 +229,13 @@ class _Recasing:
 
     def _choose_phrases(self) -> None:
         """Choose towns, hospitals and firms of several words, and saints."""
-        for table in (city_phrases(), _known_houses()):
+        for table in (city_phrases(), houses_of_words(), lands_of_words()):
             for at in range(len(self.forms)):
                 count = longest(table, self.forms, at)
                 self.chosen.update(range(at, at + count))
         for at in range(1, len(self.forms)):
+            if self._gap(at) == ", " and at - 1 in self.chosen:
+                self.chosen.update({at} if self.forms[at] in lands() else ())
             is_saint = self.forms[at - 1] in _SAINTS and self._gap(at) in _NAME_GAPS
             if is_saint and self.kinds[at] & (_STRONG | _WEAK | _PLACE):
                 self.chosen.update((at - 1, at))
@@ -237,7 +271,7 @@ class _Recasing:
         if at + 1 >= len(self.words):
             return
         first = at + 1
-        if self.forms[first] in _single_names():
+        if self.forms[first] in single_house_names():
             self.chosen.add(first)
         if not cues.is_after_care(self.text, self.words[first].start()):
             return
@@ -250,7 +284,7 @@ class _Recasing:
         ):
             end += 1
         kinds = self.kinds[first:end]
-        strong = sum(bool(each & (_STRONG | Kind.CITY)) for each in kinds)
+        strong = sum(bool(each & _STRONG_OF_HOUSE) for each in kinds)
         weak = sum(bool(each & (_WEAK | Kind.TOWN)) for each in kinds)
         if (strong or weak > 1) and is_own_name({*self.forms[first:end]}):
             self.chosen.update(range(first, end))
@@ -260,7 +294,7 @@ class _Recasing:
         spans = [
             word.span()
             for word, form in zip(self.words, self.forms, strict=True)
-            if form in _acronyms() or self._is_state_code(word, form)
+            if form in acronyms() or self._is_state_code(word, form)
         ]
         codes = (each.finditer(self.text) for each in (_CODE, _DOTTED))
         return spans + [found.span() for every in codes for found in every]
@@ -278,23 +312,3 @@ def _form(word: str) -> str:
 def _upper(character: str) -> str:
     upper = character.upper()
     return upper if len(upper) == 1 else character
-
-
-@cache
-def _known_houses() -> Phrases:
-    every = load_list("hospital_brands") | load_list("organizations")
-    return by_first_word(tuple(name.split()) for name in every if " " in name)
-
-
-@cache
-def _single_names() -> frozenset[str]:
-    every = load_list("hospital_brands") | load_list("organizations")
-    return frozenset(name for name in every if " " not in name)
-
-
-@cache
-def _acronyms() -> frozenset[str]:
-    every = load_list("hospital_brands") | load_list("organizations")
-    short = {name for name in every if " " not in name and len(name) <= 4}
-    known = {word for word in short if not kinds_of(word) & (Kind.WORD | _STRONG)}
-    return frozenset(known | {"nyc", "md", "va", "uw", "nyu", "ucsf", "ucla", "cvs"})

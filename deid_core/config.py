@@ -39,7 +39,10 @@ class DeidConfig:
 
     def _detector(self, name: str) -> Detector:
         kind = DETECTORS[name]
-        return kind.make(self.options.get(name, kind.options()))
+        options = self.options.get(name)
+        if options is None:
+            options = kind.options.read({}, f"preset {self.name!r}: {name}")
+        return kind.make(options)
 
 
 def load_preset(name: str) -> DeidConfig:

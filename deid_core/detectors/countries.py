@@ -8,25 +8,12 @@ from __future__ import annotations
 
 import re
 
-import pycountry
-
 from ..labels import Label
-from .fragments import any_of, ends_with, fold, words
+from ..lexicons.places import countries
+from .fragments import any_of, ends_with, fold
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-_IN_DAILY_USE = {
-    *("South Korea", "North Korea", "Great Britain", "United Kingdom", "Hong Kong"),
-    *("Northern Ireland", "Ivory Coast", "Czech Republic", "Cape Verde"),
-    *words(
-        """
-        England Scotland Wales Korea Russia Iran Syria Vietnam Laos Burma Tanzania
-        Bolivia Venezuela Moldova Taiwan Palestine Kosovo Congo Macedonia Turkey Brunei
-        Micronesia Holland Bosnia Serbia Trinidad Tobago Macau Tibet UK
-        """
-    ),
-}
-_LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}
 # Persons, birds and states, too: a cue of living or travelling must stand before.
 _AMBIGUOUS = {"Jordan", "Chad", "Georgia", "Turkey", "Guinea", "Jersey", "Israel"}
 _TRAVEL = re.compile(
@@ -40,17 +27,7 @@ _TRAVEL = re.compile(
 )
 
 
-def _names() -> tuple[str, ...]:
-    listed = {
-        fold(name)
-        for country in pycountry.countries
-        for name in (country.name, getattr(country, "common_name", country.name))
-        if "," not in name and "(" not in name
-    }
-    return tuple(sorted((listed | _IN_DAILY_USE) - _LEFT_OUT))
-
-
-_COUNTRIES = _names()
+_COUNTRIES = tuple(sorted(map(fold, countries())))
 
 
 def _is_country(match: re.Match[str]) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from ..document import Annotation, Document, Span
+from .fragments import fold
 from .options import Options
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class TaggerOptions(Options):
     outside_below: float | None = Field(default=None, ge=0.0, le=1.0)
     """A word that is no identifier with no higher probability is proposed as what it
     most probably is (Deleger and others 2013, MCRF, .85 to .99)."""
+    veto: bool = False
+    """Whether headings, devices and drugs of English are refused (`veto`)."""
 
 
 class TaggerDetector:
@@ -54,6 +57,7 @@ class TaggerDetector:
         self._compiled = CompiledModel(model)
         self._bias = Bias(options.outside_bias, options.outside_below)
         self._threshold = options.threshold
+        self._veto = options.veto
         self._labels = model.tags
         self._rules = {tag: _rule(model.name, tag) for tag in model.tags}
 
@@ -61,9 +65,21 @@ class TaggerDetector:
         """Return the proposals for each document, left to right, disjoint."""
         found = self._compiled.tag([each.text for each in documents], self._bias)
         return [
-            [self._annotation(each) for each in tagged if each.score >= self._threshold]
-            for tagged in found
+            list(self._accepted(document.text, tagged))
+            for document, tagged in zip(documents, found, strict=True)
         ]
+
+    def _accepted(self, text: str, found: Sequence[Tagged]) -> Iterator[Annotation]:
+        sure = [each for each in found if each.score >= self._threshold]
+        if not self._veto or not sure:
+            yield from map(self._annotation, sure)
+            return
+        from .veto import is_vetoed
+
+        folded = fold(text)
+        for each in sure:
+            if not is_vetoed(folded, each.start, each.end, self._labels[each.tag]):
+                yield self._annotation(each)
 
     def _annotation(self, found: Tagged) -> Annotation:
         label = self._labels[found.tag]

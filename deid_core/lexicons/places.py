@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
+import pycountry
 import us
 
 from .lists import load_list
@@ -13,6 +14,7 @@ from .normal import forms_of
 from .prebuilt import word_set
 
 _SHORTEST = 3
+_LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}
 
 Phrases = dict[str, tuple[tuple[str, ...], ...]]
 """By first word, the word groups that begin with it, the longest first."""
@@ -69,3 +71,19 @@ def longest(phrases: Phrases, words: list[str], start: int) -> int:
         if tuple(words[start : start + len(group)]) == group:
             return len(group)
     return 0
+
+
+@cache
+def countries() -> frozenset[str]:
+    """Return the countries as they are written: ISO 3166-1's names, and daily ones.
+
+    Without the United States: "US" is an ultrasound.
+    """
+    listed = {
+        name
+        for country in pycountry.countries
+        for name in (country.name, getattr(country, "common_name", country.name))
+        if "," not in name and "(" not in name
+    }
+    daily = {name.title() for name in load_list("countries")}
+    return frozenset((listed | daily | {"UK"}) - _LEFT_OUT)

@@ -148,7 +148,13 @@ def _write(result: ScrubbedDocument, kind: Format, with_annotations: bool) -> No
         return
     line: dict[str, Any] = {"id": result.id, "text": result.text}
     if with_annotations:
-        line["annotations"] = annotations_json(result)
+        line["annotations"] = [
+            # The model's own tag, where it is finer than our label.
+            {**each, "tag": found.tag} if found.tag else each
+            for each, found in zip(
+                annotations_json(result), result.annotations, strict=True
+            )
+        ]
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
 
 

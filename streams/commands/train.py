@@ -31,6 +31,16 @@ def train(
     ] = "auto",
     version: Annotated[str, typer.Option(help="What to call the result.")] = "1",
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 1,
+    language: Annotated[
+        str | None, typer.Option(help="Of a published system; else the recipe's.")
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="A published system's feature group to leave out."),
+    ] = None,
+    mesh: Annotated[
+        Path | None, typer.Option(help="Its vocabulary: TERM<tab>TREE NUMBER a line.")
+    ] = None,
 ) -> None:
     """Train the tagger; the folder is what `model` in a preset's [tagger] may name.
 
@@ -40,11 +50,24 @@ def train(
     try:
         from deid_core.tagger.model_files import save_model
         from deid_core.tagger.recipe import load_recipe
+        from deid_core.tagger.token_models.recipe import is_of_words
+        from deid_core.tagger.token_models.training import Setting
         from deid_core.tagger.training import train as train_model
+
+        from .train_words import train_words
     except ModuleNotFoundError as error:
         raise FatalError(
             f"{error.name} is missing; install: pip install 'phistream[train]'"
         ) from None
+    if is_of_words(recipe):
+        found = [
+            read_corpus(path, format=format, conventions=tags_of, part=part)
+            for path in corpus
+        ]
+        documents = [each for one in found for each in one.documents]
+        setting = Setting(seed, language, tuple(without or ()), mesh)
+        train_words(recipe, documents, out, setting)
+        return
     how = load_recipe(recipe)
     corpora: list[Corpus] = [
         read_corpus(path, format=format, conventions=tags_of or how.corpus, part=part)

@@ -88,6 +88,15 @@ def test_a_missing_file_is_a_config_error(tmp_path):
 
 
 def test_every_detector_bears_the_name_it_is_configured_by():
-    built = [kind.make(kind.options()) for kind in DETECTORS.values()]
+    """
+    Those that need a trained model are asked by the tests of their models.
+    """
+    optional = {
+        name: kind
+        for name, kind in DETECTORS.items()
+        if not any(each.is_required() for each in kind.options.model_fields.values())
+    }
+    built = [kind.make(kind.options()) for kind in optional.values()]
 
-    assert list(DETECTORS) == [detector.name for detector in built]
+    assert {"rules", "lexicon", "known", "nus"} <= optional.keys()
+    assert list(optional) == [detector.name for detector in built]

@@ -111,7 +111,8 @@ def test_the_terminal_tells_labels_detectors_scores_and_what_is_written(explanat
 def test_the_terminal_tells_what_lost_and_what_was_joined(explanation):
     text = terminal(explanation)
 
-    assert re.search(r"x rules/state_before_zip LOCATION:STATE 0\.\d\d .* outvoted", text)
+    lost = r"x rules/state_before_zip LOCATION:STATE 0\.\d\d .* outvoted"
+    assert re.search(lost, text)
     assert "NAME:PATIENT 48\u201367, joined" in text
 
 

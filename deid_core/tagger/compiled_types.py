@@ -1,0 +1,104 @@
+"""What each word gives to itself and its neighbours, in a bounded cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled_columns import numberings
+from .encoding import REACH
+from .features import PAD, WORD_COLUMNS
+from .model import Model
+
+_WIDTH = 2 * REACH + 1
+_PROPERTY = re.compile(r"(\w+)\[(-?\d)\]=(.*)", re.DOTALL)
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+class TypeTables:
+    """Numbers words, and keeps each one's table of scores.  Thread-safe.
+
+    Args:
+        model: Whose properties these are.
+        weights: Its weights, shape ``[features, labels]``.
+        most: How many words are kept; then all are forgotten.
+    """
+
+    def __init__(self, model: Model, weights: Floats, most: int) -> None:
+        self._features, self._lists = model.features, model.lists
+        self._labels, self._most = weights.shape[1], most
+        self._block_of, self._blocks = _blocks(model, weights)
+        self._numberings = numberings(model)
+        self._lock = Lock()
+        self._forget()
+
+    def look_up(self, words: Sequence[str]) -> tuple[Ints, Floats, Ints]:
+        """Return each word's number, and by number the tables and columns.
+
+        Returns:
+            Numbers, shape ``[words]``; tables, ``[numbers, 7, labels]``; the numbers
+            of `WORD_COLUMNS`, ``[numbers, columns]``, -1 for none.
+        """
+        with self._lock:
+            self._make_room(words)
+            known = self._numbers
+            try:
+                numbers = [known[word] for word in words]
+            except KeyError:
+                numbers = [
+                    known[word] if word in known else self._learn(word)
+                    for word in words
+                ]
+            return np.array(numbers, np.int32), self._tables, self._columns
+
+    def _make_room(self, words: Sequence[str]) -> None:
+        room = len(self._tables) - len(self._numbers)
+        if len(words) <= room:
+            return
+        distinct = {*words}
+        if len(distinct - self._numbers.keys()) > room:
+            self._forget(len(distinct))
+
+    def _forget(self, needed: int = 0) -> None:
+        # New arrays: another thread may still read the old ones.
+        most = max(self._most, needed) + 1
+        self._numbers: dict[str, int] = {}
+        self._tables = np.empty((most, _WIDTH, self._labels), dtype=np.float32)
+        self._columns = np.empty((most, len(WORD_COLUMNS)), dtype=np.int32)
+        self._learn(PAD)
+
+    def _learn(self, word: str) -> int:
+        number = len(self._numbers)
+        values = self._features.values(word, self._lists)
+        found = [self._block_of[value] for value in values if value in self._block_of]
+        self._blocks[found].sum(axis=0, out=self._tables[number])
+        for at, (name, value) in enumerate(WORD_COLUMNS.items()):
+            numbering = self._numberings[name]
+            self._columns[number, at] = (
+                numbering.get(value(word, self._lists), -1) if word != PAD else -1
+            )
+        self._numbers[word] = number
+        return number
+
+
+def _blocks(model: Model, weights: Floats) -> tuple[dict[tuple[str, str], int], Floats]:
+    """Return, for each value of a property, what it gives at each offset."""
+    block_of: dict[tuple[str, str], int] = {}
+    places: list[tuple[int, int, int]] = []
+    for row, name in enumerate(model.weights.names):
+        found = _PROPERTY.fullmatch(name)
+        if found is not None:
+            value = (found[1], found[3])
+            block = block_of.setdefault(value, len(block_of))
+            places.append((block, int(found[2]) + REACH, row))
+    blocks = np.zeros((len(block_of), _WIDTH, weights.shape[1]), dtype=np.float32)
+    if places:
+        block, slot, row = np.array(places).T
+        blocks[block, slot] = weights[row]
+    return block_of, blocks

@@ -1,0 +1,127 @@
+"""A trained linear chain as plain data: weights by the names of their features.
+
+On disk a folder: ``model.json`` (what it is, and the hash of the weights),
+``weights.npz`` (arrays alone; nothing that runs when loaded) and ``README.md``, the
+model card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..labels import Label
+from .codec import Bio
+from .features import FeatureSet
+from .learners.weights import ChainWeights
+from .word_lists import WordLists
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """Sparse weights of named features, and dense transitions.
+
+    Args:
+        names: Of the features; see `property_name` and `conjunction_name`.
+        pointers: Where each feature's weights start, shape ``[features + 1]``.
+        labels: The label of each weight.
+        values: The weights.
+        transitions: As `ChainWeights` has them.
+    """
+
+    names: Sequence[str] = field(repr=False)
+    pointers: NDArray[np.int32]
+    labels: NDArray[np.uint8]
+    values: NDArray[np.float32]
+    transitions: NDArray[np.float32]
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], weights: ChainWeights, *, least: float = 0.0
+    ) -> Weights:
+        """Return a learner's weights without those that are nearly 0.
+
+        Args:
+            names: The feature of each row.
+            weights: What was learned.
+            least: Smaller weights, by their absolute value, are dropped.
+        """
+        kept = np.abs(weights.state) > least
+        rows = np.flatnonzero(kept.any(axis=1))
+        # Sorted by name, so that the same weights make the same file.
+        rows = np.array(sorted(rows.tolist(), key=names.__getitem__), dtype=np.int64)
+        at, labels = np.nonzero(kept[rows])
+        pointers = np.zeros(len(rows) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(at, minlength=len(rows)), out=pointers[1:])
+        return cls(
+            [names[row] for row in rows.tolist()],
+            pointers,
+            labels.astype(np.uint8),
+            weights.state[rows[at], labels],
+            weights.transitions,
+        )
+
+    def dense(self) -> NDArray[np.float32]:
+        """Return one row for each feature, shape ``[features, labels]``."""
+        shape = (len(self.names), self.transitions.shape[1])
+        found = np.zeros(shape, dtype=np.float32)
+        rows = np.repeat(np.arange(len(self.names)), np.diff(self.pointers))
+        found[rows, self.labels] = self.values
+        return found
+
+
+def mean_of(several: Sequence[Weights], *, least: float = 0.0) -> Weights:
+    """Return the mean weights of learners of the same labels, name by name.
+
+    A feature that one of them lacks counts as 0 there.
+
+    Args:
+        several: At least one.
+        least: Smaller mean weights are dropped.
+    """
+    numbers: dict[str, int] = {}
+    for each in several:
+        for name in each.names:
+            numbers.setdefault(name, len(numbers))
+    total = np.zeros((len(numbers), several[0].transitions.shape[1]), np.float32)
+    for each in several:
+        total[[numbers[name] for name in each.names]] += each.dense()
+    transitions = np.mean([each.transitions for each in several], axis=0)
+    mean = ChainWeights(
+        (total / len(several)).astype(np.float32), transitions.astype(np.float32)
+    )
+    return Weights.of(list(numbers), mean, least=least)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """All that tagging needs.
+
+    Args:
+        name: Of the model; audit events show it.
+        version: Of its training; another training is another version.
+        language: ISO 639, two letters.
+        tags: Each tag that it tells, with our label for it.
+        features: What it looks at.
+        lists: What it knows of words.
+        weights: What it learned.
+        trained: How: recipe, seed, corpora, options; for the reader.
+    """
+
+    name: str
+    version: str
+    language: str
+    tags: Mapping[str, Label]
+    features: FeatureSet
+    lists: WordLists = field(repr=False)
+    weights: Weights = field(repr=False)
+    trained: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def codec(self) -> Bio:
+        """The labels that the weights are of."""
+        return Bio(tuple(self.tags))

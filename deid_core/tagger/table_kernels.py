@@ -1,0 +1,131 @@
+"""The numeric heart of tagging, first half: gather and add the scores of words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import Array, Int, compiled
+
+_WIDTH = 7
+_REACH = 3
+_BITS = 20
+_PARTS = 3
+
+
+@compiled
+def slot_of(key: Int, mask: Int) -> Int:
+    """Return where the search for a key starts in a table of ``mask + 1`` places."""
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(mixed >> np.uint64(24)) & mask
+
+
+@compiled
+def fill_table(keys: Array, rows: Array, table_keys: Array, table_rows: Array) -> None:
+    """Write keys and their rows into an open-addressing table of a power of two.
+
+    Args:
+        keys: Distinct, not negative.
+        rows: Of each key.
+        table_keys: Written; -1 where empty.
+        table_rows: Written.
+    """
+    mask = len(table_keys) - 1
+    for at in range(len(keys)):
+        slot = slot_of(keys[at], mask)
+        while table_keys[slot] >= 0:
+            slot = (slot + 1) & mask
+        table_keys[slot] = keys[at]
+        table_rows[slot] = rows[at]
+
+
+@compiled
+def row_of(key: Int, begin: Int, end: Int, keys: Array, rows: Array) -> Int:
+    """Return the row of a key in the table from `begin` to `end`; -1 if none."""
+    mask = end - begin - 1
+    slot = slot_of(key, mask)
+    while keys[begin + slot] >= 0:
+        if keys[begin + slot] == key:
+            return rows[begin + slot]
+        slot = (slot + 1) & mask
+    return np.int32(-1)
+
+
+@compiled
+def add_properties(types: Array, starts: Array, tables: Array, scores: Array) -> None:
+    """Write the sum of what the types around each word give it.
+
+    Args:
+        types: Of each word, shape ``[words]``; type 0 is what lies beyond a line.
+        starts: Where each line starts, and past the last, shape ``[lines + 1]``.
+        tables: What a type gives a word at each offset, ``[types, 7, labels]``.
+        scores: Written, shape ``[words, labels]``.
+    """
+    labels = scores.shape[1]
+    for line in range(len(starts) - 1):
+        first, last = starts[line], starts[line + 1]
+        for at in range(first, last):
+            for y in range(labels):
+                scores[at, y] = 0.0
+            for slot in range(_WIDTH):
+                place = at + slot - _REACH
+                kind = types[place] if first <= place < last else 0
+                for y in range(labels):
+                    scores[at, y] += tables[kind, slot, y]
+
+
+@compiled
+def key_at(
+    at: Int, first: Int, last: Int, parts: Array, pads: Array, columns: Array
+) -> Int:
+    """Return the key of one conjunction at a word; -1 if a column has nothing."""
+    key = np.int64(0)
+    for part in range(_PARTS):
+        column = parts[part, 0]
+        if column < 0:
+            break
+        place = at + parts[part, 1]
+        inside = first <= place < last
+        number = columns[column, place] if inside else pads[column]
+        if number < 0:
+            return np.int64(-1)
+        key = (key << _BITS) | number
+    return key
+
+
+@compiled
+def add_conjunctions(
+    columns: Array,
+    starts: Array,
+    pads: Array,
+    parts: Array,
+    places: Array,
+    keys: Array,
+    rows: Array,
+    weights: Array,
+    scores: Array,
+) -> None:
+    """Add what conjunctions of columns give each word.
+
+    Args:
+        columns: A number for each column and word, -1 for none, ``[columns, words]``.
+        starts: Where each line starts, and past the last, shape ``[lines + 1]``.
+        pads: Each column's number beyond a line.
+        parts: Column and offset of each part, column -1 for none, ``[joins, 3, 2]``.
+        places: Where each conjunction's table starts, and past the last.
+        keys: All tables of `fill_table`, one after the other.
+        rows: Likewise.
+        weights: Shape ``[rows, labels]``.
+        scores: Added to, shape ``[words, labels]``.
+    """
+    labels = scores.shape[1]
+    for line in range(len(starts) - 1):
+        first, last = starts[line], starts[line + 1]
+        for at in range(first, last):
+            for join in range(len(parts)):
+                key = key_at(at, first, last, parts[join], pads, columns)
+                if key < 0:
+                    continue
+                row = row_of(key, places[join], places[join + 1], keys, rows)
+                if row >= 0:
+                    for y in range(labels):
+                        scores[at, y] += weights[row, y]

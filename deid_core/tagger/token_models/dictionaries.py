@@ -1,0 +1,96 @@
+"""A recipe's dictionaries: from packages, lists of ours, the training text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import names
+import pycountry
+
+from ...errors import ConfigError
+from ...evaluation.corpus import GoldDocument
+from ...labels import Label
+from ...lexicons import is_vocabulary, load_list
+from ...toml_files import refuse_unknown
+from ..list_sources import LIST_SOURCES, countries
+
+TRAINING = "training"
+_WORD = re.compile(r"\w+")
+
+
+def _census(kind: str) -> Iterable[str]:
+    refuse_unknown([kind], tuple(names.FILES), "list source census")
+    with open(names.FILES[kind], encoding="ascii") as lines:
+        return [line.split(None, 1)[0].lower() for line in lines]
+
+
+def _countries(language: str) -> Iterable[str]:
+    # Their names are English where nothing translates them.
+    if language == "en":
+        return [each.name for each in pycountry.countries]
+    return countries(language)
+
+
+SOURCES: Mapping[str, Callable[[str], Iterable[str]]] = {
+    **LIST_SOURCES,
+    "countries": _countries,
+    "census": _census,
+    "lexicon": load_list,
+}
+"""Every source by its name, beside `TRAINING`: values of a label in the training text.
+
+What a source is called with stands after a colon, words joined by ``+``:
+``words:calle+plaza``.
+"""
+
+
+def dictionary(
+    sources: Sequence[str], documents: Sequence[GoldDocument]
+) -> tuple[str, ...]:
+    """Return the entries of sources, in small letters, sorted.
+
+    Raises:
+        ConfigError: A source is unknown.
+    """
+    found: set[str] = set()
+    for source in sources:
+        name, _, argument = source.partition(":")
+        if name == TRAINING:
+            found |= _values(documents, argument)
+            continue
+        refuse_unknown([name], (*SOURCES, TRAINING), "list source")
+        found |= {each.lower() for each in SOURCES[name](argument.replace("+", " "))}
+    return tuple(sorted(each for each in found if each.strip()))
+
+
+def without_words(
+    entries: Sequence[str], documents: Sequence[GoldDocument], language: str
+) -> tuple[str, ...]:
+    """Return the entries that are no words.
+
+    Words are what the documents anywhere write in small letters; in English, what is a
+    word rather than a name by its frequencies, too (`is_vocabulary`).
+    """
+    written = {word for each in documents for word in _WORD.findall(each.text)}
+    return tuple(
+        each
+        for each in entries
+        if each not in written and not (language == "en" and is_vocabulary(each))
+    )
+
+
+def _values(documents: Sequence[GoldDocument], label: str) -> set[str]:
+    try:
+        sought = Label(label)
+    except ValueError:
+        known = ", ".join(each.value for each in Label)
+        raise ConfigError(
+            f"list source {TRAINING}: label {label!r} is unknown; known: {known}"
+        ) from None
+    return {
+        " ".join(document.text[each.span.start : each.span.end].lower().split())
+        for document in documents
+        for each in document.spans
+        if each.label is sought
+    }

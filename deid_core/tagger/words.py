@@ -1,0 +1,50 @@
+"""Cut a text into the sequences that are tagged: its lines, and their words.
+
+Finer than `deid_core.tokenizer`: a run of letters also comes apart where a small letter
+meets a capital (``NASSMadrid``), so that a span can end there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_UPPER = "A-ZÀ-ÖØ-Þ"
+_LOWER = rf"[^\W\d_{_UPPER}]"
+_WORD = rf"""
+    [{_UPPER}]?{_LOWER}+              # word, Word
+    | [{_UPPER}]+(?!{_LOWER})         # NASS, and not the M of NASSMadrid
+    | [{_UPPER}]
+    | \d+
+    | [^\s\x00-\x1f]                  # one mark
+"""
+_WORDS = re.compile(_WORD, re.VERBOSE)
+_PIECES = re.compile(rf"{_WORD} | \n", re.VERBOSE)
+
+NEWLINE = "\n"
+"""What ends a line."""
+
+
+def pieces(text: str) -> list[str]:
+    """Return the words of a text in order, and each line's end as `NEWLINE`."""
+    return _PIECES.findall(text)
+
+
+def word_spans(text: str, start: int = 0, end: int | None = None) -> list[range]:
+    """Return where the words of a line stand, as ranges of code points.
+
+    Args:
+        text: The whole text.
+        start: Where the line starts.
+        end: Where it ends; the text's end if None.
+    """
+    last = len(text) if end is None else end
+    return [range(*found.span()) for found in _WORDS.finditer(text, start, last)]
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each line starts and ends, without its `NEWLINE`."""
+    start = 0
+    for line in text.split(NEWLINE):
+        yield start, start + len(line)
+        start += len(line) + 1

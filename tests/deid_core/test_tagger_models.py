@@ -1,0 +1,163 @@
+"""A model's folder, the detector that reads it, and the preset that names it."""
+
+import shutil
+from random import Random
+
+import numpy as np
+import pytest
+
+from deid_core import ConfigError, Document, Label
+from deid_core.config import load_preset
+from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
+from deid_core.merge import merge
+from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.learners.crf import learn
+from deid_core.tagger.learners.options import CrfOptions
+from deid_core.tagger.model import Weights, mean_of
+from deid_core.tagger.model_files import known_models, load_model, save_model
+from tests.deid_core.tagger_cases import (
+    CODEC,
+    encoded,
+    invented_lines,
+    invented_text,
+    model_of,
+)
+
+NOTE = "Nombre: Omar Olmo.\nDomicilio: Calle Prat 3, Madrid."
+
+
+@pytest.fixture(scope="module")
+def model():
+    corpus = encoded(invented_lines(200))
+    return model_of(corpus, learn(corpus, CODEC, CrfOptions(epochs=4), seed=1), 0.05)
+
+
+@pytest.fixture(scope="module")
+def folder(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    save_model(model, folder)
+    return folder
+
+
+def test_a_model_tags_alike_after_it_was_written_and_read(model, folder):
+    texts = [invented_text(20, seed) for seed in range(5)]
+    spans = [
+        [[(e.start, e.end, e.tag) for e in found] for found in compiled.tag(texts)]
+        for compiled in (CompiledModel(model), CompiledModel(load_model(str(folder))))
+    ]
+    assert spans[0] == spans[1]
+
+
+def test_the_same_model_makes_the_same_files(model, folder, tmp_path):
+    save_model(model, tmp_path)
+    for file in folder.iterdir():
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
+
+
+def test_weights_that_were_changed_are_refused(folder, tmp_path):
+    copy = tmp_path / "changed"
+    shutil.copytree(folder, copy)
+    content = bytearray((copy / "weights.npz").read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / "weights.npz").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"hash of weights.npz differs"):
+        load_model(str(copy))
+
+
+def test_a_folder_of_another_format_is_refused(folder, tmp_path):
+    copy = tmp_path / "other"
+    shutil.copytree(folder, copy)
+    about = (copy / "model.json").read_text().replace('"format": 1', '"format": 99')
+    (copy / "model.json").write_text(about)
+    with pytest.raises(ConfigError, match="format 1"):
+        load_model(str(copy))
+
+
+def test_an_unknown_model_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="meddocan"):
+        load_model("medocan")
+
+
+def test_every_model_that_is_shipped_is_small_whole_and_has_a_card():
+    from importlib.resources import files
+
+    for name in known_models():
+        place = files("deid_core.tagger") / "models" / name
+        assert load_model(name).tags
+        size = sum(len(each.read_bytes()) for each in place.iterdir())
+        assert size <= 10_000_000
+        card = (place / "README.md").read_text("utf-8")
+        assert all(word in card for word in ("Licence", "Corpora", "Figures", "Limits"))
+
+
+def test_the_mean_of_weights_counts_what_one_lacks_as_nothing(model):
+    weights = model.weights
+    less = Weights(
+        weights.names[:1],
+        weights.pointers[:2],
+        weights.labels[: weights.pointers[1]],
+        weights.values[: weights.pointers[1]],
+        weights.transitions,
+    )
+    mean = mean_of([weights, less])
+    dense, found = weights.dense(), dict(zip(mean.names, mean.dense(), strict=True))
+    assert found[weights.names[0]] == pytest.approx(dense[0])
+    assert found[weights.names[1]] == pytest.approx(dense[1] / 2)
+
+
+def _found(folder, text=NOTE, **options):
+    detector = TaggerDetector(TaggerOptions(model=str(folder), **options))
+    [found] = detector([Document("1", text)])
+    return found
+
+
+def test_an_annotation_bears_label_tag_model_and_probability(folder):
+    name, street = _found(folder)
+    assert (name.label, name.tag) == (Label.PATIENT, "NAME")
+    assert name.detector == "tagger/tiny/name"
+    assert NOTE[street.span.start : street.span.end] == "Calle Prat 3"
+    assert 0.5 < street.score <= 1
+
+
+def test_a_tag_that_is_our_label_is_not_said_twice(folder):
+    [date] = _found(folder, "Fecha: 3/4/1988.")
+    assert (date.label, date.tag) == (Label.DATE, "")
+
+
+def test_what_the_model_is_less_sure_of_than_the_threshold_is_not_proposed(folder):
+    scores = sorted(each.score for each in _found(folder))
+    assert len(_found(folder, threshold=(scores[0] + scores[1]) / 2)) == 1
+
+
+def test_a_tag_outlives_merging(folder):
+    found = _found(folder)
+    wider = found[0].__class__(found[0].span, Label.DOCTOR, 0.1, "rules/x")
+    assert [each.tag for each in merge([*found, wider])] == ["NAME", "STREET"]
+
+
+def test_a_preset_refuses_a_tagger_without_model(tmp_path):
+    preset = tmp_path / "own.toml"
+    preset.write_text('name = "own"\ndetectors = ["tagger"]\n[tagger]\n')
+    with pytest.raises(ConfigError, match="model"):
+        load_preset(str(preset))
+
+
+def test_the_meddocan_preset_speaks_meddocans_tags():
+    from deid_core import Deidentifier
+
+    text = "Nombre: Zoilo.\nEdad: 70 años Sexo: H.\nLocalidad/ Provincia: Teruel."
+    found = Deidentifier.from_names(preset="meddocan").deidentify(Document("1", text))
+    assert {each.tag for each in found.annotations} == {
+        "NOMBRE_SUJETO_ASISTENCIA",
+        "EDAD_SUJETO_ASISTENCIA",
+        "SEXO_SUJETO_ASISTENCIA",
+        "TERRITORIO",
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_note_makes_the_tagger_fail(folder, seed):
+    chance = Random(seed)
+    text = "".join(chr(chance.randrange(1, 0xD800)) for _ in range(2000))
+    found = _found(folder, text + "\n" + "\n".join(text[:50]))
+    assert all(np.isfinite(each.score) for each in found)

@@ -1,0 +1,184 @@
+"""Recipes, copies with other values, and `train`."""
+
+from random import Random
+
+import pytest
+
+from deid_core import ConfigError, Label
+from deid_core.document import Span
+from deid_core.evaluation.conventions import Conventions
+from deid_core.evaluation.corpus import Corpus, GoldDocument, GoldSpan
+from deid_core.tagger.augment import Augmentation
+from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.makers import MAKERS, World
+from deid_core.tagger.recipe import known_recipes, load_recipe
+from deid_core.tagger.training import marked_lines, pools, train
+from tests.deid_core.tagger_cases import TAGS, invented_lines
+
+RECIPE = """
+name = "tiny"
+language = "es"
+corpus = "plain"
+learner = "crf"
+[options]
+epochs = 4
+[features]
+word = [-1, 1]
+shape = [-1, 1]
+conjunctions = ["kind:-1 kind:0"]
+[cues]
+street = "calle"
+[world]
+locales = ["es_ES"]
+country = "ES"
+months = ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",
+  "septiembre", "octubre", "noviembre", "diciembre"]
+dates = ["{d:02d}/{m:02d}/{y}", "{d} de {month} de {y}"]
+[world.patterns]
+given = ["{given}"]
+family = ["{family} {family}"]
+full = ["{given} {family}", "{initial}. {family}"]
+[augment]
+copies = 1
+[augment.makers]
+NAME = "person"
+DATE = "date"
+"""
+
+
+@pytest.fixture
+def recipe_file(tmp_path):
+    file = tmp_path / "tiny.toml"
+    file.write_text(RECIPE)
+    return file
+
+
+def _corpus(count=80):
+    documents = []
+    for at in range(4):
+        text, spans = "", []
+        for line in invented_lines(count // 4, seed=at):
+            spans += [
+                GoldSpan(
+                    Span(len(text) + s.start, len(text) + s.end), s.tag, TAGS[s.tag], n
+                )
+                for n, s in enumerate(line.spans)
+            ]
+            text += line.text + "\n"
+        documents.append(GoldDocument(str(at), text, tuple(spans)))
+    tags = {tag: (label,) for tag, label in TAGS.items()}
+    return Corpus(
+        "invented", "all 1-4", False, Conventions("x", tags), tuple(documents)
+    )
+
+
+def _world(recipe_file, lines):
+    return load_recipe(str(recipe_file)).world_of(pools(lines))
+
+
+def test_copies_mark_the_new_values_and_keep_the_text_around_them(recipe_file):
+    lines = [line for line in invented_lines(60) if line.spans]
+    copies = list(
+        Augmentation({"NAME": "person"}, copies=2, share=1.0, restyle=0.0).lines(
+            lines, _world(recipe_file, lines), Random(1)
+        )
+    )
+    assert len(copies) == 2 * len(lines)
+    for line, copy in zip(lines * 2, copies, strict=True):
+        assert [s.tag for s in copy.spans] == [s.tag for s in line.spans]
+        assert _around(copy) == _around(line)
+        for old, new in zip(line.spans, copy.spans, strict=True):
+            same = line.text[old.start : old.end] == copy.text[new.start : new.end]
+            assert same or old.tag == "NAME"
+
+
+def _around(line):
+    text, at = "", 0
+    for span in line.spans:
+        text += line.text[at : span.start] + "«»"
+        at = span.end
+    return text + line.text[at:]
+
+
+def test_the_same_chance_makes_the_same_copies(recipe_file):
+    lines = invented_lines(40)
+    augmentation = load_recipe(str(recipe_file)).augment
+    world = _world(recipe_file, lines)
+    one, two, other = (
+        list(augmentation.lines(lines, world, Random(seed))) for seed in (3, 3, 4)
+    )
+    assert one == two
+    assert one != other
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_maker_gives_a_value_for_any_value(recipe_file, name):
+    lines = invented_lines(60)
+    world: World = _world(recipe_file, lines)
+    for seed, value in enumerate(("Ana", "PRAT", "3/4/1988", "28016", "a@b.es") * 8):
+        assert MAKERS[name](value, "NAME", world, Random(seed))
+
+
+def test_a_postcode_becomes_a_postcode(recipe_file):
+    world = _world(recipe_file, invented_lines(60))
+    made = MAKERS["place"]("28016", "NAME", world, Random(1))
+    assert len(made) == 5
+    assert made.isdigit()
+
+
+def test_a_trained_model_finds_what_was_marked(recipe_file):
+    told = []
+    model = train(
+        load_recipe(str(recipe_file)),
+        [_corpus()],
+        seed=1,
+        version="7",
+        progress=lambda share, _: told.append(share),
+    )
+    text = "Visto por Dr. Eva Prat el 3/4/1988, sin fiebre."
+    [found] = CompiledModel(model).tag([text])
+    assert [text[e.start : e.end] for e in found] == ["Eva Prat", "3/4/1988"]
+    assert told[-1] == pytest.approx(1)
+    assert (model.version, model.tags["NAME"]) == ("7", Label.PATIENT)
+    assert model.trained["corpora"] == ["invented all 1-4, 4 documents"]
+
+
+def test_training_twice_gives_the_same_weights(recipe_file):
+    recipe = load_recipe(str(recipe_file))
+    one, two = (train(recipe, [_corpus(20)], seed=1, version="1") for _ in range(2))
+    assert list(one.weights.names) == list(two.weights.names)
+    assert one.weights.values.tolist() == two.weights.values.tolist()
+
+
+def test_a_span_over_a_lines_end_is_marked_in_both_lines():
+    document = GoldDocument("1", "Ana\nPrat", (GoldSpan(Span(0, 8), "NAME", None, 0),))
+    found = [(line.text, len(line.spans)) for line in marked_lines(document)]
+    assert found == [("Ana", 1), ("Prat", 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (("[cues]", "[clues]"), "clues"),
+        (('learner = "crf"', 'learner = "llm"'), "llm"),
+        (("epochs = 4", "eras = 4"), "eras"),
+        (('NAME = "person"', 'NAME = "poet"'), "poet"),
+        (("word = ", "wort = "), "wort"),
+    ],
+)
+def test_a_recipe_with_what_is_not_known_is_refused(recipe_file, change, named):
+    recipe_file.write_text(RECIPE.replace(*change))
+    with pytest.raises(ConfigError, match=named):
+        load_recipe(str(recipe_file))
+
+
+def test_every_recipe_that_is_shipped_can_be_read():
+    assert "meddocan" in known_recipes()
+    assert load_recipe("meddocan").features.conjunctions
+
+
+def test_a_corpus_that_marks_nothing_is_refused(recipe_file):
+    empty = GoldDocument("1", "tos", ())
+    corpus = Corpus("x", "all", False, Conventions("x", {}), (empty,))
+    with pytest.raises(ConfigError, match="mark nothing"):
+        train(load_recipe(str(recipe_file)), [corpus], seed=1, version="1")
