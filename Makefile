@@ -17,6 +17,7 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -c "from deid_core import Deidentifier; Deidentifier.from_names()" # compiles the tagger once
 	@touch $@
 
 demo: install ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled

@@ -23,7 +23,7 @@ def test_every_preset_that_comes_along_loads(name):
 def test_hybrid_is_what_the_product_runs():
     preset = load_preset("hybrid")
 
-    assert ("rules", "lexicon", "known") == preset.detectors
+    assert ("rules", "lexicon", "tagger", "known") == preset.detectors
     assert 0.33 == preset.options["known"].threshold
 
 
