@@ -51,6 +51,10 @@ _MONTHS = frozenset(
         """
     )
 )
+_SHORT_DAYS = frozenset(listed("mon tue tues wed thu thur thurs fri sat sun"))
+_SHORT_MONTHS = frozenset(listed("jan feb mar apr jun jul aug sep sept oct nov dec"))
+_NUMBER_AFTER = re.compile(r"[ .,/-]{0,2}\d")
+_NUMBER_BEFORE = re.compile(r"\d(?:st|nd|rd|th)?(?: of)?[ .,/-]{0,2}\Z")
 # ANA, polycythemia vera: in small letters more often than the names.
 _NAMES_OF_TESTS = frozenset({"ana", "vera"})
 _MAYBE_MONTHS = frozenset({"march", "may"})
@@ -161,6 +165,8 @@ class _Recasing:
         form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
         if form in _MONTHS:
             return True
+        if form in _SHORT_DAYS | _SHORT_MONTHS:
+            return _is_of_date(self.text, *self.words[at].span(), form)
         if form in _NAMES_OF_TESTS:
             return False
         if form in _MAYBE_MONTHS:
@@ -302,6 +308,14 @@ class _Recasing:
     def _is_state_code(self, word: re.Match[str], form: str) -> bool:
         before = self.text[max(0, word.start() - 2) : word.start()]
         return len(form) == 2 and before == ", " and (form,) in states()
+
+
+def _is_of_date(text: str, start: int, end: int, form: str) -> bool:
+    """Return whether a number stands beside: "dec 16", "sun 10/20"; not "he sat"."""
+    if _NUMBER_AFTER.match(text, end):
+        return True
+    before = _NUMBER_BEFORE.search(text, max(0, start - 10), start)
+    return form in _SHORT_MONTHS and before is not None
 
 
 def _form(word: str) -> str:

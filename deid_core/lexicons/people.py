@@ -35,9 +35,8 @@ def is_mostly_given(word: str) -> bool:
     """
     given = _given_shares().get(word, 0.0)
     family = _family_shares().get(word, 0.0)
-    return (
-        given >= family * _GIVEN_PER_FAMILY
-        or word in _given_of_the_world() - _family_of_the_world()
+    return given >= family * _GIVEN_PER_FAMILY or (
+        word in _given_of_the_world() and word not in _family_of_the_world()
     )
 
 

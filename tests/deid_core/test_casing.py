@@ -40,6 +40,11 @@ def test_a_short_text_stays_as_it_is():
     ("small", "again"),
     [
         ("seen on friday and in march, may need a scan", "march"),
+        ("last seen here on dec 16, again on thu 10/24/24, sat up", "Dec 16"),
+        (
+            "last seen here on dec 16, again on thu 10/24/24, sat up",
+            "Thu 10/24/24, sat",
+        ),
         ("the record (mrn: st-998877) was reviewed by us", "ST-998877"),
         ("treated at cedar crest on the third of the month", "Cedar Crest"),
         ("he resides at 123 maple street with his brother", "123 Maple Street"),
