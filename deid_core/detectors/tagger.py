@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -74,12 +75,14 @@ class TaggerDetector:
         if not self._veto or not sure:
             yield from map(self._annotation, sure)
             return
-        from .veto import is_vetoed
+        from .veto import is_vetoed, without_words
 
         folded = fold(text)
         for each in sure:
-            if not is_vetoed(folded, each.start, each.end, self._labels[each.tag]):
-                yield self._annotation(each)
+            label = self._labels[each.tag]
+            start, end = without_words(folded, each.start, each.end, label)
+            if not is_vetoed(folded, start, end, label):
+                yield replace(self._annotation(each), span=Span(start, end))
 
     def _annotation(self, found: Tagged) -> Annotation:
         label = self._labels[found.tag]

@@ -29,6 +29,15 @@ _MAY_NAME = (
 _FOREMOST_NAME = Kind.GIVEN | Kind.FAMILY
 _PLACES = frozenset({Label.HOSPITAL, Label.ORGANIZATION, Label.LOCATION_OTHER})
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
+_OPENERS = frozenset(
+    words(
+        """
+        the a an and but then now today yesterday also patient pt per when if since
+        after before however his her their my our this that with by for from to on in
+        at as so while both please thank thanks dear re cc name client formerly
+        """
+    )
+)
 _HANDLED = re.compile(
     r"""
     (?:'s)?,?[ ](?:was|were|is|are|has[ ]been|had[ ]been)[ ]
@@ -49,6 +58,21 @@ _PEOPLE_TOO = frozenset(
 )
 
 
+def without_words(text: str, start: int, end: int, label: Label) -> tuple[int, int]:
+    """Return a person's name without the words before it that open a sentence.
+
+    "Formerly Kowalska" is Kowalska.  Where nothing would be left, all stays.
+    """
+    if label not in _PEOPLE:
+        return start, end
+    for each in _WORD.finditer(text, start, end):
+        form = _form(each[0])
+        is_adverb = form.endswith("ly") and not kinds_of(form) & _MAY_NAME
+        if form not in _OPENERS and not is_adverb:
+            return each.start(), end
+    return start, end
+
+
 def is_vetoed(text: str, start: int, end: int, label: Label) -> bool:
     """Return whether what a tagger proposes cannot be what it says.
 
@@ -58,17 +82,14 @@ def is_vetoed(text: str, start: int, end: int, label: Label) -> bool:
         end: Of the proposal.
         label: What the tagger calls it.
     """
-    forms = [normal(each).replace("'", "") for each in _WORD.findall(text[start:end])]
+    forms = [_form(each) for each in _WORD.findall(text[start:end])]
     if not load_list("made_up_names").isdisjoint(forms):
         return True
     if not any(len(form) > 1 for form in forms):
         return True
     if label in _PEOPLE and _is_titled(text, start):
         return False
-    kinds = [
-        kinds_of(form.removesuffix("s") if form.endswith("'s") else form)
-        for form in forms
-    ]
+    kinds = [kinds_of(form) for form in forms]
     if label in _PEOPLE:
         return _is_no_person(text, start, end, kinds)
     if label in _PLACES:
@@ -99,6 +120,10 @@ def _is_handled(text: str, start: int, end: int) -> bool:
     return (
         left.word(0) in _HANDS and verb.endswith("ed") and verb not in _PEOPLE_TOO
     ) or left.word(0) == "using"
+
+
+def _form(word: str) -> str:
+    return normal(word).removesuffix("'s").replace("'", "")
 
 
 def _is_titled(text: str, start: int) -> bool:
