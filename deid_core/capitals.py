@@ -1,0 +1,287 @@
+"""Which words of a text in small letters would be written with a capital.
+
+By the lexicons, and by what stands beside: titles, names, numbers, prepositions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .detectors.fragments import words as listed
+from .detectors.lexicon import context, cues
+from .detectors.lexicon.houses import HEADS, WEAK_HEADS, is_own_name
+from .lexicons import is_common_name, load_list, normal
+from .lexicons.groups import (
+    acronyms,
+    houses_of_words,
+    lands,
+    lands_of_words,
+    single_house_names,
+)
+from .lexicons.kinds import Kind, kinds_of
+from .lexicons.places import city_phrases, longest, states
+from .lexicons.vocabulary import zipf
+
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['\u2019](?=[^\W\d_]))*")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:]\s|\n)[\s\"'(-]{0,8}\Z")
+_CODE = re.compile(r"(?<![^\W_])[a-z]{1,5}[-#]?\d[a-z\d-]{3,}(?![^\W_])")
+_DOTTED = re.compile(r"(?<![a-z])[a-z](?=\.)")
+_STREET = re.compile(
+    r"(?<![\w.])\d{1,5} (?:[a-z]+\.? ){1,3}"
+    r"(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr"
+    r"|boulevard|blvd|court|ct|way|place|pl|terrace|circle|parkway|highway)\b"
+)
+_MONTH_CUE = re.compile(r"\b(?:in|of|since|until|last|next|early|late|mid)[ -]\Z")
+_MONTHS = frozenset(
+    listed(
+        """
+        january february april june july august september october november december
+        monday tuesday wednesday thursday friday saturday sunday thanksgiving christmas
+        xmas easter halloween hanukkah passover ramadan diwali kwanzaa juneteenth eid
+        """
+    )
+)
+_SHORT_DAYS = frozenset(listed("mon tue tues wed thu thur thurs fri sat sun"))
+_SHORT_MONTHS = frozenset(listed("jan feb mar apr jun jul aug sep sept oct nov dec"))
+_NUMBER_AFTER = re.compile(r"[ .,/-]{0,2}\d")
+_NUMBER_BEFORE = re.compile(r"\d(?:st|nd|rd|th)?(?: of)?[ .,/-]{0,2}\Z")
+# ANA, polycythemia vera: in small letters more often than the names.
+_NAMES_OF_TESTS = frozenset({"ana", "vera"})
+_MAYBE_MONTHS = frozenset({"march", "may"})
+_STOPS = frozenset(
+    listed(
+        """
+        at from in into to the our by of near via and with for is was were on seen pt
+        patient a an his her my their your who that this after before since during due
+        where when until has had as or but
+        """
+    )
+)
+_SAINTS = frozenset({"st", "saint", "mt", "mount"})
+_NO_HOUSE = frozenset({"outside", "local", "same", "university", "day", "home"})
+_HOUSE_CUES = frozenset({"at", "to", "from"})
+_MOST_HOUSE_WORDS = 4
+_WORD_GAPS = frozenset({" ", "  ", "-"})
+_NAME_GAPS = frozenset({" ", "  ", ". ", "."})
+# Above, a word that is also a surname is the word: will, may, long.
+_TOO_FREQUENT = 5.45
+_STRONG = Kind.GIVEN | Kind.FAMILY
+_WEAK = Kind.WEAK_GIVEN | Kind.WEAK_FAMILY
+_PLACE = Kind.CITY | Kind.TOWN
+_STRONG_OF_HOUSE = _STRONG | Kind.CITY | Kind.UNKNOWN
+_NO_TOWN = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.GIVEN
+_PLACE_CUES = frozenset(listed("in from to of near the outside around north south"))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Capitals:
+    """One text in small letters: its words, what they may be, and what is chosen.
+
+    Args:
+        text: In small letters.
+        words: Its words, left to right.
+        forms: Their compared forms, without possessive.
+        kinds: What the lexicons say of each.
+        chosen: The words that get a capital, by position.
+    """
+
+    text: str
+    words: list[re.Match[str]]
+    forms: list[str]
+    kinds: list[Kind]
+    chosen: set[int]
+
+    @classmethod
+    def of(cls, text: str) -> Capitals:
+        """Read a text in small letters."""
+        words = list(_WORD.finditer(text))
+        forms = [_form(each[0]) for each in words]
+        return cls(text, words, forms, list(map(kinds_of, forms)), set())
+
+    def result(self) -> str:
+        """Return the text with its capitals, as long as it was."""
+        self.chosen.update(filter(self._is_name_alone, range(len(self.words))))
+        self._choose_beside_names()
+        self._choose_sentence_starts()
+        self._choose_phrases()
+        self._choose_houses()
+        characters = list(self.text)
+        for at in self.chosen:
+            start = self.words[at].start()
+            characters[start] = _upper(characters[start])
+        for start, end in self._whole():
+            characters[start:end] = map(_upper, characters[start:end])
+        for street in _STREET.finditer(self.text):
+            characters[street.start() : street.end()] = street[0].title()
+        return "".join(characters)
+
+    def _gap(self, at: int) -> str:
+        """Return what separates a word from the one before it."""
+        return self.text[self.words[at - 1].end() : self.words[at].start()]
+
+    def _is_name_alone(self, at: int) -> bool:
+        form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
+        if form in _MONTHS:
+            return True
+        if form in _SHORT_DAYS | _SHORT_MONTHS:
+            return _is_of_date(self.text, *self.words[at].span(), form)
+        if form in _NAMES_OF_TESTS:
+            return False
+        if form in _MAYBE_MONTHS:
+            return bool(_MONTH_CUE.search(self.text, max(0, start - 8), start))
+        if Kind.CITY in kinds and not kinds & (Kind.DRUG | Kind.EPONYM):
+            return True
+        if at and self._is_lived_in(at):
+            return True
+        if not kinds & _STRONG or Kind.WORD in kinds or len(form) < 3:
+            return False
+        return is_common_name(form) or context.is_person_described(
+            self.text, *self.words[at].span()
+        )
+
+    def _is_lived_in(self, at: int) -> bool:
+        """Return whether a town, state, country or unknown word is lived in."""
+        form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
+        before = self.forms[at - 1]
+        if form in lands() and before in _PLACE_CUES:
+            return True
+        is_town = Kind.TOWN in kinds and not kinds & _NO_TOWN
+        if not (is_town or kinds & (Kind.UNKNOWN | Kind.FAMILY)):
+            return False
+        if before not in _PLACE_CUES or Kind.WORD in kinds:
+            return False
+        return cues.is_after_home_cue(self.text, start) or (
+            is_town and cues.is_in_town(self.text, start)
+        )
+
+    def _choose_beside_names(self) -> None:
+        for at in range(1, len(self.words)):
+            if self._gap(at) in _NAME_GAPS:
+                self._choose_beside(at)
+
+    def _choose_beside(self, at: int) -> None:
+        before, form, gap = self.forms[at - 1], self.forms[at], self._gap(at)
+        kinds, left = self.kinds[at], self.kinds[at - 1]
+        may_be_name = bool(kinds & (_STRONG | _WEAK | Kind.UNKNOWN))
+        is_rare = zipf(form) < _TOO_FREQUENT
+        if before in load_list("honorifics"):
+            if may_be_name and is_rare and len(form) > 2:
+                self.chosen.update((at - 1, at))
+        elif gap.startswith("."):
+            return
+        elif at - 1 in self.chosen and (Kind.GIVEN in left or self._is_titled(at - 1)):
+            if (may_be_name and is_rare) or (len(form) == 1 and form not in "ai"):
+                self.chosen.add(at)
+        elif left & (Kind.GIVEN | Kind.WEAK_GIVEN) and zipf(before) < _TOO_FREQUENT:
+            is_initial = len(form) == 1 and self._is_dotted(at)
+            is_surname = Kind.FAMILY in kinds and Kind.WORD not in kinds
+            if is_surname or is_initial:
+                self.chosen.update((at - 1, at))
+
+    def _is_titled(self, at: int) -> bool:
+        return at > 0 and self.forms[at - 1] in load_list("honorifics")
+
+    def _is_dotted(self, at: int) -> bool:
+        end = self.words[at].end()
+        return self.text[end : end + 1] == "."
+
+    def _choose_sentence_starts(self) -> None:
+        for at, word in enumerate(self.words):
+            start = word.start()
+            if _SENTENCE_START.search(self.text, max(0, start - 10), start):
+                self.chosen.add(at)
+
+    def _choose_phrases(self) -> None:
+        """Choose towns, hospitals and firms of several words, and saints."""
+        for table in (city_phrases(), houses_of_words(), lands_of_words()):
+            for at in range(len(self.forms)):
+                count = longest(table, self.forms, at)
+                self.chosen.update(range(at, at + count))
+        for at in range(1, len(self.forms)):
+            if self._gap(at) == ", " and at - 1 in self.chosen:
+                self.chosen.update({at} if self.forms[at] in lands() else ())
+            is_saint = self.forms[at - 1] in _SAINTS and self._gap(at) in _NAME_GAPS
+            if is_saint and self.kinds[at] & (_STRONG | _WEAK | _PLACE):
+                self.chosen.update((at - 1, at))
+
+    def _choose_houses(self) -> None:
+        """Choose "at the mercy general hospital", from the preposition on."""
+        for at, form in enumerate(self.forms):
+            if form in HEADS:
+                self._choose_before_head(at)
+            elif form in WEAK_HEADS and at - 1 in self.chosen and self._gap(at) == " ":
+                self.chosen.add(at)
+            elif form in _HOUSE_CUES:
+                self._choose_after_at(at)
+
+    def _choose_before_head(self, at: int) -> None:
+        start = at
+        while (
+            at - start < _MOST_HOUSE_WORDS
+            and start
+            and self.forms[start - 1] not in _STOPS
+            and (self._gap(start) in _WORD_GAPS or self.forms[start - 1] in _SAINTS)
+        ):
+            start -= 1
+        forms = self.forms[start:at]
+        known_by_place = forms in (["general"], ["county"], ["city"], ["children"])
+        if {*forms} & _NO_HOUSE or not start or self.forms[start - 1] not in _STOPS:
+            return
+        if known_by_place or is_own_name({*forms}):
+            self.chosen.update(range(start, at + 1))
+
+    def _choose_after_at(self, at: int) -> None:
+        """Choose "treated at cedar crest", if the words are names elsewhere."""
+        if at + 1 >= len(self.words):
+            return
+        first = at + 1
+        if self.forms[first] in single_house_names():
+            self.chosen.add(first)
+        if not cues.is_after_care(self.text, self.words[first].start()):
+            return
+        end = first
+        while (
+            end < len(self.words)
+            and end - first < _MOST_HOUSE_WORDS
+            and self.forms[end] not in _STOPS
+            and (end == first or self._gap(end) in _NAME_GAPS)
+        ):
+            end += 1
+        kinds = self.kinds[first:end]
+        strong = sum(bool(each & _STRONG_OF_HOUSE) for each in kinds)
+        weak = sum(bool(each & (_WEAK | Kind.TOWN)) for each in kinds)
+        if (strong or weak > 1) and is_own_name({*self.forms[first:end]}):
+            self.chosen.update(range(first, end))
+
+    def _whole(self) -> list[tuple[int, int]]:
+        """Return what is in capitals throughout: UCSF, "Reno, NV", J., MRN-12345."""
+        spans = [
+            word.span()
+            for word, form in zip(self.words, self.forms, strict=True)
+            if form in acronyms() or self._is_state_code(word, form)
+        ]
+        codes = (each.finditer(self.text) for each in (_CODE, _DOTTED))
+        return spans + [found.span() for every in codes for found in every]
+
+    def _is_state_code(self, word: re.Match[str], form: str) -> bool:
+        before = self.text[max(0, word.start() - 2) : word.start()]
+        return len(form) == 2 and before == ", " and (form,) in states()
+
+
+def _is_of_date(text: str, start: int, end: int, form: str) -> bool:
+    """Return whether a number stands beside: "dec 16", "sun 10/20"; not "he sat"."""
+    if _NUMBER_AFTER.match(text, end):
+        return True
+    before = _NUMBER_BEFORE.search(text, max(0, start - 10), start)
+    return form in _SHORT_MONTHS and before is not None
+
+
+def _form(word: str) -> str:
+    bare = normal(word).replace("\u2019", "'")
+    return bare.removesuffix("'s").replace("'", "")
+
+
+def _upper(character: str) -> str:
+    upper = character.upper()
+    return upper if len(upper) == 1 else character
