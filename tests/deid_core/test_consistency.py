@@ -1,7 +1,7 @@
 from deid_core import Annotation, Deidentifier, Document, Label, Span
 from deid_core.consistency import echoes
 
-DEIDENTIFIER = Deidentifier.from_names()
+DEIDENTIFIER = Deidentifier.from_names("lexical")
 
 
 def proposal(text, value, label=Label.DOCTOR, score=0.9):
