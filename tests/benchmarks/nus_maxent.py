@@ -29,7 +29,8 @@ from deid_core.detectors.nus.words import name_tokens, words_in
 from streams.demo.ward import Planted, Ward, WardMessage
 
 from .nus_sweep import system, table_1
-from .ward import KINDS, documents_of
+from .ward import documents_of
+from .ward_scores import KINDS
 
 # A planted name can hold its title: "Dr. Reitman", "Reitman, MD".
 TITLES = frozenset({*HONORIFICS, "md"})

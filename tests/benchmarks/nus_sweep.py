@@ -43,8 +43,8 @@ from deid_core.detectors.nus.options import NusOptions
 from deid_core.merge import merge
 from streams.demo.ward import Ward, WardMessage
 
-from .ward import KINDS, documents_of
-from .ward import _is_part as is_part
+from .ward import documents_of
+from .ward_scores import KINDS, is_part
 
 PRESETS = ("nus", "nus-maxent", "hybrid")
 RECORDS_EACH = 5

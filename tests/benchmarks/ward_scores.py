@@ -173,7 +173,7 @@ def _count_false(
             continue
         total.words += 1
         by = next(filter(None, covered[word.start() : word.end()]), None)
-        if by and not _is_part(word, planted):
+        if by and not is_part(word, planted):
             total.false += 1
             key = by.detector, word[0]
             total.falsely[key] += 1
@@ -184,7 +184,7 @@ def _count_false(
         total.touched += any(covered[start : start + len(decoy)])
 
 
-def _is_part(word: re.Match[str], planted: set[int]) -> bool:
+def is_part(word: re.Match[str], planted: set[int]) -> bool:
     """Return whether an unplanted word belongs to what was planted beside it.
 
     That is a state between town and ZIP, and a middle initial behind a name.
@@ -205,4 +205,4 @@ def _count_names(
         for word in _WORD.finditer(text, each.span.start, each.span.end):
             total.name_words += 1
             is_planted = bool(planted.intersection(range(*word.span())))
-            total.true_name_words += is_planted or _is_part(word, planted)
+            total.true_name_words += is_planted or is_part(word, planted)
