@@ -33,6 +33,9 @@ class Processes:
         """Return whether the pid is a node of this very cluster, not a reused one."""
         if pid <= 0 or self._has_ended(pid):
             return False
+        if pid in self._children:
+            # While a process is being replaced by java, its command line is empty.
+            return True
         try:
             line = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
