@@ -80,7 +80,7 @@ class TaggerDetector:
         folded = fold(text)
         for each in sure:
             label = self._labels[each.tag]
-            start, end = without_words(folded, each.start, each.end, label)
+            start, end = without_words(folded, each.start, each.end)
             if not is_vetoed(folded, start, end, label):
                 yield replace(self._annotation(each), span=Span(start, end))
 

@@ -58,13 +58,11 @@ _PEOPLE_TOO = frozenset(
 )
 
 
-def without_words(text: str, start: int, end: int, label: Label) -> tuple[int, int]:
-    """Return a person's name without the words before it that open a sentence.
+def without_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a name without the words before it that open a sentence.
 
     "Formerly Kowalska" is Kowalska.  Where nothing would be left, all stays.
     """
-    if label not in _PEOPLE:
-        return start, end
     for each in _WORD.finditer(text, start, end):
         form = _form(each[0])
         is_adverb = form.endswith("ly") and not kinds_of(form) & _MAY_NAME

@@ -151,7 +151,7 @@ class Cluster:
                     "kafka.tools.StorageTool",
                     "format",
                     "--ignore-formatted",
-                    *("-t", cluster_id),
+                    f"--cluster-id={cluster_id}",  # it may begin with a hyphen
                     *("-c", str(folder / "server.properties")),
                 ],
                 capture_output=True,

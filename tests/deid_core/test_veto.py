@@ -55,6 +55,6 @@ def test_a_house_of_generic_words_is_vetoed():
 )
 def test_words_that_open_a_sentence_are_no_part_of_a_name(marked, left):
     text, [span] = unmark(marked)
-    start, end = without_words(text, *span, Label.PATIENT)
+    start, end = without_words(text, *span)
 
     assert left == text[start:end]
