@@ -16,7 +16,8 @@ from .detectors.options import Options
 from .errors import ConfigError
 from .toml_files import load_table, name_in, names_in, refuse_unknown
 
-_KEYS = ("name", "detectors")
+_SWITCHES = ("recasing", "consistency")
+_KEYS = ("name", "detectors", *_SWITCHES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,16 @@ class DeidConfig:
         name: For audit events.
         detectors: Names in `DETECTORS`, in the order in which they run.
         options: By detector, what is not as the detector has it by default.
+        recasing: Detectors read a note in one letter case as if in mixed case.
+        consistency: What was found once is sought in the rest of the note, and in the
+            same patient's notes beside it.
     """
 
     name: str
     detectors: tuple[str, ...]
     options: Mapping[str, Options] = field(default_factory=dict)
+    recasing: bool = True
+    consistency: bool = True
 
     def build(self) -> list[Detector]:
         """Return the detectors, in their order."""
@@ -70,8 +76,18 @@ def load_preset(name: str) -> DeidConfig:
         for name, values in tables.items()
     }
     return DeidConfig(
-        name_in(table, where), tuple(detectors), MappingProxyType(options)
+        name_in(table, where),
+        tuple(detectors),
+        MappingProxyType(options),
+        **{key: _switch(table, key, where) for key in _SWITCHES},
     )
+
+
+def _switch(table: Mapping[str, object], key: str, where: str) -> bool:
+    value = table.get(key, True)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{where}: {key} must be true or false")
+    return value
 
 
 def known_presets() -> list[str]:

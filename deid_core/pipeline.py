@@ -48,15 +48,25 @@ class Deidentifier:
         detectors: All of them must succeed on a document, or it is refused.
         policy: What is written instead.
         key: 32 secret bytes or more, for a policy that needs them.
+        recasing: Detectors read a note in one letter case as if in mixed case.
+        consistency: What was found once is sought everywhere.
 
     Raises:
         ConfigError: The policy needs a key and there is none, or it is too short.
     """
 
     def __init__(
-        self, detectors: Sequence[Detector], policy: Policy, key: bytes | None = None
+        self,
+        detectors: Sequence[Detector],
+        policy: Policy,
+        key: bytes | None = None,
+        *,
+        recasing: bool = True,
+        consistency: bool = True,
     ) -> None:
         self._detectors = tuple(detectors)
+        self._recase = recased if recasing else _as_written
+        self._is_consistent = consistency
         self._replacer = Replacer(policy, key)
 
     @classmethod
@@ -78,7 +88,13 @@ class Deidentifier:
         cls, config: DeidConfig, policy: Policy, key: bytes | None = None
     ) -> Deidentifier:
         """Return the system that a loaded preset and policy describe."""
-        return cls(config.build(), policy, key)
+        return cls(
+            config.build(),
+            policy,
+            key,
+            recasing=config.recasing,
+            consistency=config.consistency,
+        )
 
     def deidentify(self, document: Document) -> ScrubbedDocument:
         """Return the document with every detected span replaced.
@@ -117,13 +133,13 @@ class Deidentifier:
 
     def _proposals(self, documents: Sequence[Document]) -> list[Proposals]:
         # Detectors read the note as it would be written in mixed case: same offsets.
-        read = [replace(each, text=recased(each.text)) for each in documents]
+        read = [replace(each, text=self._recase(each.text)) for each in documents]
         detected = [
             self._detect(each, documents if _reads_as_written(each) else read)
             for each in self._detectors
         ]
         proposals = [_joined(each) for each in zip(*detected, strict=True)]
-        return self._with_echoes(read, proposals)
+        return self._with_echoes(read, proposals) if self._is_consistent else proposals
 
     def _detect(
         self, detector: Detector, documents: Sequence[Document]
@@ -181,6 +197,10 @@ class Deidentifier:
         For fields outside of any note; see `Replacer.value`.
         """
         return self._replacer.value(document, label, value)
+
+
+def _as_written(text: str) -> str:
+    return text
 
 
 def _reads_as_written(detector: Detector) -> bool:

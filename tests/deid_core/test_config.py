@@ -100,3 +100,16 @@ def test_every_detector_bears_the_name_it_is_configured_by():
 
     assert {"rules", "lexicon", "known", "nus"} <= optional.keys()
     assert list(optional) == [detector.name for detector in built]
+
+
+def test_a_preset_says_whether_letter_case_and_consistency_are_the_systems_own():
+    theirs, ours = load_preset("nus"), load_preset("hybrid")
+    assert (theirs.recasing, theirs.consistency) == (False, False)
+    assert (ours.recasing, ours.consistency) == (True, True)
+
+
+def test_a_switch_that_is_no_truth_value_is_refused(tmp_path):
+    preset = tmp_path / "own.toml"
+    preset.write_text('name = "own"\ndetectors = ["rules"]\nconsistency = "no"\n')
+    with pytest.raises(ConfigError, match="consistency must be true or false"):
+        load_preset(str(preset))

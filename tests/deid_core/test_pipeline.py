@@ -140,3 +140,24 @@ def test_the_result_does_not_show_the_note():
 
     assert MARKER not in repr(result)
     assert "n1" not in repr(result)
+
+
+def test_without_consistency_only_what_a_detector_proposed_is_replaced():
+    policy, once = load_policy("safe-harbor"), Words("a", "Zyxwvut")
+    note = Document("n1", "Saw Mr. Zyxwvut. Then Zyxwvut left.")
+
+    everywhere = Deidentifier([once], policy).deidentify(note)
+    there = Deidentifier([once], policy, consistency=False).deidentify(note)
+
+    assert MARKER not in everywhere.text
+    assert 1 == there.text.count(MARKER)
+
+
+def test_without_recasing_detectors_read_capitals_as_they_are():
+    policy, reads = load_policy("safe-harbor"), Words("a", "ADA")
+    note = Document("n1", "THE PATIENT ADA WAS SEEN IN THE CLINIC BY THE NURSE TODAY.")
+
+    kept = Deidentifier([reads], policy).deidentify(note)
+    found = Deidentifier([reads], policy, recasing=False).deidentify(note)
+
+    assert (0, 1) == (len(kept.annotations), len(found.annotations))
