@@ -149,10 +149,10 @@ def agreement(
     """
     found: list[tuple[list[str], list[str], list[str]]] = []
     for each in sides:
-        gold, said = _marks(each, conventions, category)
+        gold, said = marks_of(each, conventions, category)
         if by_token:
             tokens = tokenize(each.document.text)
-            gold, said = _in_tokens(gold, tokens), _in_tokens(said, tokens)
+            gold, said = in_tokens(gold, tokens), in_tokens(said, tokens)
         found.append((list(agree(gold, said)), _names(said), _names(gold)))
     columns = tuple(dict.fromkeys(filter(None, map(category, Label))))
     right, proposed, wanted = (
@@ -161,9 +161,10 @@ def agreement(
     return Agreement(columns, right, proposed, wanted)
 
 
-def _marks(
+def marks_of(
     sides: Sides, conventions: Conventions, category: Category
 ) -> tuple[list[Mark], list[Mark]]:
+    """Return the gold marks of a document and the proposed ones, each in order."""
     gold = ((g.span, category(g.label)) for g in sides.sought if g.label is not None)
     said = ((a.span, category(conventions.fold(a.label))) for a in sides.scored())
     left, right = (
@@ -173,7 +174,7 @@ def _marks(
     return left, right
 
 
-def _in_tokens(marks: Sequence[Mark], tokens: Sequence[Token]) -> list[Mark]:
+def in_tokens(marks: Sequence[Mark], tokens: Sequence[Token]) -> list[Mark]:
     """Return a mark for each token of which a span holds a part: of the first such."""
     # Both are ordered: each mark's tokens begin where the last one's did, or later.
     found: dict[Token, str] = {}

@@ -42,6 +42,7 @@ class GoldDocument:
         spans: Ordered by position; they may overlap.
         decoys: What looks like an identifier and must stay.
         known: The patient's record, where a corpus has one.
+        note_type: What kind of note it is, in the corpus's words, where it says so.
     """
 
     id: str = field(repr=False)
@@ -49,6 +50,7 @@ class GoldDocument:
     spans: tuple[GoldSpan, ...]
     decoys: tuple[Span, ...] = ()
     known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)
+    note_type: str = ""
 
     def __post_init__(self) -> None:
         ends = [each.span.end for each in self.spans]
@@ -58,11 +60,16 @@ class GoldDocument:
 
 
 def ordered(
-    id: str, text: str, spans: Iterable[GoldSpan], decoys: Iterable[Span] = ()
+    id: str,
+    text: str,
+    spans: Iterable[GoldSpan],
+    decoys: Iterable[Span] = (),
+    note_type: str = "",
 ) -> GoldDocument:
     """Return the document with its spans and decoys in order of position."""
     in_order = sorted(spans, key=lambda each: (each.span, each.tag))
-    return GoldDocument(id, text, tuple(in_order), tuple(sorted(decoys)))
+    marks, looks_alike = tuple(in_order), tuple(sorted(decoys))
+    return GoldDocument(id, text, marks, looks_alike, note_type=note_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .confusion import Confusion, confusion_of_spans
 from .corpus import Corpus, Prediction
+from .error_classes import ErrorClasses, error_classes
 from .measures import Measure
 from .resampling import Difference, Interval, difference, intervals
 from .scorers import SCORERS, Outcome, scorers_for
@@ -39,6 +41,8 @@ class Evaluation:
         unscored: Tags without counterpart, with how many spans bear them.
         scores: By scorer, what it measured.
         sureness: By scorer and measure, the interval of what is of all labels.
+        errors: Strict errors by class; He and others 2015, Tables 6 and 8.
+        confusion: Spans by what they are and what they are taken for; Table 7.
         against: The other system's name, and the differences to it; empty when there
             is none.
     """
@@ -51,6 +55,8 @@ class Evaluation:
     unscored: Mapping[str, int]
     scores: Mapping[str, Sequence[Measure]]
     sureness: Mapping[tuple[str, str], Interval | None] = field(default_factory=dict)
+    errors: ErrorClasses | None = None
+    confusion: Confusion | None = None
     against: tuple[str, Mapping[tuple[str, str], Difference]] = ("", {})
 
     @property
@@ -100,6 +106,8 @@ def evaluate(
             (scorer, measure.name): found
             for (scorer, measure), found in zip(overall, bounds, strict=True)
         },
+        errors=error_classes(outcome.sides, corpus.conventions),
+        confusion=confusion_of_spans(outcome.sides, corpus.conventions),
     )
 
 

@@ -1,7 +1,8 @@
 """Gold corpora in: one reader a format, chosen by content.
 
 * ``spans``: JSON lines of ``{id, text, spans: [{start, end, label}], decoys?}``; a span
-  can have ``kinds``, see `GoldSpan`.
+  can have ``kinds``, see `GoldSpan`; what kind of note it is can stand under
+  ``note_type``, ``specialty`` or ``section``.
 * ``asq``: JSON lines of ``{id, text, tags: [{identifier_type, value}]}``; a value is
   found when every place where it stands in the text is.
 * ``brat``: a folder of ``.txt`` and ``.ann`` files, offsets in code points.
@@ -37,6 +38,7 @@ _IN_FOLDER = (
     ("physionet", TEXT_FILE),
     *(("conll", each) for each in CONLL_FILES),
 )
+_NOTE_TYPES = ("note_type", "specialty", "section")
 _OF_FILES = (("i2b2-2006", ("*.xml",)), ("conll", CONLL_FILES))
 
 
@@ -124,7 +126,8 @@ def _read_spans(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
                 _gold(each, conventions, at) for at, each in enumerate(value["spans"])
             ]
             decoys = [_span(each) for each in value.get("decoys", ())]
-            yield ordered(str(value["id"]), value["text"], spans, decoys)
+            kind = next((str(value[key]) for key in _NOTE_TYPES if key in value), "")
+            yield ordered(str(value["id"]), value["text"], spans, decoys, kind)
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"{where}: spans: {type(error).__name__}") from None
 

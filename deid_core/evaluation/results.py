@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .confusion import Confusion
+from .error_classes import ErrorClasses
 from .evaluation import Evaluation
 from .measures import Measure
 from .resampling import Interval
@@ -25,6 +27,8 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
             ]
             for scorer, measures in evaluation.scores.items()
         },
+        "errors": _errors(evaluation.errors),
+        "confusion": _confusion(evaluation.confusion),
         "against": other or None,
         "differences": [
             {
@@ -37,6 +41,25 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
             for (scorer, name), each in differences.items()
         ],
     }
+
+
+def _errors(errors: ErrorClasses | None) -> list[dict[str, Any]]:
+    return [
+        {"class": kind.value, "of": name, "count": count}
+        for (kind, name), count in sorted((errors.counts if errors else {}).items())
+    ]
+
+
+def _confusion(confusion: Confusion | None) -> list[dict[str, Any]]:
+    if confusion is None:
+        return []
+    names = confusion.categories
+    return [
+        {"gold": gold or None, "said": said or None, "count": int(count)}
+        for gold, row in zip(names, confusion.counts, strict=True)
+        for said, count in zip(names, row, strict=True)
+        if count
+    ]
 
 
 def _measure(measure: Measure, found: Interval | None) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .confusion import NOTHING, Confusion
+from .error_classes import ErrorClass, ErrorClasses
 from .evaluation import Evaluation
 from .measures import Measure
 from .resampling import Interval
@@ -31,6 +33,11 @@ def tables_of(evaluation: Evaluation) -> Iterator[Table]:
     yield _labels(evaluation)
     if "coverage by kind" in evaluation.scores:
         yield _kinds(evaluation)
+    if evaluation.errors is not None and evaluation.errors.total:
+        yield errors_table(f"errors: {evaluation.title}", evaluation.errors)
+    if evaluation.confusion is not None and evaluation.confusion.pairs():
+        title = f"taken for each other: {evaluation.title}"
+        yield confusion_table(title, evaluation.confusion)
     if evaluation.against[0]:
         yield _differences(evaluation)
 
@@ -110,6 +117,36 @@ def _differences(evaluation: Evaluation) -> Table:
     columns = ("measure", evaluation.system, other, "difference", "p")
     title = f"approximate randomisation: {evaluation.title}"
     return Table(title, columns, rows)
+
+
+def errors_table(title: str, errors: ErrorClasses) -> Table:
+    """Return errors by class, a row for each category that has some."""
+    of = sorted({category for _, category in errors.counts})
+    rows = [
+        (name or "all", *(str(errors.of(kind, name)) for kind in ErrorClass))
+        for name in ("", *of)
+    ]
+    return Table(title, ("label", *map(str, ErrorClass)), tuple(rows))
+
+
+def confusion_table(title: str, confusion: Confusion) -> Table:
+    """Return gold categories by proposed ones, what is right on the diagonal.
+
+    Categories are those that one was taken for another of; columns are numbered.
+    """
+    shown = dict.fromkeys(name for cell, _ in confusion.pairs() for name in cell)
+    names = [name for name in confusion.categories if name in shown]
+    at = {name: number for number, name in enumerate(confusion.categories)}
+    rows = [
+        (
+            f"{number}: {name}" if name else "spurious",
+            *(str(confusion.counts[at[name], at[each]] or "-") for each in names),
+            str(confusion.counts[at[name], at[NOTHING]] or "-"),
+        )
+        for number, name in enumerate((*names, NOTHING), start=1)
+    ]
+    numbers = map(str, range(1, len(names) + 1))
+    return Table(title, ("gold, by said", *numbers, "missing"), tuple(rows))
 
 
 def markdown(tables: Sequence[Table]) -> str:

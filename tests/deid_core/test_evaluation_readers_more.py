@@ -1,5 +1,6 @@
 """Corpora in other formats: i2b2's XML, PhysioNet's files, CoNLL columns."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,20 @@ def test_every_tag_of_a_new_corpus_is_scored_as_a_label_that_folds_to_itself(nam
     for tag in spoken.tags:
         label = spoken.label_of(tag)
         assert label is None or label == spoken.fold(label)
+
+
+@pytest.mark.parametrize("key", ["note_type", "specialty", "section"])
+def test_the_kind_of_note_is_kept_where_a_line_says_it(tmp_path, key):
+    file = tmp_path / "notes.jsonl"
+    file.write_text(
+        json.dumps({"id": "a", "text": "x", "spans": [], key: "Urology"})
+        + "\n"
+        + json.dumps({"id": "b", "text": "x", "spans": []})
+    )
+
+    kinds = [each.note_type for each in read_corpus(file).documents]
+
+    assert ["Urology", ""] == kinds
 
 
 def test_recall_is_told_by_kind_where_a_corpus_has_kinds():
