@@ -59,5 +59,6 @@ def test_what_is_trained_runs_by_the_preset_beside_it(corpus, tmp_path):
 def test_a_group_that_is_not_at_hand_is_named(corpus, tmp_path):
     words = ("--corpus", corpus, "--out", tmp_path / "model")
     left_out = ("--without", "syntactic_bigrams", "--without", "part_of_speech")
+    spanish = ("--language", "es")
     with pytest.raises(ConfigError, match="feature mesh: no vocabulary"):
-        run("train", "--recipe", "stat-deid-linear", *words, *left_out)
+        run("train", "--recipe", "stat-deid-linear", *words, *left_out, *spanish)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 import names
 import pycountry
@@ -60,8 +61,14 @@ def dictionary(
             found |= _values(documents, argument)
             continue
         refuse_unknown([name], (*SOURCES, TRAINING), "list source")
-        found |= {each.lower() for each in SOURCES[name](argument.replace("+", " "))}
+        found |= _entries(name, argument.replace("+", " "))
     return tuple(sorted(each for each in found if each.strip()))
+
+
+@cache
+def _entries(source: str, argument: str) -> frozenset[str]:
+    """Return a source's entries; some take a second to read, for every training."""
+    return frozenset(each.lower() for each in SOURCES[source](argument))
 
 
 def without_words(

@@ -114,13 +114,23 @@ def read_mesh(path: Path) -> dict[str, str]:
         raise ConfigError(f"{path}: cannot be read: {type(error).__name__}") from None
     for number, line in enumerate(lines, start=1):
         term, _, tree = line.partition("\t")
-        category = _CATEGORY.match(tree.strip())
-        if not term or category is None:
+        if not term or not _CATEGORY.match(tree.strip()):
             raise ConfigError(f"{path}:{number}: not TERM<tab>TREE NUMBER")
-        letter, digits = category[1], category[2]
-        categories = {letter, letter + digits} if digits else {letter}
-        found.setdefault(term.lower(), set()).update(categories)
-    return {term: " ".join(sorted(each)) for term, each in found.items()}
+        found.setdefault(term.lower(), set()).add(tree.strip())
+    return {term: categories(trees) for term, trees in found.items()}
+
+
+def categories(trees: Iterable[str]) -> str:
+    """Return the categories of tree numbers, sorted: of ``C14.280`` C and C14.
+
+    The paper has "an indicator feature for each MeSH ID type", of which there are 15
+    and their subcategories (Tafvizi and Pacula, 4.4.2).
+    """
+    found = set[str]()
+    for tree in trees:
+        if category := _CATEGORY.match(tree):
+            found |= {category[1], category[1] + (category[2] or "")}
+    return " ".join(sorted(found))
 
 
 def _phrases(entries: Iterable[tuple[str, str]]) -> Phrases:

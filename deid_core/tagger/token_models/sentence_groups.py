@@ -78,8 +78,8 @@ def mesh(sentence: Sentence, resources: Resources) -> Column:
     """
     if not resources.mesh:
         raise ConfigError(
-            "feature mesh: no vocabulary; give a file of TERM<tab>TREE NUMBER, or "
-            "leave the group out"
+            "feature mesh: no vocabulary; give a file of TERM<tab>TREE NUMBER, for "
+            "English install the extra train, or leave the group out"
         )
     return [
         tuple(dict.fromkeys(" ".join(names).split()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -23,6 +23,7 @@ from .resources import Resources, read_mesh
 from .rows import Rows
 from .sentences import sentences
 from .tokenizers import TOKENIZERS
+from .vocabulary import installed_vocabulary
 
 _ANY = "any"
 
@@ -36,7 +37,8 @@ class Setting:
         language: ISO 639; None is the recipe's.
         without: Feature groups to leave out, because what they need is not at hand,
             or to see what they give.
-        mesh: A medical vocabulary; see `read_mesh`.
+        mesh: A medical vocabulary, see `read_mesh`; without one, what packages hold
+            of MeSH in the language, see `vocabulary`.
     """
 
     seed: int = 1
@@ -116,8 +118,14 @@ def _resources(
         if name in recipe.no_words:
             entries = without_words(entries, documents, language)
         found[name] = entries
-    mesh = read_mesh(setting.mesh) if setting.mesh is not None else {}
-    return Resources(language, found, mesh)
+    return Resources(language, found, _mesh(recipe, setting, language))
+
+
+def _mesh(recipe: Recipe, setting: Setting, language: str) -> Mapping[str, str]:
+    if setting.mesh is not None:
+        return read_mesh(setting.mesh)
+    is_asked = "mesh" in recipe.features.windows and "mesh" not in setting.without
+    return installed_vocabulary(language) if is_asked else {}
 
 
 def _spans(recipe: Recipe, document: GoldDocument) -> Iterable[TagSpan]:

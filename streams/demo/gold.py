@@ -1,0 +1,68 @@
+"""A ward's notes as a marked corpus: what was planted, and the patients' records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from deid_core.document import KnownIdentifiers, Span
+from deid_core.evaluation.conventions import PLAIN, conventions_for
+from deid_core.evaluation.corpus import Corpus, GoldDocument, GoldSpan
+
+from ..intake.route import Routed, route
+from ..known import known_identifiers
+from ..patients import PatientRecord, fold
+from .draft import Planted
+from .people import Split
+from .ward import Ward, WardMessage
+
+Noted = tuple[WardMessage, KnownIdentifiers]
+
+
+def ward_corpus(notes: int, *, split: Split, seed: int, patients: int = 200) -> Corpus:
+    """Return the notes of patients who have a record, joined as the service joins.
+
+    A span's kind is the way in which it was planted, see `draft.HOWS`.
+
+    Args:
+        notes: How many are written; a few are of nobody whom the hospital knows.
+        split: ``dev`` and ``test`` share no template, name or site.
+        seed: Decides the whole ward.
+        patients: How many people there are.
+    """
+    ward = Ward(seed=seed, patients=patients, split=split)
+    documents = tuple(map(_document, noted(ward, notes)))
+    spoken = conventions_for(Path("ward"), PLAIN)
+    return Corpus("ward", f"{split}, seed {seed}", False, spoken, documents)
+
+
+def noted(ward: Ward, count: int) -> Iterator[Noted]:
+    """Yield each note of a patient with a record, and what is known of him then."""
+    records: dict[bytes, PatientRecord] = {}
+    for message in ward.admissions():
+        _routed(message, records)
+    for message in ward.notes(count):
+        [note] = _routed(message, records).notes
+        record = records.get(note.patient.key)
+        if known := known_identifiers(record, note.demographics):
+            yield message, known
+
+
+def _routed(message: WardMessage, records: dict[bytes, PatientRecord]) -> Routed:
+    result = route(message.value)
+    for update in result.updates:
+        key = update.patient.key
+        records[key] = fold(records.get(key), update)
+    return result
+
+
+def _document(note: Noted) -> GoldDocument:
+    message, known = note
+    spans = tuple(sorted(_spans(message.planted), key=lambda each: each.span))
+    return GoldDocument("", message.text, spans, known=known)
+
+
+def _spans(planted: Iterable[Planted]) -> Iterator[GoldSpan]:
+    for number, each in enumerate(planted):
+        span = Span(each.start, each.start + len(each.value))
+        yield GoldSpan(span, each.label.value, each.label, number, (each.how,))
