@@ -3,7 +3,8 @@
 What a word gives to itself and to its neighbours is summed once, the first time that
 the word is seen, into a table of scores by offset and label; the tables lie in a
 bounded cache.  Tagging is: look up each word's number, gather and add its neighbours'
-rows, add conjunctions by lookup, and find the best path of each line.
+rows, add conjunctions by lookup, and find the best path of each line.  Where a model
+knows how, lines that are not sure get the best of their best paths (`rescoring`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from .codec import Bio
 from .compiled_conjunctions import Conjunctions
+from .compiled_rescoring import CompiledRescorer, Decoded, PathFinder
 from .compiled_types import TypeTables
 from .decode_kernels import FORBIDDEN, closed_of, decode, leads_of
 from .features import header
@@ -72,6 +74,7 @@ class CompiledModel:
 
     def __init__(self, model: Model, *, most_types: int = 32_768) -> None:
         self.codec: Bio = model.codec
+        self._lists = model.lists
         weights = model.weights.dense()
         self._types = TypeTables(model, weights, most_types)
         self._conjunctions = Conjunctions(model, weights)
@@ -80,15 +83,37 @@ class CompiledModel:
         )
         self._leads = leads_of(self._transitions)
         self._closed = closed_of(self._transitions)
+        self._rescorer: CompiledRescorer | None = None
+        if model.rescorer is not None:
+            self._rescorer = CompiledRescorer(
+                model.rescorer, self.codec, model.lists, self._transitions
+            )
 
     def tag(self, texts: Sequence[str], bias: Bias = NO_BIAS) -> list[list[Tagged]]:
-        """Return the tagged stretches of each text, ordered and disjoint."""
+        """Return the tagged stretches of each text, ordered and disjoint.
+
+        A threshold of the bias is of the chain alone: nothing is rescored then.
+        """
         batch = _Batch.of(texts)
-        path, sureness = self._decode(self._scores(batch), batch, bias)
+        scores = self._scores(batch)
+        path, sureness = self._decode(scores, batch, bias)
+        if bias.below is None:
+            self._rescore(batch, scores, path, sureness)
         return self._tagged(texts, batch, path, sureness)
 
+    def chain(self, texts: Sequence[str]) -> Decoded:
+        """Return what the chain alone says of texts."""
+        batch = _Batch.of(texts)
+        scores = self._scores(batch)
+        path, _ = self._decode(scores, batch, NO_BIAS)
+        return batch.decoded(scores, path)
+
+    def paths(self, most: int, gap: float) -> PathFinder:
+        """Return what finds more than the best path, see `PathFinder`."""
+        return PathFinder(self.codec, self._lists, self._transitions, most, gap)
+
     def labels(self, text: str) -> list[list[int]]:
-        """Return the label of each word of each line that has words."""
+        """Return the chain's label of each word of each line that has words."""
         batch = _Batch.of([text])
         path, _ = self._decode(self._scores(batch), batch, NO_BIAS)
         starts = batch.starts.tolist()
@@ -126,6 +151,17 @@ class CompiledModel:
         )
         return path, sureness
 
+    def _rescore(
+        self,
+        batch: _Batch,
+        scores: Floats,
+        path: NDArray[np.int8],
+        sureness: Floats,
+    ) -> None:
+        """Exchange paths for better ones, if the model knows how."""
+        if self._rescorer is not None:
+            self._rescorer.improve(batch.decoded(scores, path), sureness)
+
     def _tagged(
         self,
         texts: Sequence[str],
@@ -136,11 +172,12 @@ class CompiledModel:
         found: list[list[Tagged]] = [[] for _ in texts]
         labelled = np.flatnonzero(path)
         lines = np.unique(np.searchsorted(batch.starts, labelled, "right") - 1)
-        # Only here do words need a place: most lines hold nothing.
-        for line in lines.tolist():
+        finals = labelled[np.searchsorted(labelled, batch.starts[lines + 1]) - 1]
+        # Only here do words need a place: most lines hold nothing, and none past these.
+        for line, final in zip(lines.tolist(), finals.tolist(), strict=True):
             number, start, end = batch.places[line]
-            first, last = batch.starts[line], batch.starts[line + 1]
-            words = word_spans(texts[number], start, end)
+            first, last = batch.starts[line], final + 1
+            words = word_spans(texts[number], start, end, last - first)
             sure = sureness[first:last].tolist()
             labels = path[first:last].tolist()
             for span, begin, past in self.codec.decode(words, labels):
@@ -179,3 +216,8 @@ class _Batch:
                 places.append((number, at, at + len(line)))
                 at += len(line) + 1
         return cls(words, np.array(starts, dtype=np.int64), places, headers)
+
+    def decoded(self, scores: Floats, path: NDArray[np.int8]) -> Decoded:
+        """Return the batch with what the chain says of it."""
+        documents = [number for number, _, _ in self.places]
+        return Decoded(self.words, self.starts, documents, scores, path)

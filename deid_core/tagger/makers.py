@@ -144,10 +144,27 @@ def date(value: str, tag: str, world: World, chance: Random) -> str:
     )
 
 
-def other(_: str, tag: str, world: World, chance: Random) -> str:
+ENDINGS = False
+
+
+def other(old: str, tag: str, world: World, chance: Random) -> str:
     """Return another note's value with names and numbers exchanged."""
     value = chance.choice(world.pools[tag])
+    if ENDINGS:
+        for _ in range(200):
+            if (value[-1] == ".") == (old[-1] == "."):
+                break
+            value = chance.choice(world.pools[tag])
     return exchanged(value, tag, world, chance)
+
+
+def alike(value: str, tag: str, world: World, chance: Random) -> str:
+    """Return `other` of the values that end alike: with a full stop, or without.
+
+    What follows a value depends on it: ``2 izq..`` ends value and field.
+    """
+    pool = _ending(tuple(world.pools[tag]), value.endswith("."))
+    return exchanged(chance.choice(pool), tag, world, chance)
 
 
 def exchanged(value: str, _: str, world: World, chance: Random) -> str:
@@ -210,6 +227,7 @@ MAKERS: Mapping[str, Maker] = {
     "regrouped": regrouped,
     "date": date,
     "other": other,
+    "alike": alike,
     "exchanged": exchanged,
     "address": address,
 }
@@ -254,6 +272,11 @@ def _regions(country: str) -> list[str]:
 @cache
 def _without_digits(values: tuple[str, ...]) -> list[str]:
     return [value for value in values if not any(map(str.isdigit, value))]
+
+
+@cache
+def _ending(values: tuple[str, ...], stop: bool) -> list[str]:
+    return [value for value in values if value.endswith(".") is stop]
 
 
 @cache

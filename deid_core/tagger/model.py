@@ -18,6 +18,7 @@ from ..labels import Label
 from .codec import Bio
 from .features import FeatureSet
 from .learners.weights import ChainWeights
+from .rescoring import Rescorer
 from .word_lists import WordLists
 
 
@@ -110,6 +111,7 @@ class Model:
         lists: What it knows of words.
         weights: What it learned.
         trained: How: recipe, seed, corpora, options; for the reader.
+        rescorer: What chooses among the best paths of a line, if anything does.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Model:
     lists: WordLists = field(repr=False)
     weights: Weights = field(repr=False)
     trained: Mapping[str, Any] = field(default_factory=dict)
+    rescorer: Rescorer | None = field(default=None, repr=False)
 
     @property
     def codec(self) -> Bio:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -11,23 +12,27 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..labels import Label
 from .features import FeatureSet
 from .model import Model, Weights
+from .path_features import Values
+from .rescoring import Rescorer
 from .word_lists import WordLists
 
 FORMAT = 1
 """Of the folder; a reader refuses any other."""
 _ABOUT, _WEIGHTS = "model.json", "weights.npz"
+_PATH_ARRAYS = ("path_names", "path_values", "known", "known_times")
 _ARRAYS = ("names", "pointers", "labels", "values", "transitions")
 
 
 def save_model(model: Model, folder: Path) -> None:
     """Write a model's folder; the model card is the reader's own and left alone."""
     folder.mkdir(parents=True, exist_ok=True)
-    weights = _weights_bytes(model.weights)
+    weights = _weights_bytes(model)
     about = {
         "format": FORMAT,
         "name": model.name,
@@ -39,6 +44,9 @@ def save_model(model: Model, folder: Path) -> None:
         "trained": dict(model.trained),
         "words": model.lists.as_json(),
     }
+    if model.rescorer is not None:
+        each = model.rescorer
+        about["rescoring"] = {"scale": each.scale, "most": each.most, "gap": each.gap}
     (folder / _WEIGHTS).write_bytes(weights)
     (folder / _ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2))
 
@@ -68,7 +76,7 @@ def load_model(name: str) -> Model:
             f"{where}: the hash of {_WEIGHTS} differs from {_ABOUT}; install it again"
         )
     try:
-        return _model(about, _weights(content))
+        return _model(about, content)
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {type(error).__name__}; train it again") from None
 
@@ -92,8 +100,9 @@ def _folder(name: str) -> Traversable:
     return _models() / name
 
 
-def _model(about: dict[str, Any], weights: Weights) -> Model:
+def _model(about: dict[str, Any], content: bytes) -> Model:
     words = about["words"]
+    weights = _weights(content)
     model = Model(
         about["name"],
         about["version"],
@@ -103,6 +112,7 @@ def _model(about: dict[str, Any], weights: Weights) -> Model:
         WordLists(words["cues"], words["cue_patterns"], words["lists"]),
         weights,
         about["trained"],
+        _rescorer(about["rescoring"], content) if "rescoring" in about else None,
     )
     labels = len(model.codec.labels)
     if weights.transitions.shape != (labels + 1, labels):
@@ -110,18 +120,39 @@ def _model(about: dict[str, Any], weights: Weights) -> Model:
     return model
 
 
-def _weights_bytes(weights: Weights) -> bytes:
+def _weights_bytes(model: Model) -> bytes:
     target = io.BytesIO()
-    names = np.frombuffer("\n".join(weights.names).encode(), dtype=np.uint8)
-    np.savez_compressed(
-        target,
-        names=names,
-        pointers=weights.pointers,
-        labels=weights.labels,
-        values=weights.values.astype(np.float16),
-        transitions=weights.transitions,
-    )
+    weights = model.weights
+    arrays: dict[str, Any] = {
+        "names": _lines(weights.names),
+        "pointers": weights.pointers,
+        "labels": weights.labels,
+        "values": weights.values.astype(np.float16),
+        "transitions": weights.transitions,
+    }
+    if model.rescorer is not None:
+        arrays |= _path_arrays(model.rescorer)
+    np.savez_compressed(target, **arrays)
     return target.getvalue()
+
+
+def _path_arrays(rescorer: Rescorer) -> dict[str, NDArray[Any]]:
+    known = sorted(rescorer.known.times.items())
+    return {
+        "path_names": _lines(rescorer.weights),
+        "path_values": np.array([*rescorer.weights.values()], dtype=np.float16),
+        "known": _lines(f"{words}\t{tag}" for (words, tag), _ in known),
+        "known_times": np.array([times for _, times in known], dtype=np.int32),
+    }
+
+
+def _lines(texts: Iterable[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(texts).encode(), dtype=np.uint8)
+
+
+def _texts(lines: NDArray[np.uint8]) -> list[str]:
+    text = lines.tobytes().decode()
+    return text.split("\n") if text else []
 
 
 def _weights(content: bytes) -> Weights:
@@ -133,4 +164,18 @@ def _weights(content: bytes) -> Weights:
         labels,
         values.astype(np.float32),
         transitions,
+    )
+
+
+def _rescorer(about: dict[str, Any], content: bytes) -> Rescorer:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        names, values, known, times = (arrays[n] for n in _PATH_ARRAYS)
+    weights = dict(zip(_texts(names), values.tolist(), strict=True))
+    pairs = (each.rpartition("\t") for each in _texts(known))
+    found = {
+        (words, tag): count
+        for (words, _, tag), count in zip(pairs, times.tolist(), strict=True)
+    }
+    return Rescorer(
+        weights, about["scale"], Values.of(found), about["most"], about["gap"]
     )

@@ -7,7 +7,7 @@ written) stands here, never in code.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,6 +20,7 @@ from .features import FeatureSet
 from .learners import LEARNERS
 from .list_sources import words_of
 from .makers import MAKERS, World
+from .rescoring_options import RescoringOptions
 from .word_lists import WordLists
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _KEYS = (
     "lists",
     "world",
     "augment",
+    "rescoring",
     "least_seen",
     "least_weight",
     "draws",
@@ -68,6 +70,8 @@ class Recipe:
         least_seen: Values of properties that are seen less often make no feature.
         least_weight: Smaller weights are dropped.
         draws: How many times copies are drawn and learned from; the model is the mean.
+        rescoring: How the best of the chain's best paths is learned; None for the
+            chain's own best.
         unlearned: Tags that rules find better: taken as no identifiers.
         recase: Whether notes in one letter case are learned as they are tagged, with
             their capitals back (`casing.recased`).
@@ -88,9 +92,19 @@ class Recipe:
     least_seen: int = 2
     least_weight: float = 0.05
     draws: int = 1
+    rescoring: RescoringOptions | None = None
     unlearned: frozenset[str] = frozenset()
     recase: bool = False
     learned_as: Mapping[Label, Label] = field(default_factory=dict)
+
+    def of_parts(self) -> Recipe:
+        """Return the recipe of the chains that a rescorer learns from."""
+        options, augment = self.options, self.augment
+        if self.rescoring and self.rescoring.epochs:
+            options = replace(options, epochs=self.rescoring.epochs)
+        if self.rescoring and self.rescoring.copies and augment:
+            augment = replace(augment, copies=self.rescoring.copies)
+        return replace(self, options=options, augment=augment)
 
     def world_of(self, pools: Mapping[str, Sequence[str]]) -> World:
         """Return what values are made of, with the corpus's own by tag."""
@@ -126,6 +140,7 @@ def load_recipe(name: str) -> Recipe:
         least_seen=int(table.get("least_seen", 2)),
         least_weight=float(table.get("least_weight", 0.05)),
         draws=int(table.get("draws", 1)),
+        rescoring=_rescoring(table, learner, where),
         unlearned=frozenset(table.get("unlearned", ())),
         recase=bool(table.get("recase", False)),
         learned_as=_labels(table.get("learned_as", {})),
@@ -144,6 +159,18 @@ def _augmentation(table: Mapping[str, Any], where: str) -> Augmentation | None:
     makers = augmentation.makers.values()
     refuse_unknown(list(makers), tuple(MAKERS), f"{where}: maker")
     return augmentation
+
+
+def _rescoring(
+    table: Mapping[str, Any], learner: str, where: str
+) -> RescoringOptions | None:
+    if "rescoring" not in table:
+        return None
+    found = _checked(RescoringOptions, table["rescoring"], where)
+    known = [each.name for each in fields(LEARNERS[learner].options)]
+    if found.epochs is not None and "epochs" not in known:
+        raise ConfigError(f"{where}: rescoring: {learner!r} knows no epochs")
+    return found
 
 
 def _labels(table: Mapping[str, str]) -> Mapping[Label, Label]:

@@ -39,15 +39,15 @@ def fill_table(keys: Array, rows: Array, table_keys: Array, table_rows: Array) -
 
 
 @compiled
-def row_of(key: Int, begin: Int, end: Int, keys: Array, rows: Array) -> Int:
-    """Return the row of a key in the table from `begin` to `end`; -1 if none."""
-    mask = end - begin - 1
+def place_of(key: Int, keys: Array) -> Int:
+    """Return where a key stands in a table of `fill_table`; -1 if it does not."""
+    mask = len(keys) - 1
     slot = slot_of(key, mask)
-    while keys[begin + slot] >= 0:
-        if keys[begin + slot] == key:
-            return rows[begin + slot]
+    while keys[slot] >= 0:
+        if keys[slot] == key:
+            return slot
         slot = (slot + 1) & mask
-    return np.int32(-1)
+    return np.int64(-1)
 
 
 @compiled
@@ -74,16 +74,30 @@ def add_properties(types: Array, starts: Array, tables: Array, scores: Array) ->
 
 
 @compiled
+def count_of(parts: Array) -> Int:
+    """Return how many parts a conjunction has."""
+    count = 0
+    while count < _PARTS and parts[count, 0] >= 0:
+        count += 1
+    return count
+
+
+@compiled
 def key_at(
-    at: Int, first: Int, last: Int, parts: Array, pads: Array, columns: Array
+    at: Int,
+    first: Int,
+    last: Int,
+    join: Int,
+    count: Int,
+    parts: Array,
+    pads: Array,
+    columns: Array,
 ) -> Int:
     """Return the key of one conjunction at a word; -1 if a column has nothing."""
     key = np.int64(0)
-    for part in range(_PARTS):
-        column = parts[part, 0]
-        if column < 0:
-            break
-        place = at + parts[part, 1]
+    for part in range(count):
+        column = parts[join, part, 0]
+        place = at + parts[join, part, 1]
         inside = first <= place < last
         number = columns[column, place] if inside else pads[column]
         if number < 0:
@@ -118,14 +132,19 @@ def add_conjunctions(
         scores: Added to, shape ``[words, labels]``.
     """
     labels = scores.shape[1]
-    for line in range(len(starts) - 1):
-        first, last = starts[line], starts[line + 1]
-        for at in range(first, last):
-            for join in range(len(parts)):
-                key = key_at(at, first, last, parts[join], pads, columns)
+    # One conjunction after the other: its table stays in the cache meanwhile.
+    for join in range(len(parts)):
+        count = count_of(parts[join])
+        own = slice(places[join], places[join + 1])
+        own_keys, own_rows = keys[own], rows[own]
+        for line in range(len(starts) - 1):
+            first, last = starts[line], starts[line + 1]
+            for at in range(first, last):
+                key = key_at(at, first, last, join, count, parts, pads, columns)
                 if key < 0:
                     continue
-                row = row_of(key, places[join], places[join + 1], keys, rows)
-                if row >= 0:
+                place = place_of(key, own_keys)
+                if place >= 0:
+                    row = own_rows[place]
                     for y in range(labels):
                         scores[at, y] += weights[row, y]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from random import Random
@@ -12,11 +12,16 @@ from ..errors import ConfigError
 from ..evaluation.corpus import Corpus, GoldDocument, GoldSpan
 from ..labels import Label
 from .codec import Bio, TagSpan
+from .compiled import CompiledModel
 from .encoding import Line, encode
 from .learners import LEARNERS
 from .learners.weights import Progress, no_progress
 from .model import Model, Weights, mean_of
+from .path_features import Value, Values
 from .recipe import Recipe
+from .rescorer_learning import Example, examples_of, known_values, learn_rescorer
+from .rescoring import Rescorer
+from .rescoring_options import RescoringOptions
 from .words import lines
 
 
@@ -46,10 +51,11 @@ def train(
     tags = _tags(recipe, corpora)
     codec = Bio(tuple(tags))
     drawn = []
+    steps = recipe.draws + (recipe.rescoring.folds if recipe.rescoring else 0)
     for draw in range(recipe.draws):
-        told = _share_of(progress, draw, recipe.draws)
+        told = _share_of(progress, draw, steps)
         drawn.append(_weights(recipe, found, codec, seed + draw, told))
-    return Model(
+    model = Model(
         recipe.name,
         version,
         recipe.language,
@@ -59,6 +65,40 @@ def train(
         mean_of(drawn, least=recipe.least_weight),
         _account(recipe, corpora, seed),
     )
+    if recipe.rescoring is None:
+        return model
+    rescorer = _rescorer(recipe, documents, model, seed, progress)
+    return replace(model, rescorer=rescorer)
+
+
+def _rescorer(
+    recipe: Recipe,
+    documents: Sequence[GoldDocument],
+    model: Model,
+    seed: int,
+    progress: Progress,
+) -> Rescorer:
+    """Return what chooses among paths of chains that have not seen their lines."""
+    options = recipe.rescoring or RescoringOptions()
+    marked = [list(marked_lines(each)) for each in documents]
+    own = known_values(marked)
+    every = sum(own, Counter[Value]())
+    parts = recipe.of_parts()
+    examples: list[Example] = []
+    for fold in range(options.folds):
+        told = _share_of(progress, recipe.draws + fold, recipe.draws + options.folds)
+        others = [
+            line
+            for at, lines in enumerate(marked)
+            if at % options.folds != fold
+            for line in lines
+        ]
+        weights = _weights(parts, others, model.codec, seed + fold, told)
+        chain = CompiledModel(replace(model, weights=weights))
+        for at in range(fold, len(marked), options.folds):
+            known = Values.of(every - own[at])
+            examples += examples_of(chain, options, marked[at], known)
+    return learn_rescorer(examples, Values.of(every), options)
 
 
 def _weights(
@@ -82,9 +122,9 @@ def _weights(
     return Weights.of(encoded.names, weights)
 
 
-def _share_of(progress: Progress, draw: int, draws: int) -> Progress:
+def _share_of(progress: Progress, step: int, steps: int) -> Progress:
     def tell(share: float, word: str) -> None:
-        progress((draw + share) / draws, f"draw {draw + 1} of {draws}: {word}")
+        progress((step + share) / steps, f"part {step + 1} of {steps}: {word}")
 
     return tell
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 _UPPER = "A-ZÀ-ÖØ-Þ"
 _LOWER = rf"[^\W\d_{_UPPER}]"
@@ -20,6 +21,10 @@ _WORD = rf"""
 """
 _WORDS = re.compile(_WORD, re.VERBOSE)
 _PIECES = re.compile(rf"{_WORD} | \n", re.VERBOSE)
+# The same words of a text of ASCII alone, as most are; the frequent kinds first.
+_ASCII_WORD = r"[a-z]+|[!-/:-@\[-`{-\x7f]|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))|[0-9]+"
+_ASCII_WORDS = re.compile(_ASCII_WORD)
+_ASCII_PIECES = re.compile(rf"{_ASCII_WORD}|\n")
 
 NEWLINE = "\n"
 """What ends a line."""
@@ -27,19 +32,24 @@ NEWLINE = "\n"
 
 def pieces(text: str) -> list[str]:
     """Return the words of a text in order, and each line's end as `NEWLINE`."""
-    return _PIECES.findall(text)
+    return (_ASCII_PIECES if text.isascii() else _PIECES).findall(text)
 
 
-def word_spans(text: str, start: int = 0, end: int | None = None) -> list[range]:
+def word_spans(
+    text: str, start: int = 0, end: int | None = None, most: int | None = None
+) -> list[range]:
     """Return where the words of a line stand, as ranges of code points.
 
     Args:
         text: The whole text.
         start: Where the line starts.
         end: Where it ends; the text's end if None.
+        most: How many words are wanted, from the first on; all if None.
     """
     last = len(text) if end is None else end
-    return [range(*found.span()) for found in _WORDS.finditer(text, start, last)]
+    pattern = _ASCII_WORDS if text.isascii() else _WORDS
+    found = islice(pattern.finditer(text, start, last), most)
+    return [range(*each.span()) for each in found]
 
 
 def lines(text: str) -> Iterator[tuple[int, int]]:

@@ -263,6 +263,8 @@ def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
     done("conjunctions")
     path, sureness = compiled._decode(scores, batch, NO_BIAS)
     done("best path and probabilities")
+    compiled._rescore(batch, scores, path, sureness)
+    done("choose among the best paths")
     compiled._tagged(texts, batch, path, sureness)
     done("spans")
     return found

@@ -9,7 +9,9 @@ from deid_core.document import Span
 from deid_core.evaluation.conventions import Conventions
 from deid_core.evaluation.corpus import Corpus, GoldDocument, GoldSpan
 from deid_core.tagger.augment import Augmentation
+from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.encoding import Line
 from deid_core.tagger.makers import MAKERS, World
 from deid_core.tagger.recipe import known_recipes, load_recipe
 from deid_core.tagger.training import marked_lines, pools, train
@@ -182,3 +184,65 @@ def test_a_corpus_that_marks_nothing_is_refused(recipe_file):
     corpus = Corpus("x", "all", False, Conventions("x", {}), (empty,))
     with pytest.raises(ConfigError, match="mark nothing"):
         train(load_recipe(str(recipe_file)), [corpus], seed=1, version="1")
+
+
+def test_a_value_alike_ends_as_the_one_it_replaces(recipe_file):
+    lines = [_street("calle Prat 3, 2 izq."), _street("calle Olmo 4")]
+    world = _world(recipe_file, lines)
+    for value, stop in (("calle Luna 1 dcha.", True), ("calle Luna 1", False)):
+        for seed in range(20):
+            made = MAKERS["alike"](value, "STREET", world, Random(seed))
+            assert made.endswith(".") is stop
+            assert made.startswith("calle")
+
+
+def _street(text):
+    return Line(text, (TagSpan(0, len(text), "STREET"),))
+
+
+RESCORED = """
+[rescoring]
+folds = 2
+most = 4
+gap = 20.0
+"""
+
+
+def test_a_recipe_that_rescores_gives_a_rescorer_and_the_same_one_again(recipe_file):
+    recipe_file.write_text(RECIPE + RESCORED)
+    recipe = load_recipe(str(recipe_file))
+    one, two = (train(recipe, [_corpus()], seed=3, version="1") for _ in range(2))
+    assert one.rescorer is not None
+    assert one.rescorer == two.rescorer
+    assert one.rescorer.weights
+    assert one.rescorer.most == 4
+    [found] = CompiledModel(one).tag(["Nombre: Omar Olmo."])
+    assert [each.tag for each in found] == ["NAME"]
+
+
+def test_rescoring_changes_no_weight_of_the_chain(recipe_file):
+    plain = train(load_recipe(str(recipe_file)), [_corpus()], seed=3, version="1")
+    recipe_file.write_text(RECIPE + RESCORED)
+    rescored = train(load_recipe(str(recipe_file)), [_corpus()], seed=3, version="1")
+    assert plain.rescorer is None
+    assert list(plain.weights.names) == list(rescored.weights.names)
+    assert (plain.weights.values == rescored.weights.values).all()
+
+
+def test_chains_that_give_paths_may_be_learned_in_less_time(recipe_file):
+    recipe_file.write_text(RECIPE + RESCORED + "epochs = 1\ncopies = 2\n")
+    recipe = load_recipe(str(recipe_file))
+    parts = recipe.of_parts()
+    assert (recipe.options.epochs, recipe.augment.copies) == (4, 1)
+    assert (parts.options.epochs, parts.augment.copies) == (1, 2)
+    recipe_file.write_text(RECIPE + RESCORED)
+    recipe = load_recipe(str(recipe_file))
+    assert recipe.of_parts() == recipe
+
+
+def test_epochs_of_a_learner_that_has_none_are_refused(recipe_file):
+    other = RECIPE.replace('learner = "crf"', 'learner = "crfsuite"')
+    other = other.replace("epochs = 4", "max_iterations = 4")
+    recipe_file.write_text(other + RESCORED + "epochs = 1\n")
+    with pytest.raises(ConfigError, match="knows no epochs"):
+        load_recipe(str(recipe_file))

@@ -23,6 +23,20 @@ def test_words_and_their_places_agree_in_any_text(text):
     assert found == [word for word in pieces(text) if word != NEWLINE]
 
 
+ASCII = st.text(st.characters(max_codepoint=127))
+
+
+@given(ASCII)
+def test_a_text_of_ascii_alone_is_cut_as_any_other(text):
+    assert pieces(text) == pieces(f"{text}\n\u00e9")[: len(pieces(text))]
+    assert pieces(f"{text}\n\u00e9")[len(pieces(text)) :] == [NEWLINE, "\u00e9"]
+
+
+@given(st.text(), st.integers(0, 5))
+def test_the_first_words_alone_have_the_same_places(text, most):
+    assert word_spans(text, most=most) == word_spans(text)[:most]
+
+
 @given(st.text())
 def test_lines_and_their_ends_are_the_whole_text(text):
     assert NEWLINE.join(text[start:end] for start, end in lines(text)) == text

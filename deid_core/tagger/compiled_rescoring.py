@@ -1,0 +1,184 @@
+"""Rescoring in a compiled model: which lines, which paths, which of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .codec import Bio
+from .decode_kernels import FORBIDDEN, closed_of, leads_of, marginals
+from .features import kind
+from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
+from .path_kernels import best_paths, unsure_lines
+from .rescoring import Rescorer, values_in, without_line
+from .word_lists import WordLists
+
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float32]
+_MOST_WORDS = 32_768
+_LONGEST = 1_000
+"""Lines of more words keep the chain's path: their paths would take too much room."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinePaths:
+    """The best paths of one line, best first.
+
+    Args:
+        line: The line's number.
+        view: What the paths lead through.
+        labels: Of each word, shape ``[paths, words]``.
+        paths: The same as stretches.
+        logs: How much worse than the best each is, as the chain sees it.
+    """
+
+    line: int
+    view: LineView = field(repr=False)
+    labels: NDArray[np.int8]
+    paths: list[Path]
+    logs: list[float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """A batch of lines after the chain has spoken.
+
+    Args:
+        words: Of all lines.
+        starts: Where each line starts, and past the last.
+        documents: Of each line, the number of its document.
+        scores: Emissions, shape ``[words, labels]``.
+        path: The best labels, shape ``[words]``.
+    """
+
+    words: Sequence[str] = field(repr=False)
+    starts: Longs
+    documents: Sequence[int]
+    scores: Floats
+    path: NDArray[np.int8]
+
+
+class PathFinder:
+    """Finds the lines that are not sure, and their best paths.  Thread-safe.
+
+    Args:
+        codec: Of the labels.
+        lists: What is known of words.
+        transitions: Of the chain, finite, shape ``[labels + 1, labels]``.
+        most: How many paths of a line at the most.
+        gap: How much less likely than the best one a path may be, as a logarithm.
+    """
+
+    def __init__(
+        self, codec: Bio, lists: WordLists, transitions: Floats, most: int, gap: float
+    ) -> None:
+        self._codec, self._most, self._gap = codec, most, np.float32(gap)
+        self._transitions = transitions
+        self._leads, self._closed = leads_of(transitions), closed_of(transitions)
+        self._kind = lru_cache(maxsize=_MOST_WORDS)(lambda word: kind(word, lists))
+
+    def unsure(self, batch: Decoded, known: Values = NO_VALUES) -> Iterator[LinePaths]:
+        """Yield the lines with more than one path, in order, and these paths."""
+        flags = np.empty(len(batch.starts) - 1, dtype=np.bool_)
+        unsure_lines(
+            batch.scores,
+            batch.starts,
+            self._transitions,
+            self._leads,
+            self._closed,
+            self._gap,
+            flags,
+        )
+        flags &= np.diff(batch.starts) <= _LONGEST
+        lines = np.flatnonzero(flags).tolist()
+        found = self._values(batch, {batch.documents[line] for line in lines})
+        for line in lines:
+            first, last = int(batch.starts[line]), int(batch.starts[line + 1])
+            words = batch.words[first:last]
+            low = [word.lower() for word in words]
+            here = values_in(low, self.path(batch.path[first:last]))
+            near = without_line(found[batch.documents[line]], here)
+            view = LineView(low, [self._kind(word) for word in words], known, near)
+            yield self._paths(line, view, batch.scores[first:last])
+
+    def path(self, labels: NDArray[np.int8]) -> Path:
+        """Return a path's stretches of words."""
+        found: list[Stretch] = []
+        numbers = labels.tolist()
+        for at in np.flatnonzero(labels).tolist():
+            first = at
+            if numbers[at] % 2 == 0 and found and found[-1].past == at:
+                first = found.pop().first
+            tag = self._codec.tags[(numbers[at] - 1) // 2]
+            found.append(Stretch(first, at + 1, tag))
+        return tuple(found)
+
+    def _values(self, batch: Decoded, documents: set[int]) -> dict[int, Counter[Value]]:
+        """Return the values that the best paths mark in some documents."""
+        found = {document: Counter[Value]() for document in documents}
+        labelled = np.flatnonzero(batch.path)
+        lines = np.unique(np.searchsorted(batch.starts, labelled, "right") - 1)
+        for line in lines.tolist():
+            if batch.documents[line] in found:
+                place = slice(*batch.starts[line : line + 2].tolist())
+                low = [word.lower() for word in batch.words[place]]
+                values = values_in(low, self.path(batch.path[place]))
+                found[batch.documents[line]].update(values)
+        return found
+
+    def _paths(self, line: int, view: LineView, scores: Floats) -> LinePaths:
+        totals = np.empty(self._most, dtype=np.float32)
+        labels = np.empty((self._most, len(scores)), dtype=np.int8)
+        count = best_paths(
+            scores,
+            self._transitions,
+            self._leads,
+            self._closed,
+            self._gap,
+            totals,
+            labels,
+        )
+        logs = (totals[:count] - totals[0]).tolist()
+        return LinePaths(
+            line, view, labels[:count], list(map(self.path, labels[:count])), logs
+        )
+
+
+class CompiledRescorer:
+    """Exchanges the paths of a chain for better ones.  Thread-safe.
+
+    Args:
+        rescorer: What judges them.
+        codec: Of the labels.
+        lists: What is known of words.
+        transitions: Of the chain, finite, shape ``[labels + 1, labels]``.
+    """
+
+    def __init__(
+        self, rescorer: Rescorer, codec: Bio, lists: WordLists, transitions: Floats
+    ) -> None:
+        self._rescorer = rescorer
+        self._finder = PathFinder(
+            codec, lists, transitions, rescorer.most, rescorer.gap
+        )
+        self._steps = np.exp(np.maximum(transitions, FORBIDDEN))
+
+    def improve(self, batch: Decoded, sureness: Floats) -> None:
+        """Write the better paths into a batch, and their words' probabilities."""
+        for each in list(self._finder.unsure(batch, self._rescorer.known)):
+            best = self._rescorer.best(each.view, each.paths, each.logs)
+            if best > 0:
+                place = slice(*batch.starts[each.line : each.line + 2].tolist())
+                labels = each.labels[best]
+                batch.path[place] = labels
+                sureness[place] = self._chances(batch.scores[place], labels)
+
+    def _chances(self, scores: Floats, labels: NDArray[np.int8]) -> Floats:
+        local, found = np.empty_like(scores), np.empty_like(scores)
+        marginals(scores, scores.shape[1], self._steps, local, found)
+        return found[np.arange(len(labels)), labels]
