@@ -9,9 +9,9 @@ import orjson
 
 from ..evaluation.tables import markdown
 from .pictures import draw
-from .report import Report, as_markdown, findings_table
+from .report import Finding, Report, as_markdown, findings_table
 
-INDEX = "README.md"
+INDEX, VALUES = "README.md", "report.json"
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -19,7 +19,7 @@ def write_report(report: Report, folder: Path) -> Path:
     place = folder / report.experiment
     place.mkdir(parents=True, exist_ok=True)
     values = orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2)
-    (place / "report.json").write_bytes(values)
+    (place / VALUES).write_bytes(values)
     for plot in report.plots:
         draw(plot, place)
     page = place / INDEX
@@ -27,15 +27,25 @@ def write_report(report: Report, folder: Path) -> Path:
     return page
 
 
-def write_index(reports: Sequence[Report], folder: Path) -> Path:
-    """Write the page that leads to all reports, with every finding."""
-    links = (
-        f"- [{r.experiment}]({r.experiment}/{INDEX}): {r.question}" for r in reports
-    )
-    findings = [each for report in reports for each in report.findings]
+def write_index(folder: Path, order: Sequence[str]) -> Path:
+    """Write the page that leads to every report in a folder, with their findings.
+
+    Args:
+        folder: Where reports were written, in this run or an earlier one.
+        order: Of the experiments on the page.
+    """
+    parts = ["# Experiments\n"]
+    for name in order:
+        file = folder / name / VALUES
+        if not file.exists():
+            continue
+        report = orjson.loads(file.read_bytes())
+        parts.append(f"## [{name}]({name}/{INDEX})\n\n{report['question']}\n")
+        findings = [Finding(**each) for each in report["findings"]]
+        if findings:
+            # The heading above serves for the table's own.
+            _, table = markdown([findings_table(findings)]).split("\n\n", 1)
+            parts.append(table)
     page = folder / INDEX
-    parts = ["# Experiments\n", *links, ""]
-    if findings:
-        parts.append(markdown([findings_table(findings)]))
-    page.write_text("\n".join(parts) + "\n", "utf-8")
+    page.write_text("\n".join(parts), "utf-8")
     return page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +15,25 @@ from .scores import sides_of
 from .systems import Said
 
 
-def as_gold(corpus: Corpus, said: Said) -> Corpus:
-    """Return the corpus with what a system said as its marks.
+def charged(corpus: Corpus, said: Said) -> Said:
+    """Return what was said, but for what is neither right nor wrong by the gold marks.
 
-    What is neither right nor wrong by the corpus's own marks is left out.
+    One annotator must not be blamed for it by another who leaves it out.
     """
+    found = (Prediction(tuple(each.scored())) for each in sides_of(corpus, said))
+    return replace(said, predictions=tuple(found))
+
+
+def as_gold(corpus: Corpus, said: Said) -> Corpus:
+    """Return the corpus with what an annotator said as its marks."""
     documents = [
-        replace(each.document, spans=_spans(corpus, each.scored()))
-        for each in sides_of(corpus, said)
+        replace(document, spans=_spans(corpus, each.annotations))
+        for document, each in zip(corpus.documents, said.predictions, strict=True)
     ]
     return replace(corpus, documents=tuple(documents))
 
 
-def _spans(corpus: Corpus, said: list[Annotation]) -> tuple[GoldSpan, ...]:
+def _spans(corpus: Corpus, said: Sequence[Annotation]) -> tuple[GoldSpan, ...]:
     spoken = corpus.conventions
     return tuple(
         GoldSpan(each.span, spoken.tag_of(each.label), spoken.fold(each.label), at)

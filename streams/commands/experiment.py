@@ -72,7 +72,7 @@ def experiment(
 
     from ..demo.gold import ward_corpus
 
-    console, reports = Console(width=_WIDTH), []
+    console = Console(width=_WIDTH)
     with _folder(models) as kept, _progress() as tell:
         bench = Bench(
             data,
@@ -86,11 +86,11 @@ def experiment(
         )
         for name in chosen:
             tell(name)
-            reports.append(known[name](bench))
-            write_report(reports[-1], out)
-            _print(reports[-1], console)
-    write_index(reports, out)
-    Console(stderr=True).print(f"phistream: {out / 'README.md'}", markup=False)
+            report = known[name](bench)
+            write_report(report, out)
+            _print(report, console)
+    index = write_index(out, list(known))
+    Console(stderr=True).print(f"phistream: {index}", markup=False)
 
 
 def _known() -> dict[str, Experiment]:

@@ -163,7 +163,7 @@ def test_a_report_says_question_set_up_findings_tables_and_plots():
 
 def test_a_report_is_written_as_page_values_and_pictures(tmp_path):
     page = write_report(REPORT, tmp_path)
-    index = write_index([REPORT], tmp_path)
+    index = write_index(tmp_path, ["absent", "trial"])
 
     pictures = sorted(each.name for each in page.parent.glob("*.png"))
     assert ["some-bars.png", "some-lines.png"] == pictures
@@ -172,4 +172,7 @@ def test_a_report_is_written_as_page_values_and_pictures(tmp_path):
     assert len(png) > 5_000
     values = orjson.loads((page.parent / "report.json").read_bytes())
     assert "It grows" == values["findings"][0]["claim"]
-    assert "(trial/README.md)" in index.read_text("utf-8")
+    text = index.read_text("utf-8")
+    assert "(trial/README.md)" in text
+    assert "| It sings | Nobody 2000, Table 3 | can't be told | no ears |" in text
+    assert "absent" not in text

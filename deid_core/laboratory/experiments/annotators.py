@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from ...evaluation.confusion import confusion_of_tokens
+from ...evaluation.corpus import Corpus
 from ...evaluation.kappa import cohens_kappa
 from ...evaluation.tables import Table
 from ..bench import Bench
@@ -13,7 +14,7 @@ from ..crossed import few
 from ..joint import BLIND, CHANCE, Scored, gold_of, joint, p_of
 from ..report import Finding, Plot, Report
 from ..scores import Figures, classes_of, sides_of
-from ..second_marks import as_gold, as_said, second_marks
+from ..second_marks import as_gold, as_said, charged, second_marks
 from ..systems import Said, Variant
 
 SOURCE = "Deleger and others 2013"
@@ -32,7 +33,7 @@ def annotators(bench: Bench) -> Report:
     split = few(bench)
     marks = {name: bench.said(Variant(name), split) for name in _SYSTEMS}
     marks[_OURS] = bench.ours("meddocan", split.corpus)
-    systems = _pairs(Scored(split.corpus, marks[_OURS]), marks)
+    systems = _pairs(split.corpus, marks)
     people = _people(bench)
     tables = [_table("Systems as annotators", systems), _by_tag(systems)]
     if people:
@@ -57,11 +58,12 @@ def _account(bench: Bench) -> str:
     return "a second annotator's marks were given"
 
 
-def _pairs(of: Scored, marks: Mapping[str, Said]) -> Pairs:
+def _pairs(corpus: Corpus, marks: Mapping[str, Said]) -> Pairs:
     """Return each pair of annotators, the first taken for gold."""
-    with_gold = {(_GOLD, name): Scored(of.corpus, said) for name, said in marks.items()}
+    scored = {name: charged(corpus, said) for name, said in marks.items()}
+    with_gold = {(_GOLD, name): Scored(corpus, said) for name, said in scored.items()}
     among = {
-        (one, other): Scored(as_gold(of.corpus, marks[one]), marks[other])
+        (one, other): Scored(as_gold(corpus, scored[one]), scored[other])
         for one, other in combinations(marks, 2)
     }
     return {**with_gold, **among}
@@ -75,7 +77,7 @@ def _people(bench: Bench) -> Pairs:
     spanish = corpus.conventions.name == "meddocan"
     said = {_SECOND: as_said(second)}
     said[_OURS] = bench.ours("meddocan" if spanish else "hybrid", corpus)
-    return _pairs(Scored(corpus, said[_SECOND]), said)
+    return _pairs(corpus, said)
 
 
 def _table(title: str, pairs: Pairs) -> Table:

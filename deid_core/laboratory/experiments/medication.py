@@ -82,6 +82,7 @@ def medication(bench: Bench) -> Report:
             "tagged by the system of the first fold",
             f"drug names of {LIST}; redacted: names that a replacement touches; "
             "introduced: names in what was written",
+            "ours refuses to take drugs of the same FDA lists for names",
             *bench.account(),
         ),
         (

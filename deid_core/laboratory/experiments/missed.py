@@ -29,6 +29,7 @@ _FORMS = (
     *("surname with title", "surname alone", "given name alone", "initials"),
 )
 _GIVEN = "given name alone"
+_FULL = ("full name", "full name with title")
 _LEAST = 20
 _FRACTION = re.compile(r"(?<![\d/])\d{1,2}/\d{1,2}(?![\d/])")
 _DECOY, _SCORE, _CAPITAL = "device or eponym", "score (2/10)", "capitalised word"
@@ -66,7 +67,8 @@ def missed(bench: Bench) -> Report:
         ),
         (_plot(stress),),
         (
-            *(_given_missed(name, stress[name]) for name in stress),
+            *(_given_missed(name, each) for name, each in stress.items()),
+            *(_given_beside_full(name, each) for name, each in stress.items()),
             *(_single(f"English, {name}", each) for name, each in real.items()),
             *(_single(f"Spanish, {name}", each) for name, each in spanish.items()),
             *(f for name, each in real.items() for f in _false_findings(name, each)),
@@ -143,9 +145,23 @@ def _given_missed(name: str, each: Scored) -> Finding:
     least = min(recall, key=lambda kind: recall[kind], default="")
     return Finding(
         f"{name}: of all forms of names, given names alone are missed most",
-        f"{SOURCE} (single first names more often than first and last)",
+        SOURCE,
         least == _GIVEN if _GIVEN in recall else None,
         "recall: " + ", ".join(f"{kind} {value:.1f}" for kind, value in recall.items()),
+    )
+
+
+def _given_beside_full(name: str, each: Scored) -> Finding:
+    recalls = _recalls(each)
+    full = [recalls[kind] for kind in _FULL if kind in recalls]
+    sought = sum(count for count, _ in full)
+    together = sum(count * recall for count, recall in full) / max(1, sought)
+    given = recalls.get(_GIVEN, (0, 0.0))[1]
+    return Finding(
+        f"{name}: given names alone are missed more often than full names",
+        f"{SOURCE} (single first names more often than first and last)",
+        given < together if sought and _GIVEN in recalls else None,
+        f"recall of given names {given:.1f}, of full names {together:.1f}",
     )
 
 
