@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from datetime import date
+from operator import attrgetter
 
 from .labels import Label
 
@@ -112,9 +113,10 @@ class KnownIdentifiers:
 
     def __bool__(self) -> bool:
         """Return whether anything at all is known."""
-        return any(getattr(self, each.name) for each in fields(self))
+        return any(_values_of(self))
 
 
+_values_of = attrgetter(*(each.name for each in fields(KnownIdentifiers)))
 NOTHING_KNOWN = KnownIdentifiers()
 
 

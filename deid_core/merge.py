@@ -42,6 +42,8 @@ def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
 
 
 def _join(run: list[Annotation], end: int) -> Annotation:
+    if len(run) == 1:
+        return run[0]
     span = Span(run[0].span.start, end)
     half = (span.end - span.start) / 2
     large = [each for each in run if each.span.end - each.span.start >= half]

@@ -133,7 +133,7 @@ class Deidentifier:
 
     def _proposals(self, documents: Sequence[Document]) -> list[Proposals]:
         # Detectors read the note as it would be written in mixed case: same offsets.
-        read = [replace(each, text=self._recase(each.text)) for each in documents]
+        read = [_with_text(each, self._recase(each.text)) for each in documents]
         detected = [
             self._detect(each, documents if _reads_as_written(each) else read)
             for each in self._detectors
@@ -201,6 +201,11 @@ class Deidentifier:
 
 def _as_written(text: str) -> str:
     return text
+
+
+def _with_text(document: Document, text: str) -> Document:
+    # Most notes are in mixed case, and stay the very same.
+    return document if text is document.text else replace(document, text=text)
 
 
 def _reads_as_written(detector: Detector) -> bool:

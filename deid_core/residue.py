@@ -61,6 +61,7 @@ class Values(NamedTuple):
 
     Args:
         words: Sought in normalised text.
+        names: Those of them that name somebody, as words.
         numbers: Sought in normalised text; the needle without its separators.
         full_names: Sought in the text as it stands: case matters.
         birth_dates: Three parts of a date, in the orders in which dates are written.
@@ -68,6 +69,7 @@ class Values(NamedTuple):
     """
 
     words: tuple[Value, ...]
+    names: tuple[str, ...]
     numbers: tuple[Value, ...]
     full_names: tuple[Value, ...]
     birth_dates: frozenset[tuple[str, str, str]]
@@ -86,6 +88,7 @@ def values_of(known: KnownIdentifiers) -> Values:
     phones = filter(None, map(_phone_value, known.phones))
     return Values(
         words=(*names, *_places(known), *emails),
+        names=tuple(each.needle for each in names),
         numbers=tuple(dict.fromkeys((*ids, *phones))),
         full_names=full_names,
         birth_dates=frozenset().union(*map(_forms, known.birth_dates)),

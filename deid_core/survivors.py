@@ -32,7 +32,8 @@ _SLIPS = 1
 _REACH = 60
 _CUT = "\0"
 _CACHE_SIZE = 65_536
-_TITLE_CASE = re.compile(r"(?<![\w'\u2019-])[A-Z][a-z]+(?![\w-]|['\u2019](?!s\b))")
+# The capital first: what stands before it is asked of few letters.
+_TITLE_CASE = re.compile(r"[A-Z](?<![\w'\u2019-][A-Z])[a-z]+(?![\w-]|['\u2019](?!s\b))")
 _CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W\d_]+(?![^\W_])")
 # Where it can't be a thing: at the start of a line, and behind these.
 _BEFORE = re.compile(
@@ -92,7 +93,7 @@ def replaced_in(
         return found
     # A piece does not begin a line, and what stood before it is not known any more.
     text = _CUT.join(kept)
-    names = {value for kind, value in values if kind == "name"}
+    names = {value for kind, value in values if kind == "name" and value in text}
     for word in _TITLE_CASE.finditer(text) if names else ():
         if word[0] in names and _is_name(text, *word.span()):
             found["replaced name"] += 1

@@ -34,7 +34,7 @@ _DATE = re.compile(
     r"(?=(?<!\d)(?<![a-z])(\d{1,4}|[a-z]{3,9})(?:st|nd|rd|th)?[\s,./-]{1,3}"
     r"(\d{1,2}|[a-z]{3,9})(?:st|nd|rd|th)?[\s,./-]{1,3}(\d{4}|\d{1,2})(?!\d))"
 )
-_SEPARATORS = " -./()"
+_SEPARATORS = b" -./()"
 _EPONYM_REACH = 40
 _DATE_REACH = 48
 _CHUNKS = 65_536
@@ -64,8 +64,11 @@ def verify(
     """
     kept = offset_map.kept(scrubbed_text)
     invented = _invented(scrubbed_text, offset_map, annotations)
-    residue = residue_in(document.known, [*kept, *invented])
-    residue["misspelt name"] += misspelt_in(_names(document.known), kept)
+    residue = Counter[str]()
+    if document.known:
+        values = values_of(document.known)
+        residue += _residue(values, [*kept, *invented])
+        residue["misspelt name"] += misspelt_in(values.names, kept)
     residue += replaced_in(document.text, proposals, kept)
     if residue:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(residue.items()))
@@ -79,11 +82,12 @@ def residue_in(known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
         known: The patient's record.
         texts: Pieces that do not continue one another.
     """
-    if not known:
-        return Counter()
+    return _residue(values_of(known), texts) if known else Counter()
+
+
+def _residue(values: Values, texts: Iterable[str]) -> Counter[str]:
     original = _PARTED.join(texts)
     text = _normal(original)
-    values = values_of(known)
     found = Counter[str]()
     for value in values.words:
         if value.needle in text:
@@ -112,16 +116,17 @@ def _invented(
     return {each for each in written if not _TAG.fullmatch(each)}
 
 
-def _names(known: KnownIdentifiers) -> list[str]:
-    words = values_of(known).words if known else ()
-    return [each.needle for each in words if each.kind.endswith(" name")]
-
-
 def _normal(text: str) -> str:
     """Return the normalised text; most words of a note are not worth the work twice."""
     if text.isascii():
         return text.lower()
-    return " ".join(map(_normal_chunk, text.split(" ")))
+    return "\n".join(map(_normal_line, text.split("\n")))
+
+
+def _normal_line(line: str) -> str:
+    if line.isascii():
+        return line.lower()
+    return " ".join(map(_normal_chunk, line.split(" ")))
 
 
 @lru_cache(maxsize=_CHUNKS)
@@ -147,9 +152,9 @@ def _count_full_names(value: Value, original: str) -> int:
 def _count_numbers(values: Values, text: str, found: Counter[str]) -> None:
     if not values.numbers:
         return
-    squeezed = text
-    for separator in _SEPARATORS:
-        squeezed = squeezed.replace(separator, "")
+    # Of UTF-8, bytes that are ASCII stand for nothing else.
+    encoded = text.encode("utf-8", "surrogatepass").translate(None, _SEPARATORS)
+    squeezed = encoded.decode("utf-8", "surrogatepass")
     for value in values.numbers:
         if value.needle in squeezed:
             found[value.kind] += _count(value, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from string import ascii_letters
 
 from ..labels import Label
 from .dates import are_day_and_month, is_date
@@ -10,21 +11,31 @@ from .fragments import UNIT, ends_with, words
 from .rule import Rule
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
+_FULL_CUES = words(
+    """
+    on date dated since until till dob lmp admit admitted discharge discharged seen
+    visit appointment appt surgery procedure started stopped effective due expires
+    lab labs note echo cxr ekg scheduled followup follow-up
+    """
+)
+_FULL_PHRASES = ("scheduled for", "as of", "due on", "week of", "weekend of")
+_WEEKDAYS = words("mon tue tues wed wednes thur thurs fri sat satur sun")
+_EVERY_FULL_CUE = (
+    *(*_FULL_CUES, *_FULL_PHRASES),
+    *(day + ending for day in _WEEKDAYS for ending in ("", "day")),
+)
 _FULL_DATE_CUE = re.compile(
-    r"""
-    (?<![a-z])(?:on|dated?|since|until|till|dob|lmp|admit(?:ted)?|discharged?|seen
-      |visit|appointment|appt|surgery|procedure|started|stopped|effective|due|expires
-      |labs?|note|echo|cxr|ekg|scheduled(?:[ ]for)?
-      |follow-?up|as[ ]of|due[ ]on|week(?:end)?[ ]of
-      |(?:mon|tues?|wed|wednes|thurs?|fri|sat|satur|sun)(?:day)?)
-    [.,]?[ \t]{0,2}[:=(]?[ \t]{0,2}\Z
+    rf"""
+    (?<![a-z])(?:{"|".join(map(re.escape, _EVERY_FULL_CUE))})
+    [.,]?[ \t]{{0,2}}[:=(]?[ \t]{{0,2}}\Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_WEAK_CUE = re.compile(
-    r"(?<![a-z])(?:from|to|thru|through|between|and|before|after|by|of)[ ]\Z",
-    re.IGNORECASE,
-)
+_LAST_WORDS = frozenset(re.split("[^a-z]", cue)[-1] for cue in _EVERY_FULL_CUE)
+_BEHIND_CUE = " \t.,:=("
+_REACH = 32
+_WEAK_CUES = words("from to thru through between and before after by of")
+_WEAK_CUE = re.compile(rf"(?<![a-z])(?:{'|'.join(_WEAK_CUES)})[ ]\Z", re.IGNORECASE)
 
 _SECOND_DAY = re.compile(
     r"""
@@ -44,17 +55,32 @@ _FIRST_DAY = re.compile(
 
 def is_cued_day(match: re.Match[str]) -> bool:
     """Return whether ``3/14`` stands where a date, not a score, is expected."""
-    first, second = int(match["a"]), int(match["b"])
-    if not are_day_and_month(match["a"], match["b"]) or (first, second) == (24, 7):
+    first, second = match["a"], match["b"]
+    if not are_day_and_month(first, second) or (first, second) == ("24", "7"):
         return False
-    if _UNIT.match(match.string, match.end()):
+    if not _is_cued(match, max(int(first), int(second))):
         return False
-    if ends_with(_FULL_DATE_CUE, match.string, match.start()):
+    return _UNIT.match(match.string, match.end()) is None
+
+
+def _is_cued(match: re.Match[str], larger: int) -> bool:
+    text, start = match.string, match.start()
+    # Most scores and pressures are ruled out by the word before them.
+    word = _word_before(text, start)
+    if word in _LAST_WORDS and ends_with(_FULL_DATE_CUE, text, start, within=_REACH):
         return True
     # "from 3/10 to 2/10" is pain, "strength of 4/5" is strength; 3/14 is neither.
-    return (max(first, second) > 12 or _is_in_one_month(match)) and ends_with(
-        _WEAK_CUE, match.string, match.start(), within=12
+    return (
+        word in _WEAK_CUES
+        and (larger > 12 or _is_in_one_month(match))
+        and ends_with(_WEAK_CUE, text, start, within=12)
     )
+
+
+def _word_before(text: str, start: int) -> str:
+    """Return the letters before a place and what may stand behind a cue, in small."""
+    left = text[max(0, start - _REACH) : start].rstrip(_BEHIND_CUE)
+    return left[len(left.rstrip(ascii_letters)) :].lower()
 
 
 def _is_in_one_month(match: re.Match[str]) -> bool:

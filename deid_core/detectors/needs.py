@@ -58,7 +58,8 @@ class NeedsTable:
                 for number in numbers:
                     calls[number].append(end - back)
         for number in sorted(calls):
-            yield self._rules[number], sorted(calls[number])
+            calls[number].sort()
+            yield self._rules[number], calls[number]
 
 
 def _without_long_runs(shape: bytes) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ..document import Annotation, Document, Span
 from . import (
@@ -72,6 +73,35 @@ RULES = (
 """Every rule, in no particular order: proposals may overlap."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A rule with what each of its calls asks for, looked up once.
+
+    Args:
+        rule: Which.
+        group: What of a match is annotated.
+        detector: What audit events call it.
+    """
+
+    rule: Rule
+    group: str | int
+    detector: str
+
+    def proposals(self, text: str, positions: list[int]) -> Iterable[Annotation]:
+        """Return an annotation for each valid match near the positions."""
+        found = [
+            self._annotation(match)
+            for match in _matches(self.rule, text, positions)
+            if self.rule.is_valid(match)
+        ]
+        # Two labels, one value ("MRN No."): a rule proposes the same span only once.
+        return found if len(found) < 2 else dict.fromkeys(found)
+
+    def _annotation(self, match: re.Match[str]) -> Annotation:
+        span = Span(*match.span(self.group))
+        return Annotation(span, self.rule.label, self.rule.score, self.detector)
+
+
 class RuleDetector:
     """Propose an annotation for every valid match of every rule.
 
@@ -84,6 +114,7 @@ class RuleDetector:
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         if len(rules) != len({rule.name for rule in rules}):
             raise ValueError("two rules have the same name")
+        self._calls = {rule.name: _call(rule) for rule in rules}
         self._table = NeedsTable(rules)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
@@ -92,43 +123,35 @@ class RuleDetector:
 
     def _annotations(self, text: str) -> list[Annotation]:
         folded = fold(text)
-        # Two labels, one value ("MRN No."): a rule proposes the same span only once.
-        return list(
-            dict.fromkeys(
-                annotation
-                for rule, positions in self._table.called_for(folded)
-                for annotation in _proposals(rule, folded, positions)
-            )
-        )
+        return [
+            annotation
+            for rule, positions in self._table.called_for(folded)
+            for annotation in self._calls[rule.name].proposals(folded, positions)
+        ]
 
 
-def _proposals(rule: Rule, text: str, positions: list[int]) -> Iterator[Annotation]:
+def _call(rule: Rule) -> _Call:
     group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
-    detector = f"{RuleDetector.name}/{rule.name}"
-    for match in _matches(rule, text, positions):
-        if rule.is_valid(match):
-            yield Annotation(Span(*match.span(group)), rule.label, rule.score, detector)
+    return _Call(rule, group, f"{RuleDetector.name}/{rule.name}")
 
 
-def _matches(rule: Rule, text: str, positions: list[int]) -> Iterator[re.Match[str]]:
+def _matches(rule: Rule, text: str, positions: list[int]) -> list[re.Match[str]]:
     if rule.reach == 0:
-        for position in positions:
-            match = rule.pattern.match(text, position)
-            if match:
-                yield match
-        return
-    for start, end in _windows(sorted(positions), rule.reach, rule.beyond):
-        yield from rule.pattern.finditer(text, start, end)
+        match_at = rule.pattern.match
+        return [found for each in positions if (found := match_at(text, each))]
+    windows = _windows(positions, rule.reach, rule.beyond)
+    find = rule.pattern.finditer
+    return [found for start, end in windows for found in find(text, start, end)]
 
 
 def _windows(
-    positions: Iterable[int], reach: int, beyond: int
-) -> list[tuple[int, int]]:
-    """Return the disjoint stretches around the positions, which are in order."""
-    windows: list[tuple[int, int]] = []
+    positions: Sequence[int], reach: int, beyond: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the disjoint stretches around the positions, which are in order."""
+    first = last = positions[0]
     for position in positions:
-        start, end = max(0, position - reach), position + beyond
-        if windows and start <= windows[-1][1]:
-            start = windows.pop()[0]
-        windows.append((start, end))
-    return windows
+        if position - reach > last + beyond:
+            yield max(0, first - reach), last + beyond
+            first = position
+        last = position
+    yield max(0, first - reach), last + beyond

@@ -174,3 +174,27 @@ def test_state_and_country_have_their_labels():
 def test_a_huge_note_takes_seconds(text):
     for known in (BORN, PHONE, IDS, HOME):
         found(text, known)
+
+
+def test_records_that_share_an_address_each_find_all_of_theirs():
+    home = Address(street="12 Rosewood Ave", city="Springfield", zip="02139")
+    detector, text = KnownDetector(), "12 Rosewood Ave, 02139; MRN 7719042, 5518833"
+
+    def found(number: str) -> list[str]:
+        known = KnownIdentifiers(
+            addresses=(home,), ids=(KnownId(number, Label.MEDICALRECORD),)
+        )
+        [annotations] = detector([Document("d", text, known)])
+        return [text[a.span.start : a.span.end] for a in merge(annotations)]
+
+    assert ["12 Rosewood Ave", "02139", "7719042"] == found("7719042")
+    assert ["12 Rosewood Ave", "02139", "5518833"] == found("5518833")
+
+
+@pytest.mark.parametrize("rest", ["", " caf\u00e9", " \ud800", " \u3001\U0001f600"])
+def test_a_number_is_found_where_it_stands_in_texts_of_any_letters(rest):
+    known = KnownIdentifiers(ids=(KnownId("AB-7719-042", Label.MEDICALRECORD),))
+    text = f"{rest} id: ab 77.19 042,{rest}"
+    [[annotation]] = KnownDetector()([Document("d", text, known)])
+    span = annotation.span
+    assert "ab 77.19 042" == text[span.start : span.end]

@@ -97,6 +97,12 @@ def test_values_do_not_continue_from_one_piece_to_the_next():
     assert {} == residue_in(KNOWN, ["12 Oak", "Street", "3/4/", "57", "Will", "Young"])
 
 
+def test_a_name_survives_in_any_line_and_with_any_accents():
+    assert {"patient name": 2} == residue_in(
+        KNOWN, ["no pain\ncafé, Kowalski\nKÓWALSKI"]
+    )
+
+
 def test_every_kind_is_counted():
     assert {"patient name": 2, "birth date": 1} == residue_in(
         KNOWN, ["Jane Kowalski", "3/4/57"]

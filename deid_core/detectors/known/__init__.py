@@ -46,8 +46,9 @@ Manufacturing, Inc.); e-mail addresses, and their user names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
-from ...document import Annotation, Document, KnownIdentifiers, Span
+from ...document import Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import is_frequent, is_ordinary, load_list
 from .candidates import EXACT_SCORE, Candidate, is_joint
@@ -79,7 +80,7 @@ class KnownDetector:
     def __init__(self, options: KnownOptions | None = None) -> None:
         self._threshold = (options or KnownOptions()).threshold
         self._forms = FormCache()
-        self._records: dict[KnownIdentifiers, Record] = {}
+        self._record = lru_cache(maxsize=_RECORDS)(compile_record)
         # Load the counts now, so that the first note costs no more than the next.
         is_ordinary("the")
 
@@ -94,21 +95,12 @@ class KnownDetector:
         note = Note(document.text, self._forms)
         search = NameSearch(note, record.names, self._threshold)
         # The words of all searches at once: one pass over the note.
-        words = note.find(record.keys | search.misspelt)
+        words = note.find(record.keys.union(search.misspelt))
         return [
             *_name_annotations(note, record.names, search.accept(words)),
             *_place_annotations(note, record, words),
             *_number_annotations(note, record, words),
         ]
-
-    def _record(self, known: KnownIdentifiers) -> Record:
-        record = self._records.get(known)
-        if record is None:
-            record = compile_record(known)
-            if len(self._records) >= _RECORDS:
-                self._records.clear()
-            self._records[known] = record
-        return record
 
 
 def _place_annotations(

@@ -38,6 +38,7 @@ _NUMERIC = re.compile(r"\d+\s?([-/.])\s?\d+\s?\1\s?\d+")
 _WITH_NAME = re.compile(r"[^\W\d_]{3}")
 _PAIR = re.compile(r"(\d{1,2})([/-])(\d{1,2})(?![/-]?\d)")
 _CACHE_SIZE = 16_384
+_RECORDS = 1024
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,19 +80,7 @@ class BirthDates:
     @classmethod
     def of(cls, dates: Iterable[date]) -> BirthDates:
         """Prepare the dates of a record."""
-        forms = tuple(_forms(each) for each in dict.fromkeys(dates))
-        years = _union(each.years for each in forms)
-        near = _union(each.near_years for each in forms)
-        compact = _union(each.compact for each in forms)
-        return cls(
-            forms,
-            years,
-            near,
-            _union(each.parts for each in forms),
-            compact,
-            tuple(c for c in compact if len(c) == 8 and c[:2] in {"19", "20"}),
-            years.union(near, compact, _CUES) if forms else frozenset(),
-        )
+        return _birth_dates(tuple(dates))
 
     def find(self, note: Note, located: Iterable[Word]) -> Iterator[tuple[int, int]]:
         """Yield where a birth date stands, as half-open ranges.
@@ -214,6 +203,24 @@ def _neighbours(note: Note, word: Word, *, forward: bool) -> list[Word]:
         if len(found) == 2:
             break
     return found
+
+
+# A patient's records differ in visits and providers, hardly ever in this.
+@lru_cache(maxsize=_RECORDS)
+def _birth_dates(dates: tuple[date, ...]) -> BirthDates:
+    forms = tuple(_forms(each) for each in dict.fromkeys(dates))
+    years = _union(each.years for each in forms)
+    near = _union(each.near_years for each in forms)
+    compact = _union(each.compact for each in forms)
+    return BirthDates(
+        forms,
+        years,
+        near,
+        _union(each.parts for each in forms),
+        compact,
+        tuple(c for c in compact if len(c) == 8 and c[:2] in {"19", "20"}),
+        years.union(near, compact, _CUES) if forms else frozenset(),
+    )
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

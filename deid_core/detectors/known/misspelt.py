@@ -20,7 +20,7 @@ def misspelt(
     """
     if not tokens or not words:
         return {}
-    forms = sorted(words)
+    forms = list(words)
     # d < threshold * len(token) follows from the definition and leaves few pairs.
     limits = np.array([threshold * len(token) for token in tokens])
     distances = process.cdist(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Set
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 from ...lexicons import is_vocabulary, normal
@@ -155,9 +155,10 @@ class Note:
         """Return the compared forms of the words that may be a misspelt name."""
         return self._cache.candidates(self.different)
 
-    def find(self, wanted: Set[str]) -> list[Word]:
+    def find(self, wanted: frozenset[str]) -> list[Word]:
         """Return every occurrence of the wanted compared forms, in order."""
-        return self.words([at for at, form in enumerate(self.forms) if form in wanted])
+        are_wanted = map(wanted.__contains__, self.forms)
+        return self.words(compress(range(len(self)), are_wanted))
 
     def words(self, places: Iterable[int]) -> list[Word]:
         """Return the words at some places."""

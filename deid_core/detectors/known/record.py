@@ -43,5 +43,5 @@ def compile_record(known: KnownIdentifiers) -> Record:
         labelled=labelled,
         birth_dates=birth_dates,
         emails=emails_of(known.emails),
-        keys=places.keys | birth_dates.keys | labelled.keys | names.keys,
+        keys=names.keys.union(places.keys, birth_dates.keys, labelled.keys),
     )

@@ -20,26 +20,24 @@ _KEPT: NDArray[np.bool_] = np.array(
     [chr(code).isalnum() for code in range(128)] + [True] * (_BEYOND - 127)
 )
 _KEPT[[0xA0, 0x202F, 0x3000, *range(0x2000, 0x2016)]] = False
+_ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 class Squeezed:
     """A text without its separators, in lower case, and the way back to its offsets."""
 
-    __slots__ = ("_kept", "_offsets", "squeezed", "text")
+    __slots__ = ("_offsets", "squeezed", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        codes, encoding = _codes(text)
-        self._kept = _KEPT[codes if codes.itemsize == 1 else codes.clip(max=_BEYOND)]
-        kept = codes[self._kept].tobytes().decode(encoding, "surrogatepass")
-        self.squeezed = same_length_lower(kept)
+        self.squeezed = _squeezed(text)
         self._offsets: NDArray[np.intp] | None = None
 
     @property
     def offsets(self) -> NDArray[np.intp]:
         """Offset in the text of each squeezed character; most notes never ask."""
         if self._offsets is None:
-            self._offsets = np.flatnonzero(self._kept)
+            self._offsets = np.flatnonzero(_kept(_codes(self.text)))
         return self._offsets
 
     def occurrences(self, key: str) -> Iterator[tuple[int, int]]:
@@ -104,10 +102,20 @@ def _is_decimal_part(text: str, start: int, end: int) -> bool:
     )
 
 
-def _codes(text: str) -> tuple[NDArray[np.uint8] | NDArray[np.uint32], str]:
-    """Return the code points of a text and the encoding that gives them."""
+def _squeezed(text: str) -> str:
     if text.isascii():
-        return np.frombuffer(text.encode("ascii"), dtype=np.uint8), "ascii"
+        return text.encode().translate(None, _ASCII_MARKS).decode().lower()
+    codes = _codes(text)
+    kept = codes[_kept(codes)].tobytes()
+    return same_length_lower(kept.decode("utf-32-le", "surrogatepass"))
+
+
+def _kept(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return which code points are no separators."""
+    return _KEPT.take(codes, mode="clip")
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
     # A lone surrogate is a character like any other here.
     encoded = text.encode("utf-32-le", "surrogatepass")
-    return np.frombuffer(encoded, dtype=np.uint32), "utf-32-le"
+    return np.frombuffer(encoded, dtype=np.uint32)
