@@ -54,7 +54,8 @@ _STOPS = frozenset(
         """
         at from in into to the our by of near via and with for is was were on seen pt
         patient a an his her my their your who that this after before since during due
-        where when until has had as or but
+        where when until has had as or but about than then because while between under
+        over within without through per if no not all any each
         """
     )
 )

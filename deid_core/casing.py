@@ -24,12 +24,20 @@ def recased(text: str) -> str:
     The result has the same length, code point for code point; a text in mixed case is
     returned as it is.  A heading in capitals does not make a note one in capitals.
     """
+    if not is_in_one_case(text):
+        return text
+    return Capitals.of(lowered(text)).result()
+
+
+def is_in_one_case(text: str) -> bool:
+    """Return whether a text tells nothing by case: capitals, or small letters, alone.
+
+    A text of a few letters is taken as it is.
+    """
     upper, lower = _capitals_and_small(text)
     is_capitals = lower <= _MOST_SMALL_IN_CAPITALS * upper
     is_small = upper <= _MOST_CAPITALS_IN_SMALL * lower
-    if upper + lower < _LETTERS_LEAST or not (is_capitals or is_small):
-        return text
-    return Capitals.of(_lowered(text)).result()
+    return upper + lower >= _LETTERS_LEAST and (is_capitals or is_small)
 
 
 def _capitals_and_small(text: str) -> tuple[int, int]:
@@ -45,8 +53,9 @@ def _capitals_and_small(text: str) -> tuple[int, int]:
     return sum(map(str.isupper, text)), sum(map(str.islower, text))
 
 
-def _lowered(text: str) -> str:
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
+def lowered(text: str) -> str:
+    """Return the text in small letters, code point for code point."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)

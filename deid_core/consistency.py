@@ -21,9 +21,13 @@ from .lexicons.kinds import Kind, kinds_of
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6
+# A name that is a word, too, is sought elsewhere only if it is sure.
+_SURE = 0.8
 _SHORTEST_NAME = 3
 _SHORTEST_ID = 5
-_NAME_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Z](?:[A-Za-z]|['-](?=[A-Za-z]{2}))+")
+# The capital first: what stands before it is asked of few letters.
+_NAME_WORD = re.compile(r"[A-Z](?<![A-Za-z0-9][A-Z])(?:[A-Za-z]|['-](?=[A-Za-z]{2}))+")
+_CAPITAL_AFTER = re.compile(r"[ -][A-Z]")
 _CACHE_SIZE = 16_384
 # So many proposals overlap at one place, at the most; one too few costs an echo twice.
 _NEIGHBOURS = 8
@@ -79,7 +83,10 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
         label = proposal.label
         if label in _NAMES:
             for word in _name_words(written):
-                values[word] = values[word.upper()] = label
+                if _is_telling(word):
+                    values[word] = values[word.upper()] = label
+                elif proposal.score >= _SURE:
+                    values[word] = label
         elif _is_looked_for_whole(label, written):
             values[written] = label
     return values
@@ -96,17 +103,26 @@ def _is_looked_for_whole(label: Label, written: str) -> bool:
 
 def _name_words(written: str) -> Iterator[str]:
     for word in _NAME_WORD.findall(fold(written)):
-        # A name that is a word, too, is left to those who look at its surroundings.
-        if len(word) >= _SHORTEST_NAME and _is_telling(word):
+        if len(word) >= _SHORTEST_NAME and _may_be_told(word):
             yield word
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _is_telling(word: str) -> bool:
-    form = normal(word).replace("'", "").replace("-", "")
-    if kinds_of(form) & (Kind.WORD | Kind.DRUG):
+    """Return whether it is a name wherever it stands: it is no word, too."""
+    return not kinds_of(_form(word)) & (Kind.WORD | Kind.DRUG)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _may_be_told(word: str) -> bool:
+    form = _form(word)
+    if form in load_list("placeholders") or form in _NO_WORDS:
         return False
-    return form not in load_list("placeholders") and form not in _NO_WORDS
+    return Kind.DRUG not in kinds_of(form)
+
+
+def _form(word: str) -> str:
+    return normal(word).replace("'", "").replace("-", "")
 
 
 def _echoes(
@@ -123,7 +139,7 @@ def _echoes(
             end = start + len(value)
             if _is_covered(starts, ends, start, end):
                 continue
-            if not is_name or _is_name(folded, start, end):
+            if not is_name or _is_name(folded, start, end, value):
                 rule = f"echo/{label.name.lower()}"
                 yield Annotation(Span(start, end), label, ECHO_SCORE, rule)
 
@@ -147,8 +163,22 @@ def _is_covered(
     return any(end <= each for each in ends[max(0, at - _NEIGHBOURS) : at])
 
 
-def _is_name(folded: str, start: int, end: int) -> bool:
+def _is_name(folded: str, start: int, end: int, value: str) -> bool:
     """Return whether a name's word is no thing here: "the Foley catheter" stays."""
+    if not _is_telling(value) and not _stands_as_name(folded, start, end):
+        return False
     if not context.is_thing(folded, start, end):
         return True
     return context.has_person_around(folded, start, end)
+
+
+def _stands_as_name(folded: str, start: int, end: int) -> bool:
+    """Return whether a word has its capital because it is a name here.
+
+    "asked Young to rest", "Young has left": not "Young and healthy", "Back Pain".
+    """
+    if context.is_person_described(folded, start, end):
+        return True
+    if context.is_inside_sentence(folded, start):
+        return _CAPITAL_AFTER.match(folded, end) is None
+    return context.is_subject(folded, start, end)

@@ -160,6 +160,8 @@ FIELDS: Mapping[str, Field] = {
     "eponym": _decoy(negatives.eponym),
     "device_noun": lambda c: [Piece(negatives.one_of("devices", c.half, c.chance))],
     "sign_noun": lambda c: [Piece(negatives.one_of("signs", c.half, c.chance))],
+    "product": _decoy(negatives.product),
+    "letters": _decoy(lambda _, chance: negatives.letters(chance)),
     "drug": _decoy(lambda half, chance: negatives.one_of("drugs", half, chance)),
     "dose": lambda c: [Piece(negatives.one_of("doses", c.half, c.chance))],
     "score": lambda c: [Piece(negatives.one_of("scores", c.half, c.chance))],

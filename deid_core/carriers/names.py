@@ -1,7 +1,7 @@
 """Names of people to draw from, by half and by where they come from.
 
 Common and rare names are those of the US census of 1990 (the ``names`` package),
-foreign ones those of Faker's locales.
+foreign ones those of Faker's locales, and any words wordfreq's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from importlib import import_module
 from itertools import accumulate
 
 import names as census
+import wordfreq
 
 from .halves import Half, half_of, of_half
 from .tables import table
@@ -24,6 +25,7 @@ COMMON_FAMILIES, COMMON_GIVEN = 20_000, 1_000
 """Ranks in the census up to which a name is common; below, it is rare."""
 
 _NAME = re.compile(r"[^\W\d_]+(?:['\u2019 -][^\W\d_]+)*")
+_ANY_WORD = re.compile(r"[a-z]{4,10}")
 _MC = re.compile(r"(?<=^Mc)[a-z]")
 
 
@@ -34,6 +36,7 @@ class Origin(StrEnum):
     RARE = "rare name"
     FOREIGN = "foreign name"
     WORD = "name that is a word"
+    ANY_WORD = "name that is any word"
     INVENTED = "name in no list"
     MISSPELT = "misspelt name"
 
@@ -72,6 +75,7 @@ class Names:
     common: Culture
     rare: Culture
     word: Culture
+    any_word: Culture
     foreign: tuple[Culture, ...]
 
 
@@ -85,6 +89,7 @@ def names_of(half: Half) -> Names:
             half, slice(COMMON_GIVEN, None), slice(COMMON_FAMILIES, None)
         ),
         word=_listed(words, half),
+        any_word=_any_words(half),
         foreign=tuple(_foreign(half)),
     )
 
@@ -154,6 +159,14 @@ def _foreign(half: Half) -> Iterator[Culture]:
         yield _of_locale(locale, half)
     for lists in tables["romanised"]:
         yield _listed(lists, half)
+
+
+def _any_words(half: Half) -> Culture:
+    """Return any words as names: what then tells is the place, never the word."""
+    first, last = table("names")["any_words"]["ranks"]
+    ranked = wordfreq.top_n_list("en", last)[first:]
+    pool = Pool(of_half(map(_cased, filter(_ANY_WORD.fullmatch, ranked)), half))
+    return Culture(dict.fromkeys(Gender, pool), pool)
 
 
 def _listed(lists: Mapping[str, str], half: Half) -> Culture:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import string
+from functools import cache
 from random import Random
 
-from .halves import Half, of_half
-from .names import names_of
+from ..lexicons import load_list
+from .halves import Half, half_of, of_half
+from .invented import Inventor
+from .names import is_listed, names_of
 from .tables import table
 
 _ANY_SURNAME = 0.25
@@ -22,6 +26,26 @@ def eponym(half: Half, chance: Random) -> str:
         [name] = chance.choices(pool.names, cum_weights=pool.cumulative)
         return str(name)
     return one_of("eponyms", half, chance)
+
+
+def product(half: Half, chance: Random) -> str:
+    """Return the name of a drug, dressing or device that nobody makes."""
+
+    def is_new(name: str) -> bool:
+        return not is_listed(name) and half_of(name) is half
+
+    return _brands().draw(chance, is_new)
+
+
+@cache
+def _brands() -> Inventor:
+    return Inventor.of(sorted(filter(str.isalpha, load_list("drugs"))))
+
+
+def letters(chance: Random) -> str:
+    """Return two to four capitals that stand for a test, a mode or a drug."""
+    count = chance.choice((2, 3, 3, 4))
+    return "".join(chance.choices(string.ascii_uppercase, k=count))
 
 
 def one_of(kind: str, half: Half, chance: Random) -> str:

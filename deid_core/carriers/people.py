@@ -97,7 +97,11 @@ def draw_person(half: Half, chance: Random, label: Label) -> Person:
 def _culture_of(names: Names, origin: Origin, chance: Random) -> Culture:
     if origin is Origin.FOREIGN:
         return chance.choice(names.foreign)
-    by_origin = {Origin.RARE: names.rare, Origin.WORD: names.word}
+    by_origin = {
+        Origin.RARE: names.rare,
+        Origin.WORD: names.word,
+        Origin.ANY_WORD: names.any_word,
+    }
     return by_origin.get(origin, names.common)
 
 

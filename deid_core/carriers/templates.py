@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from .cast import Cast
 from .halves import Half, of_half
@@ -32,13 +33,21 @@ class Group:
 
 @cache
 def groups_of(half: Half) -> Mapping[str, Group]:
-    """Return the half's groups by name."""
-    return {
-        each["name"]: Group(
-            of_half(each["lines"], half), each.get("kind", ""), each.get("weight", 1)
-        )
+    """Return the half's groups by name; the training half has some of its own."""
+    groups = {
+        each["name"]: _group(each, of_half(each["lines"], half))
         for each in table("templates")["group"]
     }
+    if half is Half.TRAINING:
+        for each in table("training")["group"]:
+            known = groups.get(each["name"])
+            lines = [*(known.lines if known else ()), *each["lines"]]
+            groups[each["name"]] = _group(each, sorted(lines))
+    return groups
+
+
+def _group(table: Mapping[str, Any], lines: Iterable[str]) -> Group:
+    return Group(tuple(lines), table.get("kind", ""), table.get("weight", 1))
 
 
 def drawn_lines(cast: Cast, groups: Sequence[Group], count: int) -> list[list[Piece]]:

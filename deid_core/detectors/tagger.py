@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
 from .fragments import fold
 from .options import Options
@@ -32,6 +33,11 @@ class TaggerOptions(Options):
     most probably is (Deleger and others 2013, MCRF, .85 to .99)."""
     veto: bool = False
     """Whether headings, devices and drugs of English are refused (`veto`)."""
+    one_case_model: str = ""
+    """A model that learned small letters alone.  It reads notes of one letter case, the
+    first reads them with their capitals back (`casing`): what either finds counts."""
+    one_case_bias: float = Field(default=0.0, ge=-10.0, le=10.0)
+    """Its own ``outside_bias``."""
 
 
 class TaggerDetector:
@@ -41,48 +47,71 @@ class TaggerDetector:
     detector names model and tag: ``tagger/meddocan/calle``.
 
     Args:
-        options: Which model, and how sure it must be.
+        options: Which models, and how sure they must be.
 
     Raises:
-        ConfigError: The model is unknown, damaged, or of another format.
+        ConfigError: A model is unknown, damaged, or of another format.
     """
 
     name = "tagger"
 
     def __init__(self, options: TaggerOptions) -> None:
-        # Here, so that a preset without the tagger does not load its compiler.
-        from ..tagger.compiled import Bias, CompiledModel
-        from ..tagger.model_files import load_model
-
-        model = load_model(options.model)
-        self._compiled = CompiledModel(model)
-        self._bias = Bias(options.outside_bias, options.outside_below)
+        bias, below = options.outside_bias, options.outside_below
+        self._read = _Reader(options.model, bias, below)
+        self._read_small: _Reader | None = None
+        if options.one_case_model:
+            name, bias = options.one_case_model, options.one_case_bias
+            self._read_small = _Reader(name, bias, below)
+        # Whether a note is of one case is seen in the note as it was written.
+        self.reads_as_written = self._read_small is not None
         self._threshold = options.threshold
         self._veto = options.veto
-        self._labels = model.tags
-        self._rules = {tag: _rule(model.name, tag) for tag in model.tags}
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
-        """Return the proposals for each document, left to right, disjoint."""
-        found = self._compiled.tag([each.text for each in documents], self._bias)
+        """Return the proposals for each document; those of two models may overlap."""
+        texts = [each.text for each in documents]
+        if self._read_small is not None:
+            texts = [recased(text) for text in texts]
+        found = self._read(texts)
+        if self._read_small is not None:
+            more = self._read_small([_small_alone(each.text) for each in documents])
+            found = [one + other for one, other in zip(found, more, strict=True)]
         return [
-            list(self._accepted(document.text, tagged))
-            for document, tagged in zip(documents, found, strict=True)
+            list(self._accepted(text, each))
+            for text, each in zip(texts, found, strict=True)
         ]
 
-    def _accepted(self, text: str, found: Sequence[Tagged]) -> Iterator[Annotation]:
+    def _accepted(self, text: str, found: Sequence[Annotation]) -> Iterator[Annotation]:
         sure = [each for each in found if each.score >= self._threshold]
         if not self._veto or not sure:
-            yield from map(self._annotation, sure)
+            yield from sure
             return
         from .veto import is_vetoed, without_words
 
         folded = fold(text)
         for each in sure:
-            label = self._labels[each.tag]
-            start, end = without_words(folded, each.start, each.end)
-            if not is_vetoed(folded, start, end, label):
-                yield replace(self._annotation(each), span=Span(start, end))
+            start, end = without_words(folded, each.span.start, each.span.end)
+            if not is_vetoed(folded, start, end, each.label, each.score):
+                yield replace(each, span=Span(start, end))
+
+
+class _Reader:
+    """A compiled model: texts in, what it finds in each out, disjoint, in order."""
+
+    def __init__(self, name: str, bias: float, below: float | None) -> None:
+        # Here, so that a preset without the tagger does not load its compiler.
+        from ..tagger.compiled import Bias, CompiledModel
+        from ..tagger.model_files import load_model
+
+        model = load_model(name)
+        self._compiled = CompiledModel(model)
+        self._bias = Bias(bias, below)
+        self._labels = model.tags
+        self._rules = {tag: _rule(model.name, tag) for tag in model.tags}
+
+    def __call__(self, texts: Sequence[str]) -> list[list[Annotation]]:
+        found = self._compiled.tag(texts, self._bias)
+        return [list(map(self._annotation, each)) for each in found]
 
     def _annotation(self, found: Tagged) -> Annotation:
         label = self._labels[found.tag]
@@ -93,6 +122,11 @@ class TaggerDetector:
             self._rules[found.tag],
             tag="" if found.tag == label.value else found.tag,
         )
+
+
+def _small_alone(text: str) -> str:
+    """Return a text of one letter case in small letters, and nothing of others."""
+    return lowered(text) if is_in_one_case(text) else ""
 
 
 def _rule(model: str, tag: str) -> str:

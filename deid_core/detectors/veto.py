@@ -2,12 +2,14 @@
 
 A trained model knows words by their neighbours and letters; that "Hemostasis was
 obtained" and "closed with Dermabond" name nobody, the lexicons know.  A title, or a
-verb that only persons are the subject of, overrules the veto.  For English.
+verb that only persons are the subject of, overrules the veto; that no list holds a name
+counts only against a model that is not sure.  For English.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import dropwhile, takewhile
 
 from ..labels import Label
 from ..lexicons import load_list, normal
@@ -34,10 +36,22 @@ _OPENERS = frozenset(
         """
         the a an and but then now today yesterday also patient pt per when if since
         after before however his her their my our this that with by for from to on in
-        at as so while both please thank thanks dear re cc name client formerly
+        at as so while both please thank thanks dear re cc name client caller specimen
+        formerly
         """
     )
 )
+# "May resume a diet", "Will call": names only as the subject of a verb.
+_MODALS = frozenset({"may", "will", "can"})
+_CLOSERS = frozenset(
+    words(
+        """
+        dob mrn ssn id acct account age sex race phone tel fax md rn np pa pac crna dds
+        phd
+        """
+    )
+)
+_LANDSCAPE = frozenset(words("river valley ocean sea gulf coast mountains desert"))
 _HANDLED = re.compile(
     r"""
     (?:'s)?,?[ ](?:was|were|is|are|has[ ]been|had[ ]been)[ ]
@@ -50,7 +64,20 @@ _HANDLED = re.compile(
     """,
     re.VERBOSE,
 )
-_HANDS = frozenset(words("with using by and"))
+_HANDS = frozenset(words("with using and"))
+# "Controlled by Bovie"; but "signed by", "seen by", "found by" are people's doing.
+_BY = frozenset(
+    words(
+        """
+        controlled obtained achieved closed secured held supported covered sealed
+        followed reinforced approximated provided maintained assisted replaced
+        """
+    )
+)
+SURE = 0.9
+"""From this probability on, a model may name what no list of names holds."""
+SURE_OF_PLACE = 0.6
+"""Likewise for towns and houses, of which lists hold few."""
 _PEOPLE_TOO = frozenset(
     words(
         "discussed lived talked visited agreed married stayed moved arrived consulted"
@@ -59,19 +86,40 @@ _PEOPLE_TOO = frozenset(
 
 
 def without_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a name without the words before it that open a sentence.
+    """Return a name without the words around it that are none.
 
-    "Formerly Kowalska" is Kowalska.  Where nothing would be left, all stays.
+    "Formerly Kowalska" is Kowalska, "Jane Roe  DOB" Jane Roe.  Where nothing would be
+    left, all stays.
     """
-    for each in _WORD.finditer(text, start, end):
-        form = _form(each[0])
-        is_adverb = form.endswith("ly") and not kinds_of(form) & _MAY_NAME
-        if form not in _OPENERS and not is_adverb:
-            return each.start(), end
-    return start, end
+    found = [(_form(each[0]), each) for each in _WORD.finditer(text, start, end)]
+    kept = [*dropwhile(lambda each: _is_opener(each[0]), found)]
+    closers = sum(1 for _ in takewhile(lambda each: _is_closer(text, each), kept[::-1]))
+    if closers:
+        kept = kept[:-closers]
+    if not kept:
+        return start, end
+    return kept[0][1].start(), kept[-1][1].end() if closers else end
 
 
-def is_vetoed(text: str, start: int, end: int, label: Label) -> bool:
+def _is_opener(form: str) -> bool:
+    return form in _OPENERS or (form.endswith("ly") and not kinds_of(form) & _MAY_NAME)
+
+
+def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
+    """Return whether a word is the next field's label, a degree, or no name at all."""
+    form, word = found
+    if word[0].islower() and len(form) > 3:
+        return not kinds_of(form) & _MAY_NAME
+    is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
+    return is_degree or (
+        form in _CLOSERS
+        and (word[0].isupper() or text[word.end() : word.end() + 1] == ":")
+    )
+
+
+def is_vetoed(
+    text: str, start: int, end: int, label: Label, score: float = 0.0
+) -> bool:
     """Return whether what a tagger proposes cannot be what it says.
 
     Args:
@@ -79,6 +127,7 @@ def is_vetoed(text: str, start: int, end: int, label: Label) -> bool:
         start: Of the proposal.
         end: Of the proposal.
         label: What the tagger calls it.
+        score: How sure it is.
     """
     forms = [_form(each) for each in _WORD.findall(text[start:end])]
     if not load_list("made_up_names").isdisjoint(forms):
@@ -87,26 +136,49 @@ def is_vetoed(text: str, start: int, end: int, label: Label) -> bool:
         return True
     if label in _PEOPLE and _is_titled(text, start):
         return False
+    if all(form in _OPENERS | _CLOSERS for form in forms):
+        return True
     kinds = [kinds_of(form) for form in forms]
     if label in _PEOPLE:
-        return _is_no_person(text, start, end, kinds)
-    if label in _PLACES:
-        return not is_own_name({*forms}) or not any(each & _MAY_NAME for each in kinds)
-    return not any(each & _MAY_NAME for each in kinds)
+        return _is_no_person(text, start, end, kinds, score)
+    if label in _PLACES and not is_own_name({*forms}):
+        return True
+    if label is Label.CITY and _is_no_town(forms):
+        return True
+    return score < SURE_OF_PLACE and not any(each & _MAY_NAME for each in kinds)
 
 
-def _is_no_person(text: str, start: int, end: int, kinds: list[Kind]) -> bool:
+def _is_no_town(forms: list[str]) -> bool:
+    """Return whether it is a list of things, or a part of the country."""
+    return "and" in forms or forms[-1] in _LANDSCAPE
+
+
+def _is_no_person(
+    text: str, start: int, end: int, kinds: list[Kind], score: float
+) -> bool:
     if any(map(str.isdigit, text[start:end])):
         return True
     if context.is_person_described(text, start, end):
         return False
-    if not any(each & _MAY_NAME for each in kinds):
-        return True
-    if all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds):
+    if _form(text[start:end]) in _MODALS:
+        return not context.is_subject(text, start, end)
+    is_sure = score >= SURE and not _is_line(text, start, end)
+    if not is_sure and (
+        not any(each & _MAY_NAME for each in kinds)
+        or all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
+    ):
         return True
     if all(each & _FOREMOST_NAME and Kind.DRUG not in each for each in kinds):
         return context.is_before_thing(text, end)
     return context.is_thing(text, start, end) or _is_handled(text, start, end)
+
+
+def _is_line(text: str, start: int, end: int) -> bool:
+    """Return whether nothing else stands on the line, as in a heading."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", end)
+    around = text[first:start] + text[end : last if last >= 0 else len(text)]
+    return not any(map(str.isalnum, around))
 
 
 def _is_handled(text: str, start: int, end: int) -> bool:
@@ -115,9 +187,12 @@ def _is_handled(text: str, start: int, end: int) -> bool:
         return True
     left = context.before(text, start)
     verb = left.word(1)
-    return (
-        left.word(0) in _HANDS and verb.endswith("ed") and verb not in _PEOPLE_TOO
-    ) or left.word(0) == "using"
+    nearest = left.word(0)
+    if nearest == "by":
+        return verb in _BY
+    return nearest == "using" or (
+        nearest in _HANDS and verb.endswith("ed") and verb not in _PEOPLE_TOO
+    )
 
 
 def _form(word: str) -> str:

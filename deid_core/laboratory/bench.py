@@ -64,7 +64,7 @@ class Bench:
         """What English systems learn from: the parts that may be read, and carriers."""
         self.tell("inventing English notes to learn from")
         notes = splits.english_notes(
-            self.data, self.english.values(), self.size(1200, 40)
+            self.data, self.english.values(), self.size(600, 40)
         )
         return tuple(notes)
 

@@ -38,6 +38,7 @@ _KEYS = (
     "tags",
     "unlearned",
     "recase",
+    "small_letters",
     "learned_as",
     "features",
     "cues",
@@ -75,6 +76,7 @@ class Recipe:
         unlearned: Tags that rules find better: taken as no identifiers.
         recase: Whether notes in one letter case are learned as they are tagged, with
             their capitals back (`casing.recased`).
+        small_letters: Whether notes are learned in small letters, whatever their case.
         learned_as: If not empty, our labels are learned instead of the corpora's tags,
             so that corpora of several tag sets can be mixed; some as another label.
     """
@@ -95,6 +97,7 @@ class Recipe:
     rescoring: RescoringOptions | None = None
     unlearned: frozenset[str] = frozenset()
     recase: bool = False
+    small_letters: bool = False
     learned_as: Mapping[Label, Label] = field(default_factory=dict)
 
     def of_parts(self) -> Recipe:
@@ -143,6 +146,7 @@ def load_recipe(name: str) -> Recipe:
         rescoring=_rescoring(table, learner, where),
         unlearned=frozenset(table.get("unlearned", ())),
         recase=bool(table.get("recase", False)),
+        small_letters=bool(table.get("small_letters", False)),
         learned_as=_labels(table.get("learned_as", {})),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from random import Random
 
-from ..casing import recased
+from ..casing import lowered, recased
 from ..errors import ConfigError
 from ..evaluation.corpus import Corpus, GoldDocument, GoldSpan
 from ..labels import Label
@@ -141,10 +141,15 @@ def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
     def learned(document: GoldDocument) -> GoldDocument:
         marked = (relabelled(each) for each in document.spans)
         spans = tuple(s for s in marked if s and s.tag not in recipe.unlearned)
-        text = recased(document.text) if recipe.recase else document.text
-        return replace(document, text=text, spans=spans)
+        return replace(document, text=_in_case(recipe, document.text), spans=spans)
 
     return replace(corpus, documents=tuple(map(learned, corpus.documents)))
+
+
+def _in_case(recipe: Recipe, text: str) -> str:
+    if recipe.small_letters:
+        return lowered(text)
+    return recased(text) if recipe.recase else text
 
 
 def marked_lines(document: GoldDocument) -> Iterable[Line]:

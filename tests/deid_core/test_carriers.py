@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz import fuzz
 
 from deid_core import Annotation, ConfigError, Label, Span
 from deid_core.carriers import (
@@ -24,6 +25,7 @@ from deid_core.carriers import (
 from deid_core.carriers.cast import FIELDS, Cast
 from deid_core.carriers.invented import Inventor, misspelt
 from deid_core.carriers.names import Origin, is_listed, names_of
+from deid_core.carriers.negatives import product
 from deid_core.carriers.people import draw_person
 from deid_core.carriers.pieces import Piece, document_of
 from deid_core.carriers.slots import injected, slots
@@ -175,6 +177,52 @@ def test_the_halves_share_no_name_and_no_template():
     for one, other in zip(*map(drawn, HALVES), strict=True):
         assert one
         assert one.isdisjoint(other)
+
+
+def test_no_line_of_the_training_half_alone_is_much_like_one_kept_for_stress():
+    def bare(line):
+        return re.sub(r"\{[a-z_.]+\}", "x", line).casefold()
+
+    kept = [bare(line) for g in groups_of(Half.STRESS).values() for line in g.lines]
+    own = [
+        bare(line) for group in table("training")["group"] for line in group["lines"]
+    ]
+
+    assert all(fuzz.ratio(line, other) < 78 for line in own for other in kept)
+
+
+def test_lines_of_the_training_half_alone_are_drawn_by_it_and_never_by_stress():
+    own = {line for group in table("training")["group"] for line in group["lines"]}
+    training, stress = (
+        {line for group in groups_of(half).values() for line in group.lines}
+        for half in (Half.TRAINING, Half.STRESS)
+    )
+
+    assert own <= training
+    assert own.isdisjoint(stress)
+
+
+def test_any_word_is_a_name_in_training_alone():
+    def origins(half):
+        chance = Random(2)
+        people = [draw_person(half, chance, Label.PATIENT) for _ in range(300)]
+        return {name.origin for each in people for name in (each.given, each.family)}
+
+    assert Origin.ANY_WORD in origins(Half.TRAINING)
+    assert Origin.ANY_WORD not in origins(Half.STRESS)
+    assert all(
+        half_of(name) is Half.TRAINING
+        for name in names_of(Half.TRAINING).any_word.family.names
+    )
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_a_product_is_in_no_list_of_names_and_of_its_half(half):
+    chance = Random(3)
+    made = [product(half, chance) for _ in range(100)]
+
+    assert len({*made}) > 50
+    assert all(not is_listed(name) and half_of(name) is half for name in made)
 
 
 @pytest.mark.parametrize("half", HALVES)

@@ -36,6 +36,12 @@ def test_a_short_text_stays_as_it_is():
     assert "CHF AND COPD" == recased("CHF AND COPD")
 
 
+def test_words_before_a_house_are_no_part_of_its_name():
+    again = recased("spoke with martha about hospice on the third of the month")
+
+    assert "about hospice" in again
+
+
 @pytest.mark.parametrize(
     ("small", "again"),
     [

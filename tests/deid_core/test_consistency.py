@@ -56,6 +56,26 @@ def test_a_word_that_is_also_a_name_is_not_looked_for():
     assert [] == echoed(text, proposal(text, "Young", Label.PATIENT))
 
 
+def test_a_word_that_is_surely_a_name_here_is_found_where_its_capital_says_so():
+    text = "Jane Weeks is here. We asked Weeks to rest for two weeks. Weeks has left."
+
+    found = echoed(text, proposal(text, "Jane Weeks", Label.PATIENT))
+
+    assert ["Weeks", "Weeks"] == found
+
+
+def test_a_word_that_is_hardly_a_name_is_found_nowhere_else():
+    text = "Jane Weeks is here. We asked Weeks to rest."
+
+    assert [] == echoed(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.7))
+
+
+def test_a_word_in_a_heading_is_no_echo_of_a_name():
+    text = "Dr. Pain came. History of Pain Syndrome, and of Back Pain. Pain is 3/10."
+
+    assert [] == echoed(text, proposal(text, "Pain"))
+
+
 def test_what_is_hardly_trusted_is_not_looked_for():
     text = "Dr. Reitman saw him. Reitman left."
 

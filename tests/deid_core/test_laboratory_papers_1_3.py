@@ -160,6 +160,42 @@ def test_two_annotators_agree_alike_whoever_is_called_gold():
     assert f1[0].values[2] == f1[1].values[2]
 
 
+def test_what_the_gold_marks_leave_open_is_no_disagreement_of_annotators():
+    of = corpus(1)
+    [document] = of.documents
+    open_to_all = GoldSpan(Span(0, 4), "SEX", None, 1)
+    of = replace(
+        of,
+        documents=(replace(document, spans=(open_to_all, *document.spans)),),
+    )
+    marks = saying(corpus(1), 1)
+    more = Annotation(Span(0, 4), Label.IDNUM, 1.0, "t/x")
+    [said] = marks.predictions
+    with_more = Said((Prediction((more, *said.annotations)),), 0.0)
+
+    assert marks.predictions == second_marks.charged(of, with_more).predictions
+    pairs = annotators._pairs(of, {"a": marks, "b": with_more})
+    assert {100.0} == {joint([e], category=MAIN).values[2] for e in pairs.values()}
+
+
+def test_given_names_are_set_beside_full_names_with_and_without_title():
+    kinds = ["given name alone", "full name", "full name with title"]
+    notes = [note(n) for n in range(3)]
+    notes = [
+        replace(each, spans=tuple(replace(s, kinds=(kind,)) for s in each.spans))
+        for each, kind in zip(notes, kinds, strict=True)
+    ]
+    of = Corpus("c", "all", False, SPOKEN, tuple(notes))
+    right = saying(of, 3).predictions
+
+    def held(*found):
+        said = Said(tuple(found), 0.0)
+        return missed._given_beside_full("x", Scored(of, said)).holds
+
+    assert held(Prediction(()), right[1], Prediction(()))
+    assert not held(right[0], right[1], Prediction(()))
+
+
 def test_a_second_persons_folder_is_read_beside_the_corpus_at_hand(bench, tmp_path):
     bench.second_annotator = tmp_path / "second"
     of = bench.english["two"]

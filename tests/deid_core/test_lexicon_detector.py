@@ -36,6 +36,7 @@ NAMES = [
     "pt is «John D» seen today",
     "«Priya» was at the bedside. «Reitman» gave consent.",
     "Mother, «Sophie», has diabetes; she came with «Marek».",
+    "told «Ana» and «Luis Hernandez» so, and «Ana de la Cruz»",
 ]
 PLACES = [
     "She moved here from «Tacoma» last year.",

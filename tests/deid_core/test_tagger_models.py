@@ -1,6 +1,7 @@
 """A model's folder, the detector that reads it, and the preset that names it."""
 
 import shutil
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -11,6 +12,7 @@ from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
 from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.encoding import Line
 from deid_core.tagger.learners.crf import learn
 from deid_core.tagger.learners.options import CrfOptions
 from deid_core.tagger.model import Weights, mean_of
@@ -133,6 +135,22 @@ def test_a_tag_outlives_merging(folder):
     found = _found(folder)
     wider = found[0].__class__(found[0].span, Label.DOCTOR, 0.1, "rules/x")
     assert [each.tag for each in merge([*found, wider])] == ["NAME", "STREET"]
+
+
+def test_a_note_of_one_case_is_read_by_the_model_of_small_letters_too(folder, tmp_path):
+    small = tmp_path / "small"
+    lines = [Line(line.text.lower(), line.spans) for line in invented_lines(200)]
+    corpus = encoded(lines)
+    weights = learn(corpus, CODEC, CrfOptions(epochs=4), seed=1)
+    save_model(replace(model_of(corpus, weights, 0.05), name="small"), small)
+
+    def models(text):
+        found = _found(folder, text, one_case_model=str(small))
+        return {each.detector.split("/")[1] for each in found}
+
+    assert models(NOTE) == {"tiny"}
+    assert "small" in models(NOTE.upper())
+    assert "small" in models(NOTE.lower())
 
 
 def test_a_preset_refuses_a_tagger_without_model(tmp_path):

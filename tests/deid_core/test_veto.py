@@ -5,9 +5,9 @@ from deid_core.labels import Label
 from tests.deid_core.marked import unmark
 
 
-def vetoed(marked, label=Label.PATIENT):
+def vetoed(marked, label=Label.PATIENT, score=0.5):
     text, [span] = unmark(marked)
-    return is_vetoed(text, *span, label)
+    return is_vetoed(text, *span, label, score)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,58 @@ def test_names_titles_and_what_only_persons_do_are_not(marked):
     assert not vetoed(marked)
 
 
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Electronically signed by «Marlo Weeks», MD",
+        "He was found by «Trevlin» at home",
+        "Dictated by «Osk Tarvo»",
+    ],
+)
+def test_what_people_do_by_themselves_is_no_use_of_a_thing(marked):
+    assert not vetoed(marked)
+
+
+def test_bleeding_is_controlled_by_no_person():
+    assert vetoed("Bleeding was controlled by «Trevlin» and gauze")
+
+
+def test_a_sure_model_may_name_what_no_list_of_names_holds():
+    marked = "Consulted «Oksana» about the results"
+
+    assert vetoed(marked, score=0.5)
+    assert not vetoed(marked, score=0.95)
+
+
+def test_a_heading_is_no_name_however_sure_the_model():
+    assert vetoed("Done.\n«Stress Strength»\nGood.", score=0.99)
+
+
+@pytest.mark.parametrize("marked", ["«May» resume a diet", "«Will» call with results"])
+def test_a_modal_verb_is_no_name(marked):
+    assert vetoed(marked, score=0.95)
+
+
+def test_a_modal_verb_that_does_something_is_a_name():
+    assert not vetoed("«May» has been well", score=0.95)
+
+
+def test_a_river_is_no_town_and_a_town_of_words_may_be_one():
+    assert vetoed("rafting in the «Ohio River Valley»", Label.CITY, 0.97)
+    assert not vetoed("lives in «Granite Falls»", Label.CITY, 0.97)
+
+
+def test_a_list_of_stains_is_no_town():
+    marked = "«Congo red and Ziehl-Neelsen stains» are negative"
+
+    assert vetoed(marked, Label.CITY, 0.97)
+
+
+@pytest.mark.parametrize("marked", ["«Patient» slept", "«Caller ID»: none"])
+def test_words_that_stand_before_names_are_no_names(marked):
+    assert vetoed(marked, score=0.99)
+
+
 def test_a_house_of_generic_words_is_vetoed():
     assert vetoed("seen at «Physical Therapy»", Label.HOSPITAL)
     assert not vetoed("seen at «Halvorsen House»", Label.HOSPITAL)
@@ -51,9 +103,12 @@ def test_a_house_of_generic_words_is_vetoed():
         ("«Patient Jane Kowalska» came", "Jane Kowalska"),
         ("«Bliss Halloway» came", "Bliss Halloway"),
         ("«Patient»", "Patient"),
+        ("«Jane Kowalska  DOB»: 3/4/1950", "Jane Kowalska"),
+        ("«Jane Kowalska, PA-C», came", "Jane Kowalska"),
+        ("to «Halvorsen House tomorrow».", "Halvorsen House"),
     ],
 )
-def test_words_that_open_a_sentence_are_no_part_of_a_name(marked, left):
+def test_words_around_a_name_are_no_part_of_it(marked, left):
     text, [span] = unmark(marked)
     start, end = without_words(text, *span)
 

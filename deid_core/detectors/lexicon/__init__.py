@@ -95,18 +95,22 @@ def _annotations(
 def _is_person(text: str, span: Span, person: Person) -> bool:
     if person.need is Need.NOTHING:
         return not context.is_before_thing(text, span.end)
-    is_described = context.has_person_around(text, span.start, span.end)
-    if context.is_thing(text, span.start, span.end):
-        return False
-    if person.need is Need.SENTENCE:
+    # What speaks for a name first: of most runs, nothing does.
+    return _is_confirmed(text, span.start, span.end, person.need) and (
+        not context.is_thing(text, span.start, span.end)
+    )
+
+
+def _is_confirmed(text: str, start: int, end: int, need: Need) -> bool:
+    if need is Need.SENTENCE:
         return (
-            is_described
-            or context.is_inside_sentence(text, span.start)
-            or context.is_subject(text, span.start, span.end)
+            context.is_inside_sentence(text, start)
+            or context.is_subject(text, start, end)
+            or context.has_person_around(text, start, end)
         )
-    if person.need is Need.SUBJECT and context.is_subject(text, span.start, span.end):
+    if need is Need.SUBJECT and context.is_subject(text, start, end):
         return True
-    return context.is_person_described(text, span.start, span.end)
+    return context.is_person_described(text, start, end)
 
 
 def _places(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:

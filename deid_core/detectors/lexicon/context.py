@@ -48,7 +48,8 @@ _VERB_AFTER = re.compile(
       |comes|went|feels|felt|wants|wanted|asked|noticed|died|says|thinks|helps|walks
       |walked|agrees|understands|knows|remains|continues|appears|looks|seems|saw|sees
       |called|prefers|tolerated|scrubbed|returns|returned|complains|plans|hopes|started
-      |stopped|tried|uses|works|and)[ ]
+      |stopped|tried|uses|works|should|must|might|never|still|got|lost|fell|kept|moved
+      |quit|ran|sat|slept|spent|stood|voided|weighed|woke|drove|ate|and)[ ]
     """,
     re.VERBOSE,
 )

@@ -95,7 +95,7 @@ _COMPILED = tuple(
 
 def people_in(text: str, run: Run) -> Iterator[Person]:
     """Yield the names in a run; the earlier patterns take their words first."""
-    codes = run.codes
+    codes = "".join(map(_code, run.tokens))
     if not _HOLDS_NAME.search(codes):
         return
     for name, score, need, pattern in _COMPILED:
@@ -105,6 +105,12 @@ def people_in(text: str, run: Run) -> Iterator[Person]:
             if _is_possible(text, tokens, need):
                 yield Person(tokens[0].start, tokens[-1].end, name, score, need)
                 codes = codes[:first] + _TAKEN * (last - first) + codes[last:]
+
+
+def _code(token: Token) -> str:
+    """Return a token's code; "Ana and Luis Ruiz" are two, "Ana de la Cruz" is one."""
+    is_between = token.code == LINK and token.form not in load_list("name_particles")
+    return _TAKEN if is_between else token.code
 
 
 def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
