@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
 
 from confluent_kafka import (
     Consumer,
@@ -23,6 +22,7 @@ from confluent_kafka import (
 )
 
 from .errors import Fenced, RetriableError, UnknownOutcome
+from .observer import PartitionState
 from .records import Output, Partition, Record
 from .settings import Settings
 
@@ -51,18 +51,6 @@ CONSUMER = {
 }
 
 
-class PartitionState(Protocol):
-    """Whoever must know which partitions this worker owns."""
-
-    def assigned(self, partitions: Sequence[int]) -> None:
-        """Take up partitions; their records wait until they are ready."""
-        ...
-
-    def revoked(self, partitions: Sequence[int]) -> None:
-        """Hand partitions over: let go of all that belongs to them."""
-        ...
-
-
 class KafkaConsumer:
     """A member of a group on one topic, whose partitions start paused.
 
@@ -87,6 +75,7 @@ class KafkaConsumer:
         self._topic = topic
         self._state = state
         self._assigned: set[int] = set()
+        self._paused: set[int] = set()
         self._revoked_in_poll: set[int] = set()
         self._consumer = Consumer(
             settings.client(
@@ -133,12 +122,19 @@ class KafkaConsumer:
         ours = self._ours(partitions)
         if ours:
             self._consumer.resume(ours)
+            self._paused.difference_update(p.partition for p in ours)
 
     def pause(self, partitions: Iterable[int]) -> None:
         """Hold the records of partitions back until they are resumed."""
         ours = self._ours(partitions)
         if ours:
             self._consumer.pause(ours)
+            self._paused.update(p.partition for p in ours)
+
+    @property
+    def paused(self) -> frozenset[int]:
+        """The partitions whose records are held back."""
+        return frozenset(self._paused)
 
     def rewind(self) -> None:
         """Go back to the committed offsets: abort does not move the position."""
@@ -188,6 +184,7 @@ class KafkaConsumer:
         if partitions:
             consumer.pause(partitions)
         self._assigned.update(p.partition for p in partitions)
+        self._paused.update(p.partition for p in partitions)
         self._state.assigned([p.partition for p in partitions])
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -196,6 +193,7 @@ class KafkaConsumer:
         gone = {p.partition for p in partitions}
         self._revoked_in_poll |= gone
         self._assigned -= gone
+        self._paused -= gone
         self._state.revoked(sorted(gone))
         consumer.incremental_unassign(partitions)
 

@@ -6,7 +6,13 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from .errors import RetriableError
@@ -14,6 +20,10 @@ from .kafka import CALL_SECONDS, CONSUMER, translated
 from .settings import Settings
 
 log = logging.getLogger(__name__)
+
+END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
+PEEK = {"queued.min.messages": 1, "fetch.message.max.bytes": 64 * 1024}
+"""One record is looked at; without these the client would fetch megabytes ahead."""
 
 
 def admin_client(settings: Settings) -> AdminClient:
@@ -32,7 +42,9 @@ class GroupOffsets:
         self._topic = topic
         self._consumer = Consumer(
             settings.client(
-                **CONSUMER, **{"group.id": group, "enable.partition.eof": True}
+                **CONSUMER,
+                **PEEK,
+                **{"group.id": group, "enable.partition.eof": True},
             ),
             logger=log,
         )
@@ -59,17 +71,30 @@ class GroupOffsets:
 
     def has_records_from(self, offsets: Mapping[int, int]) -> bool:
         """Return whether a stable record, not only a marker, stands there or later."""
+        found = self.first_records(offsets)
+        return any(found.get(partition, 0) is not None for partition in offsets)
+
+    def first_records(self, offsets: Mapping[int, int]) -> dict[int, int | None]:
+        """Return when the first stable record at each offset or later was written.
+
+        In milliseconds since 1970, -1 when it does not say; None where none follows,
+        only markers.  A partition that could not be read in time is left out.
+        """
         self._consumer.assign(
             [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
         )
-        left = set(offsets)
+        found: dict[int, int | None] = {}
         deadline = time.monotonic() + CALL_SECONDS
-        while left and time.monotonic() < deadline:
-            for message in self._consumer.consume(len(left), timeout=0.2):
-                if message.error() is None:
-                    return True
-                left.discard(message.partition() or 0)
-        return bool(left)
+        while len(found) < len(offsets) and time.monotonic() < deadline:
+            for message in self._consumer.consume(len(offsets), timeout=0.1):
+                error, partition = message.error(), message.partition() or 0
+                if error is None:
+                    found.setdefault(partition, message.timestamp()[1])
+                elif error.code() == END_OF_PARTITION:
+                    found.setdefault(partition, None)
+        # Else the client goes on fetching what nobody wants.
+        self._consumer.unassign()
+        return found
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -12,7 +12,6 @@ from pathlib import Path
 import orjson
 from confluent_kafka import (
     Consumer,
-    KafkaError,
     Message,
     TopicCollection,
     TopicPartition,
@@ -22,11 +21,11 @@ from schemas import SchemaError, checker
 
 from .errors import ConfigError, CorruptState, InvalidRecord, RetriableError
 from .kafka import CALL_SECONDS, CONSUMER, translated
-from .offsets import admin_client, end_offsets
+from .offsets import END_OF_PARTITION, admin_client, end_offsets
 from .partitioner import partition_of
 from .patients import PatientRecord, fold
 from .settings import Settings
-from .table import Table, drop_table
+from .table import Table, TableProgress, drop_table
 from .topics import DAY_MS, PATIENTS, TOMBSTONE_DAYS
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,6 @@ UNREADABLE = b"!"
 READ_AT_ONCE = 2000
 RESTORE_SECONDS = 0.5
 """How long a restore holds the loop up, which must poll its group in between."""
-END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 
 
 class PatientsTable:
@@ -59,6 +57,8 @@ class PatientsTable:
         self._reached: dict[int, int] = {}
         self._targets: dict[int, int] = {}
         self._ready: list[int] = []
+        self._opened_at: dict[int, float] = {}
+        self._restored_in: dict[int, float] = {}
         self.incomplete: set[bytes] = set()
         self._consumer = Consumer(
             settings.client(
@@ -86,6 +86,7 @@ class PatientsTable:
             self._tables[partition] = table
             self._reached[partition] = table.next_offset
             self._targets[partition] = ends[partition]
+            self._opened_at[partition] = time.monotonic()
             log.info(
                 "patients[%d]: table at %d of %d",
                 partition,
@@ -170,6 +171,22 @@ class PatientsTable:
             )
         return value
 
+    def progress(self) -> list[TableProgress]:
+        """Return how far each opened partition is."""
+        now = time.monotonic()
+        return [
+            TableProgress(
+                partition,
+                self._reached[partition],
+                max(0, self._targets.get(partition, 0) - self._reached[partition]),
+                self._restored_in[partition]
+                if partition not in self._targets
+                else now - self._opened_at[partition],
+                table.rows,
+            )
+            for partition, table in self._tables.items()
+        ]
+
     def _read(self, seconds: float) -> None:
         """Take in what has come, waiting for the first of it alone."""
         with translated("read patients"):
@@ -233,6 +250,8 @@ class PatientsTable:
         for partition, target in list(self._targets.items()):
             if self._reached[partition] >= target:
                 del self._targets[partition]
+                taken = time.monotonic() - self._opened_at[partition]
+                self._restored_in[partition] = taken
                 self._ready.append(partition)
 
     def _follow(self, tables: Mapping[int, Table]) -> None:

@@ -15,6 +15,7 @@ from .errors import (
     StreamError,
     UnknownOutcome,
 )
+from .observer import Observer
 from .records import Output, Record
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Runner:
         seconds: How long a batch waits to fill.
         patience: Failed transactions in a row before the process gives up.
         pause: Called with the number of failures in a row before the next try.
+        observer: Is told what happens; changes nothing.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Runner:
         seconds: float,
         patience: int = 10,
         pause: Callable[[int], None] = lambda _failures: None,
+        observer: Observer | None = None,
     ) -> None:
         self._consumer = consumer
         self._processor = processor
@@ -108,6 +111,7 @@ class Runner:
         self._seconds = seconds
         self._patience = patience
         self._pause = pause
+        self._observer = observer or Observer()
         self._failures = 0
         self._to_undo: StreamError | None = None
 
@@ -128,12 +132,16 @@ class Runner:
         records = self._consumer.poll(self._limit, self._seconds)
         if not records:
             return 0
+        self._observer.begun(records)
         # In portions: the client sends one while the next is processed.
         for at in range(0, len(records), PORTION):
             portion = records[at : at + PORTION]
-            self._checkpoint.add(portion, list(self._outputs(portion)))
+            outputs = list(self._outputs(portion))
+            self._checkpoint.add(portion, outputs)
+            self._observer.staged(outputs)
         self._checkpoint.commit(self._consumer.group_metadata())
         self._processor.committed()
+        self._observer.committed()
         log.debug("committed %d records up to %s", len(records), records[-1])
         self._failures = 0
         self._limit = min(self._most, self._limit * 2)
@@ -159,6 +167,7 @@ class Runner:
         self._to_undo = (
             error if self._to_undo is None else UnknownOutcome("undo failed")
         )
+        self._observer.undone(self._to_undo)
         # Smaller batches: the next is quicker, should time have been the trouble.
         self._limit = max(1, self._limit // 2)
         self._pause(self._failures)

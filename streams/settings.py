@@ -66,6 +66,15 @@ class Settings(BaseModel):
     pseudonym_key_file: Path | None = Field(
         None, description="32 or more secret bytes; phistream key FILE makes one"
     )
+    metrics_host: str = Field(
+        "127.0.0.1", min_length=1, description="where /metrics and /status listen"
+    )
+    metrics_port: int = Field(
+        0, ge=0, le=65_000, description="of slot 0, slot n listens n higher; 0 is off"
+    )
+    watch_workers: str = Field(
+        "", description="host:port,... of workers' metrics, for watch's page"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 

@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -19,6 +20,25 @@ from .errors import CorruptState
 
 ROW = b"r"
 META = b"m"
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgress:
+    """How far the table of one partition is.
+
+    Args:
+        partition: Of the topic.
+        next_offset: The first offset that is not in the table yet.
+        behind: Offsets to read before it has caught up, for the first time; then 0.
+        seconds: How long that took; so far, while it does.
+        rows: Patients in it.
+    """
+
+    partition: int
+    next_offset: int
+    behind: int
+    seconds: float
+    rows: int
 
 
 class Table:
@@ -46,7 +66,7 @@ class Table:
         self._folder = folder
         self._identity = identity
         self._clock = clock
-        self._next_offset = 0
+        self._next_offset = self._count = 0
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _translated():
             self._rows = Rdict(str(folder), options=_options())
@@ -59,6 +79,11 @@ class Table:
         """The first offset that is not in the table yet."""
         return self._next_offset
 
+    @property
+    def rows(self) -> int:
+        """How many keys it holds."""
+        return self._count
+
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, or None."""
         with _translated():
@@ -68,15 +93,17 @@ class Table:
     def write(self, changes: Mapping[bytes, bytes | None], next_offset: int) -> None:
         """Put or (None) delete keys, and move the offset, in one atomic write."""
         batch = WriteBatch(raw_mode=True)
+        count = self._count
         for key, value in changes.items():
+            count += (value is not None) - (self.get(key) is not None)
             if value is None:
                 batch.delete(ROW + key)
             else:
                 batch.put(ROW + key, value)
-        batch.put(META, self._meta(next_offset))
+        batch.put(META, self._meta(next_offset, count))
         with _translated():
             self._rows.write(batch)
-        self._next_offset = next_offset
+        self._next_offset, self._count = next_offset, count
 
     def flush(self) -> None:
         """Move what is in memory and the log into files of rows."""
@@ -88,11 +115,12 @@ class Table:
         with _translated():
             self._rows.close()
 
-    def _meta(self, next_offset: int) -> bytes:
+    def _meta(self, next_offset: int, count: int) -> bytes:
         return orjson.dumps(
             {
                 "identity": self._identity,
                 "next_offset": next_offset,
+                "rows": count,
                 "saved_at": self._clock(),
             }
         )
@@ -101,6 +129,7 @@ class Table:
         try:
             meta = orjson.loads(raw)
             identity, reached = str(meta["identity"]), int(meta["next_offset"])
+            count = int(meta["rows"])
             age = self._clock() - float(meta["saved_at"])
         except (ValueError, KeyError, TypeError):
             reason = "its offset can't be read"
@@ -110,7 +139,7 @@ class Table:
         if reason:
             self.close()
             raise CorruptState(f"table {self._folder.name}: {reason}; it is restored")
-        self._next_offset = reached
+        self._next_offset, self._count = reached, count
 
 
 def drop_table(folder: Path) -> None:

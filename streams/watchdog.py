@@ -35,13 +35,17 @@ class Watchdog:
         """Say that the loop is alive."""
         self._last = time.monotonic()
 
+    def silent(self) -> float:
+        """Return the seconds since the last beat."""
+        return time.monotonic() - self._last
+
     def stop(self) -> None:
         """Stop watching."""
         self._stopped.set()
 
     def _watch(self) -> None:
         while not self._stopped.wait(min(1.0, self._seconds / 4)):
-            silent = time.monotonic() - self._last
+            silent = self.silent()
             if silent > self._seconds:
                 log.critical("no progress for %.0f s: the process ends itself", silent)
                 logging.shutdown()

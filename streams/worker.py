@@ -20,8 +20,10 @@ from deid_core import Deidentifier
 from .checkpoint import Checkpoint
 from .errors import BrokerUnreachable, ConfigError, FatalError, StreamError
 from .intake.processor import Intake
-from .kafka import KafkaConsumer, KafkaProducer, PartitionState
+from .kafka import KafkaConsumer, KafkaProducer
 from .log import set_up_logging
+from .metrics.observing import observing
+from .observer import Both, Observer, PartitionState
 from .offsets import admin_client
 from .outputs import Stage
 from .patients_table import PatientsTable
@@ -66,6 +68,19 @@ def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -
     """
     watchdog = Watchdog(settings.watchdog_seconds)
     watchdog.start()
+    topic = INPUT[stage].name
+    with observing(stage, slot, topic, settings, watchdog.silent) as observer:
+        _run(stage, slot, settings, stop, watchdog, observer)
+
+
+def _run(
+    stage: Stage,
+    slot: int,
+    settings: Settings,
+    stop: Callable[[], bool],
+    watchdog: Watchdog,
+    observer: Observer,
+) -> None:
     wait_for_broker(settings, watchdog.beat)
     counts = require_topics(settings, [topic.name for topic in TOPICS])
     table = PatientsTable(settings, f"{stage}-{slot}", counts[PATIENTS.name])
@@ -77,7 +92,7 @@ def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -
         INPUT[stage].name,
         group=f"{settings.group}-{stage}",
         member=name,
-        state=processor,
+        state=Both(processor, observer),
     )
     runner = Runner(
         consumer,
@@ -86,6 +101,7 @@ def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -
         most=settings.batch_records,
         seconds=settings.batch_seconds,
         pause=_back_off,
+        observer=observer,
     )
     # What is loaded by now stays; the collector need not look at it again and again.
     gc.collect()
@@ -95,6 +111,7 @@ def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -
         while not stop():
             runner.run_once()
             watchdog.beat()
+            observer.turned(consumer.paused, table)
     finally:
         # The group learns at once that the partitions are free.
         consumer.close()

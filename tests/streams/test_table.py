@@ -43,6 +43,17 @@ def test_resumes_from_the_offset_written_with_the_data(opened):
     assert [None, b"2"] == [table.get(b"a"), table.get(b"b")]
 
 
+def test_counts_its_keys_through_changes_deletions_and_a_restart(opened):
+    table = opened()
+    table.write({b"a": b"1", b"b": b"2", b"none": None}, 3)
+    table.write({b"a": b"3", b"c": b"4"}, 5)
+    table.write({b"b": None}, 6)
+    before = table.rows
+    table.close()
+
+    assert (2, 2) == (before, opened().rows)
+
+
 def test_a_process_that_dies_after_the_write_has_both_or_neither(opened, tmp_path):
     """The files as they are after a write, without close, hold data and offset."""
     import shutil

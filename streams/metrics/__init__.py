@@ -1,0 +1,1 @@
+"""What every process tells Prometheus.  `catalogue.py` is read first."""

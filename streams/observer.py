@@ -1,0 +1,74 @@
+"""Whoever looks on while the loop works, e.g. to count for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from .errors import StreamError
+from .records import Output, Record
+from .table import TableProgress
+
+
+class PartitionState(Protocol):
+    """Whoever must know which partitions this worker owns."""
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Take up partitions; their records wait until they are ready."""
+        ...
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Hand partitions over: let go of all that belongs to them."""
+        ...
+
+
+class TableView(Protocol):
+    """The part of a table that an observer needs."""
+
+    def progress(self) -> Sequence[TableProgress]:
+        """Return how far each opened partition is."""
+        ...
+
+
+class Observer:
+    """Is told what happens, on the loop's thread; this one takes no notice."""
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Partitions are this worker's."""
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Partitions are this worker's no more."""
+
+    def begun(self, records: Sequence[Record]) -> None:
+        """A batch is at hand."""
+
+    def staged(self, outputs: Sequence[Output]) -> None:
+        """Outputs of the batch are in its transaction, which may yet be undone."""
+
+    def committed(self) -> None:
+        """The batch is visible."""
+
+    def undone(self, error: StreamError) -> None:
+        """The batch counts as never seen; of Fenced and UnknownOutcome a new producer
+        takes over.
+        """
+
+    def turned(self, paused: Collection[int], table: TableView) -> None:
+        """The loop has turned once, with these partitions waiting for their table."""
+
+
+class Both:
+    """Two who must know the partitions, told in this order."""
+
+    def __init__(self, first: PartitionState, second: PartitionState) -> None:
+        self._told = (first, second)
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Tell both."""
+        for each in self._told:
+            each.assigned(partitions)
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Tell both."""
+        for each in self._told:
+            each.revoked(partitions)

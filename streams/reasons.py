@@ -1,0 +1,35 @@
+"""The codes of dead letters: a closed set, fit for metric labels and the runbook.
+
+Who adds an InvalidRecord with a new code adds it here and to deploy/runbook.md; tests
+compare the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+REASONS: Mapping[str, str] = {
+    "bad_json": "the value is not JSON",
+    "bad_msh": "the message header (MSH) can't be read",
+    "decoder_failed": "a bug of ours in the decoder",
+    "deid_error": "deid_core refused the note",
+    "detector_failed": "a detector broke on the note",
+    "no_patient": "no identifier says whose it is",
+    "null_value": "a null value is no message and no note",
+    "patient_record": "the patient's record on `patients` breaks its schema",
+    "residue": "a value of the patient's record survived in the output",
+    "schema": "the value breaks its schema",
+    "too_large": "the value is over the limit",
+    "too_many": "a list of the patient group is longer than can be kept",
+    "undecodable": "the bytes are not of the character set declared",
+    "unknown_event": "the message's event is none that is handled",
+    "wrong_key": "the key is not the note's patient",
+    "wrong_partition": "the key belongs to another partition",
+}
+OTHER = "other"
+"""For a code that is not above: a metric's labels stay bounded."""
+
+
+def bounded(code: str) -> str:
+    """Return the code if it is known, else `OTHER`."""
+    return code if code in REASONS else OTHER

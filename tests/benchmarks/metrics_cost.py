@@ -1,0 +1,175 @@
+"""What metrics cost a worker: processor time of the loop with and without them.
+
+    python -m tests.benchmarks.metrics_cost --notes 500
+
+The same notes go through the real engine and the real scrub processor, over a broker in
+memory, with the null observer and with the one that counts, turn by turn in one run.
+Once with scrubbing, which is what a worker does; once with its outputs made beforehand,
+so that what is left of the difference is the observer's own.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import orjson
+import typer
+from prometheus_client import CollectorRegistry, generate_latest
+from rich.console import Console
+from rich.table import Table as Grid
+
+from deid_core import Deidentifier
+from streams.checkpoint import Checkpoint
+from streams.metrics.health import Health, Identity
+from streams.metrics.lag import LagGauges
+from streams.metrics.loop import LoopMetrics
+from streams.notes import ClinicalNote
+from streams.observer import Observer
+from streams.outputs import RECEIVED
+from streams.partitioner import partition_of
+from streams.patients import PatientId
+from streams.pseudonyms import Pseudonyms
+from streams.records import Partition, Record
+from streams.runner import Runner
+from streams.scrub.processor import Scrub
+from tests.benchmarks.library import notes_of
+from tests.streams.local_broker import LocalBroker, LocalConsumer, LocalProducer
+
+MODEL = {"model": "english", "sha256": "80dce609e010"}
+
+
+class NoTable:
+    """Knows nobody: the join is not what is measured."""
+
+    def catch_up(self, partitions, *, in_flight=0):
+        pass
+
+    def get(self, partition, key):
+        return None
+
+    def ready(self):
+        return [0]
+
+    def progress(self):
+        return []
+
+
+class Replay:
+    """Gives the outputs that were made beforehand."""
+
+    def __init__(self, outputs):
+        self._outputs = outputs
+
+    def ready(self):
+        return [0]
+
+    def process(self, records):
+        return [self._outputs[record.offset] for record in records]
+
+    def committed(self):
+        pass
+
+
+def records_of(documents):
+    """Return the notes as records of one partition, one patient a note."""
+    for offset, document in enumerate(documents):
+        patient = PatientId("N", str(offset))
+        note = ClinicalNote(str(offset), patient, "", "", document.text)
+        value = orjson.dumps(note.to_json())
+        now = {RECEIVED: b"%013d" % (time.time() * 1000)}
+        yield Record(Partition("notes", 0), offset, patient.key, value, now)
+
+
+def scrubbing():
+    return Scrub(
+        Deidentifier.from_names(),
+        NoTable(),
+        Pseudonyms(b"k" * 32),
+        1,
+        preset="hybrid",
+        policy="safe-harbor",
+        max_bytes=1 << 20,
+        join_wait=0,
+    )
+
+
+def counting():
+    registry = CollectorRegistry()
+    identity = Identity("scrub", 0, "0", "hybrid", "safe-harbor", MODEL)
+    health = Health(identity, lambda: 0.0, 90)
+    LagGauges(registry)
+    return LoopMetrics(registry, health), registry
+
+
+def seconds(records, processor, observer, batch):
+    """Return the processor time of the loop until all records are committed."""
+    broker = LocalBroker(partitions=1)
+    broker.logs[Partition("notes", 0)] = records
+    producer, consumer = LocalProducer(broker), LocalConsumer(broker)
+    checkpoint = Checkpoint(producer)
+    runner = Runner(
+        consumer, processor, checkpoint, most=batch, seconds=0, observer=observer
+    )
+    table, done = NoTable(), 0
+    started = time.process_time()
+    while done < len(records):
+        done += runner.run_once()
+        observer.turned(frozenset(), table)
+    return time.process_time() - started
+
+
+def microseconds(records, processor, batch, rounds):
+    """Return the least of each way, a note, taking turns: what others do is noise."""
+    plain, counted = [], []
+    for _ in range(rounds):
+        plain.append(seconds(records, processor, Observer(), batch))
+        counted.append(seconds(records, processor, counting()[0], batch))
+    return tuple(min(each) / len(records) * 1e6 for each in (plain, counted))
+
+
+def scraped(records, outputs):
+    """Return microseconds and bytes of one answer of /metrics."""
+    observer, registry = counting()
+    seconds(records, Replay(outputs), observer, 64)
+    started = time.process_time()
+    for _ in range(20):
+        text = generate_latest(registry)
+    return (time.process_time() - started) / 20 * 1e6, len(text)
+
+
+def main(
+    notes: Annotated[int, typer.Option(help="Of each density.")] = 500,
+    rounds: Annotated[int, typer.Option(help="Turns of each way.")] = 5,
+    batch: Annotated[int, typer.Option(help="Records a transaction.")] = 100,
+) -> None:
+    """Print the table."""
+    grid = Grid("identifiers a note", "work", "without", "with", "more", "share")
+    processor = scrubbing()
+    for identifiers in (6, 30):
+        documents = notes_of(identifiers, notes=notes, tokens=400, seed=3)
+        records = list(records_of(documents))
+        assert all(partition_of(each.key, 1) == 0 for each in records)
+        outputs = list(processor.process(records))  # warm as well
+        for name, work, turns in (
+            ("scrub", processor, rounds),
+            ("engine alone", Replay(outputs), rounds * 5),
+        ):
+            plain, counted = microseconds(records, work, batch, turns)
+            more, share = counted - plain, (counted - plain) / plain
+            grid.add_row(
+                str(identifiers),
+                name,
+                f"{plain:,.1f} µs",
+                f"{counted:,.1f} µs",
+                f"{more:+.1f} µs",
+                f"{share:+.1%}",
+            )
+    console = Console()
+    console.print(grid, "processor time a note, least of all turns")
+    taken, size = scraped(records, outputs)
+    console.print(f"one answer of /metrics: {taken:,.0f} µs, {size:,} bytes")
+
+
+if __name__ == "__main__":
+    typer.run(main)

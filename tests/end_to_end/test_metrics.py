@@ -1,0 +1,271 @@
+"""Metrics of running workers on real Kafka, held against what the topics say."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from deid_core.labels import Label
+from streams.broker import Cluster
+from streams.demo.broken import BROKEN_KINDS
+from streams.demo.services import start_service
+from streams.demo.ward import Ward
+from streams.feed import RawMessage
+from streams.lag import LagState
+from streams.metrics import catalogue
+from streams.reasons import OTHER, REASONS
+from streams.topics import NOTES, PHI_AUDIT
+from tests.conftest import CACHE, settings_for, with_topics
+from tests.deploy.promql import names_in, queries
+from tests.end_to_end.test_main_job import FAMILY, GIVEN, MARKERS, MRN, adt, event
+from tests.harness import drain, feed_and_drain, raw, values
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
+
+KEY = MRN.encode()
+PATIENCE_SECONDS = 60
+CLOSED = {
+    "stage": {"intake", "scrub"},
+    "result": {"committed", "aborted", "unknown", "fenced", "found", "missing"},
+    "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
+    "event": {"assigned", "revoked"},
+    "outcome": {"scrubbed", "routed", "dead_letter"},
+    "reason": {*REASONS, OTHER},
+    "label": {label.value for label in Label},
+    "kind": {"notes", "patients", "skipped"},
+    "state": {state.value for state in LagState},
+    "topic": {"hl7.raw", "notes"},
+}
+"""Labels, and every value that they may have."""
+OF_PYTHON = ("process_", "python_")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def get(port, path):
+    try:
+        url = f"http://127.0.0.1:{port}{path}"
+        with urlopen(url, timeout=10) as answer:  # our own server
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+class Scraped:
+    """All samples of some workers, as Prometheus would see them."""
+
+    def __init__(self, texts):
+        self.samples = [
+            sample
+            for text in texts
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if not sample.name.endswith("_created")
+        ]
+        self.names = {sample.name for sample in self.samples}
+
+    def sums(self, name, *labels):
+        """Return the sums above 0 of a metric, by some of its labels."""
+        sums = Counter()
+        for sample in self.samples:
+            if sample.name == name and sample.value:
+                key = tuple(sample.labels[label] for label in labels)
+                sums[key[0] if len(key) == 1 else key] += sample.value
+        return dict(sums)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """Intake and two scrub workers, scraped after all is drained."""
+    folder = tmp_path_factory.mktemp("metrics")
+    cluster = Cluster(folder / "kafka", cache=CACHE)
+    cluster.up()
+    services = []
+    try:
+        settings = with_topics(settings_for(cluster, folder, log_level="debug"))
+        intake_port, scrub_port = free_port(), free_port()
+        ports = (intake_port, scrub_port, scrub_port + 1)
+        for stage, port, workers in (("intake", ports[0], 1), ("scrub", ports[1], 2)):
+            own = settings.model_copy(update={"metrics_port": port})
+            services.append(start_service(stage, own, workers=workers))
+        ward = Ward(seed=12, split="test", patients=20, note_words=60)
+        _feed(settings, services, ward)
+        _wait_until_shown(settings, ports)
+        pages = {
+            path: [get(port, path) for port in ports]
+            for path in ("/metrics", "/healthz", "/readyz", "/status")
+        }
+        yield SimpleNamespace(
+            settings=settings,
+            ports=ports,
+            services=services,
+            pages=pages,
+            all=Scraped(text for _, text in pages["/metrics"]),
+            audit=values(settings, PHI_AUDIT.name),
+        )
+    finally:
+        for service in services:
+            service.stop()
+        cluster.down()
+
+
+def _feed(settings, services, ward):
+    notes = [
+        event("n1", f"{GIVEN} {FAMILY} came on 3/4/2024."),
+        event("n2", f"{FAMILY} unknown.", mrn="5"),
+    ]
+    broken = [RawMessage(kind.make(), b"broken") for kind in BROKEN_KINDS.values()]
+    waves = (
+        [RawMessage(adt(), KEY), *map(raw, ward.admissions())],
+        [*(RawMessage(note, KEY) for note in notes), *map(raw, ward.messages(150))],
+        broken,
+    )
+    for wave in waves:
+        feed_and_drain(settings, services, wave)
+    drain(settings, services)
+
+
+def _wait_until_shown(settings, ports):
+    """The gauges of lag are filled every few seconds, and come last."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        shown = Scraped(get(port, "/metrics")[1] for port in ports)
+        behind = shown.sums("phistream_lag_records", "topic")
+        seen = [s for s in shown.samples if s.name == "phistream_lag_records"]
+        if not behind and len(seen) == 2 * settings.partitions:
+            return
+        time.sleep(0.5)
+
+
+def test_every_metric_of_the_catalogue_is_exported(job):
+    wanted = {name for metric in catalogue.CATALOGUE for name in metric.samples}
+
+    assert set() == wanted - job.all.names
+
+
+def test_every_metric_that_board_and_alerts_name_is_exported(job):
+    """Prometheus itself gives `up`; all the rest must come from a worker."""
+    named = {name for _, query in queries() for name in names_in(query)}
+
+    assert set() == named - job.all.names - {"up"}
+
+
+def test_counts_agree_with_the_audit_topic(job):
+    notes = [each for each in job.audit if each["stage"] == "scrub"]
+    dead = [each for each in job.audit if each["outcome"] == "dead_letter"]
+    scrubbed = [each for each in notes if each["outcome"] == "scrubbed"]
+    found = [a["label"] for each in scrubbed for a in each["annotations"]]
+
+    sums = job.all.sums
+    assert len(notes) > 100
+    assert Counter(n["outcome"] for n in notes) == sums(
+        "phistream_notes_total", "outcome"
+    )
+    assert Counter(found) == sums("phistream_phi_spans_total", "label")
+    assert Counter(n["join"] for n in scrubbed) == sums(
+        "phistream_join_total", "result"
+    )
+    assert Counter((d["stage"], d["code"]) for d in dead) == sums(
+        "phistream_dead_letters_total", "stage", "reason"
+    )
+    assert Counter(each["stage"] for each in job.audit) == sums(
+        "phistream_batch_records_sum", "stage"
+    )
+    routed = sums("phistream_routed_total", "kind")
+    assert len(notes) == routed["notes"]
+
+
+def test_no_lag_is_left_but_committed_offsets_are_shown(job):
+    """Each partition once: a worker shows its own."""
+    places = [
+        (s.labels["topic"], s.labels["partition"])
+        for s in job.all.samples
+        if s.name == "phistream_lag_records"
+    ]
+
+    assert {} == job.all.sums("phistream_lag_records", "topic")
+    assert {} == job.all.sums("kafka_consumergroup_lag", "topic")
+    assert len(places) == len(set(places)) == 2 * job.settings.partitions
+    assert job.all.sums("phistream_committed_offset", "topic")[NOTES.name] > 100
+
+
+def test_labels_are_of_closed_sets(job):
+    seen = {
+        (name, value)
+        for sample in job.all.samples
+        if not sample.name.startswith(OF_PYTHON)
+        for name, value in sample.labels.items()
+    }
+
+    assert set() == {
+        (name, value) for name, value in seen if value not in CLOSED.get(name, {value})
+    }
+    free = {"le", "partition", "group", "consumergroup"}
+    free |= {"preset", "policy", "model", "sha256", "version"}
+    assert {name for name, _ in seen} <= CLOSED.keys() | free
+
+
+def test_no_page_holds_a_marker(job):
+    everything = "".join(text for page in job.pages.values() for _, text in page)
+    key = (Path(job.settings.pseudonym_key_file)).read_text()
+
+    assert [] == [marker for marker in MARKERS if marker in everything.lower()]
+    assert key not in everything
+
+
+def test_workers_are_alive_and_ready_and_say_what_they_own(job):
+    statuses = [json.loads(text) for _, text in job.pages["/status"]]
+
+    assert [200] * 3 == [status for status, _ in job.pages["/healthz"]]
+    assert [200] * 3 == [status for status, _ in job.pages["/readyz"]]
+    assert ["intake", "scrub", "scrub"] == [each["stage"] for each in statuses]
+    assert [0, 0, 1] == [each["slot"] for each in statuses]
+    owned = sorted(p for each in statuses[1:] for p in each["partitions"])
+    assert list(range(job.settings.partitions)) == owned
+    committed = [each for each in statuses if each["records_committed"]]
+    assert all(each["last_commit"] for each in committed)
+    assert len(job.audit) == sum(each["records_committed"] for each in committed)
+    rows = sum(row["rows"] for each in statuses[1:] for row in each["table"])
+    assert rows >= 20
+
+
+def test_the_model_that_runs_is_named(job):
+    [info] = {
+        tuple(sorted(sample.labels.items()))
+        for sample in job.all.samples
+        if sample.name == "phistream_model_info" and sample.labels["stage"] == "scrub"
+    }
+
+    shown = dict(info)
+    assert ("hybrid", "safe-harbor", "english") == (
+        shown["preset"],
+        shown["policy"],
+        shown["model"],
+    )
+    assert 12 == len(shown["sha256"])
+
+
+def test_a_port_in_use_ends_the_service_and_names_the_setting(job):
+    own = job.settings.model_copy(update={"metrics_port": job.ports[0], "group": "x"})
+
+    service = start_service("intake", own)
+    status = service.process.wait(60)
+    service.stop()
+
+    log = (job.settings.state_dir.parent / "intake.log").read_text()
+    assert 78 == status
+    assert f"metrics_port: can't listen on 127.0.0.1:{job.ports[0]}" in log
