@@ -12,7 +12,7 @@ from schemas import SchemaError, checker
 
 from .errors import FatalError, InvalidRecord
 from .records import Output, Record
-from .topics import DEAD_LETTERS, PHI_AUDIT, Topic
+from .topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
 
 Stage = Literal["intake", "scrub"]
 
@@ -22,6 +22,8 @@ SCHEMA = "schema"
 """Header: kind and version of the value."""
 OUTPUTS = "outputs"
 """Header of an audit event: how many notes or dead letters the record gave."""
+RECEIVED = "received"
+"""Header: when the message came to hl7.raw, in milliseconds since 1970, 13 digits."""
 
 SCHEMA_VERSION = 1
 
@@ -46,6 +48,7 @@ def encoded(
     marks = {
         SOURCE: source_header(source),
         SCHEMA: f"{topic.name}/{SCHEMA_VERSION}".encode(),
+        RECEIVED: received_header(source),
     }
     return Output(topic.name, key, orjson.dumps(body), marks | dict(headers or {}))
 
@@ -54,6 +57,18 @@ def source_header(record: Record) -> bytes:
     """Return the position of a record as a header's value."""
     partition = record.partition
     return f"{partition.topic}/{partition.index}/{record.offset}".encode()
+
+
+def received_header(record: Record) -> bytes:
+    """Return when the message behind a record came to hl7.raw, as a header's value.
+
+    What a sender wrote into this header of `hl7.raw` is not believed, nor passed on.
+    """
+    told = record.headers.get(RECEIVED, b"")
+    is_ours = record.partition.topic != HL7_RAW.name
+    if is_ours and len(told) == 13 and told.isdigit():
+        return told
+    return b"%013d" % max(0, record.timestamp_ms)
 
 
 def source_position(record: Record) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class Topic:
     retention_days: int
     cleanup: Literal["delete", "compact"] = "delete"
     max_message_bytes: int = 8 * MIB
+    beside: str = ""
+    """A topic whose number of partitions this one needs."""
 
     def config(self) -> dict[str, str]:
         """Return the topic's settings at the broker."""
@@ -103,6 +105,27 @@ DEAD_LETTERS = Topic(
 
 TOPICS = (HL7_RAW, NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
+WATCH_TOPICS = tuple(
+    Topic(
+        name=f"watch.{name}",
+        key="partition, window and place in its ring",
+        schema="counts by known words; internal",
+        readers="watch",
+        phi=False,
+        retention_days=-1,
+        cleanup="compact",
+        beside=source.name,
+    )
+    for name, source in (
+        ("audit", PHI_AUDIT),
+        ("scrubbed", NOTES_SCRUBBED),
+        ("dead", DEAD_LETTERS),
+    )
+)
+"""The changelogs of watch's tables; intake and scrub do without."""
+
+ALL_TOPICS = TOPICS + WATCH_TOPICS
+
 
 def create_topics(settings: Settings) -> list[str]:
     """Make the topics that are not there yet; return their names.
@@ -112,14 +135,15 @@ def create_topics(settings: Settings) -> list[str]:
         ConfigError: The cluster refuses, e.g. replication above the brokers.
     """
     admin = AdminClient(settings.client())
+    counts = partition_counts(admin)
     wanted = [
         NewTopic(
             topic.name,
-            num_partitions=settings.partitions,
+            num_partitions=counts.get(topic.beside, settings.partitions),
             replication_factor=settings.replication,
             config=topic.config(),
         )
-        for topic in TOPICS
+        for topic in ALL_TOPICS
     ]
     made = []
     for name, future in admin.create_topics(wanted, operation_timeout=30).items():
@@ -137,11 +161,11 @@ def check_topics(settings: Settings) -> list[str]:
     counts = partition_counts(admin)
     problems = [
         f"{topic.name}: missing; run: phistream topics create"
-        for topic in TOPICS
+        for topic in ALL_TOPICS
         if topic.name not in counts
     ]
-    problems += _join_problems(counts)
-    present = [topic for topic in TOPICS if topic.name in counts]
+    problems += _join_problems(counts) + _beside_problems(counts)
+    present = [topic for topic in ALL_TOPICS if topic.name in counts]
     return problems + _config_problems(admin, present)
 
 
@@ -149,7 +173,8 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
     """Return the partition counts of ``names``.
 
     Raises:
-        ConfigError: One is missing, or ``notes`` and ``patients`` can't be joined.
+        ConfigError: One is missing, ``notes`` and ``patients`` can't be joined, or one
+            of ``names`` has not the partitions of the topic that it stands beside.
     """
     counts = partition_counts(AdminClient(settings.client()))
     missing = [name for name in names if name not in counts]
@@ -157,7 +182,7 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
         raise ConfigError(
             f"topics missing: {', '.join(missing)}; run: phistream topics create"
         )
-    problems = _join_problems(counts)
+    problems = _join_problems(counts) + _beside_problems(counts, names)
     if problems:
         raise ConfigError("; ".join(problems))
     return {name: counts[name] for name in names}
@@ -183,6 +208,20 @@ def _join_problems(counts: Mapping[str, int]) -> list[str]:
     return [
         f"notes has {notes} partitions and patients has {patients}: a note would miss "
         "its patient; both need the same count"
+    ]
+
+
+def _beside_problems(
+    counts: Mapping[str, int], names: Sequence[str] | None = None
+) -> list[str]:
+    return [
+        f"{topic.name} has {counts[topic.name]} partitions and {topic.beside} has "
+        f"{counts[topic.beside]}: both need the same count"
+        for topic in ALL_TOPICS
+        if (names is None or topic.name in names)
+        and topic.name in counts
+        and topic.beside in counts
+        and counts[topic.name] != counts[topic.beside]
     ]
 
 

@@ -16,7 +16,20 @@ from deid_core import ConfigError as DeidConfigError
 
 from ..broker import BrokerError
 from ..errors import BrokerUnreachable, ConfigError, StreamError
-from . import broker, corpus, demo, evaluate, run, scrub, topics, train
+from . import (
+    broker,
+    corpus,
+    demo,
+    doctor,
+    evaluate,
+    experiment,
+    run,
+    scrub,
+    status,
+    topics,
+    train,
+    watch,
+)
 
 EX_UNAVAILABLE, EX_SOFTWARE, EX_CONFIG = 69, 70, 78
 
@@ -30,9 +43,13 @@ app = typer.Typer(
 app.command()(scrub.scrub)
 app.command()(evaluate.evaluate)
 app.command()(train.train)
+app.command()(experiment.experiment)
 app.command()(run.run)
 app.command()(run.feed)
 app.command()(run.reconcile)
+app.command()(doctor.doctor)
+app.command()(status.status)
+app.command()(watch.watch)
 app.command()(demo.demo)
 app.command()(run.key)
 app.add_typer(corpus.app, name="corpus")

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ..demo import flow, report
+from ..demo.page import keep_open, require_free, with_metrics
 from ..demo.services import Service, broker, home, services
 from ..demo.ward import Ward, WardMessage
 from ..feed import RawMessage, feed
@@ -22,6 +23,8 @@ from ..sources import records_in
 from .broker import own_cluster, start
 from .options import Config
 from .run import verdict_grid
+
+ENDLESS = 1_000_000_000
 
 
 def demo(
@@ -34,20 +37,38 @@ def demo(
     ] = 2000,
     workers: Annotated[int, typer.Option(min=1, help="Scrub workers.")] = 1,
     seed: Annotated[int, typer.Option(help="Another seed, another ward.")] = 7,
+    page: Annotated[
+        bool, typer.Option("--page", help="Keep the operations page open instead.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Of the page.")] = 8080,
+    rate: Annotated[
+        float, typer.Option(min=0.1, max=1000, help="Of the page's feed, a second.")
+    ] = 20.0,
     config: Config = None,
 ) -> None:
-    """Start Kafka, intake and scrub; feed a ward; show what came out; stop it all."""
+    """Start Kafka, intake and scrub; feed a ward; show what came out; stop it all.
+
+    With --page, feed steadily and serve the operations page until Ctrl-C or SIGTERM.
+    """
     console = Console()
+    if page:
+        require_free(port)
     # SIGTERM then leaves by way of the same clean-up as Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
+    is_sound = True
     with home(load_settings(config)) as settings:
         cluster = own_cluster(settings)
         console.print("starting Apache Kafka ...")
         start(cluster, 1, console)
         with broker(cluster, settings) as named:
             console.print(f"Kafka answers at {named.bootstrap}", highlight=False)
+            named = with_metrics(named, workers) if page else named
             with services(named, workers, console) as running:
-                is_sound = _show(named, running, console, source, messages, seed)
+                if page:
+                    fed = _steady(source, seed)
+                    keep_open(named, running, fed, console, port=port, rate=rate)
+                else:
+                    is_sound = _show(named, running, console, source, messages, seed)
     raise typer.Exit(0 if is_sound else 1)
 
 
@@ -88,6 +109,11 @@ def _parts(
     ward = Ward(seed=seed)
     yield "the ward's admissions", map(_raw, ward.admissions())
     yield f"{messages:,} messages of the ward", map(_raw, ward.messages(messages))
+
+
+def _steady(source: Path | None, seed: int) -> Iterator[RawMessage]:
+    parts = _parts(source, ENDLESS, seed)
+    return (message for _, part in parts for message in part)
 
 
 def _raw(message: WardMessage) -> RawMessage:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from ..settings import load_settings
-from ..topics import TOPICS, check_topics, create_topics
+from ..topics import ALL_TOPICS, check_topics, create_topics
 from ..worker import wait_for_broker
 from .options import Bootstrap, Config
 
@@ -40,7 +40,7 @@ def check(config: Config = None, bootstrap: Bootstrap = None) -> None:
 def list_() -> None:
     """Print the declaration."""
     grid = Grid("topic", "key", "value", "cleanup", "retention", "PHI", "read by")
-    for topic in TOPICS:
+    for topic in ALL_TOPICS:
         days = f"{topic.retention_days} days"
         grid.add_row(
             topic.name,

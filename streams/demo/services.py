@@ -90,7 +90,9 @@ def services(
     running: list[Service] = []
     try:
         for stage, count in (("intake", 1), ("scrub", workers)):
-            running.append(start_service(stage, settings, workers=count))
+            running.append(
+                start_service(stage, _own_port(stage, settings), workers=count)
+            )
             console.print(f"started: phistream run {stage} --workers {count}")
         yield running
     finally:
@@ -100,11 +102,26 @@ def services(
 
 def start_service(stage: str, settings: Settings, *, workers: int = 1) -> Service:
     """Start ``phistream run`` in a process of its own, logging beside ``state_dir``."""
+    return _start(stage, ["run", stage, "--workers", str(workers)], settings)
+
+
+def start_watch(settings: Settings, *, port: int) -> Service:
+    """Start ``phistream watch`` likewise, with the demo's notes on its page."""
+    return _start("watch", ["watch", "--demo", "--port", str(port)], settings)
+
+
+def _own_port(stage: str, settings: Settings) -> Settings:
+    """Return settings under which scrub listens beside intake, if they do at all."""
+    if stage == "intake" or not settings.metrics_port:
+        return settings
+    return settings.model_copy(update={"metrics_port": settings.metrics_port + 1})
+
+
+def _start(name: str, arguments: list[str], settings: Settings) -> Service:
     folder = settings.state_dir.parent
-    log = (folder / f"{stage}.log").open("ab")
-    command = [sys.executable, "-m", "streams.commands", "run", stage]
+    log = (folder / f"{name}.log").open("ab")
     process = subprocess.Popen(  # noqa: S603  # our own command, our own arguments
-        [*command, "--workers", str(workers)],
+        [sys.executable, "-m", "streams.commands", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
@@ -112,7 +129,7 @@ def start_service(stage: str, settings: Settings, *, workers: int = 1) -> Servic
         # Ctrl-C is for the demo, which then drains its services in order.
         start_new_session=True,
     )
-    return Service(stage, process, log)
+    return Service(name, process, log)
 
 
 def _environment(settings: Settings) -> dict[str, str]:
@@ -123,6 +140,7 @@ def _environment(settings: Settings) -> dict[str, str]:
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
             "max_message_bytes", "join_wait_seconds", "broker_wait_seconds",
             "log_level", "first_slot", "session_seconds", "transaction_seconds",
+            "watch_workers", "metrics_host", "metrics_port",
         )
     }  # fmt: skip
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}

@@ -13,7 +13,7 @@ from streams.log import JsonLines
 from streams.outputs import audit_event, dead_letter, encoded
 from streams.pseudonyms import Pseudonyms
 from streams.records import Output, Partition, Record
-from streams.topics import NOTES, TOPICS
+from streams.topics import ALL_TOPICS, NOTES
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
 
@@ -38,7 +38,7 @@ def test_a_dead_letter_holds_the_record_byte_for_byte():
     } == value["original"]
 
 
-def test_headers_and_keys_of_audit_events_show_positions_alone():
+def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
     facts = {"outcome": "dead_letter", "code": "c", "at_ms": 1}
 
     event = audit_event("intake", RECORD, None, 1, facts)
@@ -48,6 +48,7 @@ def test_headers_and_keys_of_audit_events_show_positions_alone():
         "source": b"hl7.raw/2/9",
         "schema": b"phi.audit/1",
         "outputs": b"1",
+        "received": b"0000000000005",
     } == event.headers
 
 
@@ -84,5 +85,12 @@ def test_a_logged_exception_shows_places_and_no_text():
 
 
 def test_every_topic_says_who_may_read_it():
-    assert all(topic.readers and topic.key and topic.schema for topic in TOPICS)
-    assert {"notes.scrubbed", "phi.audit"} == {t.name for t in TOPICS if not t.phi}
+    assert all(topic.readers and topic.key and topic.schema for topic in ALL_TOPICS)
+    free = {
+        "notes.scrubbed",
+        "phi.audit",
+        "watch.audit",
+        "watch.scrubbed",
+        "watch.dead",
+    }
+    assert free == {topic.name for topic in ALL_TOPICS if not topic.phi}

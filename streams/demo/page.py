@@ -1,0 +1,150 @@
+"""``phistream demo --page``: the page under a steady feed, until it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from rich.console import Console
+
+from ..errors import ConfigError, FatalError
+from ..feed import RawMessage, feed
+from ..settings import Settings
+from .services import Service, start_watch
+
+READY_SECONDS = 120.0
+HOST = "127.0.0.1"
+
+
+def with_metrics(settings: Settings, workers: int) -> Settings:
+    """Return settings under which intake and scrub tell watch how they are.
+
+    Intake, a single worker, listens on the first of the ports, scrub on the others.
+    """
+    first = _free_run(workers + 1)
+    addresses = (f"{HOST}:{first + n}" for n in range(workers + 1))
+    changes = {"metrics_port": first, "watch_workers": ",".join(addresses)}
+    return settings.model_copy(update=changes)
+
+
+def require_free(port: int) -> None:
+    """Refuse a port that somebody else listens on, before anything is started.
+
+    Raises:
+        ConfigError: It is taken.
+    """
+    if not _is_free(port):
+        raise ConfigError(f"port {port} is taken; choose another --port")
+
+
+def keep_open(
+    settings: Settings,
+    running: list[Service],
+    messages: Iterable[RawMessage],
+    console: Console,
+    *,
+    port: int,
+    rate: float,
+) -> None:
+    """Serve the page and feed messages until SIGINT or SIGTERM.
+
+    Args:
+        settings: Where the cluster is, with `with_metrics`.
+        running: The services beside; watch joins them, so that it is stopped with them.
+        messages: What is fed; when they end, the page stays.
+        console: Told where the page is.
+        port: Of the page.
+        rate: Messages a second.
+
+    Raises:
+        FatalError: A service has ended.
+    """
+    with _told_to_stop() as stop:
+        running.insert(0, start_watch(settings, port=port))
+        _wait_until_ready(running, stop, port)
+        console.print(
+            f"the page: http://{HOST}:{port}/  (Ctrl-C ends it)", highlight=False
+        )
+        feed(settings, _paced(messages, running, stop, rate))
+        while not stop.wait(1.0):
+            _check(running)
+    console.print("stopping ...")
+
+
+def _paced(
+    messages: Iterable[RawMessage],
+    running: list[Service],
+    stop: threading.Event,
+    rate: float,
+) -> Iterator[RawMessage]:
+    due = checked = time.monotonic()
+    for message in messages:
+        if stop.wait(max(0.0, due - time.monotonic())):
+            return
+        if time.monotonic() - checked > 1.0:
+            _check(running)
+            checked = time.monotonic()
+        yield message
+        # After a pause of the machine the feed goes on at its pace, without a burst.
+        due = max(due + 1 / rate, time.monotonic() - 1.0)
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    """Give an event that SIGINT and SIGTERM set; let the clean-up go undisturbed."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _wait_until_ready(running: list[Service], stop: threading.Event, port: int) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while not stop.wait(0.3):
+        _check(running)
+        if _answers(f"http://{HOST}:{port}/readyz"):
+            return
+        if time.monotonic() > deadline:
+            raise FatalError(f"the page is not ready after {READY_SECONDS:.0f} s")
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310  # our own page
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _check(running: Iterable[Service]) -> None:
+    for service in running:
+        service.check()
+
+
+def _free_run(count: int) -> int:
+    """Return the first of ``count`` neighbouring ports that nobody listens on."""
+    for first in chain(range(18080, 19000, count), range(28080, 60000, count)):
+        if all(_is_free(first + n) for n in range(count)):
+            return first
+    raise FatalError("no free ports on loopback")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as each:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            each.bind((HOST, port))
+        except OSError:
+            return False
+    return True

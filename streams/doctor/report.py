@@ -1,0 +1,61 @@
+"""What the doctor prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from .checks import Examined
+from .finding import Level, worst
+
+STYLES = {Level.OK: "green", Level.WARN: "bold yellow", Level.FAIL: "bold red"}
+
+
+def rows(examined: Examined) -> RenderableType:
+    """Return a check's findings, each with what to do next."""
+    grid = Grid.grid(padding=(0, 1))
+    grid.add_column(width=4)
+    grid.add_column(width=15)
+    grid.add_column(overflow="fold")
+    name = examined.check
+    for finding in examined.findings:
+        said = Text(finding.seen)
+        if finding.todo:
+            said.append(f"\n→ {finding.todo}", style="italic")
+        grid.add_row(Text(finding.level, style=STYLES[finding.level]), name, said)
+        name = ""
+    return grid
+
+
+def verdict(all_examined: Sequence[Examined]) -> RenderableType:
+    """Return the last line."""
+    levels = [each.level for examined in all_examined for each in examined.findings]
+    counts = ", ".join(f"{levels.count(level)} {level}" for level in Level)
+    style = STYLES[worst(_findings(all_examined))]
+    return Group(Padding(Text(counts, style=style), (1, 0, 0, 0)))
+
+
+def as_json(all_examined: Sequence[Examined]) -> dict[str, Any]:
+    """Return all of it for programs."""
+    return {
+        "level": worst(_findings(all_examined)),
+        "findings": [
+            {
+                "check": examined.check,
+                "level": each.level,
+                "seen": each.seen,
+                "todo": each.todo,
+            }
+            for examined in all_examined
+            for each in examined.findings
+        ],
+    }
+
+
+def _findings(all_examined: Iterable[Examined]) -> list[Any]:
+    return [each for examined in all_examined for each in examined.findings]

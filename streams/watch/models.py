@@ -1,0 +1,43 @@
+"""Which trained model stands behind a preset, as this installation has it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import orjson
+
+from deid_core import ConfigError
+from deid_core.config import known_presets, load_preset
+from deid_core.detectors.tagger import TaggerOptions
+
+NONE: dict[str, Any] = {"model": None, "model_version": None, "sha256": None}
+
+
+@lru_cache
+def model_of(preset: str) -> dict[str, Any]:
+    """Return name, version and short hash of the preset's tagger; None each if none.
+
+    Only presets that come with the library are looked up.
+    """
+    if preset not in known_presets():
+        return NONE
+    try:
+        options = load_preset(preset).options.get("tagger")
+    except ConfigError:
+        return NONE
+    return _card(options.model) if isinstance(options, TaggerOptions) else NONE
+
+
+def _card(name: str) -> dict[str, Any]:
+    file = resources.files("deid_core.tagger") / "models" / name / "model.json"
+    try:
+        card = orjson.loads(file.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return NONE
+    return {
+        "model": card["name"],
+        "model_version": card["version"],
+        "sha256": card["sha256"][:12],
+    }

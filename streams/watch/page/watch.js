@@ -1,0 +1,313 @@
+// The page: takes the server's events and tells every part its numbers.
+
+import { lines, stacked } from "./charts.js";
+import { age, byId, clock, el, rate, rows, span, state, svg, whole } from "./dom.js";
+import { flowPicture } from "./flow.js";
+
+const RANK = ["OK", "WARN", "STALL", "STOP"];
+const KINDS = ["NAME", "DATE", "LOCATION", "CONTACT", "ID", "AGE", "PROFESSION"];
+const NAMES = { ID: "ID" };
+const SILENT_MS = 5000;
+const memory = { window: "minute", figures: null, open: new Set(), at: 0, notes: [], shown: 0, said: "" };
+const drawFlow = flowPicture(byId("flow"));
+
+// --- theme and window ------------------------------------------------------------
+
+function setTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  byId("theme").setAttribute("aria-pressed", String(dark));
+}
+
+function stored(key, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(key, value);
+    return localStorage.getItem(key);
+  } catch {
+    return null; // storage is off: the choice lasts as long as the page
+  }
+}
+
+const preferred = matchMedia("(prefers-color-scheme: dark)");
+setTheme((stored("theme") ?? (preferred.matches ? "dark" : "light")) === "dark");
+byId("theme").addEventListener("click", () => {
+  const dark = document.documentElement.dataset.theme !== "dark";
+  setTheme(dark);
+  stored("theme", dark ? "dark" : "light");
+});
+byId("windows").addEventListener("change", (event) => {
+  memory.window = event.target.value;
+  render();
+});
+for (const query of ["(max-width: 36rem)", "(max-width: 60rem)"]) {
+  matchMedia(query).addEventListener("change", render);
+}
+
+// --- parts -----------------------------------------------------------------------
+
+function headline(f, w) {
+  const lag = f.lag.partitions.reduce((sum, p) => sum + p.records, 0);
+  const oldest = Math.max(0, ...f.lag.partitions.map((p) => p.seconds ?? 0));
+  const took = f.latency[w].scrub;
+  const published = f.flow.edges.find((e) => e.to === "notes.scrubbed");
+  const notes = published[w];
+  const per = notes ? (f.phi[w].total / notes).toFixed(1) : "–";
+  const cells = [
+    ["Notes published", rate(published.rate).replace("/s", ""), "a second", `${whole(notes)} in the last ${w}`],
+    ["To publication, p50", ...parted(span(took.p50)), `p99 ${span(took.p99)}`],
+    ["Lag", whole(lag), lag === 1 ? "record" : "records", lag ? `oldest ${age(oldest)}` : "all caught up"],
+    ["PHI removed", whole(f.phi[w].total), "", `${per} a note`],
+    ["Dead letters", whole(f["dead-letters"][w].total), "", `in the last ${w}`],
+  ];
+  byId("headline").replaceChildren(...cells.map(([name, figure, unit, note]) => el("div", {},
+    el("dt", {}, name),
+    el("dd", {}, el("div", { class: "figure" }, figure, unit ? el("span", { class: "unit" }, ` ${unit}`) : null), el("div", { class: "note" }, note)))));
+}
+
+const parted = (text) => (text.includes(" ") ? text.split(" ") : [text, ""]);
+
+function overall(f) {
+  const silent = Date.now() - memory.at > SILENT_MS;
+  const bad = f?.lag.partitions.filter((p) => p.state !== "OK") ?? [];
+  const worst = RANK[Math.max(0, ...bad.map((p) => RANK.indexOf(p.state)))];
+  let said;
+  if (!f || silent) said = ["WAIT", f ? "No news from watch" : "Connecting"];
+  else if (!f.ready) said = ["WAIT", "Restoring tables"];
+  else if (f.lag.worst === null) said = ["WAIT", "Reading lag"];
+  else if (bad.length) said = [worst, `${worst}: ${[...new Set(bad.map((p) => p.topic))].join(", ")}`];
+  else said = ["OK", "All groups keep up"];
+  // Spoken only when it changes.
+  if (memory.said !== said.join()) byId("overall").replaceChildren(state(...said));
+  memory.said = said.join();
+}
+
+function flow(f, w) {
+  drawFlow(f);
+  const table = byId("edges");
+  table.querySelector("[data-window-name]").textContent = `Last ${w}`;
+  const arriving = ["(gateways)", "hl7.raw", rate(f.flow.arriving), "–"];
+  rows(table, [arriving, ...f.flow.edges.map((e) => [e.from, e.to, rate(e.rate), whole(e[w])])], "");
+}
+
+// Buttons stay where they are from second to second, so that focus does.
+function lag(f) {
+  const groups = new Map();
+  for (const p of f.lag.partitions) {
+    const key = `${p.group} ${p.topic}`;
+    groups.set(key, [...(groups.get(key) ?? []), p]);
+  }
+  for (const [key, partitions] of groups) lagGroup(key, partitions);
+}
+
+function lagGroup(key, partitions) {
+  const id = `lag-${key.replace(/[^a-z0-9]/gi, "-")}`;
+  const body = byId(id) ?? byId("lag").appendChild(el("tbody", { id }));
+  const open = memory.open.has(key);
+  const records = partitions.reduce((sum, p) => sum + p.records, 0);
+  const seconds = Math.max(...partitions.map((p) => p.seconds ?? 0));
+  const worst = partitions.map((p) => p.state).reduce((a, b) => (RANK.indexOf(a) > RANK.indexOf(b) ? a : b));
+  const [group, topic] = key.split(" ");
+  lagRow(body, key, [el("span", {}, el("span", { class: "group" }, `${group} ← `), topic)], records, seconds, worst, open, "");
+  const seen = new Set([key]);
+  for (const p of open ? partitions : []) {
+    const name = `${key} ${p.partition}`;
+    const isOpen = memory.open.has(name);
+    seen.add(name);
+    lagRow(body, name, [`partition ${p.partition}`], p.records, p.seconds, p.state, isOpen, "partition");
+    if (isOpen) seen.add(detail(body, name, p));
+  }
+  for (const row of [...body.rows]) if (!seen.has(row.dataset.key)) row.remove();
+}
+
+function keyed(body, key, make) {
+  const old = [...body.rows].find((row) => row.dataset.key === key);
+  if (old) return old;
+  const row = make();
+  row.dataset.key = key;
+  const after = [...body.rows].filter((r) => order(r.dataset.key, key) < 0).at(-1);
+  if (after) after.after(row);
+  else body.prepend(row);
+  return row;
+}
+
+const order = (a, b) => a.localeCompare(b, "en", { numeric: true });
+
+function lagRow(body, key, name, records, seconds, value, open, kind) {
+  const row = keyed(body, key, () => {
+    const button = el("button", { type: "button", class: "more", "aria-expanded": "false" }, ...name);
+    button.addEventListener("click", () => {
+      if (!memory.open.delete(key)) memory.open.add(key);
+      lag(memory.figures);
+    });
+    return el("tr", { class: kind || null }, el("th", { scope: "row" }, button),
+      el("td", { class: "n" }), el("td", { class: "n" }), el("td"));
+  });
+  row.querySelector("button").setAttribute("aria-expanded", String(open));
+  row.cells[1].textContent = whole(records);
+  row.cells[2].textContent = age(seconds);
+  if (row.cells[3].textContent !== value) row.cells[3].replaceChildren(state(value));
+}
+
+const MEANING = {
+  OK: "moves with what comes in",
+  WARN: "moves, but falls further behind",
+  STALL: "does not move, while the group commits elsewhere",
+  STOP: "commits nothing, with records to process",
+};
+
+function detail(body, name, p) {
+  const key = `${name} detail`;
+  const row = keyed(body, key, () => el("tr", { class: "detail" }, el("td", { colspan: 4 })));
+  const facts = { Committed: whole(p.committed), "Last stable": whole(p.stable), State: MEANING[p.state] };
+  row.cells[0].replaceChildren(el("dl", {}, Object.entries(facts).map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v)))));
+  return key;
+}
+
+const UNTIL = { intake: "notes (intake)", scrub: "notes.scrubbed" };
+
+function latency(f, w) {
+  const here = f.latency[w];
+  rows(byId("latency"), Object.entries(UNTIL).map(([stage, name]) => {
+    const q = here[stage];
+    return [name, span(q.p50), span(q.p90), span(q.p99), whole(q.count)];
+  }), "");
+  const pick = (name) => here.scrub.series.map((q) => q[name]);
+  lines(byId("latency-chart"), { starts: here.starts, width: f.windows[w].width, series: { p99: pick("p99"), p50: pick("p50") },
+    label: `Latency to notes.scrubbed over the last ${w}: p50 ${span(here.scrub.p50)}, p99 ${span(here.scrub.p99)}` });
+}
+
+function phi(f, w) {
+  const here = f.phi[w];
+  byId("phi-total").textContent = `${whole(here.total)} identifiers in the last ${w}`;
+  stacked(byId("phi-chart"), { starts: here.starts, width: f.windows[w].width, series: here.series, kinds: KINDS,
+    label: () => `Identifiers over the last ${w}, by kind: ${KINDS.map((k) => `${k} ${whole(sum(here.series[k]))}`).join(", ")}` });
+  legend(here);
+  labels(here);
+  rows(byId("detectors"), Object.entries(here.detectors).map(([name, n]) => [name.endsWith("~") ? `${name.slice(0, -1)}, misspelt` : name, whole(n)]), "Nothing yet");
+  rows(byId("types"), byTitle(here).map(([title, n]) => [title, whole(n)]), "Nothing yet");
+  const { found, missing } = here.joins;
+  const share = (n) => (found + missing ? `${whole(n)}  (${((100 * n) / (found + missing)).toFixed(1)}%)` : whole(n));
+  rows(byId("joins"), [["found", share(found)], ["missing", share(missing)]], "");
+}
+
+// LOINC and HL7's own table have codes for the same type.
+function byTitle({ types, titles }) {
+  const found = new Map();
+  for (const [code, n] of Object.entries(types)) {
+    const title = titles[code] ?? code;
+    found.set(title, (found.get(title) ?? 0) + n);
+  }
+  return [...found].sort((a, b) => b[1] - a[1]);
+}
+
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+
+function legend(here) {
+  const host = byId("phi-legend");
+  if (host.childElementCount) return;
+  const names = KINDS.filter((kind) => kind in here.series);
+  host.replaceChildren(...names.map((kind) => el("span", {}, el("i", { class: kind }), NAMES[kind] ?? kind.charAt(0) + kind.slice(1).toLowerCase())));
+}
+
+function labels(here) {
+  const table = byId("labels");
+  const found = Object.entries(here.labels).slice(0, 12);
+  const most = Math.max(1, ...found.map(([, n]) => n));
+  const told = JSON.stringify(found);
+  if (table.dataset.told === told) return;
+  table.dataset.told = told;
+  const bar = (label, n) => svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: label.split(":")[0], width: ((100 * n) / most).toFixed(1), height: 8, rx: 1 }));
+  const made = found.map(([label, n]) => el("tr", {}, el("th", { scope: "row" }, label), el("td", { class: "n" }, whole(n)), el("td", {}, bar(label, n))));
+  table.tBodies[0].replaceChildren(...(made.length ? made : [el("tr", {}, el("td", { colspan: 3, class: "none" }, "Nothing yet"))]));
+}
+
+function dead(f, w) {
+  const here = f["dead-letters"][w];
+  byId("dead-total").textContent = `${whole(here.total)} in the last ${w}`;
+  stacked(byId("dead-chart"), { starts: here.starts, width: f.windows[w].width, series: { bar: here.series }, kinds: ["bar"],
+    label: () => `Dead letters over the last ${w}: ${whole(here.total)}` });
+  rows(byId("dead"), here.rows.map((r) => [r.stage, { text: r.code, as: "code" }, whole(r.count)]), "None");
+}
+
+function versions(f) {
+  rows(byId("versions"), f.versions.map((v) => [v.preset, v.policy,
+    v.model === null ? "–" : `${v.model} ${v.model_version} (${v.sha256})`, v.version, { text: v.key_id, as: "code" }, whole(v.notes)]), "Nothing yet");
+}
+
+function tables(f) {
+  const row = (name, of, left, ready) => [name, of, left === null ? "–" : whole(left),
+    ready ? { state: "OK", text: "caught up" } : { state: "WARN", text: "restoring" }];
+  const own = f.tables.watch.map((t) => row(t.table, t.of, t.remaining, t.ready));
+  const workers = f.tables.workers.map((t) => (t.reachable
+    ? row(t.worker, t.table, t.remaining, t.ready)
+    : [t.worker, "–", "–", { state: "STOP", text: "no answer" }]));
+  rows(byId("tables"), [...workers, ...own], "");
+}
+
+// --- the demo's notes --------------------------------------------------------------
+
+async function fetchNotes() {
+  const answer = await fetch("/api/notes");
+  if (!answer.ok) return;
+  memory.notes = (await answer.json()).notes;
+  byId("notes").hidden = memory.notes.length === 0;
+  if (memory.notes.length && !byId("before").textContent) showNote(0);
+}
+
+function showNote(n) {
+  memory.shown = Math.min(Math.max(n, 0), memory.notes.length - 1);
+  const note = memory.notes[memory.shown];
+  byId("before").replaceChildren(...marked(note.before, note.replacements.map((r) => [r.offsets[0], r.offsets[1], r.label])));
+  byId("after").replaceChildren(...marked(note.after, note.replacements.map((r) => [r.offsets[2], r.offsets[3], r.label])));
+  byId("which").textContent = `${memory.shown + 1} of ${memory.notes.length}, patient's record ${note.join}`;
+}
+
+// Offsets count code points, strings count UTF-16 units.
+function marked(text, places) {
+  const points = [...text];
+  const parts = [];
+  let at = 0;
+  for (const [start, end, label] of places) {
+    parts.push(points.slice(at, start).join(""));
+    parts.push(el("mark", { class: label.split(":")[0], title: label }, points.slice(start, end).join("")));
+    at = end;
+  }
+  return [...parts, points.slice(at).join("")];
+}
+
+byId("older").addEventListener("click", () => showNote(memory.shown + 1));
+byId("newer").addEventListener("click", () => fetchNotes().then(() => showNote(memory.shown - 1)));
+
+// --- events ----------------------------------------------------------------------
+
+function render() {
+  const f = memory.figures;
+  overall(f);
+  if (!f) return;
+  const w = memory.window;
+  headline(f, w);
+  flow(f, w);
+  lag(f);
+  latency(f, w);
+  phi(f, w);
+  dead(f, w);
+  versions(f);
+  tables(f);
+  byId("updated").textContent = `As of ${clock(f.at, 1)}.`;
+}
+
+const events = new EventSource("/api/events");
+events.addEventListener("figures", (event) => {
+  const figures = JSON.parse(event.data);
+  if (!figures.flow) return;
+  memory.figures = figures;
+  memory.at = Date.now();
+  render();
+});
+setInterval(() => overall(memory.figures), 1000);
+
+const status = await (await fetch("/status")).json();
+if (status.demo) {
+  await fetchNotes();
+  setInterval(fetchNotes, 4000);
+}

@@ -1,0 +1,315 @@
+"""`phistream doctor` and `phistream status` on a real broker with real workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka.admin import NewPartitions
+
+from streams.broker import Cluster
+from streams.demo.ward import Ward
+from streams.doctor.checks import CHECKS, examine
+from streams.doctor.finding import Level
+from streams.doctor.house import House
+from streams.offsets import admin_client
+from streams.topics import NOTES_SCRUBBED, PATIENTS
+from tests.conftest import CACHE, settings_for, with_topics
+from tests.end_to_end.test_commands import free_port
+from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
+from tests.harness import RawMessage, feed_and_drain, produce, raw, running
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+KEY = MRN.encode()
+COMMAND = [sys.executable, "-m", "streams.commands"]
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    """A cluster whose intake and scrub work, and have refused a record of each kind."""
+    folder = tmp_path_factory.mktemp("doctor")
+    cluster = Cluster(folder / "kafka", cache=CACHE)
+    cluster.up()
+    try:
+        settings = with_topics(settings_for(cluster, folder))
+        settings.pseudonym_key_file.chmod(0o600)
+        people = Ward(seed=5, split="test", patients=20, note_words=60)
+        with running(settings, "intake", "scrub") as services:
+            feed_and_drain(
+                settings,
+                services,
+                [
+                    RawMessage(adt(), KEY),
+                    RawMessage(event("n1", f"{FAMILY} came."), KEY),
+                    RawMessage(b"zzfam is no message", KEY),
+                    *map(raw, people.admissions()),
+                    *map(raw, people.notes(30)),
+                ],
+            )
+            yield SimpleNamespace(settings=settings, services=services)
+    finally:
+        cluster.down()
+
+
+def environment_of(settings):
+    """Return the environment that gives a process these settings."""
+    names = (
+        "bootstrap",
+        "group",
+        "state_dir",
+        "pseudonym_key_file",
+        "partitions",
+        "broker_wait_seconds",
+    )
+    given = {
+        f"PHISTREAM_{each.upper()}": str(getattr(settings, each)) for each in names
+    }
+    return os.environ | {"PYTHONPATH": os.getcwd()} | given
+
+
+def phistream(settings, *arguments, **changes):
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=environment_of(settings) | {"COLUMNS": "80"} | changes,
+    )
+
+
+def house_of(settings, **options):
+    names = ("bootstrap", "group", "state_dir", "pseudonym_key_file")
+    overrides = {name: getattr(settings, name) for name in names}
+    return House(None, overrides, {}, **options)
+
+
+def looked_at(house, *names):
+    """Run some checks, and what they need."""
+    needed = {need for check in CHECKS if check.name in names for need in check.needs}
+    checks = [check for check in CHECKS if check.name in {*names, *needed}]
+    found = {each.check: each.findings for each in examine(house, checks)}
+    return [finding for name in names for finding in found[name]]
+
+
+def levels(findings):
+    return [each.level for each in findings]
+
+
+def said(findings):
+    return " ".join(each.seen for each in findings)
+
+
+# --- doctor
+
+
+def test_a_working_installation_has_no_fail_and_every_check_says_something(ward):
+    done = phistream(ward.settings, "doctor", "--json")
+
+    told = json.loads(done.stdout)
+    assert (0, "WARN") == (done.returncode, told["level"]), done.stdout + done.stderr
+    assert {check.name for check in CHECKS} == {
+        row["check"] for row in told["findings"]
+    }
+    # One broker is no place for patients' notes; all else is as it should be.
+    warned = {row["check"] for row in told["findings"] if row["level"] == "WARN"}
+    assert {"topics", "internal topics"} == warned, told
+    assert [] == [word for word in MARKERS if word in done.stdout.lower()]
+
+
+def test_people_read_the_same_in_80_columns(ward):
+    done = phistream(ward.settings, "doctor")
+
+    assert 0 == done.returncode
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "Kafka 4.0 or newer" in done.stdout
+    assert "→ fine for a trial" in done.stdout
+    assert "0 FAIL" in done.stdout
+
+
+def test_the_brokers_clock_is_read_and_nothing_is_left_behind(ward):
+    assert [Level.OK] == levels(looked_at(house_of(ward.settings), "clocks"))
+
+    listed = admin_client(ward.settings).list_consumer_groups().result(10).valid
+    assert f"{ward.settings.group}-doctor" not in {each.group_id for each in listed}
+
+
+@pytest.mark.parametrize(
+    ("hours", "level", "word"), [(1, Level.FAIL, "behind"), (-1, Level.FAIL, "ahead")]
+)
+def test_a_clock_that_is_an_hour_off_is_told(ward, hours, level, word):
+    house = house_of(ward.settings, clock=lambda: time.time() + 3600 * hours)
+
+    [finding] = looked_at(house, "clocks")
+
+    assert level is finding.level
+    assert word in finding.seen
+
+
+def test_workers_that_work_are_counted(ward):
+    findings = looked_at(house_of(ward.settings), "groups")
+
+    assert [Level.OK, Level.OK] == levels(findings)
+    assert "scrub: stable, 1 worker, nothing left to do" in said(findings)
+
+
+def test_groups_that_nobody_works_in_are_told(ward):
+    settings = ward.settings.model_copy(update={"group": "nobody"})
+
+    findings = looked_at(house_of(settings), "groups")
+
+    assert [Level.WARN, Level.WARN] == levels(findings)
+    assert "0 workers" in said(findings)
+
+
+def test_another_key_than_that_of_the_newest_notes_is_told(ward, tmp_path):
+    other = tmp_path / "other.key"
+    other.write_text(os.urandom(32).hex())
+    other.chmod(0o600)
+    settings = ward.settings.model_copy(update={"pseudonym_key_file": other})
+
+    [finding] = looked_at(house_of(settings), "key in use")
+
+    assert Level.WARN is finding.level
+    assert "would not be linked" in finding.seen
+
+
+def test_without_a_broker_the_rest_is_looked_at_all_the_same(ward):
+    settings = ward.settings.model_copy(
+        update={"bootstrap": f"127.0.0.1:{free_port()}"}
+    )
+
+    done = phistream(settings, "doctor", "--json")
+
+    rows = {row["check"]: row for row in json.loads(done.stdout)["findings"]}
+    assert 1 == done.returncode
+    assert ("FAIL", "OK") == (rows["broker"]["level"], rows["self-test"]["level"])
+    assert "not looked at: broker failed" == rows["topics"]["seen"]
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_an_unknown_setting_is_a_fail_and_no_traceback(ward):
+    done = phistream(ward.settings, "doctor", PHISTREAM_BATCH_RECORD="7")
+
+    assert 1 == done.returncode
+    assert "did you mean batch_records?" in " ".join(done.stdout.split())
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_broken_topics_and_values_fail_and_are_told_by_place_alone(settings):
+    admin = admin_client(settings)
+    admin.create_partitions([NewPartitions(PATIENTS.name, 6)])[PATIENTS.name].result()
+    admin.delete_topics(["hl7.raw"])["hl7.raw"].result()
+    produce(settings, NOTES_SCRUBBED.name, [(b"k", b'{"text": "zzfam"}')])
+
+    findings = looked_at(house_of(settings), "topics", "newest values", "features")
+
+    assert Level.FAIL in levels(findings)
+    for expected in (
+        "missing, or not shown to us: hl7.raw",
+        "notes has 4 partitions and patients 6",
+        "notes.scrubbed[",
+        "breaks",
+    ):
+        assert expected in said(findings)
+    assert "zzfam" not in said(findings)
+
+
+# --- status
+
+
+def test_status_counts_what_flowed_and_names_the_workers(ward):
+    done = phistream(ward.settings, "status", "--json")
+
+    told = json.loads(done.stdout)
+    assert 0 == done.returncode, done.stderr
+    group = ward.settings.group
+    assert {(f"{group}-intake", "hl7.raw"), (f"{group}-scrub", "notes")} == {
+        (row["group"], row["topic"]) for row in told["lags"]
+    }
+    assert 0 == sum(row["records"] for row in told["lags"])
+    assert [[f"{group}-intake-0"], [f"{group}-scrub-0"]] == [
+        [member["name"] for member in row["members"]] for row in told["groups"]
+    ]
+    assert [{"stage": "intake", "code": "bad_msh", "count": 1}] == told["refused"]
+
+
+def test_in_a_pipe_there_is_one_picture_without_control_codes(ward):
+    done = phistream(ward.settings, "status")
+
+    assert 0 == done.returncode
+    assert 1 == done.stdout.count("hl7.raw ─")
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert [] == [word for word in MARKERS if word in done.stdout.lower()]
+
+
+def test_in_a_terminal_it_lives_and_leaves_cleanly_on_ctrl_c(ward):
+    process, screen = on_a_terminal(ward.settings, "status", pictures=3)
+
+    assert 0 == process.wait(30)
+    assert screen.count("hl7.raw ─") >= 3
+    assert "Traceback" not in screen
+    # The cursor that was hidden is shown again.
+    assert screen.rfind("\x1b[?25h") > screen.rfind("\x1b[?25l") >= 0
+
+
+def on_a_terminal(settings, *arguments, pictures):
+    """Run a command on a terminal of its own; press Ctrl-C after some pictures."""
+    ours, theirs = pty.openpty()
+    environment = environment_of(settings) | {"TERM": "xterm", "COLUMNS": "80"}
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: take_terminal(theirs),
+        env=environment | {"LINES": "40"},
+    )
+    os.close(theirs)
+    text, pressed = b"", False
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        if not select.select([ours], [], [], 0.2)[0]:
+            continue
+        try:
+            read = os.read(ours, 65536)
+        except OSError:
+            break  # the other end was closed
+        text += read
+        if not pressed and text.count("hl7.raw ─".encode()) >= pictures:
+            os.write(ours, b"\x03")
+            pressed = True
+    os.close(ours)
+    return process, text.decode()
+
+
+def take_terminal(terminal):
+    """Make it the terminal that Ctrl-C comes from."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+def test_status_without_topics_or_broker_says_what_to_do(ward):
+    silent = ward.settings.model_copy(
+        update={"bootstrap": f"127.0.0.1:{free_port()}", "broker_wait_seconds": 2}
+    )
+
+    done = phistream(silent, "status")
+    unwatched = phistream(
+        ward.settings, "status", "--watch", f"http://127.0.0.1:{free_port()}"
+    )
+
+    assert (69, True) == (done.returncode, "no broker answers" in done.stderr)
+    assert (70, True) == (unwatched.returncode, "no answer" in unwatched.stderr)

@@ -1,0 +1,339 @@
+"""`phistream demo --page` in a browser, as a person uses it; then nothing is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from streams.watch.desk import PARTS
+from tests.end_to_end.test_commands import free_port
+from tests.end_to_end.test_watch import get, wait_for
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is missing")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+STARTED = 240
+COMMAND = (sys.executable, "-m", "streams.commands", "demo", "--page")
+
+needs_browser = pytest.mark.skipif(
+    BROWSER is None, reason=f"no browser is installed: none of {', '.join(NAMES)}"
+)
+
+
+@contextmanager
+def demo(folder, port, *arguments):
+    """Run the demo with a page until the end of the block; give its process."""
+    (folder / "tmp").mkdir(exist_ok=True)
+    with (folder / "demo.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*COMMAND, "--port", str(port), *arguments],
+            env=os.environ | {"PYTHONPATH": os.getcwd(), "TMPDIR": str(folder / "tmp")},
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        wait_for(lambda: is_ready(process, port, folder), STARTED)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.wait(120)
+
+
+def is_ready(process, port, folder):
+    assert process.poll() is None, (folder / "demo.log").read_text()
+    return get(port, "/readyz")[0] == 200
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    """A demo that the tests of the page share."""
+    port = free_port()
+    with demo(tmp_path_factory.mktemp("page"), port):
+        wait_for(lambda: labels(port) > 500, STARTED)
+        wait_for(lambda: get(port, "/api/notes")[1]["notes"], STARTED)
+        yield port
+
+
+def labels(port):
+    return get(port, "/api/phi")[1]["phi"]["hour"]["total"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page that is open, and all that it complained of or asked for."""
+
+    def __init__(self, browser, port, size="wide", **options):
+        width, height = SIZES[size]
+        viewport = {"width": width, "height": height}
+        self.context = browser.new_context(viewport=viewport, **options)
+        self.page = self.context.new_page()
+        self.complaints, self.hosts = [], set()
+        self.page.on("console", lambda m: self._complain(m.type, m.text))
+        self.page.on("pageerror", lambda error: self._complain("error", str(error)))
+        self.page.on("request", lambda r: self.hosts.add(urlsplit(r.url).netloc))
+        self.page.goto(f"http://127.0.0.1:{port}/")
+        self.page.wait_for_selector("#lag tbody tr")
+
+    def _complain(self, kind, text):
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+    def wait(self, expression):
+        # Not by wait_for_function, which the page's policy rightly forbids.
+        deadline = time.monotonic() + 60
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, expression
+            self.page.wait_for_timeout(100)
+
+
+@pytest.fixture
+def visit(browser, port, request):
+    options = getattr(request, "param", {})
+    visit = Visit(browser, port, **options)
+    yield visit
+    visit.context.close()
+
+
+def each_way():
+    for size in SIZES:
+        for scheme in ("light", "dark"):
+            options = {"size": size, "color_scheme": scheme}
+            yield pytest.param(options, id=f"{size}-{scheme}")
+
+
+EVERY_WAY = pytest.mark.parametrize("visit", list(each_way()), indirect=True)
+
+
+@needs_browser
+def test_the_figures_move(visit):
+    before = visit.text("#headline")
+
+    visit.wait(f"document.querySelector('#headline').innerText !== {before!r}")
+
+    rate = float(re.search(r"Notes published\s+([\d.]+)", visit.text("#headline"))[1])
+    assert 5 < rate < 40
+    assert ([], 1) == (visit.complaints, len(visit.hosts))
+
+
+@needs_browser
+def test_another_window_shows_other_figures(visit):
+    assert "last minute" in visit.text("#phi-total")
+    minute = visit.text("#phi-chart")
+
+    visit.page.get_by_role("radio", name="Hour").check()
+
+    visit.wait("document.querySelector('#phi-total').innerText.includes('last hour')")
+    assert minute != visit.text("#phi-chart")
+    assert "in the last hour" in visit.text("#headline")
+    visit.page.keyboard.press("ArrowRight")
+    visit.wait("document.querySelector('#phi-total').innerText.includes('last day')")
+
+
+@needs_browser
+def test_a_partitions_details_open_and_keep_the_focus(visit):
+    """By the keyboard alone; the figures go on beneath."""
+    page = visit.page
+    page.focus("#lag tbody:first-of-type button")
+    page.keyboard.press("Enter")
+    assert 7 == page.locator("#lag tbody:first-of-type tr").count()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert "partition 0" == page.evaluate("document.activeElement.innerText")
+
+    details = page.locator("#lag tr.detail")
+    assert re.search(r"Committed\s+[\d,]+\s+Last stable\s+[\d,]+", details.inner_text())
+    old = page.inner_text("#lag tr.detail dd:first-of-type")
+    visit.wait(f"document.querySelector('#lag tr.detail dd').innerText !== {old!r}")
+    assert "partition 0" == page.evaluate("document.activeElement.innerText")
+
+    page.keyboard.press("Enter")
+    assert 0 == details.count()
+
+
+@needs_browser
+def test_the_theme_is_remembered(visit):
+    first = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    visit.page.click("#theme")
+    second = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    visit.page.reload()
+    visit.page.wait_for_selector("#lag tbody tr")
+
+    assert first != second
+    assert second == (
+        visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    )
+
+
+@needs_browser
+def test_the_demos_notes_are_shown_before_and_after(visit):
+    visit.wait("document.querySelector('#after').innerText.includes('[NAME:PATIENT]')")
+    before = visit.page.locator("#before mark").all_inner_texts()
+    after = visit.page.locator("#after mark").all_inner_texts()
+
+    assert len(before) == len(after) > 3
+    assert "[" not in "".join(before)
+    visit.page.click("#older")
+    assert visit.text("#which").startswith("2 of")
+
+
+@needs_browser
+@EVERY_WAY
+def test_it_fits_the_screen_and_nothing_is_cut(visit):
+    page = visit.page
+    wider = page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    outside = page.evaluate(
+        """[...document.querySelectorAll('.card td, .card th, .card p, .card dd')]
+        .filter(e => e.offsetParent && !e.closest('.scroll') && !e.closest('.unseen'))
+        .filter(e => e.getBoundingClientRect().right
+                     > e.closest('.card').getBoundingClientRect().right)
+        .map(e => e.innerText)"""
+    )
+
+    assert (0, []) == (wider, outside)
+
+
+@needs_browser
+@EVERY_WAY
+def test_text_stands_out_from_its_ground(visit):
+    """At least 4.5 to 1 (WCAG 2.1, 1.4.3)."""
+    weak = visit.page.evaluate(CONTRAST)
+
+    assert [] == weak
+
+
+@needs_browser
+def test_a_screen_reader_finds_its_way(visit):
+    page = visit.page
+    page.click("text=Rates as a table")
+    for landmark in ("banner", "main", "contentinfo"):
+        assert 1 == page.get_by_role(landmark).count()
+    assert 1 == page.locator("h1").count()
+    nameless = page.evaluate(NAMELESS)
+    assert [] == nameless
+    polite = page.locator("[aria-live]")
+    assert ["polite"] == [e.get_attribute("aria-live") for e in polite.all()]
+    assert "All groups keep up" in polite.inner_text() or "WARN" in polite.inner_text()
+
+
+@needs_browser
+def test_the_first_tab_skips_to_the_figures(visit):
+    visit.page.keyboard.press("Tab")
+    assert "Skip to the figures" == (
+        visit.page.evaluate("document.activeElement.innerText")
+    )
+    visit.page.keyboard.press("Enter")
+    assert "main" == visit.page.evaluate("document.activeElement.id")
+
+
+@needs_browser
+def test_who_wants_less_motion_sees_none(browser, port):
+    visit = Visit(browser, port, reduced_motion="reduce")
+
+    names = visit.page.evaluate(
+        """[...document.querySelectorAll('.pulse')]
+        .map(e => getComputedStyle(e).animationName)"""
+    )
+    visit.context.close()
+
+    assert {"none"} == set(names)
+
+
+@needs_browser
+def test_it_says_when_there_is_no_news(browser, port):
+    visit = Visit(browser, port)
+    visit.context.set_offline(True)
+    visit.page.route("**/api/events", lambda route: route.abort())
+    visit.page.evaluate("window.stop()")
+
+    visit.wait("document.querySelector('#overall').innerText.includes('No news')")
+    visit.context.close()
+
+
+def test_every_figure_has_its_json(port):
+    for part in PARTS:
+        status, body = get(port, f"/api/{part}")
+        assert (200, True) == (status, bool(body[part]))
+    [setup] = get(port, "/api/versions")[1]["versions"]
+    assert ("hybrid", "safe-harbor", "english") == (
+        setup["preset"],
+        setup["policy"],
+        setup["model"],
+    )
+    workers = get(port, "/api/tables")[1]["tables"]["workers"]
+    assert [(True, 0), (True, 0)] == [(w["ready"], w["remaining"]) for w in workers]
+    took = get(port, "/api/latency")[1]["latency"]["hour"]["scrub"]
+    assert 0 < took["p50"] <= took["p90"] <= took["p99"]
+
+
+def test_sigterm_ends_all_and_leaves_nothing(tmp_path):
+    """The feed moves the figures; then no process, no folder, a status of 0."""
+    port = free_port()
+    with demo(tmp_path, port, "--rate", "5") as process:
+        first = wait_for(lambda: labels(port), STARTED)
+        wait_for(lambda: labels(port) > first, STARTED)
+        family = psutil.Process(process.pid).children(recursive=True)
+        folders = list((tmp_path / "tmp").glob("phistream-demo-*"))
+        assert (1, True) == (len(folders), len(family) > 4)
+        process.send_signal(signal.SIGTERM)
+        assert 0 == process.wait(120), (tmp_path / "demo.log").read_text()
+
+    deadline = time.monotonic() + 20
+    while any(map(is_alive, family)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert [] == [p.pid for p in family if is_alive(p)]
+    assert [] == list((tmp_path / "tmp").glob("phistream-demo-*"))
+    assert "Traceback" not in (tmp_path / "demo.log").read_text()
+
+
+def is_alive(process):
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_taken_port_is_told_before_anything_is_started(tmp_path, port):
+    done = subprocess.run(
+        [*COMMAND, "--port", str(port)],
+        env=os.environ | {"PYTHONPATH": os.getcwd()},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (78, True) == (done.returncode, "another --port" in done.stderr)
+    assert "Kafka" not in done.stdout
+
+
+PAGE = Path(__file__).parent
+CONTRAST = (PAGE / "contrast.js").read_text("utf-8")
+NAMELESS = (PAGE / "nameless.js").read_text("utf-8")

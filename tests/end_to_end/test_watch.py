@@ -1,0 +1,327 @@
+"""Watch on real Kafka: what it counts, and that it counts it once, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+
+import orjson
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from streams.kafka import PRODUCER
+from streams.lag import LagMonitor
+from streams.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT, WATCH_TOPICS
+from streams.watch.app import READ, WatchApp, group_of
+from streams.watch.begin import begin_within_a_day
+from tests.conftest import settings_for, with_topics
+from tests.end_to_end.test_commands import free_port
+from tests.harness import count_records, read_topic
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+MARKER = "Zzquist"
+PATIENCE = 60
+
+
+def audit_event(label="DATE"):
+    return {
+        "stage": "scrub", "outcome": "scrubbed", "join": "found", "preset": "hybrid",
+        "policy": "safe-harbor", "version": "0.1.0", "key_id": "0123abcd",
+        "annotations": [{"label": label, "detector": "rules/date"}],
+    }  # fmt: skip
+
+
+def dead_letter():
+    original = {"key": None, "value": MARKER, "headers": {}, "timestamp_ms": 0}
+    return {
+        "stage": "intake",
+        "code": "bad_msh",
+        "reason": MARKER,
+        "original": original,
+    }
+
+
+def received():
+    return [("received", b"%013d" % (time.time() * 1000 - 40))]
+
+
+class Writer:
+    """Writes as scrub does: in transactions, some of which are aborted."""
+
+    def __init__(self, settings):
+        config = PRODUCER | {"transactional.id": "writer"}
+        self._producer = Producer(settings.client(**config))
+        self._producer.init_transactions(30)
+        self._partitions = settings.partitions
+        self._count = 0
+
+    def write(self, topic, values, *, commit=True, headers=None):
+        self._producer.begin_transaction()
+        for value in values:
+            self._count += 1
+            self._producer.produce(
+                topic.name,
+                value=orjson.dumps(value),
+                partition=self._count % self._partitions,
+                headers=received() if headers is None else headers,
+            )
+        self._producer.flush(30)
+        if commit:
+            self._producer.commit_transaction(30)
+        else:
+            self._producer.abort_transaction(30)
+
+
+async def life(settings, until, *, clock=time.time):
+    """Run watch's application until ``until(counts)``; return its counts of the day."""
+    app = WatchApp(settings, clock)
+    stop = asyncio.Event()
+    running = asyncio.create_task(app.run(stop))
+    deadline = time.monotonic() + PATIENCE
+    while not until(counts := day_of(app)) or not app.is_ready:
+        assert time.monotonic() < deadline, counts
+        assert not running.done()
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(1.5)  # whatever is counted too much comes now
+    counts = day_of(app)
+    stop.set()
+    await running
+    return counts
+
+
+def day_of(app):
+    total = Counter()
+    for bucket in app.buckets().get("day", ()):
+        total.update(bucket.counts)
+    return total
+
+
+def run_life(settings, until):
+    return asyncio.run(life(settings, until))
+
+
+def has(name, count):
+    return lambda counts: counts[name] >= count
+
+
+def test_aborted_records_are_ignored(settings):
+    writer = Writer(settings)
+    for _ in range(5):
+        writer.write(PHI_AUDIT, [audit_event()] * 20)
+        writer.write(PHI_AUDIT, [audit_event("AGE")] * 20, commit=False)
+
+    counts = run_life(settings, has("label/DATE", 100))
+
+    assert (100, 0) == (counts["label/DATE"], counts["label/AGE"])
+    # The aborted ones do lie in the log.
+    assert 200 == count_records(settings, PHI_AUDIT.name, "read_uncommitted")
+
+
+def test_what_is_counted_is_committed_past_every_marker(settings):
+    """Transactions' markers leave gaps in the offsets; watch must not stay behind."""
+    writer = Writer(settings)
+    for n in range(40):
+        writer.write(PHI_AUDIT, [audit_event()] * 3, commit=n % 3 > 0)
+    expected = 3 * sum(n % 3 > 0 for n in range(40))
+
+    run_life(settings, has("label/DATE", expected))
+
+    monitor = LagMonitor(settings, [(group_of(settings), PHI_AUDIT.name)])
+    lags = monitor.read()
+    monitor.close()
+    assert [0] * settings.partitions == [lag.records for lag in lags]
+    assert all(lag.committed > 0 for lag in lags)
+
+
+def test_tables_survive_a_restart_and_count_nothing_twice(settings):
+    writer = Writer(settings)
+    writer.write(PHI_AUDIT, [audit_event()] * 30)
+    writer.write(NOTES_SCRUBBED, [{"note_type": "11506-3", "text": MARKER}] * 20)
+    writer.write(DEAD_LETTERS, [dead_letter()] * 10)
+
+    expected = {"dead/intake/bad_msh": 10, "published/notes": 20, "label/DATE": 30}
+    first = run_life(settings, lambda counts: expected.items() <= counts.items())
+    again = run_life(settings, has("label/DATE", 30))
+    assert first == again
+
+    writer.write(PHI_AUDIT, [audit_event()] * 5)
+    more = run_life(settings, has("label/DATE", 35))
+    assert {5} == set((more - first).values())
+
+
+def test_records_that_come_again_after_a_crash_count_once(settings):
+    """The offsets go back as far as can be; the tables know what they have counted."""
+    writer = Writer(settings)
+    writer.write(PHI_AUDIT, [audit_event()] * 50)
+    first = run_life(settings, has("label/DATE", 50))
+
+    forget_offsets(settings)
+    writer.write(PHI_AUDIT, [audit_event("AGE")])
+    again = run_life(settings, has("label/AGE", 1))
+
+    assert (50, 1) == (again["label/DATE"], again["label/AGE"])
+    assert first["audit/scrub"] + 1 == again["audit/scrub"]
+
+
+def forget_offsets(settings):
+    consumer = Consumer(settings.client(**{"group.id": group_of(settings)}))
+    consumer.commit(
+        offsets=[
+            TopicPartition(topic, partition, 0)
+            for topic in READ
+            for partition in range(settings.partitions)
+        ],
+        asynchronous=False,
+    )
+    consumer.close()
+
+
+def test_the_tables_changelogs_hold_known_words_and_numbers_alone(settings):
+    writer = Writer(settings)
+    writer.write(DEAD_LETTERS, [dead_letter()] * 4)
+    writer.write(NOTES_SCRUBBED, [{"note_type": MARKER, "text": MARKER}] * 4)
+    run_life(settings, lambda c: c["dead/intake/bad_msh"] >= 4
+             and c["published/notes"] >= 4)  # fmt: skip
+
+    written = [
+        (message.key() + (message.value() or b"")).decode()
+        for topic in WATCH_TOPICS
+        for message in read_topic(settings, topic.name)
+    ]
+
+    assert any("dead/intake/bad_msh" in text for text in written)
+    assert [] == [text for text in written if MARKER in text]
+
+
+def test_a_first_start_leaves_out_what_is_older_than_a_day(settings):
+    now = time.time()
+    producer = Producer(settings.client(**PRODUCER))
+    for days in (40, 3, 0):
+        producer.produce(
+            PHI_AUDIT.name,
+            value=orjson.dumps(audit_event("AGE" if days else "DATE")),
+            partition=0,
+            timestamp=int((now - days * 86_400) * 1000),
+        )
+    assert 0 == producer.flush(30)
+
+    # All partitions of three topics get an offset; one of them is not the first.
+    moved = begin_within_a_day(settings, group_of(settings), READ)
+
+    assert 3 * settings.partitions == moved
+    consumer = Consumer(settings.client(**{"group.id": group_of(settings)}))
+    [stands] = consumer.committed([TopicPartition(PHI_AUDIT.name, 0)], timeout=10)
+    consumer.close()
+    assert 2 == stands.offset
+    counts = run_life(settings, has("label/DATE", 1))
+    assert (1, 0) == (counts["label/DATE"], counts["label/AGE"])
+
+
+# The command
+
+
+def started(settings, folder, port, **environment):
+    """Start `phistream watch` as a person would."""
+    given = {
+        "PHISTREAM_BOOTSTRAP": settings.bootstrap,
+        "PHISTREAM_GROUP": settings.group,
+        "PHISTREAM_STATE_DIR": str(settings.state_dir),
+        "PHISTREAM_BROKER_DIR": str(settings.broker_dir),
+    }
+    with (folder / "watch.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "streams.commands", "watch", "--port", str(port)],
+            env=os.environ | given | environment,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def get(port, path):
+    """Return the status and JSON of a path; 0 when nobody answers."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as a:
+            return a.status, orjson.loads(a.read())
+    except urllib.error.HTTPError as error:
+        return error.code, None
+    except OSError:
+        return 0, None
+
+
+def wait_for(question, seconds=PATIENCE):
+    deadline = time.monotonic() + seconds
+    while not (answer := question()):
+        assert time.monotonic() < deadline
+        time.sleep(0.25)
+    return answer
+
+
+def labels_of(port):
+    _, body = get(port, "/api/phi")
+    return (body or {}).get("phi", {}).get("day", {}).get("labels", {})
+
+
+def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
+    """The page stays, says that it is behind, and counts on when the broker is back."""
+    settings = with_topics(settings_for(fresh_cluster, tmp_path))
+    port = free_port()
+    process = started(settings, tmp_path, port, PHISTREAM_LOG_LEVEL="debug")
+    try:
+        wait_for(lambda: get(port, "/readyz")[0] == 200)
+        Writer(settings).write(PHI_AUDIT, [audit_event()] * 10)
+        Writer(settings).write(DEAD_LETTERS, [dead_letter()] * 3)
+        wait_for(lambda: labels_of(port) == {"DATE": 10})
+
+        fresh_cluster.kill(1)
+        time.sleep(8)
+        assert process.poll() is None
+        assert 200 == get(port, "/healthz")[0]
+        assert {"DATE": 10} == labels_of(port)
+        fresh_cluster.restart(1)
+
+        Writer(settings).write(PHI_AUDIT, [audit_event()] * 5)
+        wait_for(lambda: labels_of(port) == {"DATE": 15}, 150)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        status = process.wait(60)
+    log = (tmp_path / "watch.log").read_text()
+    assert 0 == status, log
+    # The dead letters' contents went through its hands, at debug level.
+    assert MARKER not in log
+    assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_watch_cleanly(cluster, tmp_path, number):
+    settings = with_topics(settings_for(cluster, tmp_path))
+    port = free_port()
+    process = started(settings, tmp_path, port)
+    wait_for(lambda: get(port, "/readyz")[0] == 200)
+    # An open event stream must not hold it up.
+    stream = urllib.request.urlopen(f"http://127.0.0.1:{port}/api/events", timeout=5)
+    assert b"event: figures" == stream.readline().strip()
+
+    process.send_signal(number)
+
+    assert 0 == process.wait(40)
+    stream.close()
+    log = (tmp_path / "watch.log").read_text()
+    assert "watch has stopped" in log
+    assert "Traceback" not in log
+
+
+def test_watch_without_its_topics_says_what_to_do(fresh_cluster, tmp_path):
+    settings = settings_for(fresh_cluster, tmp_path)
+
+    process = started(settings, tmp_path, free_port())
+
+    assert 78 == process.wait(60)
+    assert "run: phistream topics create" in (tmp_path / "watch.log").read_text()
