@@ -34,8 +34,9 @@ check: install ## ruff and mypy --strict
 bench: install ## the benchmarks' tables
 	$(BIN)/python -m tests.benchmarks
 
-lock: ## renew requirements.lock from pyproject.toml
+lock: ## renew requirements.lock, and the image's part of it, from pyproject.toml
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header --output-file requirements.lock pyproject.toml deploy/build-requirements.in
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock --output-file deploy/runtime.lock pyproject.toml deploy/build-requirements.in
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream

@@ -1,0 +1,177 @@
+"""Image and compose file, as far as they can be looked at without a Docker engine."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+
+import pytest
+import typer
+import yaml
+
+from streams.commands.app import app
+from streams.settings import PREFIX, Settings, load_settings
+from tests.deploy.promql import DEPLOY
+
+ROOT = DEPLOY.parent
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+SERVICES = COMPOSE["services"]
+OURS = {name: each for name, each in SERVICES.items() if each["image"] == "phistream"}
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+_, FIRST, LAST = DOCKERFILE.split("\nFROM ")
+PROMETHEUS = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+GRAFANA = "/var/lib/grafana/dashboards/phistream.json"
+
+
+def instructions(text, name):
+    return re.findall(rf"^{name} (.+)$", text, re.MULTILINE)
+
+
+def image_environment():
+    words = (shlex.split(line) for line in instructions(LAST, "ENV"))
+    return dict(word.split("=", 1) for line in words for word in line)
+
+
+def parse(arguments):
+    """Let the command line parse arguments, and run nothing."""
+    command, context = typer.main.get_command(app), None
+    while arguments is not None:
+        name = "phistream" if context is None else context.info_name
+        context = command.make_context(name, list(arguments), parent=context)
+        if not hasattr(command, "resolve_command"):
+            return context.params
+        _, command, arguments = command.resolve_command(
+            context, [*context._protected_args, *context.args]
+        )
+    raise AssertionError
+
+
+def settings_of(service):
+    environment = {
+        name: str(value)
+        for name, value in (image_environment() | service["environment"]).items()
+        if name.startswith(PREFIX)
+    }
+    return load_settings(environment=environment)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_service_of_ours_has_settings_that_exist(name):
+    assert "kafka:9092" == settings_of(OURS[name]).bootstrap
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, each in OURS.items() if "command" in each]
+)
+def test_a_service_of_ours_has_a_command_that_exists(name):
+    assert parse(OURS[name]["command"])
+
+
+def test_a_command_that_does_not_exist_would_be_seen():
+    with pytest.raises(Exception, match="No such command"):
+        parse(["runs", "intake"])
+
+
+def test_the_one_shot_service_uses_commands_that_exist():
+    [_, _, script] = OURS["topics"]["entrypoint"]
+
+    for words in re.findall(r"phistream ([\w .]+?)(?:;|$)", script):
+        assert parse(words.split()) is not None
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_only_this_host_reaches_a_port(name):
+    for port in SERVICES[name].get("ports", ()):
+        assert port.startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "kafka"])
+def test_roots_are_read_only_and_nothing_is_allowed_that_is_not_needed(name):
+    service = SERVICES[name]
+
+    assert service["read_only"] is True
+    assert ["ALL"] == service["cap_drop"]
+    assert ["no-new-privileges:true"] == service["security_opt"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_what_is_mounted_is_there(name):
+    for volume in SERVICES[name].get("volumes", ()):
+        source = volume.split(":")[0]
+        if source.startswith("."):
+            assert (ROOT / source).exists()
+            assert volume.endswith(":ro")
+        else:
+            assert source in COMPOSE["volumes"]
+
+
+def test_prometheus_scrapes_every_worker_and_watch():
+    jobs = {
+        job["job_name"]: job["static_configs"][0]["targets"]
+        for job in PROMETHEUS["scrape_configs"]
+    }
+    wanted = {}
+    for stage in ("intake", "scrub"):
+        port = settings_of(OURS[stage]).metrics_port
+        workers = parse(OURS[stage]["command"])["workers"]
+        wanted[f"phistream-{stage}"] = [f"{stage}:{port + n}" for n in range(workers)]
+    page = parse(OURS["watch"]["command"])["port"]
+
+    assert wanted | {"phistream-watch": [f"watch:{page}"]} == jobs
+    workers = jobs["phistream-intake"] + jobs["phistream-scrub"]
+    assert ",".join(workers) == settings_of(OURS["watch"]).watch_workers
+
+
+def test_prometheus_loads_the_alerts_that_are_mounted_beside_it():
+    assert ["alerts.yml"] == PROMETHEUS["rule_files"]
+    assert "./deploy/prometheus:/etc/prometheus:ro" in SERVICES["prometheus"]["volumes"]
+
+
+def test_grafana_gets_board_and_provisioning():
+    volumes = dict(v.rsplit(":", 2)[:2] for v in SERVICES["grafana"]["volumes"][:2])
+
+    assert {
+        "./deploy/grafana/provisioning": "/etc/grafana/provisioning",
+        "./deploy/grafana/phistream.json": GRAFANA,
+    } == volumes
+
+
+def test_the_image_runs_as_nobody_in_particular_and_copies_what_is_there():
+    assert ["phistream"] == instructions(LAST, "USER")
+    for line in instructions(FIRST, "COPY"):
+        for source in line.split()[:-1]:
+            assert (ROOT / source).exists(), source
+    assert not re.search(r"\bpip\b", LAST)
+
+
+def test_the_images_settings_exist():
+    named = {
+        name.removeprefix(PREFIX).lower()
+        for name in image_environment()
+        if name.startswith(PREFIX)
+    }
+
+    assert named <= set(Settings.model_fields)
+
+
+def pins(path):
+    text = path.read_text("utf-8")
+    return set(re.findall(r"^([\w.-]+==[^ ;\\]+)", text, re.MULTILINE))
+
+
+def test_the_image_installs_the_versions_that_are_tested():
+    assert pins(DEPLOY / "runtime.lock") <= pins(ROOT / "requirements.lock")
+
+
+def test_the_image_has_what_services_need_and_nothing_of_development():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {pin.partition("==")[0] for pin in pins(DEPLOY / "runtime.lock")}
+
+    def named(requirements):
+        return {re.match(r"[\w.-]+", each)[0].lower() for each in requirements}
+
+    extras = project["optional-dependencies"]
+    assert named(project["dependencies"]) <= names
+    assert not named(extras["dev"]) & names
+    assert not named(extras["broker"]) & names

@@ -1,0 +1,72 @@
+"""Whoever is woken at night finds a section for what woke them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import deid_core.errors
+import streams.errors
+from streams.metrics import catalogue
+from streams.reasons import REASONS
+from streams.settings import Settings
+from tests.deploy.promql import DEPLOY, rules
+
+TEXT = (DEPLOY / "runbook.md").read_text("utf-8")
+SECTIONS = {
+    part.partition("\n")[0].strip(): part.partition("\n")[2]
+    for part in re.split(r"^#{1,2} ", TEXT, flags=re.MULTILINE)[1:]
+}
+ANCHORS = {re.sub(r"[^\w -]", "", name).lower().replace(" ", "-") for name in SECTIONS}
+PARTS = ("Alerts", "Errors", "Dead letters", "Runbook")
+
+
+def error_classes():
+    for module in (streams.errors, deid_core.errors):
+        house = module.__name__.partition(".")[0]
+        for name, kind in inspect.getmembers(module, inspect.isclass):
+            if kind.__module__ == module.__name__:
+                yield f"{name} of {house}" if name == "ConfigError" else name
+
+
+WANTED = [*(rule["alert"] for rule in rules()), *error_classes(), *REASONS]
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_every_alert_error_and_reason_has_a_section_that_says_what_to_do(name):
+    words = ["**Means.**", "**Look at.**", "**Do.**"]
+
+    assert words == re.findall(r"^\*\*[A-Z][a-z ]+\.\*\*", SECTIONS[name], re.MULTILINE)
+
+
+def test_no_section_is_about_what_no_longer_exists():
+    assert set(SECTIONS) - set(PARTS) == set(WANTED)
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_an_alert_links_to_its_section(rule):
+    page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+
+    assert (DEPLOY.parent / page).samefile(DEPLOY / "runbook.md")
+    assert anchor in ANCHORS
+    assert anchor == rule["alert"].lower()
+
+
+def test_sections_name_alerts_metrics_and_files_that_exist():
+    metrics = {metric.name for metric in catalogue.CATALOGUE}
+    alerts = {rule["alert"] for rule in rules()}
+
+    assert set(re.findall(r"phistream_\w+", TEXT)) <= metrics
+    assert set(re.findall(r"Phistream[A-Z]\w+", TEXT)) <= alerts
+    for link in re.findall(r"\]\(([^)#]+)\)", TEXT):
+        assert (DEPLOY / link).exists(), link
+
+
+def test_sections_name_settings_that_exist():
+    named = set(re.findall(r"`([a-z]+_[a-z_]+)`", TEXT))
+    others = {"next_offset"} | set(REASONS)
+
+    settings = {name for name in named - others if not name.startswith("phistream_")}
+    assert settings <= set(Settings.model_fields)
