@@ -9,6 +9,7 @@ from random import Random
 
 from ..carriers import Half, generate, marked, read_carriers, without_shared
 from ..errors import ConfigError
+from ..evaluation import cross_validation
 from ..evaluation.corpus import Corpus, GoldDocument
 from ..evaluation.readers import read_corpus
 from ..pipeline import Deidentifier
@@ -105,16 +106,13 @@ def folds(split: Split, count: int, seed: int) -> list[Split]:
         count: How many, by document; Deleger and others take ten.
         seed: Of the order.
     """
-    documents = list(split.corpus.documents)
-    Random(seed).shuffle(documents)  # noqa: S311  # a fold is no secret
-    found = []
-    for number in range(count):
-        score = documents[number::count]
-        kept = {id(each) for each in score}
-        learn = tuple(each for each in documents if id(each) not in kept)
-        corpus = replace(split.corpus, documents=tuple(score))
-        found.append(Split(split.name, split.language, learn, corpus))
-    return found
+    found = cross_validation.folds(split.corpus.documents, count, seed)
+    return [
+        replace(
+            split, learn=each.learn, corpus=replace(split.corpus, documents=each.score)
+        )
+        for each in found
+    ]
 
 
 def drawn(documents: Documents, most: int, seed: int) -> tuple[GoldDocument, ...]:
