@@ -334,8 +334,16 @@ def test_scrubbing_that_loses_nothing_costs_nothing_and_half_a_point_is_too_much
 
 
 def sweep(*recalls):
-    points = (recall_bias._Point(90.0, r, 90.0, r, 90.0) for r in recalls)
+    found = (joint([scored(100, recall)], category=MAIN) for recall in recalls)
+    points = (recall_bias._Point(each, each) for each in found)
     return dict(zip((0.0, 1.0, 2.0, 3.0), points, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("recalls", "holds"), [((40, 80, 20), True), ((40, 41), False)]
+)
+def test_a_threshold_helps_only_by_more_than_chance(recalls, holds):
+    assert recall_bias._helps_where_few(sweep(*recalls), 1).holds is holds
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from streams.doctor.checks import CHECKS, examine
 from streams.doctor.finding import Level
 from streams.doctor.house import House
 from streams.offsets import admin_client
-from streams.topics import NOTES_SCRUBBED, PATIENTS
+from streams.topics import NOTES_SCRUBBED, PATIENTS, partition_counts
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
@@ -208,6 +208,13 @@ def test_broken_topics_and_values_fail_and_are_told_by_place_alone(settings):
     admin = admin_client(settings)
     admin.create_partitions([NewPartitions(PATIENTS.name, 6)])[PATIENTS.name].result()
     admin.delete_topics(["hl7.raw"])["hl7.raw"].result()
+    # The controller has answered; the broker that is asked learns it a moment later.
+    deadline = time.monotonic() + 30
+    while (counts := partition_counts(admin))[PATIENTS.name] != 6 or (
+        "hl7.raw" in counts
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     produce(settings, NOTES_SCRUBBED.name, [(b"k", b'{"text": "zzfam"}')])
 
     findings = looked_at(house_of(settings), "topics", "newest values", "features")
