@@ -30,8 +30,11 @@ class Figures:
     @property
     def values(self) -> tuple[float, float, float]:
         """The three; 0 where there is nothing to divide by."""
-        found = (self.precision.value, self.recall.value, self.f1.value)
-        return tuple(each or 0.0 for each in found)  # type: ignore[return-value]  # three in, three out
+        return (
+            self.precision.value or 0.0,
+            self.recall.value or 0.0,
+            self.f1.value or 0.0,
+        )
 
     @property
     def cells(self) -> tuple[str, str, str]:

@@ -7,26 +7,19 @@ keeps one of two narrow forms (a version, a setting's name).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 
 from deid_core.detectors import DETECTORS
 from deid_core.labels import Label
+
+from ..reasons import REASONS
 
 OTHER = "other"
 
 LABELS = frozenset(label.value for label in Label)
 STAGES = ("intake", "scrub")
 JOINS = ("found", "missing")
-
-CODES = frozenset(
-    {
-        "bad_json", "bad_msh", "decoder_failed", "deid_error", "detector_failed",
-        "no_patient", "null_value", "patient_record", "residue", "schema", "too_large",
-        "too_many", "undecodable", "unknown_event", "wrong_key", "wrong_partition",
-    }
-)  # fmt: skip
-"""Every code that `errors.InvalidRecord` is raised with."""
 
 NOTE_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -90,7 +83,7 @@ def join(value: object) -> str:
 
 def code(value: object) -> str:
     """Return the code of a dead letter."""
-    return _one_of(value, CODES)
+    return _one_of(value, REASONS)
 
 
 def detector(value: object) -> str:
@@ -124,9 +117,8 @@ def key_id(value: object) -> str:
     return _of_form(value, _KEY_ID)
 
 
-def _one_of(value: object, known: object) -> str:
-    is_known = isinstance(value, str) and value in known  # type: ignore[operator]  # any container of str
-    return str(value) if is_known else OTHER
+def _one_of(value: object, known: Container[str]) -> str:
+    return value if isinstance(value, str) and value in known else OTHER
 
 
 def _of_form(value: object, form: re.Pattern[str]) -> str:

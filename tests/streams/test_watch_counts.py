@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import orjson
@@ -14,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deid_core.labels import Label
+from streams.reasons import REASONS
 from streams.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT
 from streams.watch import figures, words
 from streams.watch.facts import UNREADABLE, facts_of
@@ -119,24 +118,9 @@ def test_every_label_of_the_library_is_known():
     assert words.OTHER not in words.LABELS
 
 
-def test_every_code_that_a_record_is_refused_with_is_known():
-    """Whoever adds a code to streams/ adds it to the words as well."""
-    used = {code for path in Path("streams").rglob("*.py") for code in codes_in(path)}
-
-    assert {"bad_msh", "residue"} < used
-    assert set() == used - words.CODES
-
-
-def codes_in(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        is_refusal = (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "id", "") == "InvalidRecord"
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-        )
-        if is_refusal:
-            yield node.args[0].value
+def test_a_code_is_counted_under_its_name_only_when_it_is_one():
+    assert [*REASONS] == [words.code(each) for each in REASONS]
+    assert words.OTHER == words.code(ZZ) == words.code(["residue"])
 
 
 # --- quantiles
