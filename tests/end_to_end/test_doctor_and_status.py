@@ -303,8 +303,11 @@ def on_a_terminal(settings, *arguments, pictures):
 def take_terminal(terminal):
     """Make it the terminal that Ctrl-C comes from."""
     import fcntl
+    import signal
     import termios
 
+    # A shell that runs the tests in the background has them ignore it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
