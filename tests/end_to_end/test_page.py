@@ -139,8 +139,9 @@ def test_the_figures_move(visit):
 
     visit.wait(f"document.querySelector('#headline').innerText !== {before!r}")
 
-    rate = float(re.search(r"Notes published\s+([\d.]+)", visit.text("#headline"))[1])
-    assert 5 < rate < 40
+    # How many a second depends on the machine; that some come does not.
+    rate = r"innerText.match(/Notes published\s+([\d.]+)/)[1]"
+    visit.wait(f"Number(document.querySelector('#headline').{rate}) > 0")
     assert ([], 1) == (visit.complaints, len(visit.hosts))
 
 
