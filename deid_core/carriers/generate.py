@@ -39,6 +39,7 @@ def generate(
     usable = [each for each in carriers if _is_usable(each, half)]
     usable.sort(key=lambda each: each.id)
     for number in range(count):
+        # Invented notes: what is drawn is no secret.
         chance = Random(f"{half.value} {seed} {number}")  # noqa: S311
         yield document_of(f"{half.value}-{seed}-{number}", _note(half, usable, chance))
 

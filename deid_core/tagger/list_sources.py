@@ -84,6 +84,7 @@ def countries(language: str) -> list[str]:
 
 def regions(country: str) -> list[str]:
     """Return the names of a country's subdivisions (ISO 3166-2), sorted."""
+    # pycountry leaves this method without types.
     found = pycountry.subdivisions.get(country_code=country) or ()  # type: ignore[no-untyped-call]
     names = (name for each in found for name in re.split(r"[][]", each.name))
     # "Navarra, Comunidad Foral de" is Navarra, too.

@@ -26,6 +26,7 @@ class WordLearner(Protocol):
     def __call__(
         self,
         marked: Marked,
+        # Each learner has its own.
         options: Any,  # noqa: ANN401
         seed: int,
         /,

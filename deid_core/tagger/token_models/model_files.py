@@ -115,6 +115,7 @@ def _bytes(model: TokenModel) -> bytes:
         _NAMES: _text("\n".join(model.names).encode()),
         _RESOURCES: _text(orjson.dumps(model.resources.as_json())),
     }
+    # numpy's stub takes any further name for its flag allow_pickle.
     np.savez_compressed(target, **arrays)  # type: ignore[arg-type]
     return target.getvalue()
 

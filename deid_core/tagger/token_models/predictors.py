@@ -40,11 +40,13 @@ class Held:
 
     def arrays(self) -> Arrays:
         """Return all that it holds, by name."""
+        # Only dataclasses inherit this, which its type can't say.
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, arrays: Arrays) -> Self:
         """Return what `arrays` gave."""
+        # Likewise.
         return cls(**{each.name: arrays[each.name] for each in fields(cls)})  # type: ignore[arg-type]
 
 

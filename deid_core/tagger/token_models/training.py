@@ -99,6 +99,7 @@ def _chosen(
 ) -> Sequence[GoldDocument]:
     if recipe.documents is None or len(documents) <= recipe.documents:
         return documents
+    # Which documents are drawn is no secret.
     return Random(seed).sample(documents, recipe.documents)  # noqa: S311
 
 
