@@ -25,7 +25,8 @@ from streams.metrics import catalogue
 from streams.reasons import OTHER, REASONS
 from streams.topics import NOTES, PHI_AUDIT
 from tests.conftest import CACHE, settings_for, with_topics
-from tests.deploy.promql import names_in, queries
+from tests.deploy.promql import names_in, queries, rules
+from tests.end_to_end.prometheus import needs_prometheus, prometheus
 from tests.end_to_end.test_main_job import FAMILY, GIVEN, MARKERS, MRN, adt, event
 from tests.harness import drain, feed_and_drain, raw, values
 
@@ -257,6 +258,28 @@ def test_the_model_that_runs_is_named(job):
         shown["model"],
     )
     assert 12 == len(shown["sha256"])
+
+
+@needs_prometheus
+def test_prometheus_scrapes_the_workers_and_answers_board_and_alerts(job, tmp_path):
+    """Prometheus itself, with deploy/prometheus: no target, rule or query in error."""
+    intake, *scrub = job.ports
+    ports = {"phistream-intake": [intake], "phistream-scrub": scrub}
+    with prometheus(tmp_path, free_port(), ports) as server:
+        up = [
+            (f"phistream-{stage}", "up", "") for stage in ("intake", "scrub", "scrub")
+        ]
+        server.wait(lambda: sorted(server.targets()) == up)
+        well = {rule["alert"]: ("ok", "") for rule in rules()}
+        server.wait(lambda: server.rules() == well)
+        for _, query in queries():
+            server.ask("query", query=query)  # an error would be raised
+        [notes] = server.ask("query", query="sum(phistream_notes_total)")["result"]
+        # Kafka's boards sum what watch alone may tell.
+        doubled = server.ask("query", query='{__name__=~"kafka_.*"}')["result"]
+
+    shown = sum(job.all.sums("phistream_notes_total", "outcome").values())
+    assert (shown, []) == (float(notes["value"][1]), doubled)
 
 
 def test_a_port_in_use_ends_the_service_and_names_the_setting(job):
