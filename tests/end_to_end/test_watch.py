@@ -269,6 +269,28 @@ def labels_of(port):
     return (body or {}).get("phi", {}).get("day", {}).get("labels", {})
 
 
+def test_killed_again_and_again_watch_counts_everything_once(cluster, tmp_path):
+    """kill -9 while it reads, counts and writes its tables: none lost, none twice."""
+    settings = with_topics(settings_for(cluster, tmp_path))
+    writer, port, written = Writer(settings), free_port(), 0
+    for kill in range(4):
+        process = started(settings, tmp_path, port)
+        wait_for(lambda: get(port, "/readyz")[0] == 200)
+        for batch in range(12):
+            writer.write(PHI_AUDIT, [audit_event()] * 20, commit=batch % 4 > 0)
+            written += 20 * (batch % 4 > 0)
+        # Before, within and after a flush of the tables, which comes twice a second.
+        time.sleep(0.23 * kill)
+        process.kill()
+        process.wait(30)
+        writer.write(PHI_AUDIT, [audit_event()] * 20)
+        written += 20
+
+    counts = run_life(settings, has("label/DATE", written))
+
+    assert {"audit/scrub": written, "label/DATE": written}.items() <= counts.items()
+
+
 def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
     """The page stays, says that it is behind, and counts on when the broker is back."""
     settings = with_topics(settings_for(fresh_cluster, tmp_path))
