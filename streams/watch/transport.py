@@ -72,6 +72,15 @@ class CommittedConsumer(Consumer):
         # as part of it, finds it twice, and commits no further than one gap a second.
         await super()._add_gap(tp, offset_from, offset_to - 1)
 
+    async def perform_seek(self) -> None:
+        """Seek to what is committed, with nothing delivered before Faust resumes.
+
+        When it resumes it empties the streams' queues, some turns of the loop after it
+        has sought: what came in between was lost until the application's next life.
+        """
+        self.stop_flow()
+        await super().perform_seek()
+
 
 class CommittedTransport(Transport):
     """Faust's driver with such a consumer."""

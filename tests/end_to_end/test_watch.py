@@ -14,13 +14,16 @@ from collections import Counter
 
 import orjson
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer as KafkaConsumer
+from confluent_kafka import Producer, TopicPartition
+from faust.transport.consumer import Consumer
 
 from streams.kafka import PRODUCER
 from streams.lag import LagMonitor
 from streams.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT, WATCH_TOPICS
 from streams.watch.app import READ, WatchApp, group_of
 from streams.watch.begin import begin_within_a_day
+from streams.watch.tally import Tally
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.harness import count_records, read_topic
@@ -157,6 +160,32 @@ def test_tables_survive_a_restart_and_count_nothing_twice(settings):
     assert {5} == set((more - first).values())
 
 
+def test_what_comes_while_faust_resumes_is_not_lost(settings, monkeypatch):
+    """Faust empties its queues when it resumes, some time after it has sought back."""
+    seek, gather = Consumer.perform_seek, Tally.gather
+
+    async def slow_seek(self):
+        await seek(self)
+        await asyncio.sleep(2)
+
+    async def late_gather(self, stream):
+        while not self._is_whole():
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(4)
+        await gather(self, stream)
+
+    writer = Writer(settings)
+    writer.write(PHI_AUDIT, [audit_event()] * 30)
+    run_life(settings, has("label/DATE", 30))
+    writer.write(PHI_AUDIT, [audit_event()] * 5)
+    monkeypatch.setattr(Consumer, "perform_seek", slow_seek)
+    monkeypatch.setattr(Tally, "gather", late_gather)
+
+    counts = run_life(settings, has("label/DATE", 35))
+
+    assert 35 == counts["label/DATE"]
+
+
 def test_records_that_come_again_after_a_crash_count_once(settings):
     """The offsets go back as far as can be; the tables know what they have counted."""
     writer = Writer(settings)
@@ -172,7 +201,7 @@ def test_records_that_come_again_after_a_crash_count_once(settings):
 
 
 def forget_offsets(settings):
-    consumer = Consumer(settings.client(**{"group.id": group_of(settings)}))
+    consumer = KafkaConsumer(settings.client(**{"group.id": group_of(settings)}))
     consumer.commit(
         offsets=[
             TopicPartition(topic, partition, 0)
@@ -217,7 +246,7 @@ def test_a_first_start_leaves_out_what_is_older_than_a_day(settings):
     moved = begin_within_a_day(settings, group_of(settings), READ)
 
     assert 3 * settings.partitions == moved
-    consumer = Consumer(settings.client(**{"group.id": group_of(settings)}))
+    consumer = KafkaConsumer(settings.client(**{"group.id": group_of(settings)}))
     [stands] = consumer.committed([TopicPartition(PHI_AUDIT.name, 0)], timeout=10)
     consumer.close()
     assert 2 == stands.offset
