@@ -52,7 +52,7 @@ def normal(word: str) -> str:
     folded = unicodedata.normalize("NFKD", word.casefold()).translate(_STROKES)
     # The usual marks at once; what is left of most words is ASCII.
     if (bare := _MARKS.sub("", folded)).isascii():
-        return bare
+        return bare.lower()  # "\u33c7" is "Co."
     bare = "".join(each for each in folded if not unicodedata.combining(each))
     # Taking a mark off can bare a letter that itself has another form.
-    return bare if bare.isascii() or bare == word else normal(bare)
+    return bare.lower() if bare.isascii() or bare == word else normal(bare)

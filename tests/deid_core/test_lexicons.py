@@ -38,6 +38,7 @@ LISTS = sorted(
         ("Weiß", "weiss"),
         ("\uff33\uff4d\uff49\uff54\uff48", "smith"),
         ("I\u015f\u0131k", "isik"),
+        ("\u33c7", "co."),
     ],
 )
 def test_one_form_for_all_ways_of_writing(word, expected):
