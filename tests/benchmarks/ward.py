@@ -19,10 +19,8 @@ from rich.table import Table
 
 from deid_core import Annotation, Deidentifier, Document, ScrubbedDocument
 from deid_core.document import NOTHING_KNOWN
+from streams.demo.gold import noted
 from streams.demo.ward import Ward, WardMessage
-from streams.intake.route import route
-from streams.known import known_identifiers
-from streams.patients import PatientRecord, fold
 from tests.benchmarks.ward_scores import ROWS, Tally, tally
 
 BATCH = 64
@@ -42,24 +40,9 @@ def same_length(text: str, change) -> str:
 
 def documents_of(ward: Ward, count: int) -> Iterator[tuple[WardMessage, Document]]:
     """Yield each note of a patient with a record, and its document."""
-    records: dict[bytes, PatientRecord] = {}
-
-    def routed(message: WardMessage):
-        result = route(message.value)
-        for update in result.updates:
-            key = update.patient.key
-            records[key] = fold(records.get(key), update)
-        return result
-
-    for message in ward.admissions():
-        routed(message)
-    for number, message in enumerate(ward.notes(count)):
-        [note] = routed(message).notes
-        key = note.patient.key
-        known = known_identifiers(records.get(key), note.demographics)
-        if known:
-            patient = key.decode()
-            yield message, Document(str(number), message.text, known, patient)
+    for number, (message, known) in enumerate(noted(ward, count)):
+        patient = str(message.patient)
+        yield message, Document(str(number), message.text, known, patient)
 
 
 def scrubbed(
