@@ -1,27 +1,21 @@
-"""The loop's consumer and producer on librdkafka, and their errors as ours.
-
-Errors are decided on their flags, never on their names: ``fatal()`` the producer is
-spent, ``txn_requires_abort()`` the transaction is, and a transactional call that is
-``retriable()`` has an unknown outcome.
-"""
+"""The loop's consumer and producer on librdkafka."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 
 from confluent_kafka import (
     Consumer,
     KafkaError,
-    KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
 
-from .errors import Fenced, RetriableError, UnknownOutcome
+from .errors import Fenced, StreamError
+from .kafka_errors import transactional, translated
 from .observer import PartitionState
 from .records import Output, Partition, Record
 from .settings import Settings
@@ -170,10 +164,11 @@ class KafkaConsumer:
         deadline = time.monotonic() + CALL_SECONDS
         while True:
             try:
-                self._consumer.seek(partition)
-            except KafkaException as error:
+                with translated("seek"):
+                    self._consumer.seek(partition)
+            except StreamError:
                 if time.monotonic() > deadline:
-                    raise _translated(error, "seek") from None
+                    raise
                 time.sleep(0.05)
             else:
                 return
@@ -231,16 +226,15 @@ class KafkaProducer:
         """Add a record to the open transaction."""
         while True:
             try:
-                self._producer.produce(
-                    output.topic,
-                    value=output.value,
-                    key=output.key,
-                    headers=list(output.headers.items()),
-                )
+                with transactional("produce"):
+                    self._producer.produce(
+                        output.topic,
+                        value=output.value,
+                        key=output.key,
+                        headers=list(output.headers.items()),
+                    )
             except BufferError:
                 self._producer.poll(0.1)
-            except KafkaException as error:
-                raise _transactional(error, "produce") from None
             else:
                 return
 
@@ -265,40 +259,6 @@ class KafkaProducer:
         with transactional("init"):
             producer.init_transactions(CALL_SECONDS)
         return producer
-
-
-@contextmanager
-def translated(call: str) -> Iterator[None]:
-    """Turn the client's exceptions outside of transactions into ours."""
-    try:
-        yield
-    except KafkaException as error:
-        raise _translated(error, call) from None
-
-
-@contextmanager
-def transactional(call: str) -> Iterator[None]:
-    """Turn the client's exceptions of transactional calls into ours."""
-    try:
-        yield
-    except KafkaException as error:
-        raise _transactional(error, call) from None
-
-
-def _translated(error: KafkaException, call: str) -> Exception:
-    cause: KafkaError = error.args[0]
-    kind = Fenced if cause.fatal() else RetriableError
-    return kind(f"{call}: {cause.name()}")
-
-
-def _transactional(error: KafkaException, call: str) -> Exception:
-    cause: KafkaError = error.args[0]
-    where = f"{call}: {cause.name()}"
-    if cause.fatal():
-        return Fenced(where)
-    if cause.txn_requires_abort():
-        return RetriableError(where)
-    return UnknownOutcome(where)
 
 
 def record_of(message: Message) -> Record:

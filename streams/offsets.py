@@ -16,7 +16,8 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from .errors import RetriableError
-from .kafka import CALL_SECONDS, CONSUMER, translated
+from .kafka import CALL_SECONDS, CONSUMER
+from .kafka_errors import translated
 from .settings import Settings
 
 log = logging.getLogger(__name__)

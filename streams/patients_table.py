@@ -20,7 +20,8 @@ from confluent_kafka import (
 from schemas import SchemaError, checker
 
 from .errors import ConfigError, CorruptState, InvalidRecord, RetriableError
-from .kafka import CALL_SECONDS, CONSUMER, translated
+from .kafka import CALL_SECONDS, CONSUMER
+from .kafka_errors import translated
 from .offsets import END_OF_PARTITION, admin_client, end_offsets
 from .partitioner import partition_of
 from .patients import PatientRecord, fold

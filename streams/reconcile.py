@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from .errors import RetriableError
-from .kafka import translated
+from .kafka_errors import translated
 from .offsets import GroupOffsets, admin_client, end_offsets, first_offsets
 from .outputs import OUTPUTS, SOURCE
 from .settings import Settings

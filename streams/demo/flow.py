@@ -12,7 +12,7 @@ import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from ..errors import FatalError
-from ..kafka import translated
+from ..kafka_errors import translated
 from ..lag import LagReader
 from ..offsets import admin_client, end_offsets
 from ..outputs import SOURCE

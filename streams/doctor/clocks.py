@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from ..kafka import translated
+from ..kafka_errors import translated
 from ..offsets import end_offsets
 from ..topics import NOTES_SCRUBBED
 from .finding import Finding, fail, ok, warn

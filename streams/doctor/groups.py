@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import ConsumerGroupState
 
-from ..kafka import translated
+from ..kafka_errors import translated
 from ..lag import LagReader
 from ..topics import HL7_RAW, NOTES, Topic
 from .finding import Finding, ok, warn

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 
-from ..kafka import translated
+from ..kafka_errors import translated
 from ..topics import ALL_TOPICS, NOTES, PATIENTS, TOPICS, Topic
 from .finding import Finding, fail, ok, warn
 from .house import ANSWER_SECONDS, House

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Message, TopicPartition
 
 from schemas import KINDS, SchemaError, checker
 
-from ..kafka import translated
+from ..kafka_errors import translated
 from ..offsets import END_OF_PARTITION, end_offsets
 from ..outputs import SCHEMA, SCHEMA_VERSION
 from ..topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT, Topic

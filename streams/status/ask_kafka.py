@@ -10,7 +10,8 @@ from confluent_kafka import Consumer, ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
 
 from ..errors import ConfigError
-from ..kafka import CALL_SECONDS, CONSUMER, translated
+from ..kafka import CALL_SECONDS, CONSUMER
+from ..kafka_errors import translated
 from ..lag import LagMonitor, PartitionLag
 from ..lag_states import WINDOW
 from ..offsets import admin_client, end_offsets

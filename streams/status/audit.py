@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from ..errors import RetriableError
-from ..kafka import CALL_SECONDS, record_of, translated
+from ..kafka import CALL_SECONDS, record_of
+from ..kafka_errors import translated
 from ..offsets import END_OF_PARTITION
 from ..outputs import RECEIVED
 from ..records import Record

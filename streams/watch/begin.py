@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, TopicPartition
 
-from ..kafka import CALL_SECONDS, CONSUMER, translated
+from ..kafka import CALL_SECONDS, CONSUMER
+from ..kafka_errors import translated
 from ..settings import Settings
 from ..topics import require_topics
 from .windows import DAY

@@ -15,7 +15,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from ..broker import Cluster
 from ..errors import ConfigError, StreamError
-from ..kafka import CONSUMER, translated
+from ..kafka import CONSUMER
+from ..kafka_errors import translated
 from ..outputs import SOURCE
 from ..settings import Settings
 from ..topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, require_topics
