@@ -10,7 +10,7 @@ from ..topics import WATCH_TOPICS, Topic
 from . import figures
 from .app import WatchApp
 from .lags import Lags
-from .models import model_of
+from .models import model_in
 from .windows import DAY, WINDOWS
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class Desk:
             "phi": figures.phi(windows),
             "dead-letters": figures.dead_letters(windows),
             "versions": [
-                row | model_of(row["preset"])
+                row | model_in(row["version"], row["preset"])
                 for row in figures.versions(windows[DAY.name])
             ],
             "tables": {"watch": self._tables(), "workers": self._workers.json()},

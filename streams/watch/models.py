@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import resources
+from importlib import metadata, resources
 from typing import Any
 
 import orjson
@@ -28,6 +28,14 @@ def model_of(preset: str) -> dict[str, Any]:
     except ConfigError:
         return NONE
     return _card(options.model) if isinstance(options, TaggerOptions) else NONE
+
+
+def model_in(version: str, preset: str) -> dict[str, Any]:
+    """Return the same of another installation, if it is of this one's version.
+
+    What another version runs is not known here: None each.
+    """
+    return model_of(preset) if version == metadata.version("phistream") else NONE
 
 
 def _card(name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from streams.settings import Settings
 from streams.watch.credentials import credentials
 from streams.watch.desk import PARTS
 from streams.watch.examples import require_own_broker
-from streams.watch.models import model_of
+from streams.watch.models import model_in, model_of
 from streams.watch.quiet import WithoutValues
 from streams.watch.web import FILES, Site
 from streams.watch.workers import Workers, row_of
@@ -162,6 +163,13 @@ def test_the_model_behind_a_preset_is_told_by_name_version_and_hash():
 @pytest.mark.parametrize("preset", ["lexical", "other", "../../etc/passwd"])
 def test_a_preset_without_a_model_has_none(preset):
     assert model_of(preset)["model"] is None
+
+
+def test_the_model_of_another_version_is_not_guessed():
+    own = metadata.version("phistream")
+
+    assert "english" == model_in(own, "hybrid")["model"]
+    assert model_in(f"{own}.1", "hybrid")["model"] is None
 
 
 def test_notes_are_shown_from_no_cluster_but_our_own(tmp_path):
