@@ -51,6 +51,16 @@ _CLOSERS = frozenset(
         """
     )
 )
+# Labels of a header's next field, where a colon follows.
+_FIELDS = frozenset(
+    words(
+        """
+        ward facility location room chart bed floor specialty speciality accession
+        status admitted occupation employer
+        """
+    )
+)
+_BIRTH = re.compile(r"D\.?[ ]?O\.?[ ]?B(?![A-Za-z])", re.IGNORECASE)
 _LANDSCAPE = frozenset(words("river valley ocean sea gulf coast mountains desert"))
 _HANDLED = re.compile(
     r"""
@@ -110,11 +120,11 @@ def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
     form, word = found
     if word[0].islower() and len(form) > 3:
         return not kinds_of(form) & _MAY_NAME
+    has_colon = text[word.end() : word.end() + 1] == ":"
+    if (form in _FIELDS and has_colon) or _BIRTH.match(text, word.start()):
+        return True
     is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
-    return is_degree or (
-        form in _CLOSERS
-        and (word[0].isupper() or text[word.end() : word.end() + 1] == ":")
-    )
+    return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
 
 
 def is_vetoed(
@@ -136,7 +146,7 @@ def is_vetoed(
         return True
     if label in _PEOPLE and _is_titled(text, start):
         return False
-    if all(form in _OPENERS | _CLOSERS for form in forms):
+    if all(form in _OPENERS | _CLOSERS or len(form) == 1 for form in forms):
         return True
     kinds = [kinds_of(form) for form in forms]
     if label in _PEOPLE:

@@ -86,7 +86,9 @@ def test_a_list_of_stains_is_no_town():
     assert vetoed(marked, Label.CITY, 0.97)
 
 
-@pytest.mark.parametrize("marked", ["«Patient» slept", "«Caller ID»: none"])
+@pytest.mark.parametrize(
+    "marked", ["«Patient» slept", "«Caller ID»: none", "Ross, «PA-C».", "«D». Ross"]
+)
 def test_words_that_stand_before_names_are_no_names(marked):
     assert vetoed(marked, score=0.99)
 
@@ -104,6 +106,9 @@ def test_a_house_of_generic_words_is_vetoed():
         ("«Bliss Halloway» came", "Bliss Halloway"),
         ("«Patient»", "Patient"),
         ("«Jane Kowalska  DOB»: 3/4/1950", "Jane Kowalska"),
+        ("«Jane Kowalska  Ward»: 3", "Jane Kowalska"),
+        ("«Jane Kowalska  D».O.B. 3/4/1950", "Jane Kowalska"),
+        ("«Jane Kowalska Dobson»: stable", "Jane Kowalska Dobson"),
         ("«Jane Kowalska, PA-C», came", "Jane Kowalska"),
         ("to «Halvorsen House tomorrow».", "Halvorsen House"),
     ],
