@@ -5,9 +5,9 @@ from deid_core.labels import Label
 from tests.deid_core.marked import unmark
 
 
-def vetoed(marked, label=Label.PATIENT, score=0.5):
+def vetoed(marked, label=Label.PATIENT, score=0.5, *, is_repeated=False):
     text, [span] = unmark(marked)
-    return is_vetoed(text, *span, label, score)
+    return is_vetoed(text, *span, label, score, is_repeated=is_repeated)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,21 @@ def test_a_sure_model_may_name_what_no_list_of_names_holds():
 
     assert vetoed(marked, score=0.5)
     assert not vetoed(marked, score=0.95)
+
+
+def test_inside_a_sentence_a_capital_speaks_for_a_name_that_no_list_holds():
+    assert not vetoed("This is why «Severity» matters", score=0.75)
+    assert vetoed("This is why «severity» matters", score=0.75)
+    assert vetoed("Pain is less. «Severity» is moderate", score=0.75)
+    assert vetoed("This is why «Severity» matters", score=0.5)
+
+
+def test_what_the_model_says_twice_it_need_not_be_so_sure_of():
+    marked = "Much less pain. «Severity» went home"
+
+    assert vetoed(marked, score=0.75)
+    assert not vetoed(marked, score=0.75, is_repeated=True)
+    assert vetoed(marked, score=0.5, is_repeated=True)
 
 
 def test_a_heading_is_no_name_however_sure_the_model():
