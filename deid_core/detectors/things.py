@@ -43,9 +43,10 @@ DEVICE = labelled_rule(
 LOT_AND_MODEL = labelled_rule(
     "device_lot",
     Label.DEVICE,
+    # A model's or catalogue's number is that of every piece: it tells nobody apart.
     marked=(
-        *words("lot batch model implant generator lead pacemaker device monitor pump"),
-        *words("part catalog catalogue unit ref stimulator neurostimulator prosthesis"),
+        *words("lot batch implant generator lead pacemaker device monitor pump unit"),
+        *words("stimulator neurostimulator prosthesis"),
         *words("defibrillator aicd ventilator cpap glucometer oximeter wheelchair"),
         *words("transmitter concentrator"),
         "hearing aid",
@@ -55,11 +56,17 @@ LOT_AND_MODEL = labelled_rule(
     digits=3,
     score=0.85,
     found=(
-        "lot # «AB1234», Lot number: «1234A», batch no. «77120», model no. «5086MRI»",
+        "lot # «AB1234», Lot number: «1234A», batch no. «77120».",
         "implant id «DX-4410», generator #«PJN123456»",
         "Hearing aid no. «C86-5351», insulin pump #«88121»",
     ),
-    not_found=("lot of 100", "a lot 1234", "unit: 300 mL", "lead no 2", "model 2024"),
+    not_found=(
+        "lot of 100",
+        "a lot 1234",
+        "unit: 300 mL",
+        "lead no 2",
+        "model no. 5086",
+    ),
 )
 
 LOT_BARE = Rule(
