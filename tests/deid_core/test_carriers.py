@@ -210,11 +210,6 @@ SENTENCES = {
     "house_does": "x {}.",
     "to_town": "he {} x.",
     "town_after": "he left x {}.",
-    "staff_label": "{}: x",
-    "person_label": "{}: x",
-    "house_label": "{}: x",
-    "closing": "{}, x",
-    "mark": "seen{} x",
 }
 
 
