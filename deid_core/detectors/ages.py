@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import UNIT, ends_with, words
+from .fragments import MONTH_NAME, UNIT, ends_with, words
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -86,6 +86,8 @@ AGE_AFTER_CUE = Rule(
         rf"""
         (?<![a-z])
         (?:(?:aged?|ages)[ ]?(?:[:=]|is|was|of)?[ ]{{0,2}}
+          |(?:died|dies|passed[ ]away|deceased)[ ](?:of|from|in|after)[ ]
+           (?:[a-z]{{1,14}}[ ]){{1,4}}at[ ]
           |(?:died|dies|passed[ ]away|passed|deceased|alive|living|lived|lives|well
              |healthy|retired|widowed|active|driving|working|independent)[ ]
            (?:at|to|until|till)[ ](?:be[ ]|about[ ]|almost[ ]|nearly[ ])?
@@ -113,6 +115,7 @@ AGE_AFTER_CUE = Rule(
         "age «95» years",
         "aged «ninety five», died at the age of «ninety-six»",
         "an aunt alive and well at «96», an uncle who reached «99»",
+        "died of a stroke at «91», passed away in his sleep at «102».",
     ),
     not_found=(
         "aged 89",
@@ -124,6 +127,7 @@ AGE_AFTER_CUE = Rule(
         "aged 920",
         "reached 95 degrees",
         "doing well at 100 mg",
+        "died of sepsis in 1995",
     ),
 )
 
@@ -237,6 +241,8 @@ AGE_OVER_SEX = Rule(
     not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
 )
 
+_BEFORE_AGE = ("is", "now", "currently", "almost", "nearly", "about", "will be")
+
 AGE_AFTER_PERSON = Rule(
     name="age_after_person",
     label=Label.AGE,
@@ -244,21 +250,26 @@ AGE_AFTER_PERSON = Rule(
         rf"""
         (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
           |grandfather|sister|brother)
-        (?:[ ]is[ ](?:now[ ]|currently[ ])?|'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
+        (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
+          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
         (?P<phi>{_OVER_89})
         (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
-          |years|\Z))(?!\.[0-9])
+          |years|(?:in|next|this)[ ](?:month|spring|summer|fall|winter|{MONTH_NAME})
+          |\Z))(?!\.[0-9])
         """,
         _FLAGS,
     ),
     score=0.8,
-    needs=("is 00", "is 000", "now 00", "currently 00", "was 00 when"),
+    needs=(
+        *(f"{word} 00{more}" for word in _BEFORE_AGE for more in ("", "0")),
+        "was 00 when",
+    ),
     reach=32,
     beyond=24,
     found=(
         "She is «95» and lives alone",
         "the patient is «92», widowed; her mother is now «101».",
-        "he was «93» when he fell",
+        "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
     ),
     not_found=(
         "patient is 95% on air",

@@ -14,7 +14,10 @@ from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)
-_PLATE = r"(?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3})"
+_PLATE = r"""
+    (?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}
+      |[0-9][A-Z]{2,3}[- ]?[0-9]{2,3}|[A-Z][0-9]{2}[- ]?[A-Z]{3})
+"""
 
 
 def _has_digit(match: re.Match[str]) -> bool:
@@ -143,7 +146,8 @@ PLATE = Rule(
     found=(
         "license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",
         "car with plates «ABC 1234», vehicle tag «ABC1234»",
-        "The plate of the other car was «ABC 1234».",
+        "The plate of the other car was «ABC 1234», its plates «7XKR221»",
+        "truck tag «A12 BCD», plate «1AB 234».",
     ),
     not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
 )
