@@ -38,7 +38,7 @@ _OPENERS = frozenset(
         the a an and but then now today yesterday also patient pt per when if since
         after before however his her their my our this that with by for from to on in
         at as so while both please thank thanks dear re cc name client caller specimen
-        formerly
+        formerly telephone
         """
     )
 )

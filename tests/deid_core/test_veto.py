@@ -102,7 +102,14 @@ def test_a_list_of_stains_is_no_town():
 
 
 @pytest.mark.parametrize(
-    "marked", ["«Patient» slept", "«Caller ID»: none", "Ross, «PA-C».", "«D». Ross"]
+    "marked",
+    [
+        "«Patient» slept",
+        "«Caller ID»: none",
+        "«Telephone» encounter",
+        "Ross, «PA-C».",
+        "«D». Ross",
+    ],
 )
 def test_words_that_stand_before_names_are_no_names(marked):
     assert vetoed(marked, score=0.99)
