@@ -13,7 +13,7 @@ from .halves import Half
 from .numbers import day_of_note, number, web, written
 from .people import Person, draw_person
 from .pieces import Piece
-from .tables import table
+from .tables import entries_of, table
 
 _A_YEAR, _A_LIFE = 365, 90 * 365
 
@@ -99,6 +99,11 @@ def _number(label: Label, kind: str) -> Field:
     return _one(label, lambda cast: number(kind, cast.chance))
 
 
+def _phrase(name: str) -> Field:
+    entries = entries_of(table("phrases")[name])
+    return lambda cast: [Piece(cast.chance.choice(entries))]
+
+
 def _decoy(value: Callable[[Half, Random], str]) -> Field:
     return lambda cast: [Piece(value(cast.half, cast.chance), is_decoy=True)]
 
@@ -166,6 +171,7 @@ FIELDS: Mapping[str, Field] = {
     "dose": lambda c: [Piece(negatives.one_of("doses", c.half, c.chance))],
     "score": lambda c: [Piece(negatives.one_of("scores", c.half, c.chance))],
     "he": lambda c: [Piece(_pronoun(c))],
+    **{name: _phrase(name) for name in table("phrases")},
 }
 """What a template can hold between braces, but for forms of names."""
 

@@ -10,7 +10,7 @@ from ..lexicons import load_list
 from .halves import Half, half_of, of_half
 from .invented import Inventor
 from .names import is_listed, names_of
-from .tables import table
+from .tables import entries_of, table
 
 _ANY_SURNAME = 0.25
 
@@ -50,7 +50,6 @@ def letters(chance: Random) -> str:
 
 def one_of(kind: str, half: Half, chance: Random) -> str:
     """Return an entry of a list in negatives.toml."""
-    listed: str = table("negatives")[kind]
-    entries = listed.replace("\n", "").split("|") if "|" in listed else listed.split()
+    entries = entries_of(table("negatives")[kind])
     # A list too short to be halved serves both halves.
     return chance.choice(of_half(entries, half) or entries)

@@ -12,3 +12,8 @@ from typing import Any
 def table(name: str) -> dict[str, Any]:
     """Return the table ``<name>.toml``; it is shared, and not to be changed."""
     return tomllib.loads((files(__package__) / f"{name}.toml").read_text("utf-8"))
+
+
+def entries_of(listed: str) -> list[str]:
+    """Return the entries of a list: parted by bars where there are any, or words."""
+    return listed.replace("\n", "").split("|") if "|" in listed else listed.split()

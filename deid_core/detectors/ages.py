@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import UNIT, ends_with, words
+from .fragments import MONTH_NAME, UNIT, ends_with, words
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -23,6 +23,7 @@ _WRITTEN = r"""
         (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten))?
       |hundred)
 """
+_ORDINAL = words("st nd rd th")
 _ANY_WRITTEN = rf"(?:{_WRITTEN}(?![a-z])(?![- ](?:degrees|percent|per|mg|mcg)))"
 _YEARS_OLD = r"""
     (?:\+?[- ]{0,2}(?:years?|yrs?)\.?[- ]{0,2}(?:old|of[- ]age|young)
@@ -85,9 +86,12 @@ AGE_AFTER_CUE = Rule(
         rf"""
         (?<![a-z])
         (?:(?:aged?|ages)[ ]?(?:[:=]|is|was|of)?[ ]{{0,2}}
-          |(?:died|dies|passed[ ]away|deceased|alive|lived)[ ]
-           (?:at|to|until)[ ](?:be[ ])?
-          |turn(?:ed|ing|s)[ ])
+          |(?:died|dies|passed[ ]away|deceased)[ ](?:of|from|in|after)[ ]
+           (?:[a-z]{{1,14}}[ ]){{1,4}}at[ ]
+          |(?:died|dies|passed[ ]away|passed|deceased|alive|living|lived|lives|well
+             |healthy|retired|widowed|active|driving|working|independent)[ ]
+           (?:at|to|until|till)[ ](?:be[ ]|about[ ]|almost[ ]|nearly[ ])?
+          |turn(?:ed|ing|s)[ ]|reach(?:ed|ing|es)[ ])
         (?P<phi>{_OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
         """,
         _FLAGS,
@@ -98,7 +102,11 @@ AGE_AFTER_CUE = Rule(
         or re.match("[ -]?y", match.string[match.end() :][:2]) is not None
     ),
     needs=words(
-        "age aged ages died dies passed deceased alive lived turn turned turns turning"
+        """
+        age aged ages died dies passed deceased alive living lived lives well healthy
+        retired widowed active driving working independent turn turned turns turning
+        reached reaching reaches
+        """
     ),
     found=(
         "aged «90», Age: «101», at the age of «92»",
@@ -106,6 +114,8 @@ AGE_AFTER_CUE = Rule(
         "turned «90» in spring",
         "age «95» years",
         "aged «ninety five», died at the age of «ninety-six»",
+        "an aunt alive and well at «96», an uncle who reached «99»",
+        "died of a stroke at «91», passed away in his sleep at «102».",
     ),
     not_found=(
         "aged 89",
@@ -115,6 +125,9 @@ AGE_AFTER_CUE = Rule(
         "turned 90 degrees, turned ninety degrees",
         "died at 90%",
         "aged 920",
+        "reached 95 degrees",
+        "doing well at 100 mg",
+        "died of sepsis in 1995",
     ),
 )
 
@@ -181,7 +194,8 @@ AGE_IN_WORDS = Rule(
         (?P<phi>{_WRITTEN}(?=[- ]{{1,2}}years?[- ](?:old|of[- ]age))
           |nonagenarians?|(?:super)?centenarians?|ninetieth(?=[ ]birthday)
           |(?:tenth|10th|eleventh|11th)(?=[ ]decade)
-          |90th(?=[ ]birthday)|100th(?=[ ]birthday))(?![a-z])
+          |(?:9[0-9]|10[0-9])(?:st|nd|rd|th)
+           (?=[ ](?:birthday|year(?![- ]old))))(?![a-z])
         """,
         _FLAGS,
     ),
@@ -189,7 +203,7 @@ AGE_IN_WORDS = Rule(
     needs=(
         *words("ninety hundred nonagenarian centenarian supercentenarian ninetieth"),
         *words("nonagenarians centenarians supercentenarians decade"),
-        "0th birthday",
+        *(f"0{ending} {what}" for ending in _ORDINAL for what in ("birthday", "year")),
     ),
     reach=8,
     beyond=60,
@@ -198,8 +212,15 @@ AGE_IN_WORDS = Rule(
         "«one hundred and two»-year-old",
         "this «centenarian»",
         "her «90th» birthday, in her «tenth» decade",
+        "before his «93rd» birthday; in her «101st» year",
     ),
-    not_found=("ninety degrees", "a hundred milligrams", "eighty-nine year old"),
+    not_found=(
+        "ninety degrees",
+        "a hundred milligrams",
+        "eighty-nine year old",
+        "the 95th percentile",
+        "89th birthday",
+    ),
 )
 
 AGE_OVER_SEX = Rule(
@@ -220,6 +241,8 @@ AGE_OVER_SEX = Rule(
     not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
 )
 
+_BEFORE_AGE = ("is", "now", "currently", "almost", "nearly", "about", "will be")
+
 AGE_AFTER_PERSON = Rule(
     name="age_after_person",
     label=Label.AGE,
@@ -227,21 +250,26 @@ AGE_AFTER_PERSON = Rule(
         rf"""
         (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
           |grandfather|sister|brother)
-        (?:[ ]is[ ](?:now[ ]|currently[ ])?|'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
+        (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
+          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
         (?P<phi>{_OVER_89})
         (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
-          |years|\Z))(?!\.[0-9])
+          |years|(?:in|next|this)[ ](?:month|spring|summer|fall|winter|{MONTH_NAME})
+          |\Z))(?!\.[0-9])
         """,
         _FLAGS,
     ),
     score=0.8,
-    needs=("is 00", "is 000", "now 00", "currently 00", "was 00 when"),
+    needs=(
+        *(f"{word} 00{more}" for word in _BEFORE_AGE for more in ("", "0")),
+        "was 00 when",
+    ),
     reach=32,
     beyond=24,
     found=(
         "She is «95» and lives alone",
         "the patient is «92», widowed; her mother is now «101».",
-        "he was «93» when he fell",
+        "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
     ),
     not_found=(
         "patient is 95% on air",
@@ -251,6 +279,49 @@ AGE_AFTER_PERSON = Rule(
         "she was 98 and flushed",
         "he is 900",
     ),
+)
+
+AGE_OF_KIN = Rule(
+    name="age_of_kin",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:mother|father|wife|husband|(?:great[- ]?)?grandmother
+          |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient)
+        (?:,[ ]|[ ]\(|[ ]at[ ]|[ ])(?P<phi>{_OVER_89})(?=[,)]|[ ]?(?:and|is|has|was)\b)
+        """,
+        _FLAGS,
+    ),
+    score=0.75,
+    needs=words(
+        "mother father wife husband grandmother grandfather sister brother aunt uncle"
+        " mom dad spouse patient"
+    ),
+    reach=6,
+    found=(
+        "his mother, «97», is well; grandfather («101») and aunt, «95», too",
+        "great-grandmother at «99» and well",
+    ),
+    not_found=(
+        "mother, 89, is well",
+        "patient at 95% and stable",
+        "the patient, 950,",
+        "father 90 pounds",
+    ),
+)
+
+AGE_AT_START = Rule(
+    name="age_at_start",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"(?:\A|\n|[.!?][ ]{{1,2}})At[ ](?P<phi>{_OVER_89}),?[ ](?=(?:he|she|they)\b)",
+    ),
+    score=0.75,
+    needs=("at 00, ", "at 00 ", "at 000, ", "at 000 "),
+    reach=3,
+    beyond=16,
+    found=("At «94» she still drives. At «101», he is frail.",),
+    not_found=("At 89 she fell.", "At 90 minutes she woke.", "Heart rate at 94, she"),
 )
 
 AGE_BETWEEN_COMMAS = Rule(
@@ -273,6 +344,8 @@ RULES = (
     AGE_AND_SEX,
     AGE_OVER_SEX,
     AGE_AFTER_PERSON,
+    AGE_OF_KIN,
+    AGE_AT_START,
     AGE_BETWEEN_COMMAS,
     AGE_DECADE,
     AGE_IN_WORDS,

@@ -72,6 +72,39 @@ USERNAME_BARE = Rule(
     not_found=("username and password", "user of tobacco", "login failed", "user 12"),
 )
 
+USERNAME_OF_ACTION = Rule(
+    name="username_of_action",
+    label=Label.USERNAME,
+    # A name with a digit or a dot in it is nobody's but a computer's.
+    pattern=re.compile(
+        r"""
+        (?<![a-z])
+        (?:entered|filed|signed|typed|opened|viewed|edited|printed|accessed|modified|read
+          |created|closed|locked|released|saved|verified|updated|recorded|scanned|sent
+          |transcribed|reviewed|ordered|completed|documented|uploaded|charted|amended)
+        (?:[ ](?:electronically|online|remotely))?[ ](?:by|as|under|per)[ ]
+        (?P<phi>[a-z]{3,20}(?:\.[a-z]{2,20}[0-9]{0,4}|[0-9]{1,5}))(?![\w@])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    needs=words(
+        """
+        entered filed signed typed opened viewed edited printed accessed modified read
+        created closed locked released saved verified updated recorded scanned sent
+        transcribed reviewed ordered completed documented uploaded charted amended
+        """
+    ),
+    found=("Note filed by «jroe12», opened electronically by «jane.roe».",),
+    not_found=(
+        "reviewed by the surgeon. She",
+        "read by radiology.Normal",
+        "signed by jane@example.com",
+        "closed by day 3",
+    ),
+    is_valid=lambda match: "." not in match["phi"] or match["phi"].islower(),
+)
+
 HANDLE = Rule(
     name="username_handle",
     label=Label.USERNAME,
@@ -146,4 +179,11 @@ SPELLED_EMAIL = Rule(
     not_found=("seen at clinic dot", "red dot on the chest", "look at dot 3"),
 )
 
-RULES = (USERNAME, USERNAME_BARE, HANDLE, HANDLE_FIRST, SPELLED_EMAIL)
+RULES = (
+    USERNAME,
+    USERNAME_BARE,
+    USERNAME_OF_ACTION,
+    HANDLE,
+    HANDLE_FIRST,
+    SPELLED_EMAIL,
+)

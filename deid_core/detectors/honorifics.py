@@ -34,10 +34,10 @@ _OTHER = r"""
       |Bishop|Imam|Deacon|Detective|Major|REV(?:EREND)?|RABBI|PASTOR)
 """
 _CREDENTIAL = r"""
-    (?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-C)?|Ph\.?[ ]?D|D\.?D\.?S|D\.?M\.?D|D\.?P\.?M
-      |Pharm\.?[ ]?D|F\.?A\.?C\.?[SPC]|FNP(?:-[BC]C?)?|CRNA|LPN|LVN|CNM|Psy\.?D|LC?SW
-      |MSW|DPT|OTR|CNA|MBBS|MBChB|FRC[SP]|APRN|ARNP|DNP|MSN|BSN|CNP|EMT|PT|OT|RD|RT|OD
-      |CCC-SLP|Esq)
+    (?:M\.?D|D\.?O(?!\.?B)|R\.?N|N\.?P|P\.?A(?:-C)?|Ph\.?[ ]?D|D\.?D\.?S|D\.?M\.?D
+      |D\.?P\.?M|Pharm\.?[ ]?D|F\.?A\.?C\.?[SPC]|FNP(?:-[BC]C?)?|CRNA|LPN|LVN|CNM
+      |Psy\.?D|LC?SW|MSW|DPT|OTR|CNA|MBBS|MBChB|FRC[SP]|APRN|ARNP|DNP|MSN|BSN|CNP|EMT|PT|OT
+      |RD|RT|OD|CCC-SLP|Esq)
     (?![A-Za-z])
 """
 # "Fall River, MD 21201" is a place.
@@ -245,6 +245,7 @@ NAME_BEFORE_CREDENTIAL = Rule(
         "Tylenol PT",
         "Anderson MD",
         "Fall River, PA 19101",
+        "JANE ROE  D.O.B: 01/02/1990",
     ),
 )
 

@@ -16,17 +16,29 @@ _FLAGS = re.VERBOSE | re.IGNORECASE
 _DOMAINS = words("com org net edu gov mil info io health")
 _VERSION = re.compile(r"(?:\bv|ver|version|release|section)\.?[ ]?\Z", re.IGNORECASE)
 _IP_CUE = re.compile(r"\bip(?:v4)?(?:[ ]address)?[ :=#]{0,3}\Z", re.IGNORECASE)
+# RFC 1918's networks, and words that only an address follows.
+_PRIVATE = re.compile(r"(?:10|192\.168|172\.(?:1[6-9]|2[0-9]|3[01]))\.")
+_NET_CUE = re.compile(
+    r"\b(?:from|address|host|server|login|logon|network|terminal)[ :=#]{1,3}\Z",
+    re.IGNORECASE,
+)
 _UNIT = re.compile(UNIT, _FLAGS)
 
 
 def is_ipv4(match: re.Match[str]) -> bool:
-    """Return whether four numbers are an address, not a version or an outline."""
+    """Return whether four numbers are an address, not a version or an outline.
+
+    A mistyped one ("10.3.4.560") still tells the network.
+    """
+    if ends_with(_IP_CUE, match.string, match.start()):
+        return True
     try:
         ipaddress.IPv4Address(match["phi"])
     except ValueError:
-        return False
-    if ends_with(_IP_CUE, match.string, match.start()):
-        return True
+        if not _PRIVATE.match(match["phi"]) and not ends_with(
+            _NET_CUE, match.string, match.start()
+        ):
+            return False
     return (
         len(match["phi"]) > len("1.2.3.4")
         and not ends_with(_VERSION, match.string, match.start(), within=10)
@@ -122,7 +134,12 @@ IPV4 = Rule(
     is_valid=is_ipv4,
     needs=("0.0.0", "0.00.0", "0.000.0"),
     reach=2,
-    found=("from «192.0.2.17», port", "«203.0.113.5»:8080", "IP: «1.2.3.4»"),
+    found=(
+        "from «192.0.2.17», port",
+        "«203.0.113.5»:8080",
+        "IP: «1.2.3.4»",
+        "reports to «10.1.20.560», logged in from «203.0.113.512».",
+    ),
     not_found=(
         "version 10.20.30.40",
         "1.2.3.4 mg",

@@ -41,6 +41,11 @@ _LABELS = words(
     """
 )
 
+_NEXT_FIELD = r"""
+    (?:[ \t]{1,4}(?:dob|d\.o\.b\.?|date[ ]of[ ]birth|birth[ ]?date|born|mrn|ssn|sex
+      |gender|age|acct|account|chart|room|ward|unit)[ ]?(?:[:\#]|no\b|(?=[0-9])))
+"""
+
 DOCTOR_AFTER_LABEL = Rule(
     name="name_after_role",
     label=Label.DOCTOR,
@@ -82,7 +87,8 @@ PATIENT_AFTER_LABEL = Rule(
         (?i:(?:{"|".join(_LABELS)})(?:'?s)?(?:[ ]name)?|(?<![a-z][ ])name
           |next[ ]of[ ]kin|emergency[ ]contact)
         {_SPACES}[:=]{_SPACES}
-        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}|{WORD}(?=[ \t]{{0,3}}(?:[\n,;(]|\Z)))
+        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}
+          |{WORD}(?=[ \t]{{0,3}}(?:[\n,;(]|\Z)|(?i:{_NEXT_FIELD})))
         """,
         re.VERBOSE,
     ),
@@ -93,6 +99,8 @@ PATIENT_AFTER_LABEL = Rule(
         "PATIENT NAME: «DOE, JANE A»",
         "Re: «John Q. Public», Next of kin: «Mary Doe»",
         "Name:«Łukasz Nowak»",
+        "Name: «Roe»  DOB: 1/2/1990, Pt: «Xu» Age: 60, Name: «Roe»  D.O.B. 1/2",
+        "Patient: «Jane Roe»  Ward: 3, Name: «Jane Roe» Location: ICU",
     ),
     not_found=(
         "Patient: Denies fever",
@@ -101,6 +109,7 @@ PATIENT_AFTER_LABEL = Rule(
         "Name: Unknown\n",
         "medication name: aspirin",
         "Model Name: Sigma\n",
+        "Patient: Comfortable. Age: 60",
     ),
 )
 

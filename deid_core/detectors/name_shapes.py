@@ -107,9 +107,11 @@ WORD = rf"(?:{_PARTICLES}(?=[A-Z]){NOT_A_NAME}[A-Z]{_INNER}{{1,30}}+[0-9]{{0,4}}
 INITIAL = r"(?:[A-Z]\.(?:-?[A-Z]\.){0,3}+)"
 _SPACE = "[ ]{1,2}"
 _LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}|[A-Z][ ](?=[A-Z])){{0,3}}+)"
+# "Jane Roe Ward: 3": the word before a colon is the next field's label.
+_NO_LABEL = r"(?![ ]?:)"
 _MORE = rf"""
     (?:{_SPACE}(?:{INITIAL}(?=[ ]{{1,2}}[A-Z])|[A-Z](?=[ ][A-Z][A-Za-z])
-                 |{WORD}))
+                 |{WORD}{_NO_LABEL}))
 """
 _SUFFIX = r"(?:,?[ ](?:Jr|Sr|II|III|IV)\b)?"
 # One to four words, initials anywhere but at the end.

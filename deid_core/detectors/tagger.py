@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -89,9 +90,16 @@ class TaggerDetector:
         from .veto import is_vetoed, without_words
 
         folded = fold(text)
-        for each in sure:
-            start, end = without_words(folded, each.span.start, each.span.end)
-            if not is_vetoed(folded, start, end, each.label, each.score):
+        places = [
+            without_words(folded, each.span.start, each.span.end) for each in sure
+        ]
+        # Two models may propose one place; that is once.
+        times = Counter(folded[start:end].lower() for start, end in {*places})
+        for each, (start, end) in zip(sure, places, strict=True):
+            again = times[folded[start:end].lower()] > 1
+            if not is_vetoed(
+                folded, start, end, each.label, each.score, is_repeated=again
+            ):
                 yield replace(each, span=Span(start, end))
 
 

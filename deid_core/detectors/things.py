@@ -14,7 +14,10 @@ from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)
-_PLATE = r"(?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3})"
+_PLATE = r"""
+    (?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}
+      |[0-9][A-Z]{2,3}[- ]?[0-9]{2,3}|[A-Z][0-9]{2}[- ]?[A-Z]{3})
+"""
 
 
 def _has_digit(match: re.Match[str]) -> bool:
@@ -43,17 +46,30 @@ DEVICE = labelled_rule(
 LOT_AND_MODEL = labelled_rule(
     "device_lot",
     Label.DEVICE,
+    # A model's or catalogue's number is that of every piece: it tells nobody apart.
     marked=(
-        *words("lot batch model implant generator lead pacemaker device monitor pump"),
-        *words("part catalog catalogue unit ref"),
+        *words("lot batch implant generator lead pacemaker device monitor pump unit"),
+        *words("stimulator neurostimulator prosthesis"),
+        *words("defibrillator aicd ventilator cpap glucometer oximeter wheelchair"),
+        *words("transmitter concentrator"),
+        "hearing aid",
+        "insulin pump",
+        "infusion pump",
     ),
     digits=3,
     score=0.85,
     found=(
-        "lot # «AB1234», Lot number: «1234A», batch no. «77120», model no. «5086MRI»",
+        "lot # «AB1234», Lot number: «1234A», batch no. «77120».",
         "implant id «DX-4410», generator #«PJN123456»",
+        "Hearing aid no. «C86-5351», insulin pump #«88121»",
     ),
-    not_found=("lot of 100", "a lot 1234", "unit: 300 mL", "lead no 2", "model 2024"),
+    not_found=(
+        "lot of 100",
+        "a lot 1234",
+        "unit: 300 mL",
+        "lead no 2",
+        "model no. 5086",
+    ),
 )
 
 LOT_BARE = Rule(
@@ -116,17 +132,22 @@ PLATE = Rule(
         (?<![a-z])
         (?:(?:licen[cs]e|number|registration)[ ]plates?
           |(?:plate|tag)(?=[ ]?(?:no\b|num|\#))
-          |plates?(?=[ ](?-i:{_PLATE})(?!\w)))
+          |(?:plates?|(?:car|truck|van|vehicle)[ ]tag)(?=[ ](?-i:{_PLATE})(?!\w))
+          |plates?(?:[ ][a-z]{{2,8}}){{1,6}}[ ](?=(?-i:{_PLATE})(?!\w)))
         {SEPARATOR}(?P<phi>[A-Z0-9]{{1,4}}[- ]?[A-Z0-9]{{2,5}}(?![A-Z0-9]))
         """,
         _FLAGS,
     ),
     score=0.9,
-    needs=words("license licence number registration plate plates tag"),
+    needs=words(
+        "license licence number registration plate plates tag car truck van vehicle"
+    ),
     is_valid=_has_digit,
     found=(
         "license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",
-        "car with plates «ABC 1234»",
+        "car with plates «ABC 1234», vehicle tag «ABC1234»",
+        "The plate of the other car was «ABC 1234», its plates «7XKR221»",
+        "truck tag «A12 BCD», plate «1AB 234».",
     ),
     not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
 )
@@ -164,6 +185,68 @@ ACCESSION = Rule(
     not_found=("C5-6", "T12-L1", "COVID-19", "S24-12345-7", "IL17-1000.5"),
 )
 
+LONG_CODE = Rule(
+    name="id_long_code",
+    label=Label.IDNUM,
+    # Letters, then as many digits as no dose, level or vertebra has.
+    pattern=re.compile(
+        r"""
+        (?!(?:CPT|NCT|PMID|PMC|ICD|DSM|ISRCTN|ISBN|ISSN|HCPCS)[0-9-])
+        [A-Z](?<![\w.,/-][A-Z])[A-Z]{0,3}
+        (?:-[0-9]{5,10}|[0-9]{6,10}|[0-9]{3,5}-[0-9]{3,6})(?:-[A-Z0-9]{1,4})?
+        (?![\w-])(?![.,][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.6,
+    needs=("00000", "000-000"),
+    reach=9,
+    beyond=24,
+    found=(
+        "order «E88480165», («G6662432»): «RT-20584-O», «FP-123456».",
+        "pump «C8613-53510»",
+    ),
+    not_found=(
+        "NCT01234567",
+        "PMID-12345678",
+        "CPT-99213",
+        "HbA1c 7.2",
+        "T12-L1",
+        "B12 1000",
+        "SARS-CoV-2 12345",
+        "L4-5",
+    ),
+)
+
+CODE_AFTER_NOUN = Rule(
+    name="id_code_after_noun",
+    label=Label.IDNUM,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])
+        (?i:order|accession|specimen|sample|case|claim|encounter|visit|job|ticket|report
+          |requisition|confirmation|referral|authorization|study|slide|block|culture)[ ]
+        (?P<phi>(?=[0-9-]{0,10}[A-Z])[A-Z0-9]{1,10}(?:-[A-Z0-9]{1,10}){0,2}(?<=[0-9]))
+        (?![\w-])(?![.,/][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.7,
+    is_valid=lambda match: sum(map(str.isdigit, match["phi"])) >= 5,
+    needs=words(
+        "order accession specimen sample case claim encounter visit job ticket report"
+        " requisition confirmation referral authorization study slide block culture"
+    ),
+    found=("Order «930-C1617» was cancelled, specimen «24B-10293».",),
+    not_found=(
+        "order D5W 1000",
+        "visit 12-03-2024",
+        "case 12-YEAR-OLD",
+        "order T4N12",
+        "order K1000MG",
+    ),
+)
+
 LONG_NUMBER = Rule(
     name="id_long_number",
     label=Label.IDNUM,
@@ -194,5 +277,7 @@ RULES = (
     VIN,
     PLATE,
     ACCESSION,
+    LONG_CODE,
+    CODE_AFTER_NOUN,
     LONG_NUMBER,
 )

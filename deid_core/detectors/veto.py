@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from itertools import dropwhile, takewhile
+from typing import NamedTuple
 
 from ..labels import Label
 from ..lexicons import load_list, normal
@@ -37,7 +38,7 @@ _OPENERS = frozenset(
         the a an and but then now today yesterday also patient pt per when if since
         after before however his her their my our this that with by for from to on in
         at as so while both please thank thanks dear re cc name client caller specimen
-        formerly
+        formerly telephone
         """
     )
 )
@@ -51,6 +52,16 @@ _CLOSERS = frozenset(
         """
     )
 )
+# Labels of a header's next field, where a colon follows.
+_FIELDS = frozenset(
+    words(
+        """
+        ward facility location room chart bed floor specialty speciality accession
+        status admitted occupation employer
+        """
+    )
+)
+_BIRTH = re.compile(r"D\.?[ ]?O\.?[ ]?B(?![A-Za-z])", re.IGNORECASE)
 _LANDSCAPE = frozenset(words("river valley ocean sea gulf coast mountains desert"))
 _HANDLED = re.compile(
     r"""
@@ -76,6 +87,8 @@ _BY = frozenset(
 )
 SURE = 0.9
 """From this probability on, a model may name what no list of names holds."""
+FAIRLY_SURE = 0.7
+"""Likewise inside a sentence, or where it says so at two places of a note."""
 SURE_OF_PLACE = 0.6
 """Likewise for towns and houses, of which lists hold few."""
 _PEOPLE_TOO = frozenset(
@@ -83,6 +96,31 @@ _PEOPLE_TOO = frozenset(
         "discussed lived talked visited agreed married stayed moved arrived consulted"
     )
 )
+
+
+class _Doubt(NamedTuple):
+    """How sure a model is of a name, and whether it says so twice."""
+
+    score: float
+    is_repeated: bool
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it may name somebody after whom a thing is named."""
+        return self.score >= (FAIRLY_SURE if self.is_repeated else SURE)
+
+    def is_fairly_sure(self, text: str, start: int) -> bool:
+        """Return whether it may name what no list of names holds.
+
+        At a sentence's start any word has a capital: there it must be surer.
+        """
+        if self.is_sure:
+            return True
+        return (
+            self.score >= FAIRLY_SURE
+            and text[start].isupper()
+            and context.is_inside_sentence(text, start)
+        )
 
 
 def without_words(text: str, start: int, end: int) -> tuple[int, int]:
@@ -110,15 +148,21 @@ def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
     form, word = found
     if word[0].islower() and len(form) > 3:
         return not kinds_of(form) & _MAY_NAME
+    has_colon = text[word.end() : word.end() + 1] == ":"
+    if (form in _FIELDS and has_colon) or _BIRTH.match(text, word.start()):
+        return True
     is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
-    return is_degree or (
-        form in _CLOSERS
-        and (word[0].isupper() or text[word.end() : word.end() + 1] == ":")
-    )
+    return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
 
 
 def is_vetoed(
-    text: str, start: int, end: int, label: Label, score: float = 0.0
+    text: str,
+    start: int,
+    end: int,
+    label: Label,
+    score: float = 0.0,
+    *,
+    is_repeated: bool = False,
 ) -> bool:
     """Return whether what a tagger proposes cannot be what it says.
 
@@ -128,6 +172,7 @@ def is_vetoed(
         end: Of the proposal.
         label: What the tagger calls it.
         score: How sure it is.
+        is_repeated: Whether it proposes the same words elsewhere in the note.
     """
     forms = [_form(each) for each in _WORD.findall(text[start:end])]
     if not load_list("made_up_names").isdisjoint(forms):
@@ -136,11 +181,12 @@ def is_vetoed(
         return True
     if label in _PEOPLE and _is_titled(text, start):
         return False
-    if all(form in _OPENERS | _CLOSERS for form in forms):
+    if all(form in _OPENERS | _CLOSERS or len(form) == 1 for form in forms):
         return True
     kinds = [kinds_of(form) for form in forms]
     if label in _PEOPLE:
-        return _is_no_person(text, start, end, kinds, score)
+        doubt = _Doubt(score, is_repeated)
+        return _is_no_person(text, start, end, kinds, doubt)
     if label in _PLACES and not is_own_name({*forms}):
         return True
     if label is Label.CITY and _is_no_town(forms):
@@ -154,7 +200,7 @@ def _is_no_town(forms: list[str]) -> bool:
 
 
 def _is_no_person(
-    text: str, start: int, end: int, kinds: list[Kind], score: float
+    text: str, start: int, end: int, kinds: list[Kind], doubt: _Doubt
 ) -> bool:
     if any(map(str.isdigit, text[start:end])):
         return True
@@ -162,11 +208,12 @@ def _is_no_person(
         return False
     if _form(text[start:end]) in _MODALS:
         return not context.is_subject(text, start, end)
-    is_sure = score >= SURE and not _is_line(text, start, end)
-    if not is_sure and (
-        not any(each & _MAY_NAME for each in kinds)
-        or all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
-    ):
+    is_line = _is_line(text, start, end)
+    is_listed = any(each & _MAY_NAME for each in kinds)
+    if not is_listed and (is_line or not doubt.is_fairly_sure(text, start)):
+        return True
+    is_thing = all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
+    if is_thing and (is_line or not doubt.is_sure):
         return True
     if all(each & _FOREMOST_NAME and Kind.DRUG not in each for each in kinds):
         return context.is_before_thing(text, end)

@@ -37,6 +37,7 @@ NAMES = [
     "«Priya» was at the bedside. «Reitman» gave consent.",
     "Mother, «Sophie», has diabetes; she came with «Marek».",
     "told «Ana» and «Luis Hernandez» so, and «Ana de la Cruz»",
+    "asked «Camila» for the catheter, told «Priya» her test was normal",
 ]
 PLACES = [
     "She moved here from «Tacoma» last year.",
@@ -85,6 +86,7 @@ def test_what_only_lexicon_and_context_know_is_found(marked):
         "travel to the Ohio River Valley last summer",
         "Mother with breast CA, MA with bone cancer",
         "Foley was removed. Kerlix was applied. Bovie was used.",
+        "using a Camila curette and the Priya rongeurs; on the Camila diet",
     ],
 )
 def test_eponyms_devices_drugs_and_headings_stay(text):

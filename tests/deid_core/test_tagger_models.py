@@ -1,5 +1,6 @@
 """A model's folder, the detector that reads it, and the preset that names it."""
 
+import re
 import shutil
 from dataclasses import replace
 from random import Random
@@ -7,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from deid_core import ConfigError, Document, Label
+from deid_core import Annotation, ConfigError, Document, Label, Span
 from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
@@ -135,6 +136,27 @@ def test_a_tag_outlives_merging(folder):
     found = _found(folder)
     wider = found[0].__class__(found[0].span, Label.DOCTOR, 0.1, "rules/x")
     assert [each.tag for each in merge([*found, wider])] == ["NAME", "STREET"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Less pain.  Severity rose.  Mood is low.  Severity fell.", 2),
+        ("Less pain.  Severity rose.  Mood is low.  Appetite is good.", 0),
+    ],
+)
+def test_what_the_model_says_of_two_places_is_vetoed_less(folder, text, found):
+    detector = TaggerDetector(TaggerOptions(model=str(folder), veto=True))
+    said = [
+        Annotation(Span(*each.span()), Label.PATIENT, 0.75, "tagger/tiny/name")
+        for each in re.finditer("Severity", text)
+    ]
+    # Each place twice, as two models would.
+    detector._read = lambda texts: [said * 2]
+
+    [accepted] = detector([Document("1", text)])
+
+    assert 2 * found == len(accepted)
 
 
 def test_a_note_of_one_case_is_read_by_the_model_of_small_letters_too(folder, tmp_path):

@@ -5,9 +5,9 @@ from deid_core.labels import Label
 from tests.deid_core.marked import unmark
 
 
-def vetoed(marked, label=Label.PATIENT, score=0.5):
+def vetoed(marked, label=Label.PATIENT, score=0.5, *, is_repeated=False):
     text, [span] = unmark(marked)
-    return is_vetoed(text, *span, label, score)
+    return is_vetoed(text, *span, label, score, is_repeated=is_repeated)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,21 @@ def test_a_sure_model_may_name_what_no_list_of_names_holds():
     assert not vetoed(marked, score=0.95)
 
 
+def test_inside_a_sentence_a_capital_speaks_for_a_name_that_no_list_holds():
+    assert not vetoed("This is why «Severity» matters", score=0.75)
+    assert vetoed("This is why «severity» matters", score=0.75)
+    assert vetoed("Pain is less. «Severity» is moderate", score=0.75)
+    assert vetoed("This is why «Severity» matters", score=0.5)
+
+
+def test_what_the_model_says_twice_it_need_not_be_so_sure_of():
+    marked = "Much less pain. «Severity» went home"
+
+    assert vetoed(marked, score=0.75)
+    assert not vetoed(marked, score=0.75, is_repeated=True)
+    assert vetoed(marked, score=0.5, is_repeated=True)
+
+
 def test_a_heading_is_no_name_however_sure_the_model():
     assert vetoed("Done.\n«Stress Strength»\nGood.", score=0.99)
 
@@ -86,7 +101,16 @@ def test_a_list_of_stains_is_no_town():
     assert vetoed(marked, Label.CITY, 0.97)
 
 
-@pytest.mark.parametrize("marked", ["«Patient» slept", "«Caller ID»: none"])
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "«Patient» slept",
+        "«Caller ID»: none",
+        "«Telephone» encounter",
+        "Ross, «PA-C».",
+        "«D». Ross",
+    ],
+)
 def test_words_that_stand_before_names_are_no_names(marked):
     assert vetoed(marked, score=0.99)
 
@@ -104,6 +128,9 @@ def test_a_house_of_generic_words_is_vetoed():
         ("«Bliss Halloway» came", "Bliss Halloway"),
         ("«Patient»", "Patient"),
         ("«Jane Kowalska  DOB»: 3/4/1950", "Jane Kowalska"),
+        ("«Jane Kowalska  Ward»: 3", "Jane Kowalska"),
+        ("«Jane Kowalska  D».O.B. 3/4/1950", "Jane Kowalska"),
+        ("«Jane Kowalska Dobson»: stable", "Jane Kowalska Dobson"),
         ("«Jane Kowalska, PA-C», came", "Jane Kowalska"),
         ("to «Halvorsen House tomorrow».", "Halvorsen House"),
     ],

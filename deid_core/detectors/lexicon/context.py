@@ -62,6 +62,16 @@ _NO_NAME = frozenset(
         """
     )
 )
+# Behind these a new phrase begins: "Camila has the pump" is no Camila pump.
+_NO_COMPOUND = frozenset(
+    words(
+        """
+        a an the is was are were has had have will would can could did does do to of for
+        in on at by with from as who that his her our their this after before because
+        when if but then said says not no
+        """
+    )
+)
 _FIELDS = frozenset({"DOB", "MRN", "ID"})
 _ARTICLES = frozenset({"a", "an", "the"})
 _OWN = frozenset(words("his her their my the"))
@@ -152,9 +162,12 @@ def is_before_thing(text: str, end: int) -> bool:
     if found is None or found[2] or found[3]:
         return False
     nouns = things()
-    return any(
-        word is not None and _bare(word) in nouns for word in found.group(4, 5, 6)
-    )
+    for word in found.group(4, 5, 6):
+        if word is None or word in _NO_COMPOUND:
+            return False
+        if _bare(word) in nouns:
+            return True
+    return False
 
 
 @cache
