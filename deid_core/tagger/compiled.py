@@ -75,6 +75,7 @@ class CompiledModel:
     def __init__(self, model: Model, *, most_types: int = 32_768) -> None:
         self.codec: Bio = model.codec
         self._lists = model.lists
+        self._blanks = model.features.blanks
         weights = model.weights.dense()
         self._types = TypeTables(model, weights, most_types)
         self._conjunctions = Conjunctions(model, weights)
@@ -94,7 +95,7 @@ class CompiledModel:
 
         A threshold of the bias is of the chain alone: nothing is rescored then.
         """
-        batch = _Batch.of(texts)
+        batch = _Batch.of(texts, self._blanks)
         scores = self._scores(batch)
         path, sureness = self._decode(scores, batch, bias)
         if bias.below is None:
@@ -103,7 +104,7 @@ class CompiledModel:
 
     def chain(self, texts: Sequence[str]) -> Decoded:
         """Return what the chain alone says of texts."""
-        batch = _Batch.of(texts)
+        batch = _Batch.of(texts, self._blanks)
         scores = self._scores(batch)
         path, _ = self._decode(scores, batch, NO_BIAS)
         return batch.decoded(scores, path)
@@ -114,7 +115,7 @@ class CompiledModel:
 
     def labels(self, text: str) -> list[list[int]]:
         """Return the chain's label of each word of each line that has words."""
-        batch = _Batch.of([text])
+        batch = _Batch.of([text], self._blanks)
         path, _ = self._decode(self._scores(batch), batch, NO_BIAS)
         starts = batch.starts.tolist()
         return [
@@ -191,7 +192,8 @@ class _Batch:
     """Texts as words.
 
     Args:
-        words: Of all texts, without line ends.
+        words: Of all texts, without line ends; with the blanks before them where the
+            features ask for them.
         starts: Where each line starts, and past the last; lines may be empty.
         places: Of each line, the number of its text, and where it starts and ends.
         headers: Of each line.
@@ -203,14 +205,14 @@ class _Batch:
     headers: list[str]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> _Batch:
+    def of(cls, texts: Sequence[str], blanks: bool = False) -> _Batch:
         words: list[str] = []
         starts, headers = [0], []
         places: list[tuple[int, int, int]] = []
         for number, text in enumerate(texts):
             at = 0
             for line in text.split(NEWLINE):
-                words += pieces(line)
+                words += pieces(line, blanks=blanks)
                 starts.append(len(words))
                 headers.append(header(line))
                 places.append((number, at, at + len(line)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .codec import Bio
 from .decode_kernels import FORBIDDEN, closed_of, leads_of, marginals
-from .features import kind
+from .features import bare, kind
 from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
 from .path_kernels import best_paths, unsure_lines
 from .rescoring import Rescorer, values_in, without_line
@@ -49,7 +49,7 @@ class Decoded:
     """A batch of lines after the chain has spoken.
 
     Args:
-        words: Of all lines.
+        words: Of all lines, as the chain's features see them.
         starts: Where each line starts, and past the last.
         documents: Of each line, the number of its document.
         scores: Emissions, shape ``[words, labels]``.
@@ -99,7 +99,7 @@ class PathFinder:
         found = self._values(batch, {batch.documents[line] for line in lines})
         for line in lines:
             first, last = int(batch.starts[line]), int(batch.starts[line + 1])
-            words = batch.words[first:last]
+            words = list(map(bare, batch.words[first:last]))
             low = [word.lower() for word in words]
             here = values_in(low, self.path(batch.path[first:last]))
             near = without_line(found[batch.documents[line]], here)
@@ -126,7 +126,7 @@ class PathFinder:
         for line in lines.tolist():
             if batch.documents[line] in found:
                 place = slice(*batch.starts[line : line + 2].tolist())
-                low = [word.lower() for word in batch.words[place]]
+                low = [bare(word).lower() for word in batch.words[place]]
                 values = values_in(low, self.path(batch.path[place]))
                 found[batch.documents[line]].update(values)
         return found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .compiled_columns import numberings
 from .encoding import REACH
-from .features import PAD, WORD_COLUMNS
+from .features import PAD, WORD_COLUMNS, column_value
 from .model import Model
 
 _WIDTH = 2 * REACH + 1
@@ -78,10 +78,12 @@ class TypeTables:
         values = self._features.values(word, self._lists)
         found = [self._block_of[value] for value in values if value in self._block_of]
         self._blocks[found].sum(axis=0, out=self._tables[number])
-        for at, (name, value) in enumerate(WORD_COLUMNS.items()):
+        for at, name in enumerate(WORD_COLUMNS):
             numbering = self._numberings[name]
             self._columns[number, at] = (
-                numbering.get(value(word, self._lists), -1) if word != PAD else -1
+                numbering.get(column_value(name, word, self._lists), -1)
+                if word != PAD
+                else -1
             )
         self._numbers[word] = number
         return number

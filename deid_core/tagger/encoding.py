@@ -21,6 +21,7 @@ from .features import (
     WORD_COLUMNS,
     Conjunction,
     FeatureSet,
+    column_value,
     conjunction_name,
     header,
     property_name,
@@ -115,7 +116,7 @@ def encode(
     headers = _Numbers([""])
     starts, kinds, labels, line_headers = [0], list[int](), list[int](), list[int]()
     for line in lines:
-        words = pieces(line.text)
+        words = pieces(line.text, blanks=features.blanks)
         if not words:
             continue
         kinds += map(types.of, words)
@@ -213,9 +214,10 @@ class _Columns:
         lists: WordLists,
     ) -> _Columns:
         numbers, values = {}, {}
-        for name, value in WORD_COLUMNS.items():
+        for name in WORD_COLUMNS:
             known = _Numbers([""])
-            of_type = [0, *(known.of(value(word, lists)) for word in words[1:])]
+            values_of = (column_value(name, word, lists) for word in words[1:])
+            of_type = [0, *map(known.of, values_of)]
             numbers[name] = np.array(of_type, np.int32)[types]
             values[name] = known.all
         numbers["header"] = np.repeat(line_headers, np.diff(starts))

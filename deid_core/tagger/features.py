@@ -3,7 +3,8 @@
 Three kinds, all static, so that their weights compile into tables:
 
 * A *property* is what a word is by itself; it may have several values (its letter
-  trigrams), and is looked at through a window: ``suffix3[-1]=nez``.
+  trigrams), and is looked at through a window: ``suffix3[-1]=nez``.  Whether a blank
+  stands before it is one, too.
 * A *column* is one value for each word: of the word itself (``word``, ``shape``,
   ``cue``), or of its line (``header``, the nearest cue to the ``left``).
 * A *conjunction* joins columns at offsets: ``word:-1 word:0``.
@@ -98,6 +99,26 @@ def _listed(word: str, lists: WordLists) -> list[str]:
     return [f"{name}{case}" for name in lists.names(word)]
 
 
+def bare(piece: str) -> str:
+    """Return a word without the blank before it."""
+    return piece.lstrip()
+
+
+def _blank(piece: str) -> str:
+    return "blank" if piece[:1].isspace() else "joined"
+
+
+def column_value(name: str, piece: str, lists: WordLists) -> str:
+    """Return what a word has in one of `WORD_COLUMNS`.
+
+    Args:
+        name: Of the column.
+        piece: The word, with the blank before it where the features ask for it.
+        lists: What is known of words.
+    """
+    return WORD_COLUMNS[name](piece if name in OF_PIECES else bare(piece), lists)
+
+
 def kind(word: str, lists: WordLists) -> str:
     """Return the most telling of a word's classes: cue, number, lists, or shape."""
     if cue := lists.cue(word):
@@ -119,6 +140,7 @@ PROPERTIES: Mapping[str, Values] = {
     "number": lambda word, _: [number_class(word)] if word.isdigit() else [],
     "cue": lambda word, lists: [cue] if (cue := lists.cue(word)) else [],
     "lists": _listed,
+    "blank": lambda piece, _: [_blank(piece)],
 }
 """Every property by its name."""
 
@@ -128,8 +150,12 @@ WORD_COLUMNS: Mapping[str, Value] = {
     "number": lambda word, _: number_class(word),
     "cue": lambda word, lists: lists.cue(word),
     "kind": kind,
+    "blank_shape": lambda piece, _: f"{_blank(piece)} {collapsed_shape(bare(piece))}",
 }
 """Columns that the word alone decides; an empty value makes no feature."""
+
+OF_PIECES = frozenset({"blank", "blank_shape"})
+"""Groups that see the blank before a word; all others see the word alone."""
 
 LINE_COLUMNS = ("header", "left", "right", "left_cue", "right_cue")
 """Columns of the line: the words before its first colon, the nearest cue to each side
@@ -220,14 +246,20 @@ class FeatureSet:
         parts = (part for each in self.conjunctions for part in each.parts)
         return tuple(dict.fromkeys(column for column, _ in parts))
 
-    def values(self, word: str, lists: WordLists) -> list[tuple[str, str]]:
+    @property
+    def blanks(self) -> bool:
+        """Whether words must come with the blanks before them."""
+        return not OF_PIECES.isdisjoint((*self.properties, *self.columns))
+
+    def values(self, piece: str, lists: WordLists) -> list[tuple[str, str]]:
         """Return a word's properties and their values, `PAD`'s too."""
-        if word == PAD:
+        if piece == PAD:
             return [(name, PAD_VALUE) for name in self.properties]
+        word = bare(piece)
         return [
             (name, value)
             for name in self.properties
-            for value in PROPERTIES[name](word, lists)
+            for value in PROPERTIES[name](piece if name in OF_PIECES else word, lists)
         ]
 
 

@@ -25,14 +25,26 @@ _PIECES = re.compile(rf"{_WORD} | \n", re.VERBOSE)
 _ASCII_WORD = r"[a-z]+|[!-/:-@\[-`{-\x7f]|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))|[0-9]+"
 _ASCII_WORDS = re.compile(_ASCII_WORD)
 _ASCII_PIECES = re.compile(rf"{_ASCII_WORD}|\n")
+_BLANK = r"[^\S\n]?"
+_BLANK_PIECES = re.compile(rf"{_BLANK}(?:{_WORD}) | \n", re.VERBOSE)
+_ASCII_BLANK_PIECES = re.compile(rf"{_BLANK}(?:{_ASCII_WORD})|\n")
 
 NEWLINE = "\n"
 """What ends a line."""
 
 
-def pieces(text: str) -> list[str]:
-    """Return the words of a text in order, and each line's end as `NEWLINE`."""
-    return (_ASCII_PIECES if text.isascii() else _PIECES).findall(text)
+def pieces(text: str, *, blanks: bool = False) -> list[str]:
+    """Return the words of a text in order, and each line's end as `NEWLINE`.
+
+    Args:
+        text: The whole text.
+        blanks: Whether a word keeps the blank before it.
+    """
+    if blanks:
+        pattern = _ASCII_BLANK_PIECES if text.isascii() else _BLANK_PIECES
+    else:
+        pattern = _ASCII_PIECES if text.isascii() else _PIECES
+    return pattern.findall(text)
 
 
 def word_spans(

@@ -26,7 +26,7 @@ from deid_core.evaluation.readers import read_corpus
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import NO_BIAS, CompiledModel, _Batch
 from deid_core.tagger.encoding import Line, encode
-from deid_core.tagger.features import PROPERTIES, WORD_COLUMNS, header
+from deid_core.tagger.features import OF_PIECES, PROPERTIES, WORD_COLUMNS, header
 from deid_core.tagger.learners.weights import ChainWeights
 from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.model_files import load_model
@@ -141,19 +141,28 @@ class Witness:
 
     def _features(self, text: str) -> Iterator[list[list[str]]]:
         for start, end in lines(text):
-            if words := pieces(text[start:end]):
-                yield list(_named(self.model, words, header(text[start:end])))
+            line = text[start:end]
+            if words := pieces(line, blanks=self.model.features.blanks):
+                yield list(_named(self.model, words, header(line)))
+
+
+_GROUPS = {*PROPERTIES, *WORD_COLUMNS}
 
 
 def _named(model: Model, words: list[str], head: str) -> Iterator[list[str]]:
     """Yield each word's features, as one writes them for python-crfsuite."""
     features, lists = model.features, model.lists
+    plain = [word.lstrip() for word in words]
+    seen = {name: words if name in OF_PIECES else plain for name in _GROUPS}
     values = [
-        {name: list(PROPERTIES[name](word, lists)) for name in features.properties}
-        for word in words
+        {
+            name: list(PROPERTIES[name](seen[name][at], lists))
+            for name in features.properties
+        }
+        for at in range(len(words))
     ]
     columns = {
-        name: [value(word, lists) for word in words]
+        name: [value(word, lists) for word in seen[name]]
         for name, value in WORD_COLUMNS.items()
     }
     columns |= _sides(columns["cue"]) | {"header": [head] * len(words)}
@@ -252,7 +261,7 @@ def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
         now = time.process_time()
         found[step], mark = now - mark, now
 
-    batch = _Batch.of(texts)
+    batch = _Batch.of(texts, compiled._blanks)
     done("cut into lines and words")
     types, tables, columns = compiled._types.look_up(batch.words)
     done("number the words")

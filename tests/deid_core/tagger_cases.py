@@ -31,11 +31,13 @@ FEATURES = FeatureSet.read(
         "number": [-1, 1],
         "cue": [-3, 3],
         "lists": [-1, 1],
+        "blank": [-1, 1],
         "conjunctions": [
             "header:0",
             "word:-1 word:0",
             "shape:-1 shape:0 shape:1",
             "kind:0 kind:1",
+            "blank_shape:-1 blank_shape:0",
             "left:0",
             "left_cue:0 right_cue:0",
             "right:0 shape:0",

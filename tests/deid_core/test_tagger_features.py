@@ -80,6 +80,21 @@ def test_feature_sets_come_back_from_json():
     assert FeatureSet.read(FEATURES.as_json()) == FEATURES
 
 
+def test_a_blank_before_a_word_is_seen_by_the_groups_that_ask_for_it():
+    table = {
+        "word": [0, 0],
+        "blank": [0, 1],
+        "conjunctions": ["word:0", "blank_shape:0"],
+    }
+    features = FeatureSet.read(table)
+    [names] = encode([Line("E-31008 Ana", ())], features, LISTS, CODEC).names_of(0)[2:3]
+    assert features.blanks
+    assert {*names} == {
+        *("word[0]=31008", "blank[0]=joined", "blank[1]=blank"),
+        *("word:0=31008", "blank_shape:0=joined 0+"),
+    }
+
+
 @pytest.mark.parametrize(
     ("table", "named"),
     [

@@ -4,7 +4,7 @@ import pytest
 from deid_core.tagger.learners import LEARNERS
 from deid_core.tagger.learners.chain_epoch import loss_and_gradient
 from deid_core.tagger.learners.chain_kernels import backward, forward
-from deid_core.tagger.learners.crf import learn
+from deid_core.tagger.learners.crf import learn, margins_of
 from deid_core.tagger.learners.options import CrfOptions
 from tests.deid_core.tagger_cases import (
     CODEC,
@@ -100,6 +100,34 @@ def test_the_same_seed_gives_the_same_weights(corpus):
     assert np.array_equal(one.state, two.state)
     assert np.array_equal(one.transitions, two.transitions)
     assert not np.array_equal(one.state, other.state)
+
+
+def test_margins_are_of_misses_mistakes_and_inventions():
+    options = CrfOptions(missed=2.0, mistaken=1.5, invented=1.0)
+    assert margins_of(options, 3).tolist() == [
+        [0.0, 1.0, 1.0],
+        [2.0, 0.0, 1.5],
+        [2.0, 1.5, 0.0],
+    ]
+
+
+def test_a_margin_drives_values_further_from_outside(corpus):
+    plain, wide = (
+        learn(corpus, CODEC, CrfOptions(epochs=6, missed=missed), seed=1)
+        for missed in (0.0, 4.0)
+    )
+    gaps = []
+    for found in (plain, wide):
+        scores = [
+            found.state[corpus.rows_of(line, at)].sum(axis=0)
+            for line in range(len(corpus.starts) - 1)
+            for at in range(len(corpus.labels_of(line)))
+        ]
+        gold = corpus.labels
+        gaps.append(
+            np.mean([row[y] - row[0] for row, y in zip(scores, gold, strict=True) if y])
+        )
+    assert gaps[1] > gaps[0] + 1
 
 
 def test_forbidden_transitions_stay_forbidden(corpus):

@@ -37,6 +37,19 @@ def test_the_first_words_alone_have_the_same_places(text, most):
     assert word_spans(text, most=most) == word_spans(text)[:most]
 
 
+def test_words_may_keep_the_blank_before_them():
+    assert pieces("ana@x.es  b@x.es\n\tC1059", blanks=True) == [
+        *("ana", "@", "x", ".", "es", " b", "@", "x", ".", "es"),
+        *("\n", "\tC", "1059"),
+    ]
+
+
+@given(st.text())
+def test_blanks_before_words_change_no_word(text):
+    kept = pieces(text, blanks=True)
+    assert [each if each == NEWLINE else each.lstrip() for each in kept] == pieces(text)
+
+
 @given(st.text())
 def test_lines_and_their_ends_are_the_whole_text(text):
     assert NEWLINE.join(text[start:end] for start, end in lines(text)) == text

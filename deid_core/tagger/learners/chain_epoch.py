@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Array, Float, compiled
+from ..jit import Array, Float, Int, compiled
 from .chain_kernels import (
     backward,
     emissions,
@@ -33,6 +33,7 @@ def epoch(
     transitions: Array,
     transition_squares: Array,
     allowed: Array,
+    margins: Array,
     certain: Array,
     settings: Array,
     state: Array,
@@ -52,6 +53,8 @@ def epoch(
         transitions: Shape ``[labels + 1, labels]``; updated.
         transition_squares: Likewise.
         allowed: Which transitions may be, as `Bio.allowed` has them.
+        margins: What is added to each label's score where another is gold, shape
+            ``[gold, labels]``; 0 for itself.
         certain: Of each line, whether its gold path was certain; updated.
         settings: First rate, last rate, decay, dropout, certain below, sure above.
         state: Of the generator.
@@ -81,6 +84,7 @@ def epoch(
             first, last, types, pointers, rows, joined, dropped, state, taken, counts
         )
         emissions(size, taken, counts, weights, scale, scores)
+        widen(first, size, gold, margins, scores)
         lost = forward(size, scores, labels, steps, local, alpha)
         lost -= gold_score(first, size, gold, scores, transitions)
         loss += lost
@@ -103,6 +107,14 @@ def epoch(
                 step(weights, squares, taken[at, k], beta[at], rate, decay)
         move_transitions(pairs, allowed, rate, transitions, transition_squares, steps)
     return loss / max(1, len(order))
+
+
+@compiled
+def widen(first: Int, size: Int, gold: Array, margins: Array, scores: Array) -> None:
+    """Add what the gold label of each word must exceed the other labels by."""
+    for at in range(size):
+        for y in range(scores.shape[1]):
+            scores[at, y] += margins[gold[first + at], y]
 
 
 @compiled

@@ -32,6 +32,7 @@ def learn(
     transitions = np.zeros((labels + 1, labels), dtype=np.float32)
     transition_squares = np.full_like(transitions, options.accumulator)
     allowed = codec.allowed()
+    margins = margins_of(options, labels)
     certain = np.zeros(count, dtype=np.bool_)
     state = chance.integers(1, 2**63, size=1, dtype=np.uint64)
     kept: list[ChainWeights] = []
@@ -50,6 +51,7 @@ def learn(
             transitions,
             transition_squares,
             allowed,
+            margins,
             certain,
             _settings(options, number),
             state,
@@ -65,6 +67,15 @@ def learn(
     return ChainWeights(
         weights, np.where(allowed, transitions, -np.inf).astype(np.float32)
     )
+
+
+def margins_of(options: CrfOptions, labels: int) -> NDArray[np.float32]:
+    """Return by how much each gold label must exceed each other, `[gold, other]`."""
+    margins = np.full((labels, labels), options.mistaken, dtype=np.float32)
+    margins[:, 0] = options.missed
+    margins[0] = options.invented
+    np.fill_diagonal(margins, 0.0)
+    return margins
 
 
 def _settings(options: CrfOptions, number: int) -> NDArray[np.float64]:

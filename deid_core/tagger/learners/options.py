@@ -9,6 +9,9 @@ from dataclasses import dataclass
 class CrfOptions:
     """How the own learner goes about it.
 
+    The margins are a softmax-margin's (Gimpel and Smith 2010): by so much the gold
+    label's score must exceed another's while it learns, as a logarithm.
+
     Args:
         epochs: How often it goes over all lines.
         rate: AdaGrad's rate at the start; it falls to 0 in equal steps.
@@ -20,6 +23,9 @@ class CrfOptions:
         sure: A word whose gold label has a higher probability gives no gradient.
         revisit: How often a line that was certain is drawn.
         average: The result is the mean of the weights after so many last epochs.
+        missed: Margin over "outside" where a value is.
+        mistaken: Margin over another value's label, or the other part of this value.
+        invented: Margin over any label where nothing is.
     """
 
     epochs: int = 10
@@ -31,6 +37,9 @@ class CrfOptions:
     sure: float = 0.998
     revisit: float = 0.3
     average: int = 1
+    missed: float = 0.0
+    mistaken: float = 0.0
+    invented: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

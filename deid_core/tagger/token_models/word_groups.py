@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..features import PROPERTIES, Values
+from ..features import OF_PIECES, PROPERTIES, Values
 from ..word_lists import WordLists
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -40,7 +40,7 @@ def _listed(word: str, lists: WordLists) -> list[str]:
 
 
 WORD_GROUPS: Mapping[str, Values] = {
-    **PROPERTIES,
+    **{name: of for name, of in PROPERTIES.items() if name not in OF_PIECES},
     # [S] 4.2.2 to 4.2.5: "a single binary indicator feature" each, and the length as
     # "L indicator features where L is the length of the longest word".
     "capitalised": lambda word, _: _when("1", word[:1].isupper()),
