@@ -92,7 +92,8 @@ class TaggerDetector:
         for each in sure:
             start, end = without_words(folded, each.span.start, each.span.end)
             if not is_vetoed(folded, start, end, each.label, each.score):
-                yield replace(each, span=Span(start, end))
+                span = Span(start, end)
+                yield each if span == each.span else replace(each, span=span)
 
 
 class _Reader:
