@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -50,8 +49,7 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     is no English or clinical word: 0.2 of the NUS system's ratio, at the most.
     """
     tokens = [name for name in names if len(name) >= _SHORTEST_MISSPELT]
-    chunks = {chunk for piece in kept for chunk in piece.split()}
-    forms = set(chain.from_iterable(map(_strange_names, chunks)))
+    forms = _strange_names(set(" ".join(kept).split()))
     if not tokens or not forms:
         return 0
     distances = process.cdist(
@@ -60,13 +58,28 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     return int(((distances == _SLIPS).any(axis=0) & distances.all(axis=0)).sum())
 
 
+# Chunks seen before that hold nothing: nearly all are, and a set is taken off at once.
+_PLAIN: set[str] = set()
+
+
+def _strange_names(chunks: set[str]) -> set[str]:
+    """Return the words of chunks that may be a misspelt name, normalised."""
+    found: set[str] = set()
+    for chunk in chunks - _PLAIN:
+        words = [*filter(_may_be_misspelt, _CAPITALISED.findall(chunk))]
+        found.update(map(normal, words))
+        if not words:
+            _remember_plain(chunk)
+    return found
+
+
+def _remember_plain(chunk: str) -> None:
+    if len(_PLAIN) >= _CACHE_SIZE:
+        _PLAIN.clear()
+    _PLAIN.add(chunk)
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
-def _strange_names(chunk: str) -> tuple[str, ...]:
-    """Return the words of a chunk that may be a misspelt name, normalised."""
-    words = filter(_may_be_misspelt, _CAPITALISED.findall(chunk))
-    return tuple(map(normal, words))
-
-
 def _may_be_misspelt(word: str) -> bool:
     if not _SHORTEST_MISSPELT <= len(word) <= _LONGEST_MISSPELT or word.isupper():
         return False
