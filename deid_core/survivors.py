@@ -21,6 +21,7 @@ from .lexicons.kinds import Kind, kinds_of
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})
+_IDS = frozenset(label for label in Label if label.main == "ID")
 _TRUSTED = 0.6
 _SHORTEST_NAME = 4
 _SHORTEST_MISSPELT = 5
@@ -142,11 +143,13 @@ def _is_telling(word: str) -> bool:
 
 
 def _is_sought_whole(label: Label, value: str) -> bool:
-    digits = sum(map(str.isdigit, value))
-    if label.main == "ID":
-        return len(value) >= _SHORTEST_ID and digits > 0 and not value.islower()
-    is_phone = digits >= _PHONE_DIGITS and not value.isdigit()
-    return label is Label.EMAIL or (label in _PHONES and is_phone)
+    if label in _IDS:
+        has_digit = any(map(str.isdigit, value))
+        return len(value) >= _SHORTEST_ID and has_digit and not value.islower()
+    if label in _PHONES:
+        digits = sum(map(str.isdigit, value))
+        return digits >= _PHONE_DIGITS and not value.isdigit()
+    return label is Label.EMAIL
 
 
 def _is_name(text: str, start: int, end: int) -> bool:

@@ -38,7 +38,7 @@ from . import (
     things,
     written_dates,
 )
-from .fragments import fold
+from .fragments import fold_note
 from .needs import NeedsTable
 from .rule import Rule
 
@@ -122,7 +122,7 @@ class RuleDetector:
         return [self._annotations(document.text) for document in documents]
 
     def _annotations(self, text: str) -> list[Annotation]:
-        folded = fold(text)
+        folded = fold_note(text)
         return [
             annotation
             for rule, positions in self._table.called_for(folded)

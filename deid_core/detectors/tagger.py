@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
-from .fragments import fold
+from .fragments import fold_note
 from .options import Options
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TaggerDetector:
             return
         from .veto import is_vetoed, without_words
 
-        folded = fold(text)
+        folded = fold_note(text)
         for each in sure:
             start, end = without_words(folded, each.span.start, each.span.end)
             if not is_vetoed(folded, start, end, each.label, each.score):

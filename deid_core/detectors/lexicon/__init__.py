@@ -15,7 +15,7 @@ from ...document import Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import load_list
 from ...lexicons.kinds import Kind
-from ..fragments import fold
+from ..fragments import fold_note
 from . import context, cues
 from .houses import House, houses_in, is_generic
 from .people import Need, Person, people_in
@@ -65,7 +65,7 @@ class LexiconDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; they may overlap."""
-        return [self._propose(fold(document.text)) for document in documents]
+        return [self._propose(fold_note(document.text)) for document in documents]
 
     def _propose(self, text: str) -> list[Annotation]:
         found: list[Annotation] = []
