@@ -117,7 +117,7 @@ def _pieces(text: str) -> tuple[list[str], list[int]]:
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds = np.zeros(len(codes) + 2, dtype=np.uint8)
     _KINDS.take(codes, mode="clip", out=kinds[1:-1])
-    if _UNKNOWN in kinds:
+    if kinds.max() == _UNKNOWN:
         pieces: list[str] = _ANY.split(text)
         return pieces, list(accumulate(map(len, pieces)))
     before, behind = kinds[:-1], kinds[1:]
