@@ -71,8 +71,8 @@ class TypeTables:
 
     def _learn(self, word: str) -> None:
         number = self._numbers.add(word)
-        values = self._features.values(word, self._lists)
-        found = [self._block_of[value] for value in values if value in self._block_of]
+        blocks = map(self._block_of.get, self._features.values(word, self._lists))
+        found = [block for block in blocks if block is not None]
         self._blocks[found].sum(axis=0, out=self._tables[number])
         for at, (name, value) in enumerate(WORD_COLUMNS.items()):
             numbering = self._numberings[name]
