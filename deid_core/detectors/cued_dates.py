@@ -137,9 +137,7 @@ CUED_DAY = Rule(
     ),
     score=0.75,
     is_valid=is_cued_day,
-    needs=("0/0",),
-    reach=1,
-    beyond=16,
+    needs=("0/0", "00/0"),
     found=(
         "seen on «3/14» for",
         "dated «3/14».",
