@@ -14,6 +14,7 @@ from .capitals import Capitals
 
 _CAPITALS, _SMALL = ascii_uppercase.encode(), ascii_lowercase.encode()
 _LETTERS_LEAST = 24
+_BEGINNING = 512
 _MOST_SMALL_IN_CAPITALS = 0.1
 _MOST_CAPITALS_IN_SMALL = 0.01
 
@@ -34,23 +35,29 @@ def is_in_one_case(text: str) -> bool:
 
     A text of a few letters is taken as it is.
     """
-    upper, lower = _capitals_and_small(text)
+    encoded = text.encode("utf-8", "surrogatepass")
+    # Most notes begin with more of both than a share of all their letters could be.
+    upper, lower = _capitals_and_small(encoded[:_BEGINNING])
+    most = len(encoded)
+    if (
+        upper > _MOST_CAPITALS_IN_SMALL * most
+        and lower > _MOST_SMALL_IN_CAPITALS * most
+    ):
+        return False
+    upper, lower = _capitals_and_small(encoded)
+    if not upper + lower:
+        # In a text without letters of ASCII, all others count.
+        upper, lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
     is_capitals = lower <= _MOST_SMALL_IN_CAPITALS * upper
     is_small = upper <= _MOST_CAPITALS_IN_SMALL * lower
     return upper + lower >= _LETTERS_LEAST and (is_capitals or is_small)
 
 
-def _capitals_and_small(text: str) -> tuple[int, int]:
-    """Return how many letters are capitals and how many small, of ASCII's alone.
-
-    In a text without any, all letters count.
-    """
-    ascii_only = text.encode("ascii", "ignore")
-    upper = len(ascii_only) - len(ascii_only.translate(None, _CAPITALS))
-    lower = len(ascii_only) - len(ascii_only.translate(None, _SMALL))
-    if upper + lower:
-        return upper, lower
-    return sum(map(str.isupper, text)), sum(map(str.islower, text))
+def _capitals_and_small(encoded: bytes) -> tuple[int, int]:
+    """Return how many letters are capitals and how many small, of ASCII's alone."""
+    upper = len(encoded) - len(encoded.translate(None, _CAPITALS))
+    lower = len(encoded) - len(encoded.translate(None, _SMALL))
+    return upper, lower
 
 
 def lowered(text: str) -> str:

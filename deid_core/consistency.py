@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from .detectors.fragments import fold
+from .detectors.fragments import fold, fold_note
 from .detectors.lexicon import context
 from .document import Annotation, Document, Span
 from .labels import Label
@@ -34,6 +34,7 @@ _NEIGHBOURS = 8
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _WHOLE = frozenset(
     {Label.HOSPITAL, Label.ORGANIZATION, Label.STREET, Label.USERNAME, Label.EMAIL}
+    | {label for label in Label if label.main == "ID"}
 )
 _NO_WORDS = frozenset({"the", "and", "jr", "sr", "ii", "iii", "iv"})
 
@@ -97,8 +98,7 @@ def _score(proposal: Annotation) -> float:
 
 
 def _is_looked_for_whole(label: Label, written: str) -> bool:
-    is_kind = label in _WHOLE or label.main == "ID"
-    return is_kind and len(written) >= _SHORTEST_ID and not written.islower()
+    return label in _WHOLE and len(written) >= _SHORTEST_ID and not written.islower()
 
 
 def _name_words(written: str) -> Iterator[str]:
@@ -132,10 +132,14 @@ def _echoes(
         return
     covered = {(each.span.start, each.span.end) for each in proposals}
     starts, ends = zip(*sorted(covered), strict=True) if covered else ((), ())
-    folded = fold(text)
+    folded = fold_note(text)
     for value, label in values.items():
         is_name = label in _NAMES
-        for start in _places(folded if is_name else text, value):
+        searched = folded if is_name else text
+        # Most values of a patient's other notes stand nowhere in this one.
+        if value not in searched:
+            continue
+        for start in _places(searched, value):
             end = start + len(value)
             if _is_covered(starts, ends, start, end):
                 continue

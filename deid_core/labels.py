@@ -45,7 +45,7 @@ class Label(StrEnum):
     @property
     def main(self) -> str:
         """The main category: ``NAME`` for ``NAME:PATIENT``."""
-        return self.value.partition(":")[0]
+        return self.partition(":")[0]
 
     @property
     def safe_harbor(self) -> str:

@@ -185,7 +185,9 @@ class Deidentifier:
         replacer = self._replacer
         replacements = replacer.replacements(document, annotations, proposals)
         text, offset_map = apply_replacements(document.text, replacements)
-        shown = replace(document, known=replacer.withheld(document))
+        known = replacer.withheld(document)
+        is_all = known is document.known
+        shown = document if is_all else replace(document, known=known)
         verify(shown, text, offset_map, annotations, proposals)
         return ScrubbedDocument(
             document.id, text, tuple(annotations), offset_map, replacer.key_id

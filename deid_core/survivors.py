@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain
 
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
@@ -22,6 +21,7 @@ from .lexicons.kinds import Kind, kinds_of
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})
+_IDS = frozenset(label for label in Label if label.main == "ID")
 _TRUSTED = 0.6
 _SHORTEST_NAME = 4
 _SHORTEST_MISSPELT = 5
@@ -50,8 +50,7 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     is no English or clinical word: 0.2 of the NUS system's ratio, at the most.
     """
     tokens = [name for name in names if len(name) >= _SHORTEST_MISSPELT]
-    chunks = {chunk for piece in kept for chunk in piece.split()}
-    forms = set(chain.from_iterable(map(_strange_names, chunks)))
+    forms = _strange_names(set(" ".join(kept).split()))
     if not tokens or not forms:
         return 0
     distances = process.cdist(
@@ -60,13 +59,28 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     return int(((distances == _SLIPS).any(axis=0) & distances.all(axis=0)).sum())
 
 
+# Chunks seen before that hold nothing: nearly all are, and a set is taken off at once.
+_PLAIN: set[str] = set()
+
+
+def _strange_names(chunks: set[str]) -> set[str]:
+    """Return the words of chunks that may be a misspelt name, normalised."""
+    found: set[str] = set()
+    for chunk in chunks - _PLAIN:
+        words = [*filter(_may_be_misspelt, _CAPITALISED.findall(chunk))]
+        found.update(map(normal, words))
+        if not words:
+            _remember_plain(chunk)
+    return found
+
+
+def _remember_plain(chunk: str) -> None:
+    if len(_PLAIN) >= _CACHE_SIZE:
+        _PLAIN.clear()
+    _PLAIN.add(chunk)
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
-def _strange_names(chunk: str) -> tuple[str, ...]:
-    """Return the words of a chunk that may be a misspelt name, normalised."""
-    words = filter(_may_be_misspelt, _CAPITALISED.findall(chunk))
-    return tuple(map(normal, words))
-
-
 def _may_be_misspelt(word: str) -> bool:
     if not _SHORTEST_MISSPELT <= len(word) <= _LONGEST_MISSPELT or word.isupper():
         return False
@@ -129,11 +143,13 @@ def _is_telling(word: str) -> bool:
 
 
 def _is_sought_whole(label: Label, value: str) -> bool:
-    digits = sum(map(str.isdigit, value))
-    if label.main == "ID":
-        return len(value) >= _SHORTEST_ID and digits > 0 and not value.islower()
-    is_phone = digits >= _PHONE_DIGITS and not value.isdigit()
-    return label is Label.EMAIL or (label in _PHONES and is_phone)
+    if label in _IDS:
+        has_digit = any(map(str.isdigit, value))
+        return len(value) >= _SHORTEST_ID and has_digit and not value.islower()
+    if label in _PHONES:
+        digits = sum(map(str.isdigit, value))
+        return digits >= _PHONE_DIGITS and not value.isdigit()
+    return label is Label.EMAIL
 
 
 def _is_name(text: str, start: int, end: int) -> bool:

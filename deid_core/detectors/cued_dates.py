@@ -55,18 +55,20 @@ _FIRST_DAY = re.compile(
 
 def is_cued_day(match: re.Match[str]) -> bool:
     """Return whether ``3/14`` stands where a date, not a score, is expected."""
+    # Most scores and pressures are ruled out by the word before them.
+    word = _word_before(match.string, match.start())
+    if word not in _LAST_WORDS and word not in _WEAK_CUES:
+        return False
     first, second = match["a"], match["b"]
     if not are_day_and_month(first, second) or (first, second) == ("24", "7"):
         return False
-    if not _is_cued(match, max(int(first), int(second))):
+    if not _is_cued(match, word, max(int(first), int(second))):
         return False
     return _UNIT.match(match.string, match.end()) is None
 
 
-def _is_cued(match: re.Match[str], larger: int) -> bool:
+def _is_cued(match: re.Match[str], word: str, larger: int) -> bool:
     text, start = match.string, match.start()
-    # Most scores and pressures are ruled out by the word before them.
-    word = _word_before(text, start)
     if word in _LAST_WORDS and ends_with(_FULL_DATE_CUE, text, start, within=_REACH):
         return True
     # "from 3/10 to 2/10" is pain, "strength of 4/5" is strength; 3/14 is neither.
@@ -135,9 +137,7 @@ CUED_DAY = Rule(
     ),
     score=0.75,
     is_valid=is_cued_day,
-    needs=("0/0",),
-    reach=1,
-    beyond=16,
+    needs=("0/0", "00/0"),
     found=(
         "seen on «3/14» for",
         "dated «3/14».",

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4\u2032"
+# More than are in a batch: each detector reads all of it in turn.
+_NOTES = 128
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -25,6 +27,12 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     return _NOT_ASCII.sub(lambda found: _fold_character(found[0]), text)
+
+
+@lru_cache(maxsize=_NOTES)
+def fold_note(text: str) -> str:
+    """Return `fold` of a note, made once for all detectors that read it."""
+    return fold(text)
 
 
 @cache

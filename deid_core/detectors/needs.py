@@ -55,8 +55,9 @@ class NeedsTable:
         calls: defaultdict[int, list[int]] = defaultdict(list)
         for automaton, text in ((self._words, f" {letters} "), (self._shapes, shape)):
             for end, (back, numbers) in automaton.iter(text) if automaton else ():
+                place = end - back
                 for number in numbers:
-                    calls[number].append(end - back)
+                    calls[number].append(place)
         for number in sorted(calls):
             calls[number].sort()
             yield self._rules[number], calls[number]

@@ -6,8 +6,7 @@ The rules themselves are data, in the modules beside this one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ..document import Annotation, Document, Span
 from . import (
@@ -38,7 +37,7 @@ from . import (
     things,
     written_dates,
 )
-from .fragments import fold
+from .fragments import fold_note
 from .needs import NeedsTable
 from .rule import Rule
 
@@ -73,33 +72,46 @@ RULES = (
 """Every rule, in no particular order: proposals may overlap."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Call:
     """A rule with what each of its calls asks for, looked up once.
 
     Args:
         rule: Which.
-        group: What of a match is annotated.
-        detector: What audit events call it.
     """
 
-    rule: Rule
-    group: str | int
-    detector: str
+    __slots__ = ("_detector", "_find", "_group", "_match", "_rule")
 
-    def proposals(self, text: str, positions: list[int]) -> Iterable[Annotation]:
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._match, self._find = rule.pattern.match, rule.pattern.finditer
+        self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
+        self._detector = f"{RuleDetector.name}/{rule.name}"
+
+    def proposals(self, text: str, positions: list[int]) -> list[Annotation]:
         """Return an annotation for each valid match near the positions."""
-        found = [
-            self._annotation(match)
-            for match in _matches(self.rule, text, positions)
-            if self.rule.is_valid(match)
-        ]
+        matches = self._matches(text, positions)
+        # Most calls end here.
+        if not matches:
+            return []
+        rule, group = self._rule, self._group
+        spans = [each.span(group) for each in matches if rule.is_valid(each)]
         # Two labels, one value ("MRN No."): a rule proposes the same span only once.
-        return found if len(found) < 2 else dict.fromkeys(found)
+        return [
+            Annotation(Span(*span), rule.label, rule.score, self._detector)
+            for span in dict.fromkeys(spans)
+        ]
 
-    def _annotation(self, match: re.Match[str]) -> Annotation:
-        span = Span(*match.span(self.group))
-        return Annotation(span, self.rule.label, self.rule.score, self.detector)
+    def _matches(self, text: str, positions: list[int]) -> list[re.Match[str]]:
+        rule = self._rule
+        if rule.reach == 0:
+            match = self._match
+            return [found for each in positions if (found := match(text, each))]
+        find = self._find
+        return [
+            found
+            for start, end in _windows(positions, rule.reach, rule.beyond)
+            for found in find(text, start, end)
+        ]
 
 
 class RuleDetector:
@@ -114,7 +126,7 @@ class RuleDetector:
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         if len(rules) != len({rule.name for rule in rules}):
             raise ValueError("two rules have the same name")
-        self._calls = {rule.name: _call(rule) for rule in rules}
+        self._calls = {rule.name: _Call(rule) for rule in rules}
         self._table = NeedsTable(rules)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
@@ -122,7 +134,7 @@ class RuleDetector:
         return [self._annotations(document.text) for document in documents]
 
     def _annotations(self, text: str) -> list[Annotation]:
-        folded = fold(text)
+        folded = fold_note(text)
         return [
             annotation
             for rule, positions in self._table.called_for(folded)
@@ -130,28 +142,16 @@ class RuleDetector:
         ]
 
 
-def _call(rule: Rule) -> _Call:
-    group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
-    return _Call(rule, group, f"{RuleDetector.name}/{rule.name}")
-
-
-def _matches(rule: Rule, text: str, positions: list[int]) -> list[re.Match[str]]:
-    if rule.reach == 0:
-        match_at = rule.pattern.match
-        return [found for each in positions if (found := match_at(text, each))]
-    windows = _windows(positions, rule.reach, rule.beyond)
-    find = rule.pattern.finditer
-    return [found for start, end in windows for found in find(text, start, end)]
-
-
 def _windows(
     positions: Sequence[int], reach: int, beyond: int
-) -> Iterator[tuple[int, int]]:
-    """Yield the disjoint stretches around the positions, which are in order."""
+) -> list[tuple[int, int]]:
+    """Return the disjoint stretches around the positions, which are in order."""
+    found = []
     first = last = positions[0]
     for position in positions:
         if position - reach > last + beyond:
-            yield max(0, first - reach), last + beyond
+            found.append((max(0, first - reach), last + beyond))
             first = position
         last = position
-    yield max(0, first - reach), last + beyond
+    found.append((max(0, first - reach), last + beyond))
+    return found

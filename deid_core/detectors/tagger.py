@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
-from .fragments import fold
+from .fragments import fold_note
 from .options import Options
 
 if TYPE_CHECKING:
@@ -71,12 +71,16 @@ class TaggerDetector:
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document; those of two models may overlap."""
         texts = [each.text for each in documents]
-        if self._read_small is not None:
-            texts = [recased(text) for text in texts]
-        found = self._read(texts)
-        if self._read_small is not None:
-            more = self._read_small([_small_alone(each.text) for each in documents])
-            found = [one + other for one, other in zip(found, more, strict=True)]
+        if self._read_small is None:
+            found = self._read(texts)
+        else:
+            small = [lowered(text) if is_in_one_case(text) else "" for text in texts]
+            texts = [
+                recased(text) if low else text
+                for text, low in zip(texts, small, strict=True)
+            ]
+            pairs = zip(self._read(texts), self._read_small(small), strict=True)
+            found = [one + other for one, other in pairs]
         return [
             list(self._accepted(text, each))
             for text, each in zip(texts, found, strict=True)
@@ -89,7 +93,7 @@ class TaggerDetector:
             return
         from .veto import is_vetoed, without_words
 
-        folded = fold(text)
+        folded = fold_note(text)
         places = [
             without_words(folded, each.span.start, each.span.end) for each in sure
         ]
@@ -100,7 +104,8 @@ class TaggerDetector:
             if not is_vetoed(
                 folded, start, end, each.label, each.score, is_repeated=again
             ):
-                yield replace(each, span=Span(start, end))
+                span = Span(start, end)
+                yield each if span == each.span else replace(each, span=span)
 
 
 class _Reader:
@@ -130,11 +135,6 @@ class _Reader:
             self._rules[found.tag],
             tag="" if found.tag == label.value else found.tag,
         )
-
-
-def _small_alone(text: str) -> str:
-    """Return a text of one letter case in small letters, and nothing of others."""
-    return lowered(text) if is_in_one_case(text) else ""
 
 
 def _rule(model: str, tag: str) -> str:

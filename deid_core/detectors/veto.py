@@ -9,6 +9,7 @@ counts only against a model that is not sure.  For English.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from .fragments import words
 from .lexicon import context
 from .lexicon.houses import is_own_name
 
+_CACHE_SIZE = 16_384
 _WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")
 _MAY_NAME = (
     Kind.GIVEN
@@ -242,6 +244,7 @@ def _is_handled(text: str, start: int, end: int) -> bool:
     )
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
 def _form(word: str) -> str:
     return normal(word).removesuffix("'s").replace("'", "")
 

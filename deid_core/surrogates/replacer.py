@@ -83,7 +83,7 @@ class Replacer:
         doubtful = self._doubtful(document, annotations, proposals)
         written = [
             tag_of(label)
-            if annotation in doubtful
+            if doubtful and annotation in doubtful
             else self._write(crosswalk, label, value)
             for annotation, (label, value) in zip(annotations, found, strict=True)
         ]

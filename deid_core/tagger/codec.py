@@ -88,3 +88,23 @@ class Bio:
                     start, first = last.start, found.pop()[1]
             found.append((TagSpan(start, words[at].stop, tag), first, at + 1))
         return found
+
+
+def runs_of(
+    labels: NDArray[np.int8], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and past the last word of each span, as `Bio.decode` has them.
+
+    Args:
+        labels: Of the words of some lines, one line after the other.
+        starts: Where each line starts; no span goes on there.
+    """
+    labelled = np.flatnonzero(labels)
+    begins_line = np.zeros(len(labels) + 1, dtype=np.bool_)
+    begins_line[starts] = True
+    before, inside = labels[labelled - 1], labels[labelled]
+    # Of a tag, inside has the number of begin and one: even, and never 0 here.
+    goes_on = (before + before % 2 == inside) & ~begins_line[labelled]
+    firsts = labelled[~goes_on]
+    pasts = labelled[~np.append(goes_on, False)[1:]] + 1
+    return firsts, pasts

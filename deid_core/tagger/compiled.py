@@ -16,17 +16,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .codec import Bio
+from .codec import Bio, runs_of
 from .compiled_conjunctions import Conjunctions
 from .compiled_rescoring import CompiledRescorer, Decoded, PathFinder
 from .compiled_types import TypeTables
 from .decode_kernels import FORBIDDEN, closed_of, decode, leads_of
-from .features import header
 from .model import Model
+from .placed_words import PlacedWords
 from .table_kernels import add_properties
-from .words import NEWLINE, pieces, word_spans
 
-Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
@@ -95,19 +93,19 @@ class CompiledModel:
 
         A threshold of the bias is of the chain alone: nothing is rescored then.
         """
-        batch = _Batch.of(texts, self._blanks)
-        scores = self._scores(batch)
-        path, sureness = self._decode(scores, batch, bias)
+        words = PlacedWords.of(texts, blanks=self._blanks)
+        scores = self._scores(words)
+        path, sureness = self._decode(scores, words, bias)
         if bias.below is None:
-            self._rescore(batch, scores, path, sureness)
-        return self._tagged(texts, batch, path, sureness)
+            self._rescore(words, scores, path, sureness)
+        return self._tagged(words, path, sureness)
 
     def chain(self, texts: Sequence[str]) -> Decoded:
         """Return what the chain alone says of texts."""
-        batch = _Batch.of(texts, self._blanks)
-        scores = self._scores(batch)
-        path, _ = self._decode(scores, batch, NO_BIAS)
-        return batch.decoded(scores, path)
+        words = PlacedWords.of(texts, blanks=self._blanks)
+        scores = self._scores(words)
+        path, _ = self._decode(scores, words, NO_BIAS)
+        return Decoded(words, scores, path)
 
     def paths(self, most: int, gap: float) -> PathFinder:
         """Return what finds more than the best path, see `PathFinder`."""
@@ -115,25 +113,24 @@ class CompiledModel:
 
     def labels(self, text: str) -> list[list[int]]:
         """Return the chain's label of each word of each line that has words."""
-        batch = _Batch.of([text], self._blanks)
-        path, _ = self._decode(self._scores(batch), batch, NO_BIAS)
-        starts = batch.starts.tolist()
+        words = PlacedWords.of([text], blanks=self._blanks)
+        path, _ = self._decode(self._scores(words), words, NO_BIAS)
         return [
             path[first:last].tolist()
-            for first, last in pairwise(starts)
+            for first, last in pairwise(words.starts.tolist())
             if first < last
         ]
 
-    def _scores(self, batch: _Batch) -> Floats:
+    def _scores(self, words: PlacedWords) -> Floats:
         """Return what each label scores at each word, shape ``[words, labels]``."""
-        types, tables, columns = self._types.look_up(batch.words)
+        types, tables, columns = self._types.look_up(words)
         scores = np.empty((len(types), tables.shape[2]), dtype=np.float32)
-        add_properties(types, batch.starts, tables, scores)
-        self._conjunctions.add(types, columns, batch.starts, batch.headers, scores)
+        add_properties(types, words.starts, tables, scores)
+        self._conjunctions.add(types, columns, words, scores)
         return scores
 
     def _decode(
-        self, scores: Floats, batch: _Batch, bias: Bias
+        self, scores: Floats, words: PlacedWords, bias: Bias
     ) -> tuple[NDArray[np.int8], Floats]:
         """Return the label of each word, and its probability."""
         path = np.empty(len(scores), dtype=np.int8)
@@ -141,7 +138,7 @@ class CompiledModel:
         below = -1.0 if bias.below is None else bias.below
         decode(
             scores,
-            batch.starts,
+            words.starts,
             self._transitions,
             self._leads,
             self._closed,
@@ -154,72 +151,31 @@ class CompiledModel:
 
     def _rescore(
         self,
-        batch: _Batch,
+        words: PlacedWords,
         scores: Floats,
         path: NDArray[np.int8],
         sureness: Floats,
     ) -> None:
         """Exchange paths for better ones, if the model knows how."""
         if self._rescorer is not None:
-            self._rescorer.improve(batch.decoded(scores, path), sureness)
+            self._rescorer.improve(Decoded(words, scores, path), sureness)
 
     def _tagged(
-        self,
-        texts: Sequence[str],
-        batch: _Batch,
-        path: NDArray[np.int8],
-        sureness: Floats,
+        self, words: PlacedWords, path: NDArray[np.int8], sureness: Floats
     ) -> list[list[Tagged]]:
-        found: list[list[Tagged]] = [[] for _ in texts]
-        labelled = np.flatnonzero(path)
-        lines = np.unique(np.searchsorted(batch.starts, labelled, "right") - 1)
-        finals = labelled[np.searchsorted(labelled, batch.starts[lines + 1]) - 1]
-        # Only here do words need a place: most lines hold nothing, and none past these.
-        for line, final in zip(lines.tolist(), finals.tolist(), strict=True):
-            number, start, end = batch.places[line]
-            first, last = batch.starts[line], final + 1
-            words = word_spans(texts[number], start, end, last - first)
-            sure = sureness[first:last].tolist()
-            labels = path[first:last].tolist()
-            for span, begin, past in self.codec.decode(words, labels):
-                score = min(1.0, max(0.0, min(sure[begin:past])))
-                found[number].append(Tagged(span.start, span.end, span.tag, score))
+        """Return the stretches of each text: in most lines there is none."""
+        firsts, pasts = runs_of(path, words.starts)
+        texts = np.searchsorted(words.texts, words.begins[firsts], "right") - 1
+        begins = words.begins[firsts] - words.texts[texts]
+        ends = words.ends[pasts - 1] - words.texts[texts]
+        tags = (path[firsts] - 1) // 2
+        counts = pasts - firsts
+        sure = np.minimum.reduceat(sureness[path > 0], np.cumsum(counts) - counts)
+        found: list[list[Tagged]] = [[] for _ in words.texts]
+        columns = (texts, begins, ends, tags, sure)
+        for text, begin, end, tag, score in zip(
+            *(each.tolist() for each in columns), strict=True
+        ):
+            name = self.codec.tags[tag]
+            found[text].append(Tagged(begin, end, name, min(1.0, max(0.0, score))))
         return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """Texts as words.
-
-    Args:
-        words: Of all texts, without line ends; with the blanks before them where the
-            features ask for them.
-        starts: Where each line starts, and past the last; lines may be empty.
-        places: Of each line, the number of its text, and where it starts and ends.
-        headers: Of each line.
-    """
-
-    words: list[str]
-    starts: Longs
-    places: list[tuple[int, int, int]]
-    headers: list[str]
-
-    @classmethod
-    def of(cls, texts: Sequence[str], blanks: bool = False) -> _Batch:
-        words: list[str] = []
-        starts, headers = [0], []
-        places: list[tuple[int, int, int]] = []
-        for number, text in enumerate(texts):
-            at = 0
-            for line in text.split(NEWLINE):
-                words += pieces(line, blanks=blanks)
-                starts.append(len(words))
-                headers.append(header(line))
-                places.append((number, at, at + len(line)))
-                at += len(line) + 1
-        return cls(words, np.array(starts, dtype=np.int64), places, headers)
-
-    def decoded(self, scores: Floats, path: NDArray[np.int8]) -> Decoded:
-        """Return the batch with what the chain says of it."""
-        documents = [number for number, _, _ in self.places]
-        return Decoded(self.words, self.starts, documents, scores, path)

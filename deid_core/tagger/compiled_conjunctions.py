@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from .compiled_columns import numberings
 from .cue_columns import cue_columns, without_distance
 from .encoding import PART_BITS
-from .features import PAD_VALUE, SEPARATOR, WORD_COLUMNS, Conjunction
+from .features import PAD_VALUE, SEPARATOR, WORD_COLUMNS, Conjunction, header
 from .model import Model
+from .placed_words import PlacedWords
 from .table_kernels import add_conjunctions, fill_table
 
 Ints = NDArray[np.int32]
@@ -46,8 +47,7 @@ class Conjunctions:
         self,
         types: Ints,
         type_columns: Ints,
-        starts: Longs,
-        headers: Sequence[str],
+        words: PlacedWords,
         scores: Floats,
     ) -> None:
         """Add to the scores of a batch of lines.
@@ -55,15 +55,14 @@ class Conjunctions:
         Args:
             types: Of each word, shape ``[words]``.
             type_columns: The numbers of `WORD_COLUMNS`, ``[types, columns]``.
-            starts: Where each line starts, and past the last.
-            headers: Of each line.
+            words: Of all lines.
             scores: Added to, shape ``[words, labels]``.
         """
         if not len(self._parts):
             return
         add_conjunctions(
-            self._column_matrix(types, type_columns, starts, headers),
-            starts,
+            self._column_matrix(types, type_columns, words),
+            words.starts,
             self._pads,
             self._parts,
             self._places,
@@ -74,13 +73,13 @@ class Conjunctions:
         )
 
     def _column_matrix(
-        self, types: Ints, type_columns: Ints, starts: Longs, headers: Sequence[str]
+        self, types: Ints, type_columns: Ints, words: PlacedWords
     ) -> Ints:
         """Return the number of each column and word, shape ``[columns, words]``."""
         of_words = dict(zip(WORD_COLUMNS, type_columns.T, strict=True))
         found = {}
         if any(each.startswith(("left", "right")) for each in self._columns):
-            left, right = cue_columns(of_words["cue"][types], starts)
+            left, right = cue_columns(of_words["cue"][types], words.starts)
             found = {"left": left, "right": right}
             found["left_cue"] = without_distance(left)
             found["right_cue"] = without_distance(right)
@@ -90,8 +89,9 @@ class Conjunctions:
                 np.take(of_words[column], types, out=matrix[at])
             elif column == "header":
                 known = self._numberings["header"]
-                numbers = np.array([known.get(each, -1) for each in headers], np.int32)
-                matrix[at] = np.repeat(numbers, np.diff(starts))
+                headers = map(header, words.lines)
+                numbers = [known.get(each, -1) for each in headers]
+                matrix[at] = np.repeat(numbers, np.diff(words.starts))
             else:
                 matrix[at] = found[column]
         return matrix

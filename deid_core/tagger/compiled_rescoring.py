@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from .codec import Bio
 from .decode_kernels import FORBIDDEN, closed_of, leads_of, marginals
-from .features import bare, kind
+from .features import kind
 from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
 from .path_kernels import best_paths, unsure_lines
+from .placed_words import PlacedWords
 from .rescoring import Rescorer, values_in, without_line
 from .word_lists import WordLists
 
@@ -49,16 +50,12 @@ class Decoded:
     """A batch of lines after the chain has spoken.
 
     Args:
-        words: Of all lines, as the chain's features see them.
-        starts: Where each line starts, and past the last.
-        documents: Of each line, the number of its document.
+        words: Of all lines.
         scores: Emissions, shape ``[words, labels]``.
         path: The best labels, shape ``[words]``.
     """
 
-    words: Sequence[str] = field(repr=False)
-    starts: Longs
-    documents: Sequence[int]
+    words: PlacedWords
     scores: Floats
     path: NDArray[np.int8]
 
@@ -84,25 +81,29 @@ class PathFinder:
 
     def unsure(self, batch: Decoded, known: Values = NO_VALUES) -> Iterator[LinePaths]:
         """Yield the lines with more than one path, in order, and these paths."""
-        flags = np.empty(len(batch.starts) - 1, dtype=np.bool_)
+        flags = np.empty(len(batch.words.starts) - 1, dtype=np.bool_)
         unsure_lines(
             batch.scores,
-            batch.starts,
+            batch.words.starts,
             self._transitions,
             self._leads,
             self._closed,
             self._gap,
             flags,
         )
-        flags &= np.diff(batch.starts) <= _LONGEST
+        flags &= np.diff(batch.words.starts) <= _LONGEST
         lines = np.flatnonzero(flags).tolist()
-        found = self._values(batch, {batch.documents[line] for line in lines})
+        documents = batch.words.text_of_line
+        found = self._values(batch, {documents[line] for line in lines})
         for line in lines:
-            first, last = int(batch.starts[line]), int(batch.starts[line + 1])
-            words = list(map(bare, batch.words[first:last]))
+            first, last = (
+                int(batch.words.starts[line]),
+                int(batch.words.starts[line + 1]),
+            )
+            words = batch.words.strings(first, last)
             low = [word.lower() for word in words]
             here = values_in(low, self.path(batch.path[first:last]))
-            near = without_line(found[batch.documents[line]], here)
+            near = without_line(found[documents[line]], here)
             view = LineView(low, [self._kind(word) for word in words], known, near)
             yield self._paths(line, view, batch.scores[first:last])
 
@@ -122,13 +123,14 @@ class PathFinder:
         """Return the values that the best paths mark in some documents."""
         found = {document: Counter[Value]() for document in documents}
         labelled = np.flatnonzero(batch.path)
-        lines = np.unique(np.searchsorted(batch.starts, labelled, "right") - 1)
+        lines = np.unique(np.searchsorted(batch.words.starts, labelled, "right") - 1)
         for line in lines.tolist():
-            if batch.documents[line] in found:
-                place = slice(*batch.starts[line : line + 2].tolist())
-                low = [bare(word).lower() for word in batch.words[place]]
-                values = values_in(low, self.path(batch.path[place]))
-                found[batch.documents[line]].update(values)
+            document = batch.words.text_of_line[line]
+            if document in found:
+                first, last = batch.words.starts[line : line + 2].tolist()
+                low = [word.lower() for word in batch.words.strings(first, last)]
+                values = values_in(low, self.path(batch.path[first:last]))
+                found[document].update(values)
         return found
 
     def _paths(self, line: int, view: LineView, scores: Floats) -> LinePaths:
@@ -173,7 +175,7 @@ class CompiledRescorer:
         for each in list(self._finder.unsure(batch, self._rescorer.known)):
             best = self._rescorer.best(each.view, each.paths, each.logs)
             if best > 0:
-                place = slice(*batch.starts[each.line : each.line + 2].tolist())
+                place = slice(*batch.words.starts[each.line : each.line + 2].tolist())
                 labels = each.labels[best]
                 batch.path[place] = labels
                 sureness[place] = self._chances(batch.scores[place], labels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -13,6 +12,7 @@ from .compiled_columns import numberings
 from .encoding import REACH
 from .features import PAD, WORD_COLUMNS, column_value
 from .model import Model
+from .placed_words import PlacedWords, WordNumbers
 
 _WIDTH = 2 * REACH + 1
 _PROPERTY = re.compile(r"(\w+)\[(-?\d)\]=(.*)", re.DOTALL)
@@ -38,7 +38,7 @@ class TypeTables:
         self._lock = Lock()
         self._forget()
 
-    def look_up(self, words: Sequence[str]) -> tuple[Ints, Floats, Ints]:
+    def look_up(self, words: PlacedWords) -> tuple[Ints, Floats, Ints]:
         """Return each word's number, and by number the tables and columns.
 
         Returns:
@@ -46,37 +46,33 @@ class TypeTables:
             of `WORD_COLUMNS`, ``[numbers, columns]``, -1 for none.
         """
         with self._lock:
-            self._make_room(words)
-            known = self._numbers
-            try:
-                numbers = [known[word] for word in words]
-            except KeyError:
-                numbers = [
-                    known[word] if word in known else self._learn(word)
-                    for word in words
-                ]
-            return np.array(numbers, np.int32), self._tables, self._columns
+            numbers, unknown = self._numbers.of(words)
+            if unknown:
+                numbers = self._with_learned(words, numbers)
+            return numbers, self._tables, self._columns
 
-    def _make_room(self, words: Sequence[str]) -> None:
-        room = len(self._tables) - len(self._numbers)
-        if len(words) <= room:
-            return
-        distinct = {*words}
-        if len(distinct - self._numbers.keys()) > room:
-            self._forget(len(distinct))
+    def _with_learned(self, words: PlacedWords, numbers: Ints) -> Ints:
+        """Return the words' numbers, after learning those that have none."""
+        new = words.distinct(np.flatnonzero(numbers < 0))
+        if len(self._numbers) + len(new) > len(self._tables):
+            new = words.distinct(np.arange(len(words)))
+            self._forget(len(new))
+        for word in new:
+            self._learn(word)
+        return self._numbers.of(words)[0]
 
     def _forget(self, needed: int = 0) -> None:
         # New arrays: another thread may still read the old ones.
         most = max(self._most, needed) + 1
-        self._numbers: dict[str, int] = {}
+        self._numbers = WordNumbers(most)
         self._tables = np.empty((most, _WIDTH, self._labels), dtype=np.float32)
         self._columns = np.empty((most, len(WORD_COLUMNS)), dtype=np.int32)
         self._learn(PAD)
 
-    def _learn(self, word: str) -> int:
-        number = len(self._numbers)
-        values = self._features.values(word, self._lists)
-        found = [self._block_of[value] for value in values if value in self._block_of]
+    def _learn(self, word: str) -> None:
+        number = self._numbers.add(word)
+        blocks = map(self._block_of.get, self._features.values(word, self._lists))
+        found = [block for block in blocks if block is not None]
         self._blocks[found].sum(axis=0, out=self._tables[number])
         for at, name in enumerate(WORD_COLUMNS):
             numbering = self._numberings[name]
@@ -85,8 +81,6 @@ class TypeTables:
                 if word != PAD
                 else -1
             )
-        self._numbers[word] = number
-        return number
 
 
 def _blocks(model: Model, weights: Floats) -> tuple[dict[tuple[str, str], int], Floats]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 _UPPER = "A-ZÀ-ÖØ-Þ"
 _LOWER = rf"[^\W\d_{_UPPER}]"
@@ -32,6 +31,9 @@ _ASCII_BLANK_PIECES = re.compile(rf"{_BLANK}(?:{_ASCII_WORD})|\n")
 NEWLINE = "\n"
 """What ends a line."""
 
+UPPER_LETTERS = frozenset(filter(re.compile(f"[{_UPPER}]").match, map(chr, range(256))))
+"""The letters that begin a word before small ones, as these patterns have it."""
+
 
 def pieces(text: str, *, blanks: bool = False) -> list[str]:
     """Return the words of a text in order, and each line's end as `NEWLINE`.
@@ -47,21 +49,17 @@ def pieces(text: str, *, blanks: bool = False) -> list[str]:
     return pattern.findall(text)
 
 
-def word_spans(
-    text: str, start: int = 0, end: int | None = None, most: int | None = None
-) -> list[range]:
+def word_spans(text: str, start: int = 0, end: int | None = None) -> list[range]:
     """Return where the words of a line stand, as ranges of code points.
 
     Args:
         text: The whole text.
         start: Where the line starts.
         end: Where it ends; the text's end if None.
-        most: How many words are wanted, from the first on; all if None.
     """
     last = len(text) if end is None else end
     pattern = _ASCII_WORDS if text.isascii() else _WORDS
-    found = islice(pattern.finditer(text, start, last), most)
-    return [range(*each.span()) for each in found]
+    return [range(*each.span()) for each in pattern.finditer(text, start, last)]
 
 
 def lines(text: str) -> Iterator[tuple[int, int]]:

@@ -24,12 +24,13 @@ from rich.table import Table
 
 from deid_core.evaluation.readers import read_corpus
 from deid_core.tagger.codec import TagSpan
-from deid_core.tagger.compiled import NO_BIAS, CompiledModel, _Batch
+from deid_core.tagger.compiled import NO_BIAS, CompiledModel
 from deid_core.tagger.encoding import Line, encode
 from deid_core.tagger.features import OF_PIECES, PROPERTIES, WORD_COLUMNS, header
 from deid_core.tagger.learners.weights import ChainWeights
 from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.model_files import load_model
+from deid_core.tagger.placed_words import PlacedWords
 from deid_core.tagger.table_kernels import add_properties
 from deid_core.tagger.words import lines, pieces
 
@@ -261,20 +262,20 @@ def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
         now = time.process_time()
         found[step], mark = now - mark, now
 
-    batch = _Batch.of(texts, compiled._blanks)
+    words = PlacedWords.of(texts, blanks=compiled._blanks)
     done("cut into lines and words")
-    types, tables, columns = compiled._types.look_up(batch.words)
+    types, tables, columns = compiled._types.look_up(words)
     done("number the words")
     scores = np.empty((len(types), tables.shape[2]), dtype=np.float32)
-    add_properties(types, batch.starts, tables, scores)
+    add_properties(types, words.starts, tables, scores)
     done("gather and add")
-    compiled._conjunctions.add(types, columns, batch.starts, batch.headers, scores)
+    compiled._conjunctions.add(types, columns, words, scores)
     done("conjunctions")
-    path, sureness = compiled._decode(scores, batch, NO_BIAS)
+    path, sureness = compiled._decode(scores, words, NO_BIAS)
     done("best path and probabilities")
-    compiled._rescore(batch, scores, path, sureness)
+    compiled._rescore(words, scores, path, sureness)
     done("choose among the best paths")
-    compiled._tagged(texts, batch, path, sureness)
+    compiled._tagged(words, path, sureness)
     done("spans")
     return found
 

@@ -6,6 +6,8 @@ from rapidfuzz.distance import OSA
 from deid_core import Document, KnownIdentifiers, Label, PersonName
 from deid_core.detectors.known import KnownDetector, KnownOptions
 from deid_core.detectors.known.misspelt import misspelt
+from deid_core.detectors.known.note import FormCache, Note
+from deid_core.lexicons import words_of
 from deid_core.merge import merge
 
 from .marked import unmark
@@ -208,3 +210,18 @@ def test_batch_and_single_documents_agree():
 )
 def test_a_huge_note_takes_seconds(text):
     found(text, OBRIEN)
+
+
+CLOSE = st.text(st.sampled_from("aB9 -.\u00e9\u0301\u00b2\u0663\u4e2d\0"))
+
+
+@given(st.text() | CLOSE)
+def test_the_words_of_a_note_are_those_of_the_pattern_and_the_gaps_all_else(text):
+    note = Note(text, FormCache())
+    assert note.surfaces == words_of(text)
+    words = note.words(range(len(note)))
+    assert [text[each.start : each.end] for each in words] == note.surfaces
+    ends = [0, *(each.end for each in words)]
+    starts = [*(each.start for each in words), len(text)]
+    gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    assert note.gaps == gaps

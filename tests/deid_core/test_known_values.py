@@ -1,9 +1,14 @@
+import re
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deid_core import Address, Document, KnownId, KnownIdentifiers, Label
 from deid_core.detectors.known import KnownDetector
+from deid_core.detectors.known.note import FormCache, Note
+from deid_core.detectors.known.squeezed import Squeezed
 from deid_core.merge import merge
 
 from .marked import unmark
@@ -198,3 +203,15 @@ def test_a_number_is_found_where_it_stands_in_texts_of_any_letters(rest):
     [[annotation]] = KnownDetector()([Document("d", text, known)])
     span = annotation.span
     assert "ab 77.19 042" == text[span.start : span.end]
+
+
+ODD = st.text(
+    st.sampled_from("aK09 -./\u00a0\u00b2\u00df\u0130\u0301\u0663\u2013\u212a\u4e2d")
+)
+
+
+@given(st.text() | ODD)
+def test_what_is_of_ascii_in_a_squeezed_text_is_in_its_words_run_together(text):
+    together = "".join(Note(text, FormCache()).forms)
+    runs = re.findall("[a-z0-9]+", Squeezed(text).squeezed)
+    assert all(run in together for run in runs)

@@ -1,7 +1,12 @@
-from hypothesis import given
+from itertools import accumulate, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_core.tagger.codec import Bio, TagSpan
+from deid_core.tagger.codec import Bio, TagSpan, runs_of
+from deid_core.tagger.placed_words import PlacedWords, WordNumbers
 from deid_core.tagger.words import NEWLINE, lines, pieces, word_spans
 
 
@@ -32,9 +37,34 @@ def test_a_text_of_ascii_alone_is_cut_as_any_other(text):
     assert pieces(f"{text}\n\u00e9")[len(pieces(text)) :] == [NEWLINE, "\u00e9"]
 
 
-@given(st.text(), st.integers(0, 5))
-def test_the_first_words_alone_have_the_same_places(text, most):
-    assert word_spans(text, most=most) == word_spans(text)[:most]
+@settings(deadline=None)
+@given(st.lists(st.text(), min_size=1))
+def test_the_words_of_a_batch_are_those_of_its_lines(texts):
+    words = PlacedWords.of(texts)
+    found = [words.strings(*each) for each in pairwise(words.starts.tolist())]
+    assert found == [pieces(text[s:e]) for text in texts for s, e in lines(text)]
+    expected = [at for at, text in enumerate(texts) for _ in lines(text)]
+    assert words.text_of_line == expected
+
+
+@pytest.mark.parametrize("character", ["\u4e2d", "\U0001f600", "\ud800", "\u3000"])
+def test_what_lies_beyond_the_table_is_cut_as_the_patterns_have_it(character):
+    text = f"Ana{character}{character}12 {character}"
+    words = PlacedWords.of([text])
+    assert words.strings(0, len(words)) == pieces(text)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text()), st.lists(st.text(), min_size=1))
+def test_a_word_keeps_its_number_and_no_other_has_it(learned, texts):
+    known = list(dict.fromkeys(word for text in learned for word in text.split()))
+    numbers = WordNumbers(len(known) + 1)
+    assert [numbers.add(word) for word in known * 2] == [*range(len(known))] * 2
+    words = PlacedWords.of(texts)
+    found, unknown = numbers.of(words)
+    strings = words.strings(0, len(words))
+    expected = [known.index(word) if word in known else -1 for word in strings]
+    assert (found.tolist(), unknown) == (expected, expected.count(-1))
 
 
 def test_words_may_keep_the_blank_before_them():
@@ -79,6 +109,20 @@ def test_spans_of_whole_words_come_back_from_their_labels(data):
     ]
     labels = TWO.encode(words, spans)
     assert [found[0] for found in TWO.decode(words, labels.tolist())] == spans
+
+
+@given(st.lists(st.integers(0, 4)), st.lists(st.integers(1, 6)))
+def test_the_spans_of_many_lines_are_those_of_each(labels, lengths):
+    starts = [at for at in accumulate(lengths, initial=0) if at < len(labels)]
+    found = runs_of(np.array(labels, np.int8), np.array([*starts, len(labels)]))
+    expected = [
+        (start + first, start + past)
+        for start, end in pairwise([*starts, len(labels)])
+        for _, first, past in TWO.decode(
+            [range(at, at + 1) for at in range(end - start)], labels[start:end]
+        )
+    ]
+    assert list(zip(*(each.tolist() for each in found), strict=True)) == expected
 
 
 def test_an_inside_that_follows_nothing_begins_a_span():

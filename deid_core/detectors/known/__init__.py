@@ -116,7 +116,7 @@ def _number_annotations(
 ) -> Iterator[Annotation]:
     for start, end in record.birth_dates.find(note, words):
         yield Annotation(Span(start, end), Label.DATE, EXACT_SCORE, "known/birth_date")
-    for number, start, end in record.numbers.find(note.text):
+    for number, start, end in record.numbers.find(note):
         rule = "known/phone" if number.is_phone else "known/id"
         yield Annotation(Span(start, end), number.label, EXACT_SCORE, rule)
     for start, end, label in record.labelled.find(note, words):

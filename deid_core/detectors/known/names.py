@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from itertools import islice, pairwise
-from operator import add
+from itertools import compress
 
 from ...lexicons import (
     is_common_name,
@@ -88,10 +87,10 @@ class NameSearch:
     def _split(self) -> Iterator[Candidate]:
         """Yield the parts of names that are written as two words: "Mc Donald"."""
         note, parts = self._note, self._names.parts
-        if parts.isdisjoint(map(add, note.forms, islice(note.forms, 1, None))):
-            return
-        for at, (one, other) in enumerate(pairwise(note.forms)):
-            name = one + other
+        forms = note.forms
+        begins = map(self._names.beginnings.__contains__, forms[:-1])
+        for at in compress(range(len(forms)), begins):
+            name = forms[at] + forms[at + 1]
             if name in parts and self._is_split(at):
                 persons = self._names.tokens[name]
                 for place, token in ((at, ""), (at + 1, name)):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...document import KnownIdentifiers
 from ...labels import Label
 from ...lexicons import is_ordinary, load_list
+from .note import Note
 from .squeezed import FREE_STANDING, LONG_ID, Squeezed, is_bounded
 
 MIN_ID = 4
@@ -60,17 +61,25 @@ class Numbers:
         }
         return cls(tuple(sorted(wanted, key=lambda each: (-len(each.key), each.key))))
 
-    def find(self, text: str) -> Iterator[tuple[Number, int, int]]:
+    def find(self, note: Note) -> Iterator[tuple[Number, int, int]]:
         """Yield each number found and its half-open range."""
-        if not self.numbers:
+        # The words run together lack all that the squeezed text lacks, and more: what
+        # is of ASCII and not in them is not in it either.
+        together = "".join(note.forms)
+        numbers = [each for each in self.numbers if _may_hold(together, each.needle)]
+        if not numbers:
             return
-        squeezed = Squeezed(text)
-        for number in self.numbers:
+        squeezed = Squeezed(note.text)
+        for number in numbers:
             if number.needle not in squeezed.squeezed:
                 continue
             find = _phones if number.is_phone else _ids
             for start, end in find(squeezed, number.key):
                 yield number, start, end
+
+
+def _may_hold(together: str, needle: str) -> bool:
+    return needle in together or not needle.isascii()
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

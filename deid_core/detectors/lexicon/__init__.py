@@ -8,14 +8,14 @@ Cedar Crest", "moved here from Tacoma".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...document import Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import load_list
 from ...lexicons.kinds import Kind
-from ..fragments import fold
+from ..fragments import fold_note
 from . import context, cues
 from .houses import House, houses_in, is_generic
 from .people import Need, Person, people_in
@@ -65,7 +65,7 @@ class LexiconDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; they may overlap."""
-        return [self._propose(fold(document.text)) for document in documents]
+        return [self._propose(fold_note(document.text)) for document in documents]
 
     def _propose(self, text: str) -> list[Annotation]:
         found: list[Annotation] = []
@@ -76,28 +76,32 @@ class LexiconDetector:
         return found
 
 
-def _annotations(
-    text: str, start: int, end: int, reading: Reading
-) -> Iterator[Annotation]:
-    houses = list(_houses(text, start, end, reading))
-    yield from houses
-    places = list(_places(text, start, end, reading))
-    yield from places
-    taken = [each.span for each in houses + places]
+def _annotations(text: str, start: int, end: int, reading: Reading) -> list[Annotation]:
+    found: list[Annotation] = []
+    # Of most runs, nothing is left of what their words may be.
+    if reading.houses:
+        found += _houses(text, start, reading.houses)
+    if reading.may_be_house and cues.may_follow_house_cue(text, start):
+        found += _by_cue_alone(text, start, end)
+    if reading.places:
+        found += _places(text, start, reading.places)
+    taken = [each.span for each in found]
     for person in reading.people:
-        span = Span(start + person.start, start + person.end)
-        if any(each.overlaps(span) for each in taken):
+        first, past = start + person.start, start + person.end
+        if any(each.start < past and first < each.end for each in taken):
             continue
-        if _is_person(text, span, person):
-            yield _annotation(span, Label.PATIENT, person.score, person.rule)
+        if _is_person(text, first, past, person.need):
+            span = Span(first, past)
+            found.append(_annotation(span, Label.PATIENT, person.score, person.rule))
+    return found
 
 
-def _is_person(text: str, span: Span, person: Person) -> bool:
-    if person.need is Need.NOTHING:
-        return not context.is_before_thing(text, span.end)
+def _is_person(text: str, start: int, end: int, need: Need) -> bool:
+    if need is Need.NOTHING:
+        return not context.is_before_thing(text, end)
     # What speaks for a name first: of most runs, nothing does.
-    return _is_confirmed(text, span.start, span.end, person.need) and (
-        not context.is_thing(text, span.start, span.end)
+    return _is_confirmed(text, start, end, need) and (
+        not context.is_thing(text, start, end)
     )
 
 
@@ -113,48 +117,45 @@ def _is_confirmed(text: str, start: int, end: int, need: Need) -> bool:
     return context.is_person_described(text, start, end)
 
 
-def _places(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:
-    for place in reading.places:
-        span = Span(start + place.start, start + place.end)
-        if not _is_place(text, span, place):
+def _places(text: str, start: int, places: Iterable[Place]) -> Iterator[Annotation]:
+    for place in places:
+        first, past = start + place.start, start + place.end
+        if not _is_place(text, first, past, place):
             continue
-        end_of_place, state = cues.end_of_place(text, span.end)
-        whole = Span(span.start, end_of_place)
-        yield _annotation(whole, place.label, place.score, place.rule)
+        end, state = cues.end_of_place(text, past)
+        yield _annotation(Span(first, end), place.label, place.score, place.rule)
         if state is not None:
             yield _annotation(Span(*state), Label.STATE, place.score, "state")
 
 
-def _is_place(text: str, span: Span, place: Place) -> bool:
-    if cues.is_no_place(text, span.start, span.end):
+def _is_place(text: str, start: int, end: int, place: Place) -> bool:
+    if cues.is_no_place(text, start, end):
         return False
     if place.needs_cue:
         # A state beside its town is found with the town; "CA, MA" may be a cancer.
-        if place.label is not Label.STATE and cues.is_beside_place(text, span.end):
+        if place.label is not Label.STATE and cues.is_beside_place(text, end):
             return True
-        has_cue = cues.is_after_home_cue(text, span.start) or (
-            place.is_rare and cues.is_in_town(text, span.start)
+        has_cue = cues.is_after_home_cue(text, start) or (
+            place.is_rare and cues.is_in_town(text, start)
         )
-        return has_cue and not context.is_before_thing(text, span.end)
-    return cues.is_after_place_cue(text, span.start) or context.is_inside_sentence(
-        text, span.start
+        return has_cue and not context.is_before_thing(text, end)
+    return cues.is_after_place_cue(text, start) or context.is_inside_sentence(
+        text, start
     )
 
 
-def _houses(text: str, start: int, end: int, reading: Reading) -> Iterator[Annotation]:
-    for house in reading.houses:
-        span = Span(start + house.start, start + house.end)
-        if house.needs_cue and not _is_house(text, span):
+def _houses(text: str, start: int, houses: Iterable[House]) -> Iterator[Annotation]:
+    for house in houses:
+        first, past = start + house.start, start + house.end
+        if house.needs_cue and not _is_house(text, first, past):
             continue
-        extended = Span(span.start, cues.end_of_house(text, span.end))
-        yield _annotation(extended, house.label, house.score, house.rule)
-    if reading.may_be_house:
-        yield from _by_cue_alone(text, start, end)
+        span = Span(first, cues.end_of_house(text, past))
+        yield _annotation(span, house.label, house.score, house.rule)
 
 
-def _is_house(text: str, span: Span) -> bool:
-    return cues.is_after_house_cue(text, span.start) and not context.is_before_thing(
-        text, span.end
+def _is_house(text: str, start: int, end: int) -> bool:
+    return cues.is_after_house_cue(text, start) and not context.is_before_thing(
+        text, end
     )
 
 

@@ -98,8 +98,8 @@ def before(text: str, start: int) -> Before:
     left = text[max(0, start - _REACH) : start]
     line = left[left.rfind("\n") + 1 :]
     bare = line.rstrip(" \"'(,:")
-    found = bare.lower().split(" ")[-5:]
-    return Before(tuple(reversed(found)), line[len(bare) :])
+    found = bare.lower().rsplit(" ", 5)[-5:]
+    return Before(tuple(found[::-1]), line[len(bare) :])
 
 
 def has_person_around(text: str, start: int, end: int) -> bool:
@@ -184,8 +184,7 @@ def _is_person_after(text: str, end: int) -> bool:
     found = _AFTER.match(text, end)
     if found is None:
         return False
-    _, comma, bracket, first, *more = found.groups()
-    second, third, _ = (each or "" for each in more)
+    _, comma, bracket, first, second, third, _ = found.groups("")
     if bracket:
         return first in _FIELDS or _is_relation(first) or _is_relation(second)
     if comma and _is_apposition(first, second, third):

@@ -98,6 +98,8 @@ _EMPLOYED = frozenset(
 )
 _EMPLOYED_BY = frozenset(words("from by with at of for"))
 _EMPLOYED_ENDS = (*(f" {word} " for word in sorted(_EMPLOYED_BY)), " the ")
+_CARE_ENDS = (" at ", " the ", " our ")
+_HOUSE_ENDS = (*_EMPLOYED_ENDS, *_CARE_ENDS)
 _IN_TOWN = re.compile(
     r"(?<=[a-z)])[ ](?:in|from|near|to)[ ](?:the[ ](?:[a-z]+[ ])?)?\Z"
 )
@@ -143,6 +145,11 @@ def is_no_place(text: str, start: int, end: int) -> bool:
     )
 
 
+def may_follow_house_cue(text: str, start: int) -> bool:
+    """Return whether `is_after_care` or `is_where_somebody_works` may be true."""
+    return text.endswith(_HOUSE_ENDS, 0, start)
+
+
 def is_where_somebody_works(text: str, start: int) -> bool:
     """Return whether somebody works for or is retired from what follows."""
     if not text.endswith(_EMPLOYED_ENDS, 0, start):
@@ -178,7 +185,7 @@ def is_after_house_cue(text: str, start: int) -> bool:
 
 def is_after_care(text: str, start: int) -> bool:
     """Return whether somebody is seen, treated or employed "at" what follows."""
-    if not text.endswith((" at ", " the ", " our "), 0, start):
+    if not text.endswith(_CARE_ENDS, 0, start):
         return False
     left = _without_determiner(before(text, start).words)
     return left[:1] == ("at",) and not _CARE.isdisjoint(left[1:])

@@ -14,18 +14,22 @@ from typing import NamedTuple, TypeVar
 from ...lexicons import normal
 from ...lexicons.kinds import NO_KIND, Kind, kinds_of
 
-_WORD = r"[A-Z](?:[A-Za-z]|['-](?=[A-Za-z]))*+"
 # Only these carry a period inside a run: "St. Mary", "J. Smith", "Baylor Med. Center".
-_DOTTED = r"(?:(?:St|Mt|Ft|Med|Univ|Hosp|Ctr|Jr|Sr|[A-Z](?:\.[A-Z])*+)\.)"
+# The capital first, then what it may begin: most characters are asked nothing else.
+_REST_OF_DOTTED = (
+    r"(?:t(?<=[SMF]t)|ed(?<=Med)|niv(?<=Univ)|osp(?<=Hosp)|tr(?<=Ctr)|r(?<=[JS]r)"
+    r"|(?:\.[A-Z])*+)\."
+)
+_REST = rf"(?:{_REST_OF_DOTTED}|[A-Za-z]*+(?:['-][A-Za-z]++)*+)"
 _LINK = r"(?:of|and|the|at|for|de|del|de[ ]la|la|van|von|der|den|bin|al|da|dos|du|&)"
 _RUN = re.compile(
     rf"""
-    (?<![A-Za-z0-9'])(?:{_DOTTED}|{_WORD})
-    (?:(?:[ ]{{1,2}}(?:{_LINK}[ ]){{0,2}}|(?<=\.))(?:{_DOTTED}|{_WORD})){{0,11}}+
+    [A-Z](?<![A-Za-z0-9'][A-Z]){_REST}
+    (?:(?:[ ]{{1,2}}(?:{_LINK}[ ]){{0,2}}|(?<=\.))[A-Z]{_REST}){{0,11}}+
     """,
     re.VERBOSE,
 )
-_TOKEN = re.compile(rf"{_DOTTED}|{_WORD}|[a-z&]+")
+_TOKEN = re.compile(rf"[A-Z]{_REST}|[a-z&]+")
 
 _LONGEST_CACHED = 80
 _CACHE_SIZE = 50_000
