@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import MONTH_NAME, UNIT, ends_with, words
+from .fragments import UNIT, ends_with, words
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-_OVER_89 = r"(?:9[0-9]|1[0-2][0-9])"
+OVER_89 = r"(?:9[0-9]|1[0-2][0-9])"
 # The two ways a number over 89 can begin, one character first: scanning stays cheap.
 _OVER_89_FIRST = (
     r"[19](?<![0-9][19])(?<![0-9][./,][19])(?:(?<=9)[0-9]|(?<=1)[0-2][0-9])"
@@ -36,11 +36,11 @@ _PATIENT_CUE = re.compile(
     r"(?:^|\n|\b(?:an?|is|was|pt|patient|this|old|elderly|hpi|:))[ :]{0,3}\Z",
     re.IGNORECASE,
 )
-_STORY_WORDS = (
+STORY_WORDS = (
     r"(?:with|who|w/|s/p|h/o|hx|c/o|p/w|presents?|presenting|admitted"
     r"|brought|here|seen|from|in|found|status)"
 )
-_STORY = re.compile(rf"[ ,]{{0,2}}{_STORY_WORDS}\b", re.IGNORECASE)
+_STORY = re.compile(rf"[ ,]{{0,2}}{STORY_WORDS}\b", re.IGNORECASE)
 _SEX_LABEL = re.compile(
     r"(?:sex|age|\bpt|patient|\ba)[ ]?[:=]?[ ]{0,2}\Z", re.IGNORECASE
 )
@@ -92,7 +92,7 @@ AGE_AFTER_CUE = Rule(
              |healthy|retired|widowed|active|driving|working|independent)[ ]
            (?:at|to|until|till)[ ](?:be[ ]|about[ ]|almost[ ]|nearly[ ])?
           |turn(?:ed|ing|s)[ ]|reach(?:ed|ing|es)[ ])
-        (?P<phi>{_OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
+        (?P<phi>{OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
         """,
         _FLAGS,
     ),
@@ -241,112 +241,11 @@ AGE_OVER_SEX = Rule(
     not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
 )
 
-_BEFORE_AGE = ("is", "now", "currently", "almost", "nearly", "about", "will be")
-
-AGE_AFTER_PERSON = Rule(
-    name="age_after_person",
-    label=Label.AGE,
-    pattern=re.compile(
-        rf"""
-        (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
-          |grandfather|sister|brother)
-        (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
-          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
-        (?P<phi>{_OVER_89})
-        (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
-          |years|(?:in|next|this)[ ](?:month|spring|summer|fall|winter|{MONTH_NAME})
-          |\Z))(?!\.[0-9])
-        """,
-        _FLAGS,
-    ),
-    score=0.8,
-    needs=(
-        *(f"{word} 00{more}" for word in _BEFORE_AGE for more in ("", "0")),
-        "was 00 when",
-    ),
-    reach=32,
-    beyond=24,
-    found=(
-        "She is «95» and lives alone",
-        "the patient is «92», widowed; her mother is now «101».",
-        "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
-    ),
-    not_found=(
-        "patient is 95% on air",
-        "she is 89",
-        "pt is 95 kg",
-        "who is 92.5",
-        "she was 98 and flushed",
-        "he is 900",
-    ),
-)
-
-AGE_OF_KIN = Rule(
-    name="age_of_kin",
-    label=Label.AGE,
-    pattern=re.compile(
-        rf"""
-        (?<![a-z])(?:mother|father|wife|husband|(?:great[- ]?)?grandmother
-          |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient)
-        (?:,[ ]|[ ]\(|[ ]at[ ]|[ ])(?P<phi>{_OVER_89})(?=[,)]|[ ]?(?:and|is|has|was)\b)
-        """,
-        _FLAGS,
-    ),
-    score=0.75,
-    needs=words(
-        "mother father wife husband grandmother grandfather sister brother aunt uncle"
-        " mom dad spouse patient"
-    ),
-    reach=6,
-    found=(
-        "his mother, «97», is well; grandfather («101») and aunt, «95», too",
-        "great-grandmother at «99» and well",
-    ),
-    not_found=(
-        "mother, 89, is well",
-        "patient at 95% and stable",
-        "the patient, 950,",
-        "father 90 pounds",
-    ),
-)
-
-AGE_AT_START = Rule(
-    name="age_at_start",
-    label=Label.AGE,
-    pattern=re.compile(
-        rf"(?:\A|\n|[.!?][ ]{{1,2}})At[ ](?P<phi>{_OVER_89}),?[ ](?=(?:he|she|they)\b)",
-    ),
-    score=0.75,
-    needs=("at 00, ", "at 00 ", "at 000, ", "at 000 "),
-    reach=3,
-    beyond=16,
-    found=("At «94» she still drives. At «101», he is frail.",),
-    not_found=("At 89 she fell.", "At 90 minutes she woke.", "Heart rate at 94, she"),
-)
-
-AGE_BETWEEN_COMMAS = Rule(
-    name="age_between_commas",
-    label=Label.AGE,
-    pattern=re.compile(
-        rf"[a-z],[ ](?P<phi>{_OVER_89}),[ ]{{0,2}}(?={_STORY_WORDS}\b)", _FLAGS
-    ),
-    score=0.75,
-    needs=(", 00,", ", 000,"),
-    reach=1,
-    beyond=24,
-    found=("This patient, «95», presents with",),
-    not_found=("HR 88, 95, with", "sodium, 95, 96", "patient, 85, presents"),
-)
-
 RULES = (
     AGE_OLD,
     AGE_AFTER_CUE,
     AGE_AND_SEX,
     AGE_OVER_SEX,
-    AGE_AFTER_PERSON,
-    AGE_OF_KIN,
-    AGE_AT_START,
-    AGE_BETWEEN_COMMAS,
     AGE_DECADE,
     AGE_IN_WORDS,
 )

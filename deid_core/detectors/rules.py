@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ..document import Annotation, Document, Span
 from . import (
     ages,
+    bare_ages,
     biometrics,
     checked_ids,
     contacts,
@@ -49,6 +50,7 @@ RULES = (
     *holidays.RULES,
     *periods.RULES,
     *ages.RULES,
+    *bare_ages.RULES,
     *contacts.RULES,
     *phone_groups.RULES,
     *house_phones.RULES,
