@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import time
 from types import FrameType
@@ -66,6 +67,9 @@ def _source(config: Config, bootstrap: Bootstrap, watch: str | None) -> Source:
     if watch is not None:
         return Watch(watch)
     settings = load_settings(config, {"bootstrap": bootstrap})
+    # What the client says of a dead broker would run across the picture; what can't be
+    # read is said there.
+    logging.getLogger("streams").setLevel(logging.CRITICAL)
     wait_for_broker(settings)
     return Kafka(settings)
 
