@@ -147,6 +147,32 @@ CITY_BEFORE_ZIP = Rule(
     not_found=("boston, ma 02115", "Boston, MA", "Hgb, 12000"),
 )
 
+STREET_BEFORE_ZIP = Rule(
+    name="street_before_zip",
+    label=Label.STREET,
+    # Any name is a street's where number, town, state and code stand around it.
+    pattern=re.compile(
+        rf"""
+        (?<![\w.,/-])
+        (?P<phi>[0-9]{{1,6}}[A-Z]?(?:[ ]{_CAPITAL_WORD}){{2,4}}\.?
+          (?:,?[ ](?:(?:Suite|Unit|Fl|Floor|Lot|Room)[ ]|\#[ ]?)[0-9A-Z-]{{1,6}}
+            |[ ][0-9]{{1,5}})?)
+        (?=,[ ]{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}},[ ]{{1,2}}
+           {STATE}{_ZIP_AHEAD})
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    needs=("00000",),
+    reach=110,
+    beyond=12,
+    found=(
+        "«3461 Eric Lights Apt. 649», Ann, OH 29238",
+        "«4428 Bruce Tunnel», West Ely, DE 35104; «12B Old Plain #4», Reno, NV 89501",
+    ),
+    not_found=("Room 12, Boston, MA 02115", "on 5 March, Reno, NV 89501"),
+)
+
 STREET = Rule(
     name="street_address",
     label=Label.STREET,
@@ -265,6 +291,7 @@ RULES = (
     LABELLED_ZIP,
     STATE_BEFORE_ZIP,
     CITY_BEFORE_ZIP,
+    STREET_BEFORE_ZIP,
     STREET,
     STREET_NAME,
     PO_BOX,

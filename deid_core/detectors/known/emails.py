@@ -9,7 +9,8 @@ from ...labels import Label
 from ...lexicons import is_vocabulary
 from .squeezed import same_length_lower
 
-_INSIDE_EMAIL = re.compile(r"[\w.+%-]")
+# A combining accent belongs to its letter.
+_INSIDE_EMAIL = re.compile(r"[\w.+%\u0300-\u036f-]")
 _SHORTEST_USER = 5
 
 
