@@ -47,6 +47,19 @@ def test_the_words_of_a_batch_are_those_of_its_lines(texts):
     assert words.text_of_line == expected
 
 
+@settings(deadline=None)
+@given(st.lists(st.text(st.characters() | st.sampled_from(" \t\n\u00a0aA1."))))
+def test_the_words_of_a_batch_may_keep_the_blanks_before_them(texts):
+    words = PlacedWords.of(["", *texts], blanks=True)
+    expected = [
+        piece
+        for text in texts
+        for piece in pieces(text, blanks=True)
+        if piece != NEWLINE
+    ]
+    assert words.distinct(np.arange(len(words))) == list(dict.fromkeys(expected))
+
+
 @pytest.mark.parametrize("character", ["\u4e2d", "\U0001f600", "\ud800", "\u3000"])
 def test_what_lies_beyond_the_table_is_cut_as_the_patterns_have_it(character):
     text = f"Ana{character}{character}12 {character}"
