@@ -7,10 +7,12 @@ copies of audit events would then be counted.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import ClassVar, cast
 
 import aiokafka
 from faust.app import App
+from faust.transport.consumer import RecordMap
 from faust.transport.drivers.aiokafka import (
     AIOKafkaConsumerThread,
     Consumer,
@@ -58,11 +60,28 @@ class CommittedThread(AIOKafkaConsumerThread):
             **credentials_to_aiokafka_auth(conf.broker_credentials, conf.ssl_context),
         )
 
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Seek where the group has committed, be it offset 0 or nothing.
+
+        aiokafka does not seek for these two: what was read and thrown away before was
+        then lost.
+        """
+        committed = await super().seek_to_committed()
+        first = {
+            tp: 0
+            for tp, offset in committed.items()
+            if not offset and tp.topic not in self.app.tables.changelog_topics
+        }
+        if first:
+            await self.seek_wait(first)
+        return committed
+
 
 class CommittedConsumer(Consumer):
     """Faust's consumer on such a thread."""
 
     logger = LOGGER
+    _seeks = 0
 
     def _new_consumer_thread(self) -> AIOKafkaConsumerThread:
         return CommittedThread(self, loop=self.loop, beacon=self.beacon)
@@ -80,6 +99,19 @@ class CommittedConsumer(Consumer):
         """
         self.stop_flow()
         await super().perform_seek()
+        self._seeks += 1
+
+    async def _getmany(
+        self, active_partitions: set[TP] | None, timeout: float
+    ) -> RecordMap:
+        # Records that were asked for before a seek and come after it would make Faust
+        # take those between for a gap.
+        seeks = self._seeks
+        records = await super()._getmany(active_partitions, timeout)
+        if seeks == self._seeks or not records:
+            return records
+        await super().perform_seek()
+        return {}
 
 
 class CommittedTransport(Transport):

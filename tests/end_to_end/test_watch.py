@@ -24,6 +24,7 @@ from streams.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT, WATCH_TOPICS
 from streams.watch.app import READ, WatchApp, group_of
 from streams.watch.begin import begin_within_a_day
 from streams.watch.tally import Tally
+from streams.watch.transport import CommittedThread
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.harness import count_records, read_topic
@@ -184,6 +185,29 @@ def test_what_comes_while_faust_resumes_is_not_lost(settings, monkeypatch):
     counts = run_life(settings, has("label/DATE", 35))
 
     assert 35 == counts["label/DATE"]
+
+
+def test_what_comes_before_a_seek_to_the_first_offset_is_not_lost(
+    settings, monkeypatch
+):
+    """aiokafka leaves a partition where it is if 0 is committed, or nothing."""
+    writer, seek = Writer(settings), CommittedThread.seek_to_committed
+    writer.write(PHI_AUDIT, [audit_event()] * 30)  # so that there is a table to restore
+    run_life(settings, has("label/DATE", 30))
+    written = 0
+
+    async def busy_seek(self):
+        nonlocal written
+        writer.write(NOTES_SCRUBBED, [{"note_type": "11506-3"}] * 5)
+        written += 5
+        await asyncio.sleep(2)  # they reach a flow that is stopped, and are dropped
+        return await seek(self)
+
+    monkeypatch.setattr(CommittedThread, "seek_to_committed", busy_seek)
+
+    counts = run_life(settings, lambda counts: counts["published/notes"] >= written > 0)
+
+    assert written == counts["published/notes"]
 
 
 def test_records_that_come_again_after_a_crash_count_once(settings):
