@@ -60,7 +60,7 @@ _STOPS = frozenset(
     )
 )
 _SAINTS = frozenset({"st", "saint", "mt", "mount"})
-_NO_HOUSE = frozenset({"outside", "local", "same", "university", "day", "home"})
+_NO_HOUSE = frozenset({"outside", "local", "same", "day", "home"})
 _HOUSE_CUES = frozenset({"at", "to", "from"})
 _MOST_HOUSE_WORDS = 4
 _WORD_GAPS = frozenset({" ", "  ", "-"})
@@ -71,6 +71,8 @@ _STRONG = Kind.GIVEN | Kind.FAMILY
 _WEAK = Kind.WEAK_GIVEN | Kind.WEAK_FAMILY
 _PLACE = Kind.CITY | Kind.TOWN
 _STRONG_OF_HOUSE = _STRONG | Kind.CITY | Kind.UNKNOWN
+_NAMES_HOUSE = _STRONG_OF_HOUSE | Kind.TOWN | Kind.RARE
+_ENDS = frozenset({"", ".", ",", "\n"})
 _NO_TOWN = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.GIVEN
 _PLACE_CUES = frozenset(listed("in from to of near the outside around north south"))
 
@@ -226,11 +228,28 @@ class Capitals:
         ):
             start -= 1
         forms = self.forms[start:at]
-        known_by_place = forms in (["general"], ["county"], ["city"], ["children"])
-        if {*forms} & _NO_HOUSE or not start or self.forms[start - 1] not in _STOPS:
+        if {*forms} & _NO_HOUSE or forms == ["university"]:
             return
-        if known_by_place or is_own_name({*forms}):
+        known_by_place = forms in (["general"], ["county"], ["city"], ["children"])
+        if start and self.forms[start - 1] in _STOPS:
+            is_house = known_by_place or is_own_name({*forms})
+        else:
+            is_house = self._is_house_apart(start, at)
+        if is_house:
             self.chosen.update(range(start, at + 1))
+
+    def _is_house_apart(self, start: int, at: int) -> bool:
+        """Return whether a line or a phrase begins with a house: no "at" stands before.
+
+        Only by a name, or where nothing else stands there: "Wound clinic follow-up".
+        """
+        if start and self._gap(start) in _WORD_GAPS:
+            return False
+        own = [n for n in range(start, at) if is_own_name({self.forms[n]})]
+        if any(self.kinds[n] & _NAMES_HOUSE for n in own):
+            return True
+        follows = self.text[self.words[at].end() :][:1]
+        return follows in _ENDS and len(own) > (self.forms[at] != "hospital")
 
     def _choose_after_at(self, at: int) -> None:
         """Choose "treated at cedar crest", if the words are names elsewhere."""

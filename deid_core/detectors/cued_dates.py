@@ -18,7 +18,10 @@ _FULL_CUES = words(
     lab labs note echo cxr ekg scheduled followup follow-up
     """
 )
-_FULL_PHRASES = ("scheduled for", "as of", "due on", "week of", "weekend of")
+_FULL_PHRASES = (
+    *("scheduled for", "rescheduled for", "planned for", "booked for", "arranged for"),
+    *("as of", "due on", "week of", "weekend of"),
+)
 _WEEKDAYS = words("mon tue tues wed wednes thur thurs fri sat satur sun")
 _EVERY_FULL_CUE = (
     *(*_FULL_CUES, *_FULL_PHRASES),
@@ -144,7 +147,7 @@ CUED_DAY = Rule(
         "cough since «6/03»",
         "labs «12/3»: fine. Date: «11/2», LMP «4/28»",
         "from «3/14» to «3/20»",
-        "on Monday, «3/14»",
+        "on Monday, «3/14», planned for «1/1».",
         "away from «3/4» to «3/9», between «11/2» and «11/5»",
     ),
     not_found=(

@@ -93,6 +93,10 @@ MONTH_NAME = r"""
     (?![a-z])
 """
 MONTH = rf"(?:{MONTH_NAME}\.?)"
+WEEKDAY = r"""
+    (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day
+      |(?-i:Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|MON|TUE|WED|THU|FRI|SAT|SUN)(?![a-z]))
+"""
 YEAR = r"(?:(?:1[89]|2[01])[0-9]{2}(?![0-9]))"
 DAY = r"(?:(?:3[01]|[12][0-9]|0?[1-9])(?:[ ]?(?:st|nd|rd|th)(?![a-z]))?(?![0-9]))"
 TIME = r"""
@@ -113,8 +117,8 @@ UNIT = r"""
       |fr|liters?|copies|cells|cfu|beats)(?![a-z]))
 """
 STATE = r"""
-    (?:A[KLRZ]|C[AOT]|D[CE]|FL|G[AU]|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]
-      |P[AR]|RI|S[CD]|T[NX]|UT|V[AIT]|W[AIVY]
+    (?:A[KLRZ]|C[AOT]|D[CE]|F[LM]|G[AU]|HI|I[ADLN]|K[SY]|LA|M[ADEHINOPST]
+      |N[CDEHJMVY]|O[HKR]|P[ARW]|RI|S[CD]|T[NX]|UT|V[AIT]|W[AIVY]
       |Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida
       |Georgia|Hawaii|Idaho|Illinois|Indiana|Iowa|Kansas|Kentucky|Louisiana|Maine
       |Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .fragments import words
+from .fragments import MONTH, WEEKDAY, words
 from .name_shapes import (
     FAMILY_FIRST,
     FULL_NAME,
@@ -187,10 +187,39 @@ SUBJECT_OF_AGE = Rule(
     ),
 )
 
+BEFORE_BIRTH = Rule(
+    name="name_before_birth",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{FAMILY_FIRST}|{FULL_NAME})
+        (?:[ ]?[,;(/-][ ]{{0,3}}|[ ]{{1,3}})
+        (?i:d\.?o\.?b\.?|date[ ]of[ ]birth|birth[ ]?date|born(?:[ ]on)?)
+        [ ]?[:=]?[ ]{{0,2}}(?:[0-9]|(?i:{MONTH}|{WEEKDAY}))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.88,
+    needs=words("dob d.o.b birth birthdate born"),
+    reach=100,
+    beyond=24,
+    found=(
+        "Call about «Alvin Young», DOB 22-Dec-1960, «JANE ROE» / born Fri 10/2/1950",
+        "«Roe, Jane», date of birth: 2/3/1960; «Jane Q. Roe» (born on March 3, 1960)",
+    ),
+    not_found=(
+        "Baby Boy, born 3/4/2020",
+        "Full name and DOB 1/2/1950",
+        "Healthy Infant, born 1/2/2000",
+        "Jane Roe, born in Ohio",
+    ),
+)
+
 RULES = (
     DOCTOR_AFTER_LABEL,
     PATIENT_AFTER_LABEL,
     NAME_IN_LOWER_CASE_AFTER_LABEL,
     KIN,
     SUBJECT_OF_AGE,
+    BEFORE_BIRTH,
 )

@@ -54,7 +54,14 @@ _NEVER = words(
     old year years day days week weeks month months md do rn np pa phd dds dmd dpm facs
     od pharmd esq mr mrs ms miss dr prof jr sr contin sulfate flare protocol all any
     some most another other same next one two three please thanks xx xxx xxxx xyz abc
-    abcd hospitalist pacu
+    abcd hospitalist pacu additionally apparently basically briefly clearly clinically
+    currently essentially eventually finally fortunately generally gradually hopefully
+    immediately initially lastly mainly medically mostly obviously occasionally
+    originally otherwise overall presumably previously primarily probably recently
+    reportedly shortly similarly specifically subsequently therefore thereafter
+    thankfully ultimately unfortunately usually arthrogram arthrography angiogram
+    angiography venogram venography enterography elastography spectroscopy urography
+    urogram cholangiogram imaging scan scans
     """
 )
 # Names in title case ("Dr. Will May"), ordinary words in lower and in all capitals.
@@ -128,4 +135,4 @@ FAMILY_FIRST = rf"""
 # "Mr. J.R."; one letter alone ("Dr. X") is a placeholder, and tells nobody apart.
 INITIALS = r"(?:[A-Z]\.[ ]?[A-Z]\.?(?![A-Za-z0-9'-]))"
 LOWER_CASE_NAME = rf"(?:{NOT_IN_LOWER_CASE}[a-z]{_INNER}{{2,30}}{_END})"
-NOT_IN_WORD = r"(?<![A-Za-z0-9'-])"
+NOT_IN_WORD = r"(?<![A-Za-z0-9'&-])"

@@ -180,7 +180,8 @@ STREET = Rule(
         rf"""
         [0-9](?<![0-9][0-9])(?<![0-9][-/.,:][0-9])(?<![A-Za-z\#][0-9])
         [0-9]{{0,5}}(?:-[0-9]{{1,4}})?[A-Za-z]?(?:[ ]1/2)?[ ]{{1,2}}
-        (?!(?:AM|PM|MD|RN|Dr|DR|CM|MM|MG|ML)\b)
+        (?!(?:AM|PM|MD|RN|Dr|DR|CM|MM|MG|ML
+             |(?i:and|or|from|to|for|with|at|in|on|by|is|was|as|then))\b)
         {_STREET_WORD}(?:[ ]{_STREET_WORD}){{0,3}}?[ ]{_SUFFIX}
         (?:[ ](?:[NSEW]|[NS][EW])\b)?
         {_UNIT_OF_HOUSE}
@@ -213,6 +214,8 @@ STREET = Rule(
         "walked 4 blocks down the street",
         "1.5 Main St",
         "Grade 2 Dr. Roe",
+        "11 February 2024 And Ct of the chest",
+        "of May 2, 2023 From Oak Street Health",
     ),
 )
 

@@ -91,7 +91,8 @@ class TaggerDetector:
         if not self._veto or not sure:
             yield from sure
             return
-        from .veto import is_vetoed, without_words
+        from .trimming import without_words
+        from .veto import is_vetoed
 
         folded = fold_note(text)
         places = [

@@ -9,61 +9,22 @@ counts only against a model that is not sure.  For English.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from ..labels import Label
-from ..lexicons import load_list, normal
+from ..lexicons import load_list
 from ..lexicons.kinds import Kind, kinds_of
 from .fragments import words
 from .lexicon import context
 from .lexicon.houses import is_own_name
+from .trimming import MAY_NAME, WORD, form_of, is_no_name
 
-_CACHE_SIZE = 16_384
-_WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")
-_MAY_NAME = (
-    Kind.GIVEN
-    | Kind.WEAK_GIVEN
-    | Kind.FAMILY
-    | Kind.WEAK_FAMILY
-    | Kind.CITY
-    | Kind.TOWN
-    | Kind.UNKNOWN
-)
 _FOREMOST_NAME = Kind.GIVEN | Kind.FAMILY
+_NO_MERE_WORD = _FOREMOST_NAME | Kind.CITY | Kind.TOWN | Kind.RARE
 _PLACES = frozenset({Label.HOSPITAL, Label.ORGANIZATION, Label.LOCATION_OTHER})
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
-_OPENERS = frozenset(
-    words(
-        """
-        the a an and but then now today yesterday also patient pt per when if since
-        after before however his her their my our this that with by for from to on in
-        at as so while both please thank thanks dear re cc name client caller specimen
-        formerly telephone
-        """
-    )
-)
 # "May resume a diet", "Will call": names only as the subject of a verb.
 _MODALS = frozenset({"may", "will", "can"})
-_CLOSERS = frozenset(
-    words(
-        """
-        dob mrn ssn id acct account age sex race phone tel fax md rn np pa pac crna dds
-        phd
-        """
-    )
-)
-# Labels of a header's next field, where a colon follows.
-_FIELDS = frozenset(
-    words(
-        """
-        ward facility location room chart bed floor specialty speciality accession
-        status admitted occupation employer
-        """
-    )
-)
-_BIRTH = re.compile(r"D\.?[ ]?O\.?[ ]?B(?![A-Za-z])", re.IGNORECASE)
 _LANDSCAPE = frozenset(words("river valley ocean sea gulf coast mountains desert"))
 _HANDLED = re.compile(
     r"""
@@ -125,38 +86,6 @@ class _Doubt(NamedTuple):
         )
 
 
-def without_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a name without the words around it that are none.
-
-    "Formerly Kowalska" is Kowalska, "Jane Roe  DOB" Jane Roe.  Where nothing would be
-    left, all stays.
-    """
-    found = [(_form(each[0]), each) for each in _WORD.finditer(text, start, end)]
-    kept = [*dropwhile(lambda each: _is_opener(each[0]), found)]
-    closers = sum(1 for _ in takewhile(lambda each: _is_closer(text, each), kept[::-1]))
-    if closers:
-        kept = kept[:-closers]
-    if not kept:
-        return start, end
-    return kept[0][1].start(), kept[-1][1].end() if closers else end
-
-
-def _is_opener(form: str) -> bool:
-    return form in _OPENERS or (form.endswith("ly") and not kinds_of(form) & _MAY_NAME)
-
-
-def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
-    """Return whether a word is the next field's label, a degree, or no name at all."""
-    form, word = found
-    if word[0].islower() and len(form) > 3:
-        return not kinds_of(form) & _MAY_NAME
-    has_colon = text[word.end() : word.end() + 1] == ":"
-    if (form in _FIELDS and has_colon) or _BIRTH.match(text, word.start()):
-        return True
-    is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
-    return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
-
-
 def is_vetoed(
     text: str,
     start: int,
@@ -176,50 +105,80 @@ def is_vetoed(
         score: How sure it is.
         is_repeated: Whether it proposes the same words elsewhere in the note.
     """
-    forms = [_form(each) for each in _WORD.findall(text[start:end])]
+    forms = [form_of(each) for each in WORD.findall(text[start:end])]
     if not load_list("made_up_names").isdisjoint(forms):
         return True
     if not any(len(form) > 1 for form in forms):
         return True
     if label in _PEOPLE and _is_titled(text, start):
         return False
-    if all(form in _OPENERS | _CLOSERS or len(form) == 1 for form in forms):
+    if all(is_no_name(form) for form in forms):
         return True
     kinds = [kinds_of(form) for form in forms]
     if label in _PEOPLE:
         doubt = _Doubt(score, is_repeated)
         return _is_no_person(text, start, end, kinds, doubt)
-    if label in _PLACES and not is_own_name({*forms}):
+    if _is_of_another_kind(text[start:end], forms, label):
         return True
-    if label is Label.CITY and _is_no_town(forms):
+    if _are_words(kinds) and score < _least_of_words(text, start, end, label):
         return True
-    return score < SURE_OF_PLACE and not any(each & _MAY_NAME for each in kinds)
+    return score < SURE_OF_PLACE and not any(each & MAY_NAME for each in kinds)
 
 
-def _is_no_town(forms: list[str]) -> bool:
-    """Return whether it is a list of things, or a part of the country."""
-    return "and" in forms or forms[-1] in _LANDSCAPE
+def _is_of_another_kind(value: str, forms: list[str], label: Label) -> bool:
+    """Return whether it names a kind of care, a landscape, two things, a result."""
+    if label is Label.CITY:
+        return "and" in forms or forms[-1] in _LANDSCAPE
+    if label is Label.USERNAME:
+        return " " in value
+    return label in _PLACES and not is_own_name({*forms})
+
+
+def _are_words(kinds: list[Kind]) -> bool:
+    """Return whether all are words, and no town's or person's name foremost."""
+    return all(Kind.WORD in each and not each & _NO_MERE_WORD for each in kinds)
+
+
+def _least_of_words(text: str, start: int, end: int, label: Label) -> float:
+    """Return how sure a model must be that words alone are a place: "power fields"."""
+    if label is Label.CITY:
+        return FAIRLY_SURE
+    if label is Label.ORGANIZATION:
+        return FAIRLY_SURE if " " in text[start:end] else 0.0
+    before = text[max(0, start - 3) : start].rstrip(" ,")
+    has_number = any(map(str.isdigit, text[start:end] + before[-1:]))
+    return SURE if label is Label.STREET and not has_number else 0.0
 
 
 def _is_no_person(
     text: str, start: int, end: int, kinds: list[Kind], doubt: _Doubt
 ) -> bool:
-    if any(map(str.isdigit, text[start:end])):
+    if any(map(str.isdigit, text[start:end])) or text[end - 1] == "-":
         return True
     if context.is_person_described(text, start, end):
         return False
-    if _form(text[start:end]) in _MODALS:
+    if form_of(text[start:end]) in _MODALS:
         return not context.is_subject(text, start, end)
     is_line = _is_line(text, start, end)
-    is_listed = any(each & _MAY_NAME for each in kinds)
-    if not is_listed and (is_line or not doubt.is_fairly_sure(text, start)):
+    if not _are_listed(kinds) and (is_line or not doubt.is_fairly_sure(text, start)):
         return True
     is_thing = all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
     if is_thing and (is_line or not doubt.is_sure):
         return True
     if all(each & _FOREMOST_NAME and Kind.DRUG not in each for each in kinds):
-        return context.is_before_thing(text, end)
+        is_owned = len(kinds) == 1 and context.is_owned(text, start)
+        return is_owned or context.is_before_thing(text, end)
     return context.is_thing(text, start, end) or _is_handled(text, start, end)
+
+
+def _are_listed(kinds: list[Kind]) -> bool:
+    """Return whether a list of names holds one of the words.
+
+    A surname that is a word, behind what is no name, does not count: "inked black".
+    """
+    if len(kinds) > 1 and not kinds[0] & MAY_NAME and _are_words(kinds):
+        return False
+    return any(each & MAY_NAME for each in kinds)
 
 
 def _is_line(text: str, start: int, end: int) -> bool:
@@ -242,11 +201,6 @@ def _is_handled(text: str, start: int, end: int) -> bool:
     return nearest == "using" or (
         nearest in _HANDS and verb.endswith("ed") and verb not in _PEOPLE_TOO
     )
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
-def _form(word: str) -> str:
-    return normal(word).removesuffix("'s").replace("'", "")
 
 
 def _is_titled(text: str, start: int) -> bool:

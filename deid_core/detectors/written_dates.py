@@ -12,6 +12,7 @@ from .fragments import (
     MONTH_WORDS,
     TIME,
     UNIT,
+    WEEKDAY,
     YEAR,
     ends_with,
     words,
@@ -40,10 +41,6 @@ _MONTH_CUE = re.compile(
     _FLAGS,
 )
 _DAY_IN_USE = rf"{DAY}(?![.:/][0-9])(?!{UNIT})"
-_WEEKDAY = r"""
-    (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day
-      |(?-i:Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|MON|TUE|WED|THU|FRI|SAT|SUN)(?![a-z]))
-"""
 
 
 def is_month_not_verb(match: re.Match[str]) -> bool:
@@ -154,7 +151,7 @@ WEEKDAY_DATE = Rule(
     label=Label.DATE,
     pattern=re.compile(
         rf"""
-        (?<![a-z]){_WEEKDAY}[.,]{{0,2}}[ ]{{1,2}}(?:the[ ])?
+        (?<![a-z]){WEEKDAY}[.,]{{0,2}}[ ]{{1,2}}(?:the[ ])?
         (?:{MONTH}[ ]{{1,2}}{DAY}(?:,?[ ]{{1,2}}{YEAR})?
           |{DAY}[ ]{{1,2}}(?:of[ ])?{MONTH}(?:,?[ ]{{1,2}}{YEAR})?
           |(?:1[0-2]|0?[1-9])/(?:3[01]|[12][0-9]|0?[1-9])(?:/(?:[0-9]{{4}}|[0-9]{{2}}))?

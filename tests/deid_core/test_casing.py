@@ -54,6 +54,9 @@ def test_words_before_a_house_are_no_part_of_its_name():
         ("the record (mrn: st-998877) was reviewed by us", "ST-998877"),
         ("treated at cedar crest on the third of the month", "Cedar Crest"),
         ("he resides at 123 maple street with his brother", "123 Maple Street"),
+        ("he was well.\npinecrest university hospital. seen", "Pinecrest University H"),
+        ("seen with a cough, lakeshore hospital, on the ward", "Lakeshore Hospital"),
+        ("she was well.\nwound clinic follow-up is planned", "Wound clinic"),
         ("admitted to ucsf and then to st. mary's for rehab", "St. Mary's"),
     ],
 )

@@ -87,10 +87,27 @@ def test_what_only_lexicon_and_context_know_is_found(marked):
         "Mother with breast CA, MA with bone cancer",
         "Foley was removed. Kerlix was applied. Bovie was used.",
         "using a Camila curette and the Priya rongeurs; on the Camila diet",
+        "Appears stated age. Disc height is reduced AT T12-L1.",
+        "at the Bariatric Surgical Center, her Maintenance Clinic and Middle School",
+        "a student at the University majoring in biology, through State University",
     ],
 )
 def test_eponyms_devices_drugs_and_headings_stay(text):
     assert text == covered(text)
+
+
+def test_a_degree_behind_a_name_is_no_state():
+    marked = "Seen by «Lucy Ashton», MD, and signed by «Timothy M. Ashton», MD on"
+
+    assert marked == covered(unmark(marked)[0])
+
+
+def test_a_name_does_not_begin_within_an_abbreviation():
+    marked = (
+        "after an abnormal H&P. «Anna Kowalska» has CRP 12 mg/L. «Jane Kowalska» too"
+    )
+
+    assert marked == covered(unmark(marked)[0])
 
 
 @pytest.mark.parametrize(

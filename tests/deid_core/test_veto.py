@@ -1,6 +1,7 @@
 import pytest
 
-from deid_core.detectors.veto import is_vetoed, without_words
+from deid_core.detectors.trimming import without_words
+from deid_core.detectors.veto import is_vetoed
 from deid_core.labels import Label
 from tests.deid_core.marked import unmark
 
@@ -109,6 +110,7 @@ def test_a_list_of_stains_is_no_town():
         "«Telephone» encounter",
         "Ross, «PA-C».",
         "«D». Ross",
+        "«Briefly», a 16-year-old boy",
     ],
 )
 def test_words_that_stand_before_names_are_no_names(marked):
@@ -133,6 +135,10 @@ def test_a_house_of_generic_words_is_vetoed():
         ("«Jane Kowalska Dobson»: stable", "Jane Kowalska Dobson"),
         ("«Jane Kowalska, PA-C», came", "Jane Kowalska"),
         ("to «Halvorsen House tomorrow».", "Halvorsen House"),
+        ("after an «H&P. Jane Kowalska» is well", "Jane Kowalska"),
+        ("CRP 12 mg/«L. Jane Kowalska» is well", "Jane Kowalska"),
+        ("Specimen «taken by Jane Kowalska»", "Jane Kowalska"),
+        ("«Friend Jane Kowalska» called", "Jane Kowalska"),
     ],
 )
 def test_words_around_a_name_are_no_part_of_it(marked, left):
@@ -140,3 +146,34 @@ def test_words_around_a_name_are_no_part_of_it(marked, left):
     start, end = without_words(text, *span)
 
     assert left == text[start:end]
+
+
+@pytest.mark.parametrize(
+    ("marked", "label"),
+    [
+        ("2 per 10 high «power fields».", Label.CITY),
+        ("marks at 12 o'clock; «inked black» and blue", Label.ORGANIZATION),
+        ("marks at 12 o'clock; «inked black» and blue", Label.PATIENT),
+        ("Acct 5512\n«Hospital» course:", Label.STREET),
+    ],
+)
+def test_words_alone_name_nothing_unless_the_model_is_sure(marked, label):
+    assert vetoed(marked, label, 0.6)
+    assert not vetoed(marked, label, 0.95)
+
+
+def test_a_street_has_a_number_or_a_name():
+    assert not vetoed("lives at 12 «Hospital Walk»", Label.STREET, 0.6)
+    assert not vetoed("near «Halvorsen Walk»", Label.STREET, 0.7)
+
+
+@pytest.mark.parametrize(
+    "marked", ["able to use his «Walker» again", "well.  «Semi-» retired, smokes"]
+)
+def test_what_somebody_has_and_half_a_word_are_no_names(marked):
+    assert vetoed(marked, score=0.6)
+
+
+def test_a_user_name_is_one_word():
+    assert vetoed("blood drawn: «eGFR 58».", Label.USERNAME, 0.98)
+    assert not vetoed("edited by «jroe58».", Label.USERNAME, 0.98)

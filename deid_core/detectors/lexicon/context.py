@@ -75,6 +75,7 @@ _NO_COMPOUND = frozenset(
 _FIELDS = frozenset({"DOB", "MRN", "ID"})
 _ARTICLES = frozenset({"a", "an", "the"})
 _OWN = frozenset(words("his her their my the"))
+_POSSESSIVES = frozenset(words("his her their my our your its"))
 
 
 class Before(NamedTuple):
@@ -154,6 +155,12 @@ def is_thing(text: str, start: int, end: int) -> bool:
     )
 
 
+def is_owned(text: str, start: int) -> bool:
+    """Return whether "his" or "our" stands before, as before no name: "his walker"."""
+    left = before(text, start)
+    return left.gap == " " and left.word(0) in _POSSESSIVES
+
+
 def is_before_thing(text: str, end: int) -> bool:
     """Return whether a device, disease or score follows."""
     if _SCORE_AFTER.match(text, end):
@@ -189,6 +196,9 @@ def _is_person_after(text: str, end: int) -> bool:
         return first in _FIELDS or _is_relation(first) or _is_relation(second)
     if comma and _is_apposition(first, second, third):
         return True
+    # "Appears stated age."
+    if (first, second) == ("stated", "age"):
+        return False
     if first in {"is", "was"} and second in _ARTICLES:
         return _is_person(third) or _is_person_soon(text, end)
     return first in load_list("person_verbs") or (

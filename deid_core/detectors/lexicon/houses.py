@@ -66,6 +66,7 @@ _NO_CLINIC = frozenset(
         anticoagulation coumadin warfarin today tomorrow next last same
         medical any every each no other another their pre post preop postop
         walk new patient clinical data free reference cell nerve visual
+        maintenance bariatric middle high state elementary grade public private
         """
     )
 )
@@ -118,7 +119,7 @@ def is_generic(run: Run) -> bool:
 
 @cache
 def _generic_words() -> frozenset[str]:
-    return load_list("institution_words") | _OPENERS | _NO_CLINIC
+    return load_list("institution_words") | _OPENERS | _NO_CLINIC | _BODY_HEADS
 
 
 def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[House]:
@@ -148,6 +149,8 @@ def _known_names() -> tuple[tuple[Phrases, Label, str], ...]:
 
 def _phrases(names: frozenset[str]) -> Phrases:
     every = {forms_of(name) for name in names}
+    # "AT T12" is no "AT&T".
+    every = {forms for forms in every if max(map(len, forms), default=0) > 2}
     # A hyphenated word is one token in a run: "Cedars-Sinai".
     every |= {("".join(words),) for words in every if len(words) == 2}
     return by_first_word(every)

@@ -43,11 +43,27 @@ def places_in(run: Run) -> Iterator[Place]:
         count = 0 if run.tokens[at].code == LINK else longest(city_phrases(), forms, at)
         if count:
             yield _place(run, at, count, "city", 0.8, needs_cue=False)
-        elif run.tokens[at].kinds & (Kind.CITY | Kind.TOWN):
+        elif _is_town(run, at):
             count = 1
             yield _town(run, at)
         at += max(count, 1)
     yield from _states(run, forms)
+
+
+def _is_town(run: Run, at: int) -> bool:
+    """Return whether a word may be a town; "Lucy A. Ashton, MD" is a doctor."""
+    kinds = run.tokens[at].kinds
+    if Kind.CITY in kinds:
+        return True
+    return Kind.TOWN in kinds and not _follows_given(run, at)
+
+
+def _follows_given(run: Run, at: int) -> bool:
+    """Return whether a given name or an initial stands before a word."""
+    if at == 0:
+        return False
+    previous = run.tokens[at - 1]
+    return Kind.GIVEN in previous.kinds or len(previous.form) == 1
 
 
 def _town(run: Run, at: int) -> Place:

@@ -1,0 +1,117 @@
+"""A tagger's names without the words around them that are none.  For English."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import dropwhile, takewhile
+
+from ..lexicons import load_list, normal
+from ..lexicons.kinds import Kind, kinds_of
+from .fragments import words
+
+_CACHE_SIZE = 16_384
+WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")
+"""A word of a name, in folded text."""
+MAY_NAME = (
+    Kind.GIVEN
+    | Kind.WEAK_GIVEN
+    | Kind.FAMILY
+    | Kind.WEAK_FAMILY
+    | Kind.CITY
+    | Kind.TOWN
+    | Kind.UNKNOWN
+)
+"""What a word of a name is at least one of, as long as a list holds it."""
+_OPENERS = frozenset(
+    words(
+        """
+        the a an and but then now today yesterday also patient pt per when if since
+        after before however his her their my our this that with by for from to on in
+        at as so while both please thank thanks dear re cc name client caller specimen
+        formerly telephone
+        """
+    )
+)
+_CLOSERS = frozenset(
+    words(
+        """
+        dob mrn ssn id acct account age sex race phone tel fax md rn np pa pac crna dds
+        phd
+        """
+    )
+)
+# Labels of a header's next field, where a colon follows.
+_FIELDS = frozenset(
+    words(
+        """
+        ward facility location room chart bed floor specialty speciality accession
+        status admitted occupation employer
+        """
+    )
+)
+_BIRTH = re.compile(r"D\.?[ ]?O\.?[ ]?B(?![A-Za-z])", re.IGNORECASE)
+_JOINTS = frozenset("&/")
+# "Taken by Jane Roe": the name begins behind it.
+_LEADS = frozenset(words("by to from with"))
+
+
+def without_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a name without the words around it that are none.
+
+    "Formerly Kowalska" is Kowalska, "Jane Roe  DOB" Jane Roe.  Where nothing would be
+    left, all stays.
+    """
+    found = [(form_of(each[0]), each) for each in WORD.finditer(text, start, end)]
+    leads = (n + 1 for n, each in enumerate(found) if each[0] in _LEADS)
+    found = found[max(leads, default=0) :] or found
+    kept = [*dropwhile(lambda each: _is_opener(text, each), found)]
+    closers = sum(1 for _ in takewhile(lambda each: _is_closer(text, each), kept[::-1]))
+    if closers:
+        kept = kept[:-closers]
+    if not kept:
+        return start, end
+    return kept[0][1].start(), kept[-1][1].end() if closers else end
+
+
+def _is_opener(text: str, found: tuple[str, re.Match[str]]) -> bool:
+    """Return whether a word stands before a name and is no part of it."""
+    form, word = found
+    if form in _OPENERS or form in load_list("kin"):
+        return True
+    # "H&P. Jane Roe", "12 mg/L. Jane Roe".
+    beside = (
+        text[max(0, word.start() - 1) : word.start()]
+        + text[word.end() : word.end() + 1]
+    )
+    if len(form) == 1 and not _JOINTS.isdisjoint(beside):
+        return True
+    return _is_adverb(form)
+
+
+def is_no_name(form: str) -> bool:
+    """Return whether a word is never a name that stands alone."""
+    return form in _OPENERS | _CLOSERS or len(form) == 1 or _is_adverb(form)
+
+
+def _is_adverb(form: str) -> bool:
+    kinds = kinds_of(form)
+    return form.endswith("ly") and Kind.WORD in kinds and not kinds & MAY_NAME
+
+
+def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
+    """Return whether a word is the next field's label, a degree, or no name at all."""
+    form, word = found
+    if word[0].islower() and len(form) > 3:
+        return not kinds_of(form) & MAY_NAME
+    has_colon = text[word.end() : word.end() + 1] == ":"
+    if (form in _FIELDS and has_colon) or _BIRTH.match(text, word.start()):
+        return True
+    is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
+    return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def form_of(word: str) -> str:
+    """Return a word in compared form, without a possessive."""
+    return normal(word).removesuffix("'s").replace("'", "")
