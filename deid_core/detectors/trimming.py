@@ -102,6 +102,8 @@ def _is_adverb(form: str) -> bool:
 def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
     """Return whether a word is the next field's label, a degree, or no name at all."""
     form, word = found
+    if _is_adverb(form):
+        return True
     if word[0].islower() and len(form) > 3:
         return not kinds_of(form) & MAY_NAME
     has_colon = text[word.end() : word.end() + 1] == ":"
