@@ -22,7 +22,7 @@ from .errors import ConfigError
 from .lag_states import WINDOW, History, LagState, has_moved, judge
 from .offsets import GroupOffsets, admin_client, end_offsets, first_offsets
 from .settings import Settings
-from .topics import partition_counts
+from .topics import TO_HAVE_THEM, partition_counts
 
 __all__ = ["Lag", "LagMonitor", "LagReader", "LagState", "PartitionLag"]
 
@@ -75,7 +75,7 @@ class LagReader:
     ) -> None:
         counts = partition_counts(admin)
         if topic not in counts:
-            raise ConfigError(f"{topic}: missing; run: phistream topics create")
+            raise ConfigError(f"{topic}: missing, or hidden; {TO_HAVE_THEM}")
         self.topic, self.group = topic, group
         self._admin = admin
         self._partitions = range(counts[topic])

@@ -16,6 +16,11 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from .errors import ConfigError, RetriableError
 from .settings import Settings
 
+TO_HAVE_THEM = (
+    "run: phistream topics create, or grant what phistream topics acls prints"
+)
+"""What to do where topics are missing, or hidden by access control lists."""
+
 DAY_MS = 24 * 60 * 60 * 1000
 MIB = 1024 * 1024
 
@@ -105,6 +110,10 @@ DEAD_LETTERS = Topic(
 
 TOPICS = (HL7_RAW, NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
+OF_INTAKE = (HL7_RAW, NOTES, PATIENTS, PHI_AUDIT, DEAD_LETTERS)
+OF_SCRUB = (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
+"""What each stage reads and writes."""
+
 WATCH_TOPICS = tuple(
     Topic(
         name=f"watch.{name}",
@@ -180,7 +189,8 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
     missing = [name for name in names if name not in counts]
     if missing:
         raise ConfigError(
-            f"topics missing: {', '.join(missing)}; run: phistream topics create"
+            "topics missing, or hidden from this user: "
+            f"{', '.join(missing)}; {TO_HAVE_THEM}"
         )
     problems = _join_problems(counts) + _beside_problems(counts, names)
     if problems:

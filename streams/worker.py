@@ -31,13 +31,14 @@ from .pseudonyms import Pseudonyms
 from .runner import Processor, Runner
 from .scrub.processor import Scrub
 from .settings import Settings
-from .topics import HL7_RAW, NOTES, PATIENTS, TOPICS, require_topics
+from .topics import HL7_RAW, NOTES, OF_INTAKE, OF_SCRUB, PATIENTS, require_topics
 from .watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
 EX_SOFTWARE, EX_UNAVAILABLE, EX_CONFIG = 70, 69, 78
 INPUT = {"intake": HL7_RAW, "scrub": NOTES}
+TOPICS = {"intake": OF_INTAKE, "scrub": OF_SCRUB}
 
 
 class StageProcessor(Processor, PartitionState, Protocol):
@@ -82,7 +83,7 @@ def _run(
     observer: Observer,
 ) -> None:
     wait_for_broker(settings, watchdog.beat)
-    counts = require_topics(settings, [topic.name for topic in TOPICS])
+    counts = require_topics(settings, [topic.name for topic in TOPICS[stage]])
     table = PatientsTable(settings, f"{stage}-{slot}", counts[PATIENTS.name])
     processor = _processor(stage, settings, table, counts[PATIENTS.name])
     name = f"{settings.group}-{stage}-{slot}"

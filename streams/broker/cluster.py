@@ -9,8 +9,8 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import orjson
@@ -21,7 +21,7 @@ from .errors import BrokerError
 from .jars import class_path
 from .java import java_binary
 from .processes import Processes
-from .properties import server_properties
+from .properties import server_properties, users_properties
 
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
@@ -34,6 +34,7 @@ class Node:
     port: int
     controller_port: int
     pid: int = 0
+    sasl_port: int = 0
 
     @property
     def address(self) -> str:
@@ -70,6 +71,11 @@ class Cluster:
         """The value of ``bootstrap.servers``."""
         return ",".join(node.address for node in self._nodes)
 
+    @property
+    def sasl_bootstrap(self) -> str:
+        """Likewise, of clients with a name and a password."""
+        return ",".join(f"127.0.0.1:{node.sasl_port}" for node in self._nodes)
+
     def is_running(self, node: Node) -> bool:
         """Return whether the node's process lives."""
         return self._processes.is_kafka(node.pid, self._home)
@@ -78,10 +84,18 @@ class Cluster:
         self,
         *,
         brokers: int = 1,
+        users: Mapping[str, str] | None = None,
         seconds: float = 90,
         progress: Callable[[int, int], None] = lambda _done, _all: None,
     ) -> None:
         """Start the cluster and wait until every broker answers.
+
+        Args:
+            brokers: 1, or 3 with replication 3.
+            users: Passwords by name.  With users the brokers authorize: see
+                `users_properties`.
+            seconds: The most to wait.
+            progress: Told how many jars of how many are there.
 
         Raises:
             BrokerError: It runs already, or does not answer within ``seconds``.
@@ -92,12 +106,12 @@ class Cluster:
             raise BrokerError("brokers: 1 or 3 (replication 3 needs three)")
         path = class_path(self._cache, progress=progress)
         self.remove_data()
-        ports = _free_ports(2 * brokers)
+        ports = _free_ports(3 * brokers)
         self._nodes = [
-            Node(each + 1, ports[2 * each], ports[2 * each + 1])
-            for each in range(brokers)
+            Node(n + 1, ports[3 * n], ports[3 * n + 1], sasl_port=ports[3 * n + 2])
+            for n in range(brokers)
         ]
-        self._format(path)
+        self._format(path, users or {})
         for node in self.nodes:
             self._start(node, path)
         self._wait(seconds)
@@ -137,14 +151,16 @@ class Cluster:
     def _folder(self, node: Node) -> Path:
         return self._home / f"node-{node.id}"
 
-    def _format(self, path: str) -> None:
+    def _format(self, path: str, users: Mapping[str, str]) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
         for node in self._nodes:
             folder = self._folder(node)
             (folder / "data").mkdir(parents=True)
-            (folder / "server.properties").write_text(
-                server_properties(node, self._nodes, folder), "utf-8"
-            )
+            properties = server_properties(node, self._nodes, folder)
+            if users:
+                # Of two lines with one key, Java takes the second.
+                properties += users_properties(node, users)
+            (folder / "server.properties").write_text(properties, "utf-8")
             done = subprocess.run(  # noqa: S603  # our own java, our own arguments
                 [
                     *self._java(path),
@@ -178,8 +194,7 @@ class Cluster:
                 log,
             )
         self._nodes = [
-            Node(n.id, n.port, n.controller_port, pid) if n.id == node.id else n
-            for n in self._nodes
+            replace(n, pid=pid) if n.id == node.id else n for n in self._nodes
         ]
         self._save()
 

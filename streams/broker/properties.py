@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +23,11 @@ class Listening(Protocol):
     @property
     def controller_port(self) -> int:
         """Where the other controllers connect."""
+        ...
+
+    @property
+    def sasl_port(self) -> int:
+        """Where clients with a name and a password connect."""
         ...
 
 
@@ -64,4 +69,34 @@ def server_properties(node: Listening, nodes: Sequence[Listening], folder: Path)
         "log.cleaner.backoff.ms": 1000,
         "log.cleaner.min.cleanable.ratio": 0.01,
     }
+    return _text(settings)
+
+
+def users_properties(node: Listening, users: Mapping[str, str]) -> str:
+    """Return what lets users in by a second listener, and there only where ACLs allow.
+
+    SASL/PLAIN without encryption: for trying access control lists on loopback.  Who
+    connects without a name, at the first listener, may do everything.
+    """
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    names = " ".join(f'user_{name}="{password}"' for name, password in users.items())
+    return _text(
+        {
+            "listeners": f"PLAINTEXT://127.0.0.1:{node.port},"
+            f"SASL_PLAINTEXT://127.0.0.1:{node.sasl_port},"
+            f"CONTROLLER://127.0.0.1:{node.controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{node.port},"
+            f"SASL_PLAINTEXT://127.0.0.1:{node.sasl_port}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,"
+            "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{module} {names};",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer"
+            ".StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+        }
+    )
+
+
+def _text(settings: Mapping[str, object]) -> str:
     return "".join(f"{key}={value}\n" for key, value in settings.items())

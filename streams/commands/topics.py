@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from ..acls import grants
 from ..settings import load_settings
 from ..topics import ALL_TOPICS, check_topics, create_topics
 from ..worker import wait_for_broker
@@ -52,3 +55,18 @@ def list_() -> None:
             topic.readers,
         )
     Console().print(grid)
+
+
+@app.command()
+def acls(
+    principal: Annotated[
+        str, typer.Option(help="How principals begin; the service follows.")
+    ] = "User:phistream-",
+    config: Config = None,
+) -> None:
+    """Print what each service must be allowed at a cluster that authorizes."""
+    settings = load_settings(config)
+    for service, allowed in grants(settings.group).items():
+        typer.echo(f"# {service}")
+        for grant in allowed:
+            typer.echo(grant.command(f"{principal}{service}"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 
 from ..kafka_errors import translated
-from ..topics import ALL_TOPICS, NOTES, PATIENTS, TOPICS, Topic
+from ..topics import ALL_TOPICS, NOTES, PATIENTS, TO_HAVE_THEM, TOPICS, Topic
 from .finding import Finding, fail, ok, warn
 from .house import ANSWER_SECONDS, House
 
@@ -72,9 +72,9 @@ def judge_presence(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
     missing = [topic.name for topic in ALL_TOPICS if topic.name not in seen]
     needed = [topic.name for topic in TOPICS if topic.name in missing]
     if needed:
-        yield fail(f"missing, or not shown to us: {', '.join(needed)}", CREATE)
+        yield fail(f"missing, or not shown to us: {', '.join(needed)}", TO_HAVE_THEM)
     elif missing:
-        yield warn(f"missing, watch needs them: {', '.join(missing)}", CREATE)
+        yield warn(f"missing, watch needs them: {', '.join(missing)}", TO_HAVE_THEM)
 
 
 def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:

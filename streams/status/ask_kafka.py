@@ -16,7 +16,7 @@ from ..lag import LagMonitor, PartitionLag
 from ..lag_states import WINDOW
 from ..offsets import admin_client, end_offsets
 from ..settings import Settings
-from ..topics import HL7_RAW, NOTES, PHI_AUDIT, partition_counts
+from ..topics import HL7_RAW, NOTES, PHI_AUDIT, TO_HAVE_THEM, partition_counts
 from .audit import AuditTail
 from .picture import GroupView, Member, Picture, printable
 
@@ -83,9 +83,7 @@ class Kafka:
     def _audit_tail(self) -> AuditTail:
         counts = partition_counts(self._admin)
         if PHI_AUDIT.name not in counts:
-            raise ConfigError(
-                f"{PHI_AUDIT.name}: missing; run: phistream topics create"
-            )
+            raise ConfigError(f"{PHI_AUDIT.name}: missing, or hidden; {TO_HAVE_THEM}")
         partitions = range(counts[PHI_AUDIT.name])
         ends = end_offsets(self._admin, PHI_AUDIT.name, partitions)
         group = f"{self._settings.group}-status"

@@ -1,0 +1,252 @@
+"""All services at a broker that authorizes, each with its own name and least rights."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import Consumer, KafkaError
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from streams.acls import grants
+from streams.broker import Cluster
+from streams.demo.ward import Ward
+from streams.feed import feed
+from streams.reconcile import Auditor
+from streams.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
+from tests.conftest import CACHE, settings_for, with_topics
+from tests.end_to_end.test_commands import free_port
+from tests.end_to_end.test_watch import get, labels_of, wait_for
+from tests.harness import count_records, drain, raw
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+NOTES_WRITTEN = 60
+TYPES = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional-id": ResourceType.TRANSACTIONAL_ID,
+    "cluster": ResourceType.BROKER,
+}
+OPERATIONS = {
+    "Read": AclOperation.READ,
+    "Write": AclOperation.WRITE,
+    "Create": AclOperation.CREATE,
+    "Describe": AclOperation.DESCRIBE,
+    "DescribeConfigs": AclOperation.DESCRIBE_CONFIGS,
+}
+
+
+def bindings(service, granted):
+    for grant in granted:
+        pattern = ResourcePatternType.LITERAL
+        if grant.is_prefix:
+            pattern = ResourcePatternType.PREFIXED
+        for operation in grant.operations:
+            yield AclBinding(
+                TYPES[grant.resource],
+                grant.name,
+                pattern,
+                f"User:{service}",
+                "*",
+                OPERATIONS[operation],
+                AclPermissionType.ALLOW,
+            )
+
+
+def password(user):
+    return f"{user}-secret"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """A broker on which every service has its grants, and a stranger none."""
+    folder = tmp_path_factory.mktemp("acls")
+    cluster = Cluster(folder / "kafka", cache=CACHE)
+    granted = grants("house")
+    users = [*granted, "stranger"]
+    cluster.up(users={user: password(user) for user in users})
+    try:
+        settings = settings_for(cluster, folder, group="house", partitions=2)
+        settings.pseudonym_key_file.chmod(0o600)
+        with_topics(settings)
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        allowed = [acl for user in granted for acl in bindings(user, granted[user])]
+        for future in admin.create_acls(allowed).values():
+            future.result(20)
+        yield SimpleNamespace(folder=folder, cluster=cluster, settings=settings)
+    finally:
+        cluster.down()
+
+
+def settings_of(house, user):
+    kafka = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanisms": "PLAIN",
+        "sasl.username": user,
+        "sasl.password": password(user),
+    }
+    changes = {"bootstrap": house.cluster.sasl_bootstrap, "kafka": kafka}
+    return house.settings.model_copy(update=changes)
+
+
+def config_of(house, user, **more):
+    settings = settings_of(house, user)
+    names = ("bootstrap", "group", "partitions", "state_dir", "pseudonym_key_file")
+    values = {name: str(getattr(settings, name)) for name in names} | more
+    values["partitions"] = settings.partitions
+    lines = [f"{k} = {v!r}" for k, v in values.items()]
+    lines += ["[kafka]", *(f'"{k}" = {v!r}' for k, v in settings.kafka.items())]
+    file = house.folder / f"{user}.toml"
+    file.write_text("\n".join(lines).replace("'", '"'), "utf-8")
+    return file
+
+
+def command(house, user, *arguments, **more):
+    file = config_of(house, user, **more)
+    return [sys.executable, "-m", "streams.commands", *arguments, "--config", str(file)]
+
+
+def start(house, user, *arguments, **more):
+    with (house.folder / f"{user}.log").open("ab") as log:
+        return subprocess.Popen(
+            command(house, user, *arguments, **more), stdout=log, stderr=log
+        )
+
+
+def ask(house, user, *arguments):
+    return subprocess.run(
+        command(house, user, *arguments),
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+def count(house):
+    return count_records(house.settings, NOTES_SCRUBBED.name, "read_committed")
+
+
+def test_all_services_work_with_their_grants_alone(house):
+    ward = Ward(seed=5, patients=20)
+    services = [start(house, stage, "run", stage) for stage in ("intake", "scrub")]
+    port = free_port()
+    services.append(start(house, "watch", "watch", "--port", str(port)))
+    try:
+        sent = feed(
+            settings_of(house, "sender"), map(raw, ward.messages(NOTES_WRITTEN))
+        )
+        drain(house.settings)
+        wait_for(lambda: get(port, "/readyz")[0] == 200)
+        wait_for(lambda: labels_of(port))
+        as_operator = settings_of(house, "operator")
+        verdicts = Auditor(as_operator).verdicts()
+        doctor = ask(house, "operator", "doctor", "--json")
+        status = ask(house, "operator", "status", "--json")
+    finally:
+        for service in services:
+            service.terminate()
+        ended = [service.wait(60) for service in services]
+
+    assert sent == NOTES_WRITTEN
+    assert 0 < count(house)
+    assert [0, 0, 0] == ended
+    assert all(each.is_sound and not each.pending for each in verdicts)
+    assert 0 == status.returncode, status.stderr
+    assert "AUTHORIZATION" not in doctor.stdout
+
+
+@pytest.mark.parametrize(
+    ("topic", "error"),
+    [
+        (NOTES_SCRUBBED.name, None),
+        (HL7_RAW.name, KafkaError.TOPIC_AUTHORIZATION_FAILED),
+        (NOTES.name, KafkaError.TOPIC_AUTHORIZATION_FAILED),
+    ],
+)
+def test_a_subscriber_reads_scrubbed_notes_and_nothing_else(house, topic, error):
+    consumer = Consumer(
+        settings_of(house, "subscriber").client(
+            **{"group.id": "subscriber-1", "auto.offset.reset": "earliest"}
+        )
+    )
+    consumer.subscribe([topic])
+    deadline = time.monotonic() + 30
+    found = None
+    while found is None and time.monotonic() < deadline:
+        found = consumer.poll(0.5)
+        if topic == NOTES_SCRUBBED.name and found is None:
+            time.sleep(0.1)
+    consumer.close()
+
+    assert found is not None
+    assert error == (found.error() and found.error().code())
+
+
+def test_what_a_worker_may_not_publish_waits_until_it_may(house):
+    admin = AdminClient({"bootstrap.servers": house.cluster.bootstrap})
+    write = AclBindingFilter(
+        ResourceType.TOPIC,
+        NOTES_SCRUBBED.name,
+        ResourcePatternType.LITERAL,
+        "User:scrub",
+        "*",
+        AclOperation.WRITE,
+        AclPermissionType.ALLOW,
+    )
+    taken = admin.delete_acls([write])[write].result(20)
+    before = count(house)
+    services = [start(house, stage, "run", stage) for stage in ("intake", "scrub")]
+    log = house.folder / "scrub.log"
+    try:
+        feed(
+            settings_of(house, "sender"),
+            map(raw, Ward(seed=6, patients=9).messages(30)),
+        )
+        wait_for(lambda: "TOPIC_AUTHORIZATION_FAILED" in log.read_text())
+        kept = count(house)
+        for future in admin.create_acls(taken).values():
+            future.result(20)
+        drain(house.settings)
+    finally:
+        for service in services:
+            service.terminate()
+        for service in services:
+            service.wait(60)
+
+    assert 1 == len(taken)
+    assert before == kept < count(house)
+    assert all(each.is_sound for each in Auditor(house.settings).verdicts())
+    assert '"notes.scrubbed' in log.read_text().replace("\\", "")
+
+
+def test_a_worker_without_grants_says_what_it_lacks(house):
+    done = ask(house, "stranger", "run", "scrub")
+
+    assert 0 != done.returncode
+    assert "hidden from this user: notes, patients" in done.stderr
+    assert "phistream topics acls" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_and_status_without_grants_say_what_is_refused(house):
+    doctor = ask(house, "stranger", "doctor")
+    status = ask(house, "stranger", "status")
+
+    assert (1, 78) == (doctor.returncode, status.returncode)
+    assert "phistream topics acls" in " ".join(doctor.stdout.split())
+    assert "CLUSTER_AUTHORIZATION_FAILED" in doctor.stdout
+    assert "missing, or hidden" in status.stderr
+    assert "Traceback" not in doctor.stdout + doctor.stderr + status.stderr
