@@ -108,12 +108,12 @@ class _Call:
         if rule.reach == 0:
             match = self._match
             return [found for each in positions if (found := match(text, each))]
+        windows = _windows(positions, rule.reach, rule.beyond)
+        if rule.holds is not None:
+            holds = rule.holds.search
+            windows = [each for each in windows if holds(text, *each)]
         find = self._find
-        return [
-            found
-            for start, end in _windows(positions, rule.reach, rule.beyond)
-            for found in find(text, start, end)
-        ]
+        return [found for start, end in windows for found in find(text, start, end)]
 
 
 class RuleDetector:
