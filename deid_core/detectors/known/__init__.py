@@ -45,10 +45,10 @@ Manufacturing, Inc.); e-mail addresses, and their user names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
-from ...document import Annotation, Document, Span
+from ...document import NOTHING_KNOWN, Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import is_frequent, is_ordinary, load_list
 from .candidates import EXACT_SCORE, Candidate, is_joint
@@ -59,6 +59,7 @@ from .note import FormCache, Note, Word
 from .options import KnownOptions
 from .people import LABELS, Names
 from .record import Record, compile_record
+from .sought import Places
 
 __all__ = ["KnownDetector", "KnownOptions"]
 
@@ -81,8 +82,10 @@ class KnownDetector:
         self._threshold = (options or KnownOptions()).threshold
         self._forms = FormCache()
         self._record = lru_cache(maxsize=_RECORDS)(compile_record)
-        # Load the counts now, so that the first note costs no more than the next.
+        # Load all now, so that the first note costs no more than the next.
         is_ordinary("the")
+        nothing = compile_record(NOTHING_KNOWN)
+        nothing.sought.places(Note("", self._forms), self._threshold)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; none where nothing is known."""
@@ -93,14 +96,24 @@ class KnownDetector:
             return []
         record = self._record(document.known)
         note = Note(document.text, self._forms)
-        search = NameSearch(note, record.names, self._threshold)
         # The words of all searches at once: one pass over the note.
-        words = note.find(record.keys.union(search.misspelt))
+        places = record.sought.places(note, self._threshold)
+        search = NameSearch(note, record.names, self._threshold, places)
+        words = _located(note, places, record.keys, search.misspelt)
         return [
             *_name_annotations(note, record.names, search.accept(words)),
             *_place_annotations(note, record, words),
             *_number_annotations(note, record, words),
         ]
+
+
+def _located(
+    note: Note, places: Places, keys: Set[str], misspelt: Set[str]
+) -> list[Word]:
+    """Return every occurrence of the record's words and of misspelt ones, in order."""
+    near = places.near if misspelt else []
+    words = note.words(sorted({*places.keys, *near}))
+    return [each for each in words if each.normal in keys or each.normal in misspelt]
 
 
 def _place_annotations(
