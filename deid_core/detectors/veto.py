@@ -202,7 +202,7 @@ def _is_no_town(forms: list[str]) -> bool:
 
 
 def _is_no_person(
-    text: str, start: int, end: int, kinds: list[Kind], doubt: _Doubt
+    text: str, start: int, end: int, kinds: list[int], doubt: _Doubt
 ) -> bool:
     if any(map(str.isdigit, text[start:end])):
         return True
@@ -217,7 +217,7 @@ def _is_no_person(
     is_thing = all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
     if is_thing and (is_line or not doubt.is_sure):
         return True
-    if all(each & _FOREMOST_NAME and Kind.DRUG not in each for each in kinds):
+    if all(each & _FOREMOST_NAME and not each & Kind.DRUG for each in kinds):
         return context.is_before_thing(text, end)
     return context.is_thing(text, start, end) or _is_handled(text, start, end)
 

@@ -53,7 +53,7 @@ def places_in(run: Run) -> Iterator[Place]:
 def _town(run: Run, at: int) -> Place:
     kinds = run.tokens[at].kinds
     # "Boston" stands alone; "Jackson" may be a man.
-    is_sure = Kind.CITY in kinds and not kinds & (_NAME | Kind.EPONYM)
+    is_sure = kinds & Kind.CITY and not kinds & (_NAME | Kind.EPONYM)
     if is_sure:
         return _place(run, at, 1, "city", 0.7, needs_cue=False)
     is_rare = not kinds & (Kind.GIVEN | Kind.WORD | Kind.EPONYM | Kind.DRUG)
