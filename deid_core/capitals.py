@@ -92,7 +92,7 @@ class Capitals:
     text: str
     words: list[re.Match[str]]
     forms: list[str]
-    kinds: list[Kind]
+    kinds: list[int]
     chosen: set[int]
 
     @classmethod
@@ -133,11 +133,11 @@ class Capitals:
             return False
         if form in _MAYBE_MONTHS:
             return bool(_MONTH_CUE.search(self.text, max(0, start - 8), start))
-        if Kind.CITY in kinds and not kinds & (Kind.DRUG | Kind.EPONYM):
+        if kinds & Kind.CITY and not kinds & (Kind.DRUG | Kind.EPONYM):
             return True
         if at and self._is_lived_in(at):
             return True
-        if not kinds & _STRONG or Kind.WORD in kinds or len(form) < 3:
+        if not kinds & _STRONG or kinds & Kind.WORD or len(form) < 3:
             return False
         return is_common_name(form) or context.is_person_described(
             self.text, *self.words[at].span()
@@ -149,10 +149,10 @@ class Capitals:
         before = self.forms[at - 1]
         if form in lands() and before in _PLACE_CUES:
             return True
-        is_town = Kind.TOWN in kinds and not kinds & _NO_TOWN
+        is_town = bool(kinds & Kind.TOWN) and not kinds & _NO_TOWN
         if not (is_town or kinds & (Kind.UNKNOWN | Kind.FAMILY)):
             return False
-        if before not in _PLACE_CUES or Kind.WORD in kinds:
+        if before not in _PLACE_CUES or kinds & Kind.WORD:
             return False
         return cues.is_after_home_cue(self.text, start) or (
             is_town and cues.is_in_town(self.text, start)
@@ -173,12 +173,12 @@ class Capitals:
                 self.chosen.update((at - 1, at))
         elif gap.startswith("."):
             return
-        elif at - 1 in self.chosen and (Kind.GIVEN in left or self._is_titled(at - 1)):
+        elif at - 1 in self.chosen and (left & Kind.GIVEN or self._is_titled(at - 1)):
             if (may_be_name and is_rare) or (len(form) == 1 and form not in "ai"):
                 self.chosen.add(at)
         elif left & (Kind.GIVEN | Kind.WEAK_GIVEN) and zipf(before) < _TOO_FREQUENT:
             is_initial = len(form) == 1 and self._is_dotted(at)
-            is_surname = Kind.FAMILY in kinds and Kind.WORD not in kinds
+            is_surname = kinds & Kind.FAMILY and not kinds & Kind.WORD
             if is_surname or is_initial:
                 self.chosen.update((at - 1, at))
 

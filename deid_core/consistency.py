@@ -118,7 +118,7 @@ def _may_be_told(word: str) -> bool:
     form = _form(word)
     if form in load_list("placeholders") or form in _NO_WORDS:
         return False
-    return Kind.DRUG not in kinds_of(form)
+    return not kinds_of(form) & Kind.DRUG
 
 
 def _form(word: str) -> str:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from .document import Annotation
@@ -49,14 +48,19 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     A letter wrong, missing or added, in a capitalised word of five letters or more that
     is no English or clinical word: 0.2 of the NUS system's ratio, at the most.
     """
-    tokens = [name for name in names if len(name) >= _SHORTEST_MISSPELT]
+    tokens = {name for name in names if len(name) >= _SHORTEST_MISSPELT}
     forms = _strange_names(set(" ".join(kept).split()))
-    if not tokens or not forms:
-        return 0
-    distances = process.cdist(
-        tokens, list(forms), scorer=Levenshtein.distance, score_cutoff=_SLIPS
+    return sum(_is_one_slip(tokens, form) for form in forms - tokens)
+
+
+def _is_one_slip(tokens: Iterable[str], form: str) -> bool:
+    # A pair at a time: there are few, and most are told apart by their lengths.
+    size, distance = len(form), Levenshtein.distance
+    return any(
+        abs(len(token) - size) <= _SLIPS
+        and distance(token, form, score_cutoff=_SLIPS) == _SLIPS
+        for token in tokens
     )
-    return int(((distances == _SLIPS).any(axis=0) & distances.all(axis=0)).sum())
 
 
 # Chunks seen before that hold nothing: nearly all are, and a set is taken off at once.

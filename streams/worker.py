@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -17,6 +16,7 @@ from confluent_kafka import KafkaException
 from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
 
+from . import collector
 from .checkpoint import Checkpoint
 from .errors import BrokerUnreachable, ConfigError, FatalError, StreamError
 from .intake.processor import Intake
@@ -104,9 +104,7 @@ def _run(
         pause=_back_off,
         observer=observer,
     )
-    # What is loaded by now stays; the collector need not look at it again and again.
-    gc.collect()
-    gc.freeze()
+    collector.settle()
     log.info("%s worker %d runs", stage, slot)
     try:
         while not stop():

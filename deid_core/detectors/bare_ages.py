@@ -70,6 +70,7 @@ AGE_OF_KIN = Rule(
         " mom dad spouse patient"
     ),
     reach=6,
+    holds=re.compile(f"[ (]{OVER_89}", _FLAGS),
     found=(
         "his mother, «97», is well; grandfather («101») and aunt, «95», too",
         "great-grandmother at «99» and well",

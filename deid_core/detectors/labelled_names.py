@@ -172,6 +172,7 @@ SUBJECT_OF_AGE = Rule(
     needs=("0-y", "0 y", "0y", "0-month", "0 month-old", "0-week", "0-day"),
     reach=100,
     beyond=20,
+    holds=re.compile(r"[ ][Aa][Nn]?[ ]{1,2}(?:[A-Za-z-]{2,20}[ ]){0,3}[0-9]"),
     found=(
         "«JANE ROE» IS A 94 YEAR OLD",
         "«Martha Roe» is a 50-year-old female",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
-import ahocorasick
+import numpy as np
+from numpy.typing import NDArray
 
+from .need_kernels import PLACE_BITS, add_calls
 from .rule import Rule
 
 # One byte a code point, so that offsets stay; what is not Latin-1 becomes "?".
@@ -15,15 +19,35 @@ _ZERO_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LETTERS_ONLY = bytes(code if chr(code).isalpha() else ord(" ") for code in range(256))
 _TOO_LONG = b"0" * 64
 _LONG_RUN = re.compile(b"0{64,}")
+_ANYWHERE = 1 << PLACE_BITS
+_ROOM = 1_024
 
-Needles = defaultdict[str, list[int]]
+Ints = NDArray[np.int32]
+Needles = Mapping[bytes, Sequence[int]]
+
+
+class Automaton(NamedTuple):
+    """Many needs, sought together (Aho and Corasick 1975), as arrays.
+
+    Args:
+        classes: Of each byte: all that no need holds are one class.
+        steps: The state after each state and class, shape ``[states, classes]``.
+        firsts: Where the needs that end in each state start, and past the last.
+        backs: How far before its last byte each of these begins.
+        rules: Who has it.
+    """
+
+    classes: NDArray[np.uint8]
+    steps: Ints
+    firsts: Ints
+    backs: Ints
+    rules: Ints
 
 
 class NeedsTable:
     """The needs of many rules, looked up together: two passes over a note.
 
-    An Aho-Corasick automaton tells all needs in time linear in the text, however many
-    there are.
+    Automata tell all needs in time linear in the text, however many there are.
 
     Args:
         rules: See `Rule.needs` for what their needs mean.
@@ -32,35 +56,51 @@ class NeedsTable:
     def __init__(self, rules: Sequence[Rule]) -> None:
         # By name: the order of calls is always the same, whatever the hash seed.
         self._rules = sorted(rules, key=lambda rule: rule.name)
-        words: Needles = defaultdict(list)
-        shapes: Needles = defaultdict(list)
+        words: defaultdict[bytes, list[int]] = defaultdict(list)
+        shapes: defaultdict[bytes, list[int]] = defaultdict(list)
         for number, rule in enumerate(self._rules):
             for need in dict.fromkeys(rule.needs):
+                encoded = need.encode("latin-1")
                 if need.isalpha():
                     # Between spaces, as `_LETTERS_ONLY` leaves whole words.
-                    words[f" {need} "].append(number)
+                    words[b" " + encoded + b" "].append(number)
                 else:
-                    shapes[need].append(number)
-        self._words = _automaton(words)
-        self._shapes = _automaton(shapes)
+                    shapes[encoded].append(number)
+        # The note begins behind a line end, and a word behind its space.
+        self._words = _automaton(words, before=1, read_as=_LETTERS_ONLY)
+        self._shapes = _automaton(shapes, before=0, read_as=bytes(range(256)))
+        lines = [_ANYWHERE if r.in_line is None else r.in_line for r in self._rules]
+        self._lines = np.array(lines, dtype=np.int64)
+        # Load the kernel now, so that the first note costs no more than the next.
+        self._calls(b"")
 
     def called_for(self, folded: str) -> Iterator[tuple[Rule, list[int]]]:
         """Yield the rules that the folded text calls for, and where their needs begin.
 
         Positions are in order, one for each need that begins there.
         """
-        lowered = folded.lower().encode("latin-1", "replace")
-        letters = lowered.translate(_LETTERS_ONLY).decode("latin-1")
-        shape = _without_long_runs(lowered.translate(_ZERO_DIGITS)).decode("latin-1")
-        calls: defaultdict[int, list[int]] = defaultdict(list)
-        for automaton, text in ((self._words, f" {letters} "), (self._shapes, shape)):
-            for end, (back, numbers) in automaton.iter(text) if automaton else ():
-                place = end - back
-                for number in numbers:
-                    calls[number].append(place)
-        for number in sorted(calls):
-            calls[number].sort()
-            yield self._rules[number], calls[number]
+        calls = self._calls(f"\n{folded}\n".lower().encode("latin-1", "replace"))
+        calls.sort()
+        numbers = calls >> PLACE_BITS
+        places: list[int] = (calls & (_ANYWHERE - 1)).tolist()
+        is_first = np.ones(len(calls), dtype=np.bool_)
+        np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+        firsts = np.flatnonzero(is_first)
+        bounds = pairwise([*firsts.tolist(), len(places)])
+        for number, (first, past) in zip(numbers[firsts].tolist(), bounds, strict=True):
+            yield self._rules[number], places[first:past]
+
+    def _calls(self, lowered: bytes) -> NDArray[np.int64]:
+        """Return the calls, in the order in which their needs end."""
+        shape = _without_long_runs(lowered.translate(_ZERO_DIGITS))
+        text, shape_text = (np.frombuffer(each, np.uint8) for each in (lowered, shape))
+        room, count = 0, _ROOM
+        while count > room:
+            room = count
+            calls = np.empty(room, dtype=np.int64)
+            count = add_calls(text, *self._words, self._lines, calls, 0)
+            count = add_calls(shape_text, *self._shapes, self._lines, calls, count)
+        return calls[:count]
 
 
 def _without_long_runs(shape: bytes) -> bytes:
@@ -73,10 +113,53 @@ def _without_long_runs(shape: bytes) -> bytes:
     return _LONG_RUN.sub(lambda run: b" " * len(run[0]), shape)
 
 
-def _automaton(needles: Needles) -> ahocorasick.Automaton:
-    """Return an automaton; a value is the way back to a need, and who needs it."""
-    automaton = ahocorasick.Automaton()
-    for needle, numbers in needles.items():
-        automaton.add_word(needle, (len(needle) - 1, tuple(numbers)))
-    automaton.make_automaton()
-    return automaton
+def _automaton(needles: Needles, *, before: int, read_as: bytes) -> Automaton:
+    """Return an automaton.
+
+    Args:
+        needles: Who needs each.
+        before: How many bytes of a needle lie before the need.
+        read_as: What each byte of a text stands for.
+    """
+    children: list[dict[int, int]] = [{}]
+    ends: list[list[tuple[int, int]]] = [[]]
+    for needle, rules in needles.items():
+        state = 0
+        for byte in needle:
+            state = children[state].setdefault(byte, len(children))
+            if state == len(children):
+                children.append({})
+                ends.append([])
+        ends[state] = [(len(needle) - before, rule) for rule in rules]
+    used = sorted({byte for needle in needles for byte in needle})
+    class_of = {byte: at for at, byte in enumerate(used, start=1)}
+    classes = np.array([class_of.get(each, 0) for each in read_as], dtype=np.uint8)
+    steps = _steps(children, ends, class_of)
+    found = [each for ending in ends for each in ending]
+    return Automaton(
+        classes,
+        steps,
+        np.cumsum([0, *map(len, ends)], dtype=np.int32),
+        np.array([back for back, _ in found], dtype=np.int32),
+        np.array([rule for _, rule in found], dtype=np.int32),
+    )
+
+
+def _steps(
+    children: Sequence[Mapping[int, int]],
+    ends: list[list[tuple[int, int]]],
+    class_of: Mapping[int, int],
+) -> Ints:
+    """Return all steps of an automaton, and add the needs that end within others."""
+    steps = np.zeros((len(children), 1 + len(class_of)), dtype=np.int32)
+    waiting = deque([(0, 0)])
+    while waiting:
+        state, shorter = waiting.popleft()
+        # Where a needle does not go on, the longest that ends here, too, may.
+        steps[state] = steps[shorter]
+        for byte, child in children[state].items():
+            behind = int(steps[shorter, class_of[byte]]) if state else 0
+            steps[state, class_of[byte]] = child
+            ends[child] = ends[child] + ends[behind]
+            waiting.append((child, behind))
+    return steps

@@ -17,6 +17,7 @@ _BEFORE_ZIP = re.compile(
     rf"(?<![A-Za-z])(?!(?<!,[ ])ID\b){STATE}(?:[.]|,)?[ \t]{{1,3}}\Z", re.VERBOSE
 )
 _ZIP_AHEAD = rf"[.,]?[ \t]{{1,3}}{ZIP}"
+_BLANK_AND_ZIP = re.compile(rf"[ \t]{ZIP}")
 _CAPITAL_WORD = r"""
     (?:(?:[A-Z]|(?:Ft|St|Mt|Pt)\.[ ]?[A-Z])
        (?:[A-Za-z]|['-](?=[A-Za-z])){1,24})
@@ -120,6 +121,7 @@ STATE_BEFORE_ZIP = Rule(
     needs=("00000",),
     reach=24,
     beyond=12,
+    holds=_BLANK_AND_ZIP,
     found=("Boston, «MA» 02115", "Reno, «Nevada» 89501", "NY, «New York» 10001-0001"),
     not_found=("MA 1234", "in 12000", "WBC IN, 12 000", "CMA 02115", "Pt ID 12345"),
 )
@@ -139,6 +141,7 @@ CITY_BEFORE_ZIP = Rule(
     needs=("00000",),
     reach=90,
     beyond=12,
+    holds=_BLANK_AND_ZIP,
     found=(
         "12 Oak St, «Boston», MA 02115",
         "«St. Paul», MN 55101; «Salt Lake City» UT 84101",
@@ -166,6 +169,7 @@ STREET_BEFORE_ZIP = Rule(
     needs=("00000",),
     reach=110,
     beyond=12,
+    holds=_BLANK_AND_ZIP,
     found=(
         "«3461 Eric Lights Apt. 649», Ann, OH 29238",
         "«4428 Bruce Tunnel», West Ely, DE 35104; «12B Old Plain #4», Reno, NV 89501",

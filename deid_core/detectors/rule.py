@@ -32,6 +32,10 @@ class Rule:
             is looked for as it is, with 0 for every digit: ``000-00-0000``.
         reach: How many code points before a need the pattern may begin.
         beyond: How many code points past the start of a need it may end.
+        holds: What every match holds or looks ahead to; the pattern, which takes longer
+            to fail, is not tried around needs where it is not found.
+        in_line: How many code points past its line's start a need may begin; None for
+            anywhere.
         found: Examples; what must be annotated, and nothing else, is in «guillemets».
         not_found: Examples in which this rule must find nothing.
     """
@@ -44,6 +48,8 @@ class Rule:
     is_valid: Callable[[re.Match[str]], bool] = accept_all
     reach: int = 0
     beyond: int = 80
+    holds: re.Pattern[str] | None = None
+    in_line: int | None = None
     found: tuple[str, ...] = field(default=(), kw_only=True)
     not_found: tuple[str, ...] = field(default=(), kw_only=True)
 

@@ -6,6 +6,7 @@ The rules themselves are data, in the modules beside this one.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ..document import Annotation, Document, Span
@@ -78,23 +79,25 @@ class _Call:
     """A rule with what each of its calls asks for, looked up once.
 
     Args:
-        rule: Which.
+        rule: Which; its matches begin where its needs do.
     """
 
-    __slots__ = ("_detector", "_find", "_group", "_match", "_rule")
+    __slots__ = ("_detector", "_group", "_match", "_rule")
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
-        self._match, self._find = rule.pattern.match, rule.pattern.finditer
+        self._match = rule.pattern.match
         self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
         self._detector = f"{RuleDetector.name}/{rule.name}"
 
     def proposals(self, text: str, positions: list[int]) -> list[Annotation]:
         """Return an annotation for each valid match near the positions."""
-        matches = self._matches(text, positions)
+        match = self._match
+        matches = [found for each in positions if (found := match(text, each))]
         # Most calls end here.
-        if not matches:
-            return []
+        return self._annotations(matches) if matches else []
+
+    def _annotations(self, matches: list[re.Match[str]]) -> list[Annotation]:
         rule, group = self._rule, self._group
         spans = [each.span(group) for each in matches if rule.is_valid(each)]
         # Two labels, one value ("MRN No."): a rule proposes the same span only once.
@@ -103,17 +106,25 @@ class _Call:
             for span in dict.fromkeys(spans)
         ]
 
-    def _matches(self, text: str, positions: list[int]) -> list[re.Match[str]]:
-        rule = self._rule
-        if rule.reach == 0:
-            match = self._match
-            return [found for each in positions if (found := match(text, each))]
-        find = self._find
-        return [
-            found
-            for start, end in _windows(positions, rule.reach, rule.beyond)
-            for found in find(text, start, end)
-        ]
+
+class _WindowCall(_Call):
+    """The same of a rule whose matches may begin before its needs."""
+
+    __slots__ = ("_find", "_holds")
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule)
+        self._find = rule.pattern.finditer
+        self._holds = rule.holds.search if rule.holds else None
+
+    def proposals(self, text: str, positions: list[int]) -> list[Annotation]:
+        """Return an annotation for each valid match near the positions."""
+        find, holds = self._find, self._holds
+        windows = _windows(positions, self._rule.reach, self._rule.beyond)
+        if holds is not None:
+            windows = [each for each in windows if holds(text, *each)]
+        matches = [found for start, end in windows for found in find(text, start, end)]
+        return self._annotations(matches) if matches else []
 
 
 class RuleDetector:
@@ -128,20 +139,30 @@ class RuleDetector:
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         if len(rules) != len({rule.name for rule in rules}):
             raise ValueError("two rules have the same name")
-        self._calls = {rule.name: _Call(rule) for rule in rules}
+        self._calls = {
+            rule.name: _WindowCall(rule) if rule.reach else _Call(rule)
+            for rule in rules
+        }
         self._table = NeedsTable(rules)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document, rule by rule."""
-        return [self._annotations(document.text) for document in documents]
+        texts = [fold_note(document.text) for document in documents]
+        found: list[list[Annotation]] = [[] for _ in texts]
+        # One rule for all documents, then the next: its pattern stays in the cache.
+        for name, called in sorted(self._called(texts).items()):
+            call = self._calls[name]
+            for at, positions in called:
+                found[at] += call.proposals(texts[at], positions)
+        return found
 
-    def _annotations(self, text: str) -> list[Annotation]:
-        folded = fold_note(text)
-        return [
-            annotation
-            for rule, positions in self._table.called_for(folded)
-            for annotation in self._calls[rule.name].proposals(folded, positions)
-        ]
+    def _called(self, texts: Sequence[str]) -> dict[str, list[tuple[int, list[int]]]]:
+        """Return, for each rule by name, the texts that call for it, and where."""
+        called = defaultdict[str, list[tuple[int, list[int]]]](list)
+        for at, text in enumerate(texts):
+            for rule, positions in self._table.called_for(text):
+                called[rule.name].append((at, positions))
+        return called
 
 
 def _windows(

@@ -253,6 +253,7 @@ TYPIST = Rule(
     needs=("/", ":", "\\"),
     reach=5,
     beyond=16,
+    in_line=4,
     found=("Thank you.\n«JS/mt»\n", "\n«JRS:ab/1234»  D: 01/02/2024", "«AB\\cd»"),
     not_found=("seen by JS/mt\n", "PA/lat\n", "AP/PA\n", "HEENT: ok", "\nBP: wnl\n"),
 )

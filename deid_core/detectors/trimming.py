@@ -95,8 +95,9 @@ def is_no_name(form: str) -> bool:
 
 
 def _is_adverb(form: str) -> bool:
-    kinds = kinds_of(form)
-    return form.endswith("ly") and Kind.WORD in kinds and not kinds & MAY_NAME
+    if not form.endswith("ly"):
+        return False
+    return kinds_of(form) & (Kind.WORD | MAY_NAME) == Kind.WORD
 
 
 def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:

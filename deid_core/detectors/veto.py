@@ -134,9 +134,9 @@ def _is_of_another_kind(value: str, forms: list[str], label: Label) -> bool:
     return label in _PLACES and not is_own_name({*forms})
 
 
-def _are_words(kinds: list[Kind]) -> bool:
+def _are_words(kinds: list[int]) -> bool:
     """Return whether all are words, and no town's or person's name foremost."""
-    return all(Kind.WORD in each and not each & _NO_MERE_WORD for each in kinds)
+    return all(each & Kind.WORD and not each & _NO_MERE_WORD for each in kinds)
 
 
 def _least_of_words(text: str, start: int, end: int, label: Label) -> float:
@@ -151,7 +151,7 @@ def _least_of_words(text: str, start: int, end: int, label: Label) -> float:
 
 
 def _is_no_person(
-    text: str, start: int, end: int, kinds: list[Kind], doubt: _Doubt
+    text: str, start: int, end: int, kinds: list[int], doubt: _Doubt
 ) -> bool:
     if any(map(str.isdigit, text[start:end])) or text[end - 1] == "-":
         return True
@@ -165,13 +165,13 @@ def _is_no_person(
     is_thing = all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
     if is_thing and (is_line or not doubt.is_sure):
         return True
-    if all(each & _FOREMOST_NAME and Kind.DRUG not in each for each in kinds):
+    if all(each & _FOREMOST_NAME and not each & Kind.DRUG for each in kinds):
         is_owned = len(kinds) == 1 and context.is_owned(text, start)
         return is_owned or context.is_before_thing(text, end)
     return context.is_thing(text, start, end) or _is_handled(text, start, end)
 
 
-def _are_listed(kinds: list[Kind]) -> bool:
+def _are_listed(kinds: list[int]) -> bool:
     """Return whether a list of names holds one of the words.
 
     A surname that is a word, behind what is no name, does not count: "inked black".

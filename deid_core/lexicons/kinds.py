@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntFlag
+from collections.abc import Mapping
 from functools import cache
 
 from .lists import load_list
@@ -18,8 +18,11 @@ from .vocabulary import (
 )
 
 
-class Kind(IntFlag):
-    """Kinds that a word can be of, several at once."""
+class Kind:
+    """Kinds that a word can be of, several at once: bits of a number.
+
+    Plain numbers: what an `IntFlag` is asked takes a microsecond each time.
+    """
 
     GIVEN = 1
     """A given name, and foremost that: Anna, Camila."""
@@ -45,7 +48,22 @@ class Kind(IntFlag):
     """In English text, but so seldom that beside a given name it is a surname."""
 
 
-NO_KIND = Kind(0)
+KINDS: Mapping[str, int] = {
+    "GIVEN": Kind.GIVEN,
+    "WEAK_GIVEN": Kind.WEAK_GIVEN,
+    "FAMILY": Kind.FAMILY,
+    "WEAK_FAMILY": Kind.WEAK_FAMILY,
+    "CITY": Kind.CITY,
+    "TOWN": Kind.TOWN,
+    "UNKNOWN": Kind.UNKNOWN,
+    "WORD": Kind.WORD,
+    "EPONYM": Kind.EPONYM,
+    "DRUG": Kind.DRUG,
+    "RARE": Kind.RARE,
+}
+"""All kinds by their names."""
+
+NO_KIND = 0
 
 GIVEN_SCORE = 0.5
 """From this `name_score` on, a given name that is also a word stays a given name."""
@@ -62,7 +80,7 @@ _SHORTEST_NAME = 3
 
 
 @cache
-def kinds_of(word: str) -> Kind:
+def kinds_of(word: str) -> int:
     """Return the kinds of a word in compared form."""
     kinds = _as_given(word) | _as_family(word) | _as_place(word)
     if word in load_list("eponyms"):
@@ -71,7 +89,7 @@ def kinds_of(word: str) -> Kind:
         kinds |= Kind.DRUG
     if is_vocabulary(word) or word in load_list("institution_words"):
         kinds |= Kind.WORD
-        if zipf(word) < RARE_WORD_ZIPF and Kind.DRUG not in kinds:
+        if zipf(word) < RARE_WORD_ZIPF and not kinds & Kind.DRUG:
             kinds |= Kind.RARE
     elif not kinds and zipf(word) < VOCABULARY_ZIPF and len(word) >= _SHORTEST_NAME:
         kinds |= Kind.UNKNOWN
@@ -93,7 +111,7 @@ def _first_words_of_states() -> frozenset[str]:
     return frozenset(words[0] for words in states())
 
 
-def _as_given(word: str) -> Kind:
+def _as_given(word: str) -> int:
     if word not in given_names() or len(word) < _SHORTEST_NAME:
         return NO_KIND
     if is_ordinary(word):
@@ -105,7 +123,7 @@ def _as_given(word: str) -> Kind:
     return Kind.WEAK_GIVEN
 
 
-def _as_family(word: str) -> Kind:
+def _as_family(word: str) -> int:
     if word not in family_names() or len(word) < 2:
         return NO_KIND
     score = name_score(word)
@@ -117,7 +135,7 @@ def _as_family(word: str) -> Kind:
     return Kind.WEAK_FAMILY
 
 
-def _as_place(word: str) -> Kind:
+def _as_place(word: str) -> int:
     if word not in towns():
         return NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or word in load_list("word_places")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import Array, compiled
+from ..jit import Array, compiled
 
 Ints = NDArray[np.int32]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import Array, Float, Int, compiled
+from ..jit import Array, Float, Int, compiled
 from .learners.chain_kernels import forward, normalise, retreat
 
 FORBIDDEN = -1e9

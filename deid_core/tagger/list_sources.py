@@ -18,7 +18,7 @@ from wordfreq import top_n_list
 
 from ..errors import ConfigError
 from ..lexicons import load_list
-from ..lexicons.kinds import Kind, kinds_of
+from ..lexicons.kinds import KINDS, kinds_of
 from ..lexicons.people import family_names, given_names
 from ..lexicons.places import towns as lexicon_towns
 
@@ -114,10 +114,10 @@ def frequent(argument: str) -> list[str]:
 
 def _of_kind(name: str) -> Iterable[str]:
     """Return the words of a kind (`lexicons.kinds`): ``GIVEN``, ``WEAK_FAMILY``."""
-    kind = Kind[name]
+    kind = KINDS[name]
     every = given_names() | family_names() | lexicon_towns()
     every |= load_list("drugs") | load_list("eponyms")
-    return (word for word in sorted(every) if kind in kinds_of(word))
+    return (word for word in sorted(every) if kinds_of(word) & kind)
 
 
 def _list(name: str) -> Iterable[str]:

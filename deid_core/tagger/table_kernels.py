@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import Array, Int, compiled
+from ..jit import Array, Int, compiled
 
 _WIDTH = 7
 _REACH = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import Array, Int, compiled
+from ..jit import Array, Int, compiled
 
 NO_WORD, UPPER, LOWER, DIGIT, MARK, LINE_END = range(6)
 """What a code point is to a word; of `LOWER` are all letters that are not `UPPER`."""

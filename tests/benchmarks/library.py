@@ -11,7 +11,6 @@ the same notes once more, as are the rows below it.
 
 from __future__ import annotations
 
-import gc
 import resource
 import subprocess
 import sys
@@ -30,6 +29,7 @@ from deid_core.merge import merge
 from deid_core.replace import apply_replacements
 from deid_core.tokenizer import tokenize
 from deid_core.verify import verify
+from streams import collector
 from streams.demo.ward import Ward
 from tests.benchmarks.ward import documents_of
 
@@ -165,7 +165,7 @@ def main(
     for identifiers in (6, 30):
         documents = notes_of(identifiers, notes=notes, tokens=tokens, seed=seed)
         results = system.deidentify_batch(documents[:BATCH])
-        gc.freeze()
+        collector.settle()
         scrubbed = [each for each in results if isinstance(each, ScrubbedDocument)]
         found = sum(len(each.annotations) for each in scrubbed) / len(scrubbed)
         length = sum(len(tokenize(each.text)) for each in documents) / len(documents)

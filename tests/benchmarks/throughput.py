@@ -9,7 +9,6 @@ to a `read_committed` reader of notes.scrubbed, at half the rate of the full way
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import time
 from typing import Annotated
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document
+from streams import collector
 from streams.checkpoint import Checkpoint
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
@@ -135,7 +135,7 @@ def rate_of_deid_core(documents):
     """Return notes/s of the library alone, in batches as the service gives them."""
     deidentifier = Deidentifier.from_names()
     deidentifier.deidentify_batch(documents[:BATCH])
-    gc.freeze()
+    collector.settle()
     started = time.monotonic()
     for at in range(0, len(documents), BATCH):
         deidentifier.deidentify_batch(documents[at : at + BATCH])

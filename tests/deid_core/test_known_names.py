@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,9 @@ from deid_core import Document, KnownIdentifiers, Label, PersonName
 from deid_core.detectors.known import KnownDetector, KnownOptions
 from deid_core.detectors.known.misspelt import misspelt
 from deid_core.detectors.known.note import FormCache, Note
-from deid_core.lexicons import words_of
+from deid_core.detectors.known.people import Names
+from deid_core.detectors.known.sought import Sought
+from deid_core.lexicons import normal, words_of
 from deid_core.merge import merge
 
 from .marked import unmark
@@ -218,10 +222,55 @@ CLOSE = st.text(st.sampled_from("aB9 -.\u00e9\u0301\u00b2\u0663\u4e2d\0"))
 @given(st.text() | CLOSE)
 def test_the_words_of_a_note_are_those_of_the_pattern_and_the_gaps_all_else(text):
     note = Note(text, FormCache())
-    assert note.surfaces == words_of(text)
+    surfaces = [note.surface(at) for at in range(len(note))]
+    assert surfaces == words_of(text)
     words = note.words(range(len(note)))
-    assert [text[each.start : each.end] for each in words] == note.surfaces
+    assert [text[each.start : each.end] for each in words] == surfaces
+    assert [each.normal for each in words] == [normal(each) for each in surfaces]
     ends = [0, *(each.end for each in words)]
     starts = [*(each.start for each in words), len(text)]
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-    assert note.gaps == gaps
+    assert [note.gap(at) for at in range(len(note) + 1)] == gaps
+    assert note.initials() == {each for each in surfaces if may_be_initials(each)}
+
+
+def may_be_initials(word):
+    return len(word) <= 3 and (not word.isascii() or word[0].isupper())
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["Jon", "JOHN", "jonh", "Jo", "hn", "J\u00f6hn", "smyth", "Smi", "th"]
+    )
+    | st.text("hijonmsty\u00f6\u0301", min_size=1, max_size=8)
+)
+NAMES = Names.of(
+    KnownIdentifiers(
+        patient_names=(PersonName("Smith", "John"), PersonName("J\u00f6nsson", "Timo")),
+        provider_names=(PersonName("Monty-Tomson", "Sij\u0142"),),
+    )
+)
+SOUGHT = Sought.of(NAMES.keys, NAMES)
+
+
+@given(WORDS, st.sampled_from([0.0, 0.2, 0.33, 0.6]))
+def test_none_of_the_words_that_are_sought_is_left_out(words, threshold):
+    """
+    The oracle asks each word of the note by its string.
+    """
+    note = Note(" ".join(words), FormCache())
+    places = SOUGHT.places(note, threshold)
+    forms = note.forms(0, len(note))
+    near = misspelt(NAMES.fuzzy, set(forms), threshold)
+
+    assert {at for at, form in enumerate(forms) if form in NAMES.keys} <= {*places.keys}
+    assert {at for at, form in enumerate(forms) if form in near} <= {*places.near}
+    pairs = enumerate(map("".join, pairwise(forms)))
+    assert {at for at, pair in pairs if pair in NAMES.parts} <= {*places.pairs}
+
+
+def test_few_words_are_looked_at_that_are_not_sought():
+    note = Note("The patient was seen in clinic and is well today.", FormCache())
+    places = SOUGHT.places(note, 0.33)
+
+    assert [] == places.keys == places.near == places.pairs

@@ -19,6 +19,9 @@ def a_rule(need):
     return Rule(need, Label.IDNUM, re.compile("x"), 0.5, (need,))
 
 
+TABLE = NeedsTable([a_rule(need) for need in NEEDS])
+
+
 def positions_by_hand(need, text):
     """What `Rule.needs` promises, read letter by letter."""
     shape = re.sub("[1-9]", "0", text.lower())
@@ -42,8 +45,7 @@ def test_finds_every_need_where_it_stands(text):
     """
     The oracle looks for one need after the other.
     """
-    table = NeedsTable([a_rule(need) for need in NEEDS])
-    called = {rule.name: positions for rule, positions in table.called_for(text)}
+    called = {rule.name: positions for rule, positions in TABLE.called_for(text)}
 
     for need in NEEDS:
         assert positions_by_hand(need, text) == called.get(need, []), need
@@ -67,6 +69,23 @@ def test_no_identifier_is_as_long_as_a_run_of_64_digits(digits):
     called = [rule.name for rule, _ in table.called_for("1" * digits + "@")]
 
     assert (["0000", "@"] if digits < 64 else ["0000", "@"][1:]) == sorted(called)
+
+
+def test_a_rule_may_want_its_need_near_the_start_of_a_line():
+    rule = Rule("typist", Label.DOCTOR, re.compile("x"), 0.5, ("/", "ab"), in_line=2)
+    table = NeedsTable([rule])
+
+    [(_, positions)] = table.called_for("AB/cd\nXX/yy\nXXX/yyy\nx ab ab/")
+
+    assert [0, 2, 8, 22] == positions
+
+
+def test_no_call_is_lost_in_a_text_full_of_needs():
+    table = NeedsTable([a_rule("@")])
+
+    [(_, positions)] = table.called_for("@" * 5_000)
+
+    assert [*range(5_000)] == positions
 
 
 def test_a_table_without_words_finds_the_others():

@@ -47,6 +47,25 @@ def test_leaves_alone_what_it_must_not_find(rule, text):
     assert [] == spans_of((rule,), text)
 
 
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.holds], ids=short_id)
+def test_every_match_holds_what_its_rule_says(rule):
+    texts = [fold(read_marks(example)[0]) for example in rule.found]
+    matches = [match for text in texts for match in rule.pattern.finditer(text)]
+
+    assert matches
+    for match in matches:
+        assert rule.holds.search(match.string, match.start())
+
+
+def test_a_pattern_is_not_tried_where_nothing_of_what_it_holds_stands():
+    held = a_rule(reach=1, beyond=8, holds=re.compile("[0-9]"))
+    text = "ward five " + FILLER + "ward 7"
+
+    assert [text[-1:]] == [text[s:e] for s, e in spans_of((held,), text)]
+    never = a_rule(reach=1, beyond=8, holds=re.compile("x"))
+    assert [] == spans_of((never,), text)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=short_id)
 def test_has_examples_of_both_kinds(rule):
     assert rule.found

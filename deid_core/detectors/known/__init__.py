@@ -45,10 +45,11 @@ Manufacturing, Inc.); e-mail addresses, and their user names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ...document import Annotation, Document, Span
+from ...document import NOTHING_KNOWN, Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import is_frequent, is_ordinary, load_list
 from .candidates import EXACT_SCORE, Candidate, is_joint
@@ -59,6 +60,7 @@ from .note import FormCache, Note, Word
 from .options import KnownOptions
 from .people import LABELS, Names
 from .record import Record, compile_record
+from .sought import Places
 
 __all__ = ["KnownDetector", "KnownOptions"]
 
@@ -81,48 +83,98 @@ class KnownDetector:
         self._threshold = (options or KnownOptions()).threshold
         self._forms = FormCache()
         self._record = lru_cache(maxsize=_RECORDS)(compile_record)
-        # Load the counts now, so that the first note costs no more than the next.
+        # Load all now, so that the first note costs no more than the next.
         is_ordinary("the")
+        nothing = compile_record(NOTHING_KNOWN)
+        nothing.sought.places(Note("", self._forms), self._threshold)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; none where nothing is known."""
-        return [self._propose(document) for document in documents]
+        found = iter(self._proposals([each for each in documents if each.known]))
+        return [next(found) if each.known else [] for each in documents]
 
-    def _propose(self, document: Document) -> list[Annotation]:
-        if not document.known:
-            return []
+    def _proposals(self, documents: Sequence[Document]) -> list[list[Annotation]]:
+        # One step for all notes, then the next: what it asks for stays in the cache.
+        looks = [self._look(each) for each in documents]
+        searches = [
+            NameSearch(look.note, look.record.names, self._threshold, look.places)
+            for look in looks
+        ]
+        for look, search in zip(looks, searches, strict=True):
+            look.words = _located(look, search.misspelt)
+        candidates = [
+            search.accept(look.words)
+            for look, search in zip(looks, searches, strict=True)
+        ]
+        found = [
+            list(_name_annotations(look.note, look.record.names, each))
+            for look, each in zip(looks, candidates, strict=True)
+        ]
+        for step in _STEPS:
+            for own, look in zip(found, looks, strict=True):
+                own += step(look)
+        return found
+
+    def _look(self, document: Document) -> _Look:
         record = self._record(document.known)
         note = Note(document.text, self._forms)
-        search = NameSearch(note, record.names, self._threshold)
-        # The words of all searches at once: one pass over the note.
-        words = note.find(record.keys.union(search.misspelt))
-        return [
-            *_name_annotations(note, record.names, search.accept(words)),
-            *_place_annotations(note, record, words),
-            *_number_annotations(note, record, words),
-        ]
+        return _Look(record, note, record.sought.places(note, self._threshold))
 
 
-def _place_annotations(
-    note: Note, record: Record, words: list[Word]
-) -> Iterator[Annotation]:
-    for place in record.places.find(note, words):
+@dataclass(slots=True, repr=False)
+class _Look:
+    """A record and a note, and what of the one may stand in the other.
+
+    Args:
+        record: What to look for.
+        note: Where.
+        places: Where its words may stand.
+        words: Where they stand, and those near a name.
+    """
+
+    record: Record
+    note: Note
+    places: Places
+    words: list[Word] = field(default_factory=list)
+
+
+def _located(look: _Look, misspelt: Set[str]) -> list[Word]:
+    """Return every occurrence of the record's words and of misspelt ones, in order."""
+    keys, near = look.record.keys, look.places.near if misspelt else []
+    words = look.note.words(sorted({*look.places.keys, *near}))
+    return [each for each in words if each.normal in keys or each.normal in misspelt]
+
+
+def _place_annotations(look: _Look) -> Iterator[Annotation]:
+    for place in look.record.places.find(look.note, look.words):
         span = Span(place.start, place.end)
         yield Annotation(span, place.label, EXACT_SCORE, f"known/{place.rule}")
 
 
-def _number_annotations(
-    note: Note, record: Record, words: list[Word]
-) -> Iterator[Annotation]:
-    for start, end in record.birth_dates.find(note, words):
+def _date_annotations(look: _Look) -> Iterator[Annotation]:
+    for start, end in look.record.birth_dates.find(look.note, look.words):
         yield Annotation(Span(start, end), Label.DATE, EXACT_SCORE, "known/birth_date")
-    for number, start, end in record.numbers.find(note):
+
+
+def _number_annotations(look: _Look) -> Iterator[Annotation]:
+    for number, start, end in look.record.numbers.find(look.note):
         rule = "known/phone" if number.is_phone else "known/id"
         yield Annotation(Span(start, end), number.label, EXACT_SCORE, rule)
-    for start, end, label in record.labelled.find(note, words):
+
+
+def _other_annotations(look: _Look) -> Iterator[Annotation]:
+    for start, end, label in look.record.labelled.find(look.note, look.words):
         yield Annotation(Span(start, end), label, EXACT_SCORE, "known/id")
-    for start, end, label in find_emails(note.text, record.emails):
+    for start, end, label in find_emails(look.note.text, look.record.emails):
         yield Annotation(Span(start, end), label, EXACT_SCORE, "known/email")
+
+
+_STEPS = (
+    _place_annotations,
+    _date_annotations,
+    _number_annotations,
+    _other_annotations,
+)
 
 
 def _name_annotations(

@@ -27,9 +27,9 @@ def has_honorific(note: Note, word: Word) -> bool:
     """
     if word.normal in _MODALS and word.text.islower() and not note.is_caseless:
         return False
-    if not word.at or note.forms[word.at - 1] not in load_list("honorifics"):
+    if not word.at or note.form(word.at - 1) not in load_list("honorifics"):
         return False
-    gap = note.gaps[word.at]
+    gap = note.gap(word.at)
     # In capitals and in small letters, "dr will call" needs its period to be a name.
     if word.normal in _MODALS and note.is_caseless and "." not in gap:
         return False
@@ -40,8 +40,8 @@ def has_doctor_title(note: Note, word: Word) -> bool:
     """Return whether the title before a word is a provider's."""
     return (
         word.at > 0
-        and note.forms[word.at - 1] in load_list("doctor_titles")
-        and is_title_gap(note.gaps[word.at])
+        and note.form(word.at - 1) in load_list("doctor_titles")
+        and is_title_gap(note.gap(word.at))
     )
 
 
@@ -75,8 +75,8 @@ def has_relation(note: Note, word: Word) -> bool:
     """
     if not is_title_case(word.text) or not word.at:
         return False
-    return note.gaps[word.at] in {" ", ", "} and (
-        note.forms[word.at - 1] in load_list("kin")
+    return note.gap(word.at) in {" ", ", "} and (
+        note.form(word.at - 1) in load_list("kin")
     )
 
 

@@ -119,16 +119,16 @@ class BirthDates:
         beside = at + 1 if forward else at - 1
         if not 0 <= beside < len(note):
             return False
-        form = note.forms[beside]
-        if form.isdecimal() and note.gaps[max(at, beside)] == " ":
+        form = note.form(beside)
+        if form.isdecimal() and note.gap(max(at, beside)) == " ":
             # "57 3" is no date but behind a month: "March 3 57".
-            return forward or (at > 1 and note.forms[at - 2] in self.parts)
+            return forward or (at > 1 and note.form(at - 2) in self.parts)
         return form in self.parts
 
     def _without_year(self, note: Note, cue: Word) -> Iterator[tuple[int, int]]:
         """Yield the day and month beside "born on" or "birthday"."""
         for at in note.clause(cue.at, _CUE_REACH):
-            form = note.forms[at]
+            form = note.form(at)
             for each in self.dates:
                 if form in each.months or form in each.days:
                     yield from _day_and_month(note, at, each)
@@ -166,7 +166,7 @@ def _is_date(forms: _Forms, year: str, first: str, second: str, text: str) -> bo
 def _day_and_month(note: Note, at: int, forms: _Forms) -> Iterator[tuple[int, int]]:
     first = note.word(at)
     other = at + 1
-    while other < len(note) and note.forms[other] in _FILLERS:
+    while other < len(note) and note.form(other) in _FILLERS:
         other += 1
     if other >= len(note) or other > at + 3:
         return

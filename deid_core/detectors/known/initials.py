@@ -32,9 +32,8 @@ _STRONG_CUE = re.compile(
 
 def may_have_initials(note: Note, at: int) -> bool:
     """Return whether initials may stand beside a word; cheap to ask."""
-    surfaces = note.surfaces
-    return (at > 0 and _may_be_initials(surfaces[at - 1])) or (
-        at + 1 < len(surfaces) and _may_be_initials(surfaces[at + 1])
+    return (at > 0 and _may_be_initials(note.surface(at - 1))) or (
+        at + 1 < len(note) and _may_be_initials(note.surface(at + 1))
     )
 
 
@@ -70,12 +69,12 @@ def _begins(note: Note, at: int, gap: str) -> bool:
 
     Not so "H&P. Smith", "12 mg/L. Smith", "on 2 L. Smith", "T1A. Smith".
     """
-    before = note.gaps[at]
+    before = note.gap(at)
     if not at:
         return True
     if before[-1:] not in _BEGINNINGS:
         return False
-    return not ("." in gap and not before.strip(" ") and note.forms[at - 1].isdigit())
+    return not ("." in gap and not before.strip(" ") and note.form(at - 1).isdigit())
 
 
 def _is_word(name: Word, initials: Word) -> bool:
@@ -93,7 +92,7 @@ def _after(note: Note, name: Word, letters: frozenset[str]) -> Iterator[Word]:
         gap, word = note.after(at)
         if word is None or not _are_initials(word, letters, gap, _AFTER):
             return
-        behind = note.gaps[word.at + 1]
+        behind = note.gap(word.at + 1)
         # "Smith A&O", "Smith I think": behind a name these letters need their period.
         if word.text in {"A", "I"} and behind[:1] not in {".", ","}:
             return
@@ -117,15 +116,13 @@ def _are_initials(word: Word, letters: frozenset[str], gap: str, allowed: str) -
 
 def initials_alone(note: Note, names: Names) -> Iterator[Candidate]:
     """Yield initials that stand for a name: "patient J.S.", "initials: JS"."""
-    if (
-        names.monograms.isdisjoint(note.different)
-        and len(note.different & _CAPITALS) < 2
-    ):
+    initials = note.initials()
+    if names.monograms.isdisjoint(initials) and len(initials & _CAPITALS) < 2:
         return
     for at, person in enumerate(names.persons):
         for letters in person.monograms:
-            written = [letters] if letters in note.different else []
-            if note.different.issuperset(letters):
+            written = [letters] if letters in initials else []
+            if initials.issuperset(letters):
                 written += [".".join(letters) + ".", ". ".join(letters) + "."]
             for each in written:
                 for word in _alone(note, each):

@@ -81,11 +81,11 @@ def _is_short(key: str) -> bool:
 
 
 def _is_tail(note: Note, word: Word, label: Label) -> bool:
-    gap = note.gaps[word.at]
-    behind = note.gaps[word.at + 1][:1]
+    gap = note.gap(word.at)
+    behind = note.gap(word.at + 1)[:1]
     if not gap or (not behind and word.at + 1 < len(note)):
         return False
-    before = note.forms[note.clause(word.at, _TAIL_REACH).start : word.at]
+    before = note.forms(note.clause(word.at, _TAIL_REACH).start, word.at)
     if _MASK.search(gap) or (before and set(before[-1]) == {"x"} and "-" in gap):
         return True
     if label is Label.SSN and before and before[-1] in _OF_SSN:
@@ -96,11 +96,11 @@ def _is_tail(note: Note, word: Word, label: Label) -> bool:
 def _is_labelled(note: Note, word: Word) -> bool:
     at = word.at
     for _ in range(2):
-        if not at or not _LABEL_GAP.fullmatch(note.gaps[at]):
+        if not at or not _LABEL_GAP.fullmatch(note.gap(at)):
             return False
         at -= 1
-        if note.forms[at] in load_list("id_cues"):
+        if note.form(at) in load_list("id_cues"):
             return True
-        if note.forms[at] not in _IN_BETWEEN:
+        if note.form(at) not in _IN_BETWEEN:
             return False
     return False

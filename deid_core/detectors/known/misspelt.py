@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 
@@ -18,26 +16,8 @@ def misspelt(
     others, the NUS system, section 3.1, with one change: d counts a swap of two
     neighbouring letters once (optimal string alignment), so that "Jonh" is near "John".
     """
-    if not tokens or not words:
-        return {}
-    forms = list(words)
-    # d < threshold * len(token) follows from the definition and leaves few pairs.
-    limits = np.array([threshold * len(token) for token in tokens])
-    distances = process.cdist(
-        tokens,
-        forms,
-        scorer=OSA.distance,
-        score_cutoff=int(limits.max()),
-        dtype=np.uint8,
-    )
-    nearest: dict[str, tuple[str, float]] = {}
-    rows, columns = (distances < limits[:, None]).nonzero()
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        token, form = tokens[row], forms[column]
-        score = 1.0 - int(distances[row, column]) / min(len(token), len(form))
-        if score > max(1.0 - threshold, nearest.get(form, ("", 0.0))[1]):
-            nearest[form] = token, score
-    return nearest
+    nearest = ((word, nearest_of(tokens, word, threshold)) for word in words)
+    return {word: found for word, found in nearest if found}
 
 
 def nearest_of(
@@ -47,6 +27,9 @@ def nearest_of(
     best: tuple[str, float] | None = None
     for token in tokens:
         shorter = min(len(token), len(word))
+        # As many edits as the lengths differ by, at the least.
+        if abs(len(token) - len(word)) > threshold * shorter:
+            continue
         distance = OSA.distance(token, word, score_cutoff=int(threshold * shorter))
         score = 1.0 - distance / shorter
         if score > max(1.0 - threshold, best[1] if best else 0.0):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from itertools import compress
 
 from ...lexicons import (
     is_common_name,
@@ -25,6 +24,7 @@ from .initials import initials_alone, initials_beside, may_have_initials
 from .misspelt import misspelt, nearest_of
 from .note import Note, Word
 from .people import Names
+from .sought import Places
 
 _SHORTEST_FUZZY = 4
 _SPLITS = frozenset({" ", "-", "'", "\u2019", "' ", "\u2019 "})
@@ -37,16 +37,20 @@ class NameSearch:
         note: Where to look.
         names: Whom to look for.
         threshold: See `KnownOptions`.
+        places: Where the record's words may stand.
 
     Attributes:
         misspelt: The compared forms of the note that resemble a name.
     """
 
-    __slots__ = ("_names", "_nearest", "_note", "_threshold", "misspelt")
+    __slots__ = ("_names", "_nearest", "_note", "_pairs", "_threshold", "misspelt")
 
-    def __init__(self, note: Note, names: Names, threshold: float) -> None:
+    def __init__(
+        self, note: Note, names: Names, threshold: float, places: Places
+    ) -> None:
         self._note, self._names, self._threshold = note, names, threshold
-        unknown = note.candidates() - names.keys
+        self._pairs = places.pairs
+        unknown = note.candidates(places.near) - names.keys
         self._nearest = misspelt(names.fuzzy, unknown, threshold)
         self.misspelt: Set[str] = self._nearest.keys()
 
@@ -87,10 +91,8 @@ class NameSearch:
     def _split(self) -> Iterator[Candidate]:
         """Yield the parts of names that are written as two words: "Mc Donald"."""
         note, parts = self._note, self._names.parts
-        forms = note.forms
-        begins = map(self._names.beginnings.__contains__, forms[:-1])
-        for at in compress(range(len(forms)), begins):
-            name = forms[at] + forms[at + 1]
+        for at in self._pairs:
+            name = note.form(at) + note.form(at + 1)
             if name in parts and self._is_split(at):
                 persons = self._names.tokens[name]
                 for place, token in ((at, ""), (at + 1, name)):
@@ -99,11 +101,11 @@ class NameSearch:
 
     def _is_split(self, at: int) -> bool:
         note = self._note
-        if note.gaps[at + 1] not in _SPLITS:
+        if note.gap(at + 1) not in _SPLITS:
             return False
         if note.is_caseless:
-            return not all(map(is_frequent, note.forms[at : at + 2]))
-        return note.surfaces[at][0].isupper()
+            return not all(map(is_frequent, note.forms(at, at + 2)))
+        return note.surface(at)[0].isupper()
 
     def _unlike_beside(self, name: Candidate) -> Iterator[Candidate]:
         """Yield the words beside a name that resemble another part of that name.
@@ -113,10 +115,10 @@ class NameSearch:
         """
         note, here = self._note, name.word.at
         for at, gap in ((here - 1, here), (here + 1, here + 1)):
-            if 0 <= at < len(note) and is_joint(note.gaps[gap]):
-                form = note.forms[at]
+            if 0 <= at < len(note) and is_joint(note.gap(gap)):
+                form = note.form(at)
                 # Its other neighbour may be the very name that it resembles.
-                beside = {name.token, *note.forms[max(0, at - 2) : at + 3]}
+                beside = {name.token, *note.forms(at - 2, at + 3)}
                 near = self._near(form, name.persons, beside)
                 if near:
                     token, score = near

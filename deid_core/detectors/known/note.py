@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Set
-from itertools import accumulate, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +12,15 @@ from numpy.typing import NDArray
 
 from ...lexicons import is_vocabulary, normal
 from ...lexicons.normal import WORD
+from .note_kernels import DIGIT, GAP, LETTER, UNKNOWN, cut
 
 _ANY = re.compile(f"({WORD})")
 
-_GAP, _LETTER, _DIGIT, _UNKNOWN = range(4)
-_CUT = "\0"
 _BEYOND = 0x3000
+
+Codes = NDArray[np.uint32]
+Ints = NDArray[np.int32]
+FormCodes = tuple[Codes, Ints]
 
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n").search
 _LONGEST_GAP = 8
@@ -96,78 +98,99 @@ def _may_be_misspelt_name(word: str) -> bool:
 
 
 def _kind(character: str) -> int:
-    if character == _CUT:
-        return _UNKNOWN
     is_letter = _ANY.fullmatch(character) is not None
-    return _DIGIT if character.isdecimal() else _LETTER if is_letter else _GAP
+    return DIGIT if character.isdecimal() else LETTER if is_letter else GAP
 
 
 # By code point; the last entry stands for all that lie beyond it.
 _KINDS: NDArray[np.uint8] = np.array(
-    [*(_kind(chr(code)) for code in range(_BEYOND)), _UNKNOWN], dtype=np.uint8
+    [*(_kind(chr(code)) for code in range(_BEYOND)), UNKNOWN], dtype=np.uint8
 )
 
 
-def _pieces(text: str) -> tuple[list[str], list[int]]:
-    """Return gaps and words in turns, from gap to gap, and where each ends.
+def code_points(text: str) -> Codes:
+    """Return the code points of a text; a lone surrogate is one like any other."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
-    Words as `lexicons.words_of` has them, cut where gaps, letters and digits meet: a
-    pattern takes twice as long.
-    """
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kinds = np.zeros(len(codes) + 2, dtype=np.uint8)
-    _KINDS.take(codes, mode="clip", out=kinds[1:-1])
-    if kinds.max() == _UNKNOWN:
-        pieces: list[str] = _ANY.split(text)
-        return pieces, list(accumulate(map(len, pieces)))
-    before, behind = kinds[:-1], kinds[1:]
-    places = np.flatnonzero(before != behind)
-    # A gap of nothing stands between a letter and a digit.
-    ends = places.repeat(1 + ((before[places] != _GAP) & (behind[places] != _GAP)))
-    with_cuts = np.zeros(len(codes) + len(ends), dtype=np.uint32)
-    is_kept = np.ones(len(with_cuts), dtype=np.bool_)
-    is_kept[ends + np.arange(len(ends))] = False
-    with_cuts[is_kept] = codes
-    cut = with_cuts.tobytes().decode("utf-32-le", "surrogatepass")
-    return cut.split(_CUT), [*ends.tolist(), len(text)]
+
+def _kinds(codes: Codes) -> NDArray[np.uint8]:
+    """Return what each code point is to a word, as `lexicons.words_of` has it."""
+    kinds = _KINDS.take(codes, mode="clip")
+    for at in np.flatnonzero(kinds == UNKNOWN).tolist():
+        kinds[at] = _kind(chr(codes[at]))
+    return kinds
 
 
 class Note:
     """One text, its words, and what stands between them.
+
+    A word becomes a string only where somebody asks for it: of most nobody does.
 
     Args:
         text: The note.
         cache: Shared by the notes of a detector.
 
     Attributes:
-        surfaces: The words and numbers, in order.
-        different: The same, each once.
-        forms: Their compared forms.
-        gaps: What stands before each, and behind the last.
+        form_codes: The code points of the words' compared forms, and 0 and where each
+            form begins and ends in them.
     """
 
     __slots__ = (
         "_cache",
-        "_ends",
+        "_capitals",
+        "_count",
         "_is_caseless",
-        "different",
-        "forms",
-        "gaps",
-        "surfaces",
+        "_places",
+        "form_codes",
         "text",
     )
 
     def __init__(self, text: str, cache: FormCache) -> None:
         self.text = text
         self._cache = cache
-        pieces, self._ends = _pieces(text)
-        self.gaps, self.surfaces = pieces[::2], pieces[1::2]
-        self.different = set(self.surfaces)
-        self.forms = list(map(cache.__getitem__, self.surfaces))
+        codes = code_points(text)
+        places = np.empty(2 * len(codes) + 2, dtype=np.int32)
+        small = np.empty_like(codes)
+        odd, capitals = np.empty((2, len(codes)), dtype=np.int32)
+        count, odds, initials = cut(codes, _kinds(codes), places, small, odd, capitals)
+        self._count: int = count
+        places = places[: 2 * count + 2]
+        # Its items are Python's own numbers.
+        self._places: memoryview[int] = places.data
+        self._capitals = capitals[:initials]
+        self.form_codes = small, places
+        if odds:
+            self.form_codes = self._with_forms(odd[:odds].tolist())
         self._is_caseless: bool | None = None
 
+    def _with_forms(self, odd: list[int]) -> FormCodes:
+        """Return the forms' code points; those of words not of ASCII are put behind."""
+        small, places = self.form_codes
+        moved, forms, end = places.copy(), "", len(small)
+        for at in odd:
+            form = self.form(at)
+            moved[2 * at + 1], moved[2 * at + 2] = end, end + len(form)
+            forms, end = forms + form, end + len(form)
+        return np.concatenate([small, code_points(forms)]), moved
+
     def __len__(self) -> int:
-        return len(self.surfaces)
+        return self._count
+
+    def surface(self, at: int) -> str:
+        """Return a word or number as it stands."""
+        return self.text[self._places[2 * at + 1] : self._places[2 * at + 2]]
+
+    def form(self, at: int) -> str:
+        """Return the compared form of a word."""
+        return self._cache[self.surface(at)]
+
+    def forms(self, first: int, past: int) -> list[str]:
+        """Return the compared forms of some words in a row; beyond the note is none."""
+        return [self.form(at) for at in range(max(0, first), min(past, self._count))]
+
+    def gap(self, at: int) -> str:
+        """Return what stands before a word, or, past the last, at the note's end."""
+        return self.text[self._places[2 * at] : self._places[2 * at + 1]]
 
     @property
     def is_caseless(self) -> bool:
@@ -184,14 +207,13 @@ class Note:
             )
         return self._is_caseless
 
-    def candidates(self) -> set[str]:
-        """Return the compared forms of the words that may be a misspelt name."""
-        return self._cache.candidates(self.different)
+    def initials(self) -> set[str]:
+        """Return the different words that may be initials: short, and capital."""
+        return {self.surface(at) for at in self._capitals.tolist()}
 
-    def find(self, wanted: frozenset[str]) -> list[Word]:
-        """Return every occurrence of the wanted compared forms, in order."""
-        are_wanted = map(wanted.__contains__, self.forms)
-        return self.words(compress(range(len(self)), are_wanted))
+    def candidates(self, places: Iterable[int]) -> set[str]:
+        """Return those compared forms of some words that may be a misspelt name."""
+        return self._cache.candidates({self.surface(at) for at in places})
 
     def words(self, places: Iterable[int]) -> list[Word]:
         """Return the words at some places."""
@@ -199,22 +221,21 @@ class Note:
 
     def word(self, at: int) -> Word:
         """Return one word."""
-        ends = self._ends
-        return Word(
-            at, ends[2 * at], ends[2 * at + 1], self.surfaces[at], self.forms[at]
-        )
+        start, end = self._places[2 * at + 1], self._places[2 * at + 2]
+        text = self.text[start:end]
+        return Word(at, start, end, text, self._cache[text])
 
     def at(self, place: int) -> int:
         """Return which word of the note begins at a code point."""
-        return bisect_right(self._ends, place) // 2
+        return (bisect_right(self._places, place) - 1) // 2
 
     def clause(self, at: int, reach: int) -> range:
         """Return the places around a word, so many each way, that a clause holds."""
         first = last = at
-        while first > max(0, at - reach) and not _CLAUSE_END(self.gaps[first]):
+        while first > max(0, at - reach) and not _CLAUSE_END(self.gap(first)):
             first -= 1
         final = min(len(self) - 1, at + reach)
-        while last < final and not _CLAUSE_END(self.gaps[last + 1]):
+        while last < final and not _CLAUSE_END(self.gap(last + 1)):
             last += 1
         return range(first, last + 1)
 
@@ -224,14 +245,14 @@ class Note:
         None stands for the end of the text and for a word more than eight
         characters away.
         """
-        gap = self.gaps[at + 1]
-        if at + 1 >= len(self.surfaces) or len(gap) > _LONGEST_GAP:
+        gap = self.gap(at + 1)
+        if at + 1 >= len(self) or len(gap) > _LONGEST_GAP:
             return gap[:_LONGEST_GAP], None
         return gap, self.word(at + 1)
 
     def before(self, at: int) -> tuple[str, Word | None]:
         """Return what separates a word from the previous, and that word."""
-        gap = self.gaps[at]
+        gap = self.gap(at)
         if not at or len(gap) > _LONGEST_GAP:
             return gap[-_LONGEST_GAP:], None
         return gap, self.word(at - 1)

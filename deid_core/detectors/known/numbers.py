@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,7 @@ _PREFIX = re.compile(
 )
 _LOCAL = re.compile(r"\d{3}[-. \u2010-\u2013]?\d{4}")
 _CACHE_SIZE = 16_384
+_NO_DIGITS = bytes(code for code in range(256) if chr(code) not in string.digits)
 
 
 class Number(NamedTuple):
@@ -63,10 +65,9 @@ class Numbers:
 
     def find(self, note: Note) -> Iterator[tuple[Number, int, int]]:
         """Yield each number found and its half-open range."""
-        # The words run together lack all that the squeezed text lacks, and more: what
-        # is of ASCII and not in them is not in it either.
-        together = "".join(note.forms)
-        numbers = [each for each in self.numbers if _may_hold(together, each.needle)]
+        # What is of digits alone stands in the digits run together, which are few.
+        digits = digits_of(note.text)
+        numbers = [each for each in self.numbers if _may_hold(digits, each.needle)]
         if not numbers:
             return
         squeezed = Squeezed(note.text)
@@ -78,8 +79,14 @@ class Numbers:
                 yield number, start, end
 
 
-def _may_hold(together: str, needle: str) -> bool:
-    return needle in together or not needle.isascii()
+def digits_of(text: str) -> str:
+    """Return the digits of ASCII in a text, run together."""
+    # Of UTF-8, bytes that are ASCII stand for nothing else.
+    return text.encode("utf-8", "surrogatepass").translate(None, _NO_DIGITS).decode()
+
+
+def _may_hold(digits: str, needle: str) -> bool:
+    return needle in digits or not (needle.isascii() and needle.isdecimal())
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

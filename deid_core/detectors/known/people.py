@@ -37,7 +37,6 @@ class Person(NamedTuple):
         forms: As the record has them, joined as well.
         parts: The longer of them, but for given name and surname joined: what may be
             written as two words.
-        beginnings: What the parts begin with, from nothing to all.
         nicknames: What else a bearer of the given names is called.
         particles: Those forms that are no name by themselves ("de", "van").
         doubled: The word that is both given name and surname, or "".
@@ -48,7 +47,6 @@ class Person(NamedTuple):
     initials: str
     forms: tuple[str, ...]
     parts: frozenset[str]
-    beginnings: frozenset[str]
     nicknames: frozenset[str]
     particles: frozenset[str]
     doubled: str
@@ -70,7 +68,6 @@ class Names:
         particles: The words that are part of a name only beside another part.
         fuzzy: The words of four letters and more, in a fixed order.
         parts: Those that are not themselves two names run together.
-        beginnings: What these begin with.
         doubled: The words that are given name and surname of one person.
         monograms: Everybody's, as `Person` has them.
         keys: All words that are sought.
@@ -83,7 +80,6 @@ class Names:
     particles: frozenset[str]
     fuzzy: tuple[str, ...]
     parts: frozenset[str]
-    beginnings: frozenset[str]
     doubled: frozenset[str]
     monograms: frozenset[str]
     keys: frozenset[str]
@@ -112,7 +108,6 @@ class Names:
             particles,
             tuple(sorted(form for form in long if form not in particles)),
             frozenset().union(*(person.parts for person in persons)),
-            frozenset().union(*(person.beginnings for person in persons)),
             frozenset(p.doubled for p in persons if p.doubled),
             frozenset(each for person in persons for each in person.monograms),
             frozenset((*tokens, *nicknames)),
@@ -156,7 +151,6 @@ def _person(group: str, name: PersonName) -> Person:
         initials,
         tuple(form for form in forms if len(form) >= 2),
         long,
-        frozenset(form[:at] for form in long for at in range(len(form) + 1)),
         frozenset().union(*called),
         load_list("name_particles").intersection(family[:-1]),
         given[0] if given and given[:1] == family[-1:] else "",

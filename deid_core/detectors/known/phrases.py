@@ -71,12 +71,12 @@ class Phrase(NamedTuple):
 
 def _has_capital(note: Note, first: int, last: int) -> bool:
     # Where nothing has a capital, two words in a row are enough.
-    return note.surfaces[first][0].isupper() or (note.is_caseless and last > first)
+    return note.surface(first)[0].isupper() or (note.is_caseless and last > first)
 
 
 def _is_work(note: Note, first: int) -> bool:
-    before = note.forms[max(0, first - _WORK_REACH) : first]
-    is_name = note.is_caseless or note.surfaces[first][0].isupper()
+    before = note.forms(first - _WORK_REACH, first)
+    is_name = note.is_caseless or note.surface(first)[0].isupper()
     is_there = bool(before) and before[-1] in _AT_WORK
     return is_name and is_there and not _WORK.isdisjoint(before)
 

@@ -209,11 +209,11 @@ def _is_town(note: Note, place: Place, states: set[int]) -> bool:
 
 def _follows(note: Note, place: Place, lasts: set[int]) -> bool:
     # No period: it would be the end of a sentence.
-    gap = note.gaps[place.first]
+    gap = note.gap(place.first)
     return place.first - 1 in lasts and len(gap) <= 8 and not gap.strip(_JOINERS)
 
 
 def _precedes(note: Note, place: Place, firsts: set[int]) -> bool:
-    gap = note.gaps[place.last + 1]
+    gap = note.gap(place.last + 1)
     after = place.last + 1
     return after in firsts and len(gap) <= 8 and not gap.strip(_JOINERS + ".")

@@ -15,11 +15,17 @@ from .labelled import Labelled
 from .numbers import Numbers
 from .people import Names
 from .places import Places
+from .sought import Sought
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """Everything of one record, compiled; ``keys`` are all words sought in a note."""
+    """Everything of one record, compiled.
+
+    Args:
+        keys: All words sought in a note.
+        sought: The same as numbers.
+    """
 
     names: Names
     places: Places
@@ -28,6 +34,7 @@ class Record:
     birth_dates: BirthDates
     emails: dict[str, Label]
     keys: frozenset[str]
+    sought: Sought
 
 
 def compile_record(known: KnownIdentifiers) -> Record:
@@ -36,6 +43,7 @@ def compile_record(known: KnownIdentifiers) -> Record:
     places = Places.of(known)
     birth_dates = BirthDates.of(known.birth_dates)
     labelled = Labelled.of(known)
+    keys = names.keys.union(places.keys, birth_dates.keys, labelled.keys)
     return Record(
         names=names,
         places=places,
@@ -43,5 +51,6 @@ def compile_record(known: KnownIdentifiers) -> Record:
         labelled=labelled,
         birth_dates=birth_dates,
         emails=emails_of(known.emails),
-        keys=names.keys.union(places.keys, birth_dates.keys, labelled.keys),
+        keys=keys,
+        sought=Sought.of(keys, names),
     )

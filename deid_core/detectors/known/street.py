@@ -80,7 +80,7 @@ class Street:
         return begin, _unit_after(note, end)
 
     def _is_name(self, note: Note, first: int) -> bool:
-        return not (self.is_ordinary and note.surfaces[first][0].islower())
+        return not (self.is_ordinary and note.surface(first)[0].islower())
 
     def _number_before(self, note: Note, first: int) -> tuple[int, bool]:
         at = first
@@ -101,12 +101,12 @@ class Street:
 
 
 def _is_cued(note: Note, first: int) -> bool:
-    is_name = note.is_caseless or is_title_case(note.surfaces[first])
+    is_name = note.is_caseless or is_title_case(note.surface(first))
     return (
         first > 0
         and is_name
-        and note.gaps[first] == " "
-        and note.forms[first - 1] in _CUES
+        and note.gap(first) == " "
+        and note.form(first - 1) in _CUES
     )
 
 

@@ -202,7 +202,7 @@ def _with_place(run: Run, at: int) -> int:
     token = run.tokens[at]
     if token.code == LINK and at + 1 < len(run.tokens) and token.form in {"at", "of"}:
         return len(run.tokens)
-    return at + 1 if token.kinds & _PLACE and Kind.GIVEN not in token.kinds else at
+    return at + 1 if token.kinds & _PLACE and not token.kinds & Kind.GIVEN else at
 
 
 def _first_of_name(run: Run, at: int) -> int:
@@ -223,7 +223,7 @@ def _is_own(token: Token) -> bool:
         return False
     if token.form in load_list("institution_words") or token.form in _NO_CLINIC:
         return False
-    return Kind.DRUG not in token.kinds and token.form not in HEADS
+    return not token.kinds & Kind.DRUG and token.form not in HEADS
 
 
 def _is_named(token: Token) -> bool:

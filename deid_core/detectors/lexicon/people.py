@@ -117,9 +117,9 @@ def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
     """Return whether words can be a name for all that the run itself says."""
     forms = [token.form for token in tokens]
     words = {*forms}
-    if need is Need.NOTHING and all(Kind.EPONYM in each.kinds for each in tokens):
+    if need is Need.NOTHING and all(each.kinds & Kind.EPONYM for each in tokens):
         return False
-    if Kind.EPONYM in tokens[0].kinds and forms[-1] in context.things():
+    if tokens[0].kinds & Kind.EPONYM and forms[-1] in context.things():
         return False
     # "Moya Moya" is a disease; ABC stands for a name.
     if len(words) < len(forms) or load_list("placeholders").issuperset(words):
@@ -128,5 +128,5 @@ def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
         return True
     # In capitals a heading looks like a name: only what is nothing else counts.
     return len(tokens) > 1 and not any(
-        each.code >= FIRST_WORD and Kind.WORD in each.kinds for each in tokens
+        each.code >= FIRST_WORD and each.kinds & Kind.WORD for each in tokens
     )

@@ -53,9 +53,9 @@ def places_in(run: Run) -> Iterator[Place]:
 def _is_town(run: Run, at: int) -> bool:
     """Return whether a word may be a town; "Lucy A. Ashton, MD" is a doctor."""
     kinds = run.tokens[at].kinds
-    if Kind.CITY in kinds:
+    if kinds & Kind.CITY:
         return True
-    return Kind.TOWN in kinds and not _follows_given(run, at)
+    return bool(kinds & Kind.TOWN) and not _follows_given(run, at)
 
 
 def _follows_given(run: Run, at: int) -> bool:
@@ -63,13 +63,13 @@ def _follows_given(run: Run, at: int) -> bool:
     if at == 0:
         return False
     previous = run.tokens[at - 1]
-    return Kind.GIVEN in previous.kinds or len(previous.form) == 1
+    return bool(previous.kinds & Kind.GIVEN) or len(previous.form) == 1
 
 
 def _town(run: Run, at: int) -> Place:
     kinds = run.tokens[at].kinds
     # "Boston" stands alone; "Jackson" may be a man.
-    is_sure = Kind.CITY in kinds and not kinds & (_NAME | Kind.EPONYM)
+    is_sure = kinds & Kind.CITY and not kinds & (_NAME | Kind.EPONYM)
     if is_sure:
         return _place(run, at, 1, "city", 0.7, needs_cue=False)
     is_rare = not kinds & (Kind.GIVEN | Kind.WORD | Kind.EPONYM | Kind.DRUG)

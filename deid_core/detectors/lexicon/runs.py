@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from ...lexicons import normal
-from ...lexicons.kinds import NO_KIND, Kind, kinds_of
+from ...lexicons.kinds import KINDS, NO_KIND, Kind, kinds_of
 
 # Only these carry a period inside a run: "St. Mary", "J. Smith", "Baylor Med. Center".
 # The capital first, then what it may begin: most characters are asked nothing else.
@@ -38,7 +38,7 @@ _BASE = 0x4E00
 FIRST_WORD = chr(_BASE)
 """Codes from here on stand for words, those below for what is none."""
 
-_ALL = sum(Kind)
+_ALL = sum(KINDS.values())
 
 INITIAL, LETTER, LINK, SAINT, SUFFIX = "I", "i", "l", "S", "J"
 """The codes of tokens that are no words: J. / J / of / St. / Jr."""
@@ -61,7 +61,7 @@ class Token(NamedTuple):
     start: int
     end: int
     form: str
-    kinds: Kind
+    kinds: int
     code: str
 
     def __repr__(self) -> str:
@@ -115,7 +115,7 @@ def read(text: str) -> Run:
     return Run(tokens, "".join(token.code for token in tokens))
 
 
-def any_of(kinds: Kind, *, none_of: Kind = NO_KIND) -> str:
+def any_of(kinds: int, *, none_of: int = NO_KIND) -> str:
     """Return a pattern for one word that is of any of the kinds, and none of others."""
     codes = (
         chr(_BASE + each)
@@ -161,7 +161,7 @@ def _special(text: str, form: str) -> str:
     return LETTER if len(form) == 1 else ""
 
 
-def _kinds(form: str) -> Kind:
+def _kinds(form: str) -> int:
     """Return the kinds of a word; of parts with hyphens, what all of them are."""
     whole = kinds_of(form.replace("-", ""))
     if "-" not in form:
@@ -173,5 +173,5 @@ def _kinds(form: str) -> Kind:
     for each in parts[1:]:
         first &= each | Kind.UNKNOWN
     # "Smith-Kowalski", "Anne-Marie"; what is a word in any part is one ("Post-Op").
-    words = Kind.WORD if any(Kind.WORD in each for each in parts) else NO_KIND
+    words = Kind.WORD if any(each & Kind.WORD for each in parts) else NO_KIND
     return first | words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Array, Float, Int, compiled
+from ...jit import Array, Float, Int, compiled
 from .chain_kernels import (
     backward,
     emissions,

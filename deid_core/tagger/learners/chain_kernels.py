@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Array, Float, Int, compiled
+from ...jit import Array, Float, Int, compiled
 
 _WIDTH = 7
 _REACH = 3
