@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .detectors.fragments import STATE
 from .detectors.fragments import words as listed
 from .detectors.lexicon import context, cues
-from .detectors.lexicon.houses import HEADS, WEAK_HEADS, is_own_name
+from .house_capitals import NAME_GAPS, SAINTS, choose_houses
 from .lexicons import is_common_name, load_list, normal
 from .lexicons.groups import (
     acronyms,
     houses_of_words,
     lands,
     lands_of_words,
-    single_house_names,
 )
 from .lexicons.kinds import Kind, kinds_of
 from .lexicons.places import city_phrases, longest, states
@@ -31,6 +31,14 @@ _STREET = re.compile(
     r"(?<![\w.])\d{1,5} (?:[a-z]+\.? ){1,3}"
     r"(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr"
     r"|boulevard|blvd|court|ct|way|place|pl|terrace|circle|parkway|highway)\b"
+)
+# A number, any words, a town, a state's code, ZIP: "12 bruce tunnel apt 3, ely, nv 89".
+_ADDRESS = re.compile(
+    rf"""
+    (?<![\w.])\d{{1,6}}[a-z]?(?:[ ][a-z][a-z'-]*\.?){{1,5}}(?:[ ]?\#?[a-z]?\d[\w-]*)?
+    ,(?:[ ][a-z][a-z'-]*\.?){{1,3}},[ ](?P<state>(?i:{STATE}))[ ]\d{{5}}(?!\d)
+    """,
+    re.VERBOSE,
 )
 _MONTH_CUE = re.compile(r"\b(?:in|of|since|until|last|next|early|late|mid)[ -]\Z")
 _MONTHS = frozenset(
@@ -49,30 +57,11 @@ _NUMBER_BEFORE = re.compile(r"\d(?:st|nd|rd|th)?(?: of)?[ .,/-]{0,2}\Z")
 # ANA, polycythemia vera: in small letters more often than the names.
 _NAMES_OF_TESTS = frozenset({"ana", "vera"})
 _MAYBE_MONTHS = frozenset({"march", "may"})
-_STOPS = frozenset(
-    listed(
-        """
-        at from in into to the our by of near via and with for is was were on seen pt
-        patient a an his her my their your who that this after before since during due
-        where when until has had as or but about than then because while between under
-        over within without through per if no not all any each
-        """
-    )
-)
-_SAINTS = frozenset({"st", "saint", "mt", "mount"})
-_NO_HOUSE = frozenset({"outside", "local", "same", "day", "home"})
-_HOUSE_CUES = frozenset({"at", "to", "from"})
-_MOST_HOUSE_WORDS = 4
-_WORD_GAPS = frozenset({" ", "  ", "-"})
-_NAME_GAPS = frozenset({" ", "  ", ". ", "."})
 # Above, a word that is also a surname is the word: will, may, long.
 _TOO_FREQUENT = 5.45
 _STRONG = Kind.GIVEN | Kind.FAMILY
 _WEAK = Kind.WEAK_GIVEN | Kind.WEAK_FAMILY
 _PLACE = Kind.CITY | Kind.TOWN
-_STRONG_OF_HOUSE = _STRONG | Kind.CITY | Kind.UNKNOWN
-_NAMES_HOUSE = _STRONG_OF_HOUSE | Kind.TOWN | Kind.RARE
-_ENDS = frozenset({"", ".", ",", "\n"})
 _NO_TOWN = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.GIVEN
 _PLACE_CUES = frozenset(listed("in from to of near the outside around north south"))
 
@@ -108,18 +97,21 @@ class Capitals:
         self._choose_beside_names()
         self._choose_sentence_starts()
         self._choose_phrases()
-        self._choose_houses()
+        choose_houses(self)
         characters = list(self.text)
         for at in self.chosen:
             start = self.words[at].start()
             characters[start] = _upper(characters[start])
         for start, end in self._whole():
             characters[start:end] = map(_upper, characters[start:end])
-        for street in _STREET.finditer(self.text):
-            characters[street.start() : street.end()] = street[0].title()
+        for found in (*_STREET.finditer(self.text), *_ADDRESS.finditer(self.text)):
+            characters[found.start() : found.end()] = found[0].title()
+            if found.re is _ADDRESS and len(found["state"]) == 2:
+                start, end = found.span("state")
+                characters[start:end] = found["state"].upper()
         return "".join(characters)
 
-    def _gap(self, at: int) -> str:
+    def gap(self, at: int) -> str:
         """Return what separates a word from the one before it."""
         return self.text[self.words[at - 1].end() : self.words[at].start()]
 
@@ -160,11 +152,11 @@ class Capitals:
 
     def _choose_beside_names(self) -> None:
         for at in range(1, len(self.words)):
-            if self._gap(at) in _NAME_GAPS:
+            if self.gap(at) in NAME_GAPS:
                 self._choose_beside(at)
 
     def _choose_beside(self, at: int) -> None:
-        before, form, gap = self.forms[at - 1], self.forms[at], self._gap(at)
+        before, form, gap = self.forms[at - 1], self.forms[at], self.gap(at)
         kinds, left = self.kinds[at], self.kinds[at - 1]
         may_be_name = bool(kinds & (_STRONG | _WEAK | Kind.UNKNOWN))
         is_rare = zipf(form) < _TOO_FREQUENT
@@ -202,77 +194,11 @@ class Capitals:
                 count = longest(table, self.forms, at)
                 self.chosen.update(range(at, at + count))
         for at in range(1, len(self.forms)):
-            if self._gap(at) == ", " and at - 1 in self.chosen:
+            if self.gap(at) == ", " and at - 1 in self.chosen:
                 self.chosen.update({at} if self.forms[at] in lands() else ())
-            is_saint = self.forms[at - 1] in _SAINTS and self._gap(at) in _NAME_GAPS
+            is_saint = self.forms[at - 1] in SAINTS and self.gap(at) in NAME_GAPS
             if is_saint and self.kinds[at] & (_STRONG | _WEAK | _PLACE):
                 self.chosen.update((at - 1, at))
-
-    def _choose_houses(self) -> None:
-        """Choose "at the mercy general hospital", from the preposition on."""
-        for at, form in enumerate(self.forms):
-            if form in HEADS:
-                self._choose_before_head(at)
-            elif form in WEAK_HEADS and at - 1 in self.chosen and self._gap(at) == " ":
-                self.chosen.add(at)
-            elif form in _HOUSE_CUES:
-                self._choose_after_at(at)
-
-    def _choose_before_head(self, at: int) -> None:
-        start = at
-        while (
-            at - start < _MOST_HOUSE_WORDS
-            and start
-            and self.forms[start - 1] not in _STOPS
-            and (self._gap(start) in _WORD_GAPS or self.forms[start - 1] in _SAINTS)
-        ):
-            start -= 1
-        forms = self.forms[start:at]
-        if {*forms} & _NO_HOUSE or forms == ["university"]:
-            return
-        known_by_place = forms in (["general"], ["county"], ["city"], ["children"])
-        if start and self.forms[start - 1] in _STOPS:
-            is_house = known_by_place or is_own_name({*forms})
-        else:
-            is_house = self._is_house_apart(start, at)
-        if is_house:
-            self.chosen.update(range(start, at + 1))
-
-    def _is_house_apart(self, start: int, at: int) -> bool:
-        """Return whether a line or a phrase begins with a house: no "at" stands before.
-
-        Only by a name, or where nothing else stands there: "Wound clinic follow-up".
-        """
-        if start and self._gap(start) in _WORD_GAPS:
-            return False
-        own = [n for n in range(start, at) if is_own_name({self.forms[n]})]
-        if any(self.kinds[n] & _NAMES_HOUSE for n in own):
-            return True
-        follows = self.text[self.words[at].end() :][:1]
-        return follows in _ENDS and len(own) > (self.forms[at] != "hospital")
-
-    def _choose_after_at(self, at: int) -> None:
-        """Choose "treated at cedar crest", if the words are names elsewhere."""
-        if at + 1 >= len(self.words):
-            return
-        first = at + 1
-        if self.forms[first] in single_house_names():
-            self.chosen.add(first)
-        if not cues.is_after_care(self.text, self.words[first].start()):
-            return
-        end = first
-        while (
-            end < len(self.words)
-            and end - first < _MOST_HOUSE_WORDS
-            and self.forms[end] not in _STOPS
-            and (end == first or self._gap(end) in _NAME_GAPS)
-        ):
-            end += 1
-        kinds = self.kinds[first:end]
-        strong = sum(bool(each & _STRONG_OF_HOUSE) for each in kinds)
-        weak = sum(bool(each & (_WEAK | Kind.TOWN)) for each in kinds)
-        if (strong or weak > 1) and is_own_name({*self.forms[first:end]}):
-            self.chosen.update(range(first, end))
 
     def _whole(self) -> list[tuple[int, int]]:
         """Return what is in capitals throughout: UCSF, "Reno, NV", J., MRN-12345."""

@@ -57,6 +57,14 @@ def test_words_before_a_house_are_no_part_of_its_name():
         ("he was well.\npinecrest university hospital. seen", "Pinecrest University H"),
         ("seen with a cough, lakeshore hospital, on the ward", "Lakeshore Hospital"),
         ("she was well.\nwound clinic follow-up is planned", "Wound clinic"),
+        (
+            "forms are mailed to 312 bruce tunnel apt. 219, lake wyatt, pw 53106 today",
+            "to 312 Bruce Tunnel Apt. 219, Lake Wyatt, PW 53106 today",
+        ),
+        (
+            "he takes 2 tablets in the morning, one at night, of 10451 units",
+            "tablets in",
+        ),
         ("admitted to ucsf and then to st. mary's for rehab", "St. Mary's"),
     ],
 )
