@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from .augment_parts import Follower, Part, Renaming
 from .codec import TagSpan
 from .encoding import Line
 from .makers import MAKERS, World
@@ -27,6 +28,8 @@ class Augmentation:
         separators: What may stand between two values of a line with many.
         titles: Words before a name that may stand for one another.
         restyle: How often a separator or a title is exchanged.
+        renamings: Values that may get another tag with another word before them.
+        followers: Values that may stand behind others.
     """
 
     makers: Mapping[str, str]
@@ -36,6 +39,8 @@ class Augmentation:
     separators: Sequence[str] = ()
     titles: Sequence[str] = ()
     restyle: float = 0.2
+    renamings: Sequence[Renaming] = ()
+    followers: Sequence[Follower] = ()
 
     def lines(
         self, lines: Sequence[Line], world: World, chance: Random
@@ -49,28 +54,37 @@ class Augmentation:
                     yield line
 
     def _copy(self, line: Line, world: World, chance: Random) -> Line:
-        pieces: list[str] = []
-        spans: list[TagSpan] = []
-        at = length = 0
+        parts: list[Part] = []
+        at = 0
         for span in sorted(line.spans, key=lambda each: each.start):
             gap = line.text[at : span.start]
-            gap = self._restyled(gap, len(line.spans), bool(spans), chance)
-            value = self._value(
-                line.text[span.start : span.end], span.tag, world, chance
-            )
-            pieces += gap, value
-            start = length + len(gap)
-            length = start + len(value)
-            spans.append(TagSpan(start, length, span.tag))
+            gap = self._restyled(gap, len(line.spans), bool(parts), chance)
+            value = line.text[span.start : span.end]
+            value = self._value(value, span.tag, world, chance)
+            part = Part(gap, value, span.tag)
+            for renaming in self.renamings:
+                part = renaming.of(part, chance)
+            parts += part, *self._behind(part, world, chance)
             at = span.end
-        pieces.append(line.text[at:])
-        return Line("".join(pieces), tuple(spans))
+        return _line_of(parts, line.text[at:])
+
+    def _behind(self, part: Part, world: World, chance: Random) -> Iterator[Part]:
+        """Yield new values that follow one."""
+        for follower in self.followers:
+            gap = follower.gap(part, chance)
+            if gap is not None:
+                tag = follower.then or part.tag
+                yield Part(gap, self._made(part.value, tag, world, chance), tag)
 
     def _value(self, value: str, tag: str, world: World, chance: Random) -> str:
-        maker = self.makers.get(tag)
-        if maker is None or chance.random() >= self.share:
+        if tag not in self.makers or chance.random() >= self.share:
             return value
-        made = MAKERS[maker](value, tag, world, chance)
+        return self._made(value, tag, world, chance)
+
+    def _made(self, value: str, tag: str, world: World, chance: Random) -> str:
+        """Return a new value of a tag, or the old one if nothing makes any."""
+        maker = self.makers.get(tag)
+        made = MAKERS[maker](value, tag, world, chance) if maker else ""
         # An empty value can't be marked.
         return made.replace("\n", " ") or value
 
@@ -83,3 +97,14 @@ class Augmentation:
             if gap.endswith(title):
                 return gap.removesuffix(title) + chance.choice(self.titles)
         return gap
+
+
+def _line_of(parts: Sequence[Part], tail: str) -> Line:
+    """Return the line of some values and of what stands behind the last."""
+    text = ""
+    spans: list[TagSpan] = []
+    for part in parts:
+        start = len(text) + len(part.gap)
+        text += part.gap + part.value
+        spans.append(TagSpan(start, len(text), part.tag))
+    return Line(text + tail, tuple(spans))

@@ -20,6 +20,7 @@ from .list_sources import countries, first_names, last_names, regions, towns
 _WORD = re.compile(r"[^\W\d_]+")
 _FIELD = re.compile(r"\{(\w+)\}")
 _MONTHS = 12
+_WRITTEN_AGES = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class World:
         dates: How dates are written.
         months: The months' names.
         pools: By tag, the values of the corpus.
+        ages: How ages are written beside the corpus's own ways.
+        numerals: Numbers as words; the first eight are small.
     """
 
     locales: tuple[str, ...]
@@ -43,6 +46,8 @@ class World:
     dates: Sequence[str]
     months: Sequence[str]
     pools: Mapping[str, Sequence[str]] = field(repr=False)
+    ages: Sequence[str] = ()
+    numerals: Sequence[str] = ()
 
     def given(self, chance: Random) -> str:
         """Return a given name."""
@@ -144,27 +149,27 @@ def date(value: str, tag: str, world: World, chance: Random) -> str:
     )
 
 
-ENDINGS = False
-
-
-def other(old: str, tag: str, world: World, chance: Random) -> str:
-    """Return another note's value with names and numbers exchanged."""
-    value = chance.choice(world.pools[tag])
-    if ENDINGS:
-        for _ in range(200):
-            if (value[-1] == ".") == (old[-1] == "."):
-                break
-            value = chance.choice(world.pools[tag])
-    return exchanged(value, tag, world, chance)
-
-
 def alike(value: str, tag: str, world: World, chance: Random) -> str:
-    """Return `other` of the values that end alike: with a full stop, or without.
+    """Return another note's value with names and numbers exchanged.
 
-    What follows a value depends on it: ``2 izq..`` ends value and field.
+    It ends as the old one does, with a full stop or without; what follows depends on
+    it: ``2 izq..`` ends value and field.
     """
     pool = _ending(tuple(world.pools[tag]), value.endswith("."))
     return exchanged(chance.choice(pool), tag, world, chance)
+
+
+def age(value: str, tag: str, world: World, chance: Random) -> str:
+    """Return an age in one of the ways of writing, or mostly one that is alike."""
+    if not world.ages or chance.random() >= _WRITTEN_AGES:
+        return alike(value, tag, world, chance)
+    return chance.choice(world.ages).format(
+        years=chance.randint(1, 95),
+        months=chance.randint(1, 20),
+        days=chance.randint(1, 30),
+        numeral=chance.choice(world.numerals),
+        few=chance.choice(world.numerals[:8]),
+    )
 
 
 def exchanged(value: str, _: str, world: World, chance: Random) -> str:
@@ -200,8 +205,12 @@ def address(_: str, tag: str, world: World, chance: Random) -> str:
     if not at or chance.random() < 0.3:
         return redrawn(value, tag, world, chance)
     given, family = world.given(chance), world.family(chance)
+    second = world.given(chance)[0]
     forms = (
         given[0] + family,
+        f"{given[0]}.{family}",
+        f"{given[0]}.{second}.{family}",
+        f"{given[0]}{second}.{family}.{second}{family[:2]}",
         f"{given}.{family}",
         f"{given}_{family}",
         family + given[0],
@@ -226,8 +235,8 @@ MAKERS: Mapping[str, Maker] = {
     "redrawn": redrawn,
     "regrouped": regrouped,
     "date": date,
-    "other": other,
     "alike": alike,
+    "age": age,
     "exchanged": exchanged,
     "address": address,
 }

@@ -16,6 +16,7 @@ from ..errors import ConfigError
 from ..labels import Label
 from ..toml_files import load_table, name_in, names_in, refuse_unknown
 from .augment import Augmentation
+from .augment_parts import Follower, Renaming
 from .features import FeatureSet
 from .learners import LEARNERS
 from .list_sources import words_of
@@ -159,7 +160,10 @@ def known_recipes() -> list[str]:
 def _augmentation(table: Mapping[str, Any], where: str) -> Augmentation | None:
     if "augment" not in table:
         return None
-    augmentation = _checked(Augmentation, table["augment"], where)
+    inner = dict(table["augment"])
+    for key, kind in (("renamings", Renaming), ("followers", Follower)):
+        inner[key] = [_checked(kind, each, where) for each in inner.get(key, ())]
+    augmentation = _checked(Augmentation, inner, where)
     makers = augmentation.makers.values()
     refuse_unknown(list(makers), tuple(MAKERS), f"{where}: maker")
     return augmentation

@@ -1,5 +1,6 @@
 """Recipes, copies with other values, and `train`."""
 
+import re
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ from deid_core.document import Span
 from deid_core.evaluation.conventions import Conventions
 from deid_core.evaluation.corpus import Corpus, GoldDocument, GoldSpan
 from deid_core.tagger.augment import Augmentation
+from deid_core.tagger.augment_parts import Follower, Renaming
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.encoding import Line
@@ -174,6 +176,32 @@ def test_a_recipe_with_what_is_not_known_is_refused(recipe_file, change, named):
         load_recipe(str(recipe_file))
 
 
+FOLLOWER = '[[augment.followers]]\ntag = "NAME"\nshare = 0.1\nbetween = [" "]\n'
+RENAMING = '[[augment.renamings]]\ntag = "A"\nto = "B"\nshare = 0.1\ncues = ["a"]\n'
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        (FOLLOWER.replace("share", "part"), "part"),
+        (FOLLOWER.replace('" "', ""), "nothing stands between 'NAME'"),
+        (RENAMING, "instead"),
+        (RENAMING + "instead = []\n", "nothing tells 'A' from 'B'"),
+    ],
+)
+def test_copies_that_cannot_be_made_are_refused(recipe_file, table, named):
+    recipe_file.write_text(RECIPE + table)
+    with pytest.raises(ConfigError, match=named):
+        load_recipe(str(recipe_file))
+
+
+def test_a_recipe_says_what_follows_a_value(recipe_file):
+    recipe_file.write_text(RECIPE + FOLLOWER + RENAMING + 'instead = ["b "]\n')
+    augment = load_recipe(str(recipe_file)).augment
+    assert augment.followers == [Follower("NAME", 0.1, [" "])]
+    assert augment.renamings == [Renaming("A", ["a"], 0.1, "B", ["b "])]
+
+
 def test_every_recipe_that_is_shipped_can_be_read():
     assert "meddocan" in known_recipes()
     assert load_recipe("meddocan").features.conjunctions
@@ -198,6 +226,91 @@ def test_a_value_alike_ends_as_the_one_it_replaces(recipe_file):
 
 def _street(text):
     return Line(text, (TagSpan(0, len(text), "STREET"),))
+
+
+MAIL = Line("Correo: ana@x.es.", (TagSpan(8, 16, "MAIL"),))
+PHONE = Line("Ana. Tel.: 915 55 01, Teruel", (TagSpan(11, 20, "PHONE"),))
+
+
+def _copies(recipe_file, line, count=30, **how):
+    augmentation = Augmentation({"MAIL": "address"}, copies=count, share=0.0, **how)
+    lines = [line, MAIL]
+    copies = augmentation.lines(lines, _world(recipe_file, lines), Random(1))
+    return list(copies)[::2]
+
+
+def _marked(line):
+    return [(line.text[s.start : s.end], s.tag) for s in line.spans]
+
+
+def test_another_value_of_the_tag_may_follow_one(recipe_file):
+    follower = Follower("MAIL", 1.0, [" ", " / "])
+    copies = _copies(recipe_file, MAIL, followers=[follower])
+    for copy in copies:
+        [(one, _), (two, tag)] = _marked(copy)
+        assert (one, tag) == ("ana@x.es", "MAIL")
+        assert two.endswith("@x.es")
+        assert copy.text in (f"Correo: {one} {two}.", f"Correo: {one} / {two}.")
+    assert len({copy.text for copy in copies}) > 5
+
+
+def test_a_value_of_another_tag_may_follow_and_nothing_follows_that(recipe_file):
+    follower = Follower("PHONE", 1.0, [" Fax: "], then="FAX")
+    copy, *_ = _copies(recipe_file, PHONE, followers=[follower])
+    assert copy.text == "Ana. Tel.: 915 55 01 Fax: 915 55 01, Teruel"
+    assert _marked(copy) == [("915 55 01", "PHONE"), ("915 55 01", "FAX")]
+
+
+def test_only_the_share_is_followed(recipe_file):
+    follower = Follower("PHONE", 0.25, [", "])
+    copies = _copies(recipe_file, PHONE, count=200, followers=[follower])
+    assert 30 < sum(len(copy.spans) == 2 for copy in copies) < 70
+
+
+def test_another_word_before_a_value_gives_it_another_tag(recipe_file):
+    renaming = Renaming("PHONE", ["tel"], 1.0, "FAX", ["Fax "])
+    copy, *_ = _copies(recipe_file, PHONE, renamings=[renaming])
+    assert copy.text == "Ana. Fax 915 55 01, Teruel"
+    assert _marked(copy) == [("915 55 01", "FAX")]
+
+
+@pytest.mark.parametrize("change", [{"tag": "MAIL"}, {"cues": ["móvil"]}, {"share": 0}])
+def test_a_value_without_the_word_keeps_its_tag(recipe_file, change):
+    how = {"tag": "PHONE", "cues": ["tel"], "share": 1.0, "to": "FAX", **change}
+    renaming = Renaming(**how, instead=["Fax: "])
+    copies = _copies(recipe_file, PHONE, renamings=[renaming])
+    assert {copy.text for copy in copies} == {PHONE.text}
+
+
+def test_a_value_at_the_beginning_of_a_line_has_no_word_before_it(recipe_file):
+    line = Line("915 55 01", (TagSpan(0, 9, "PHONE"),))
+    renaming = Renaming("PHONE", ["tel"], 1.0, "FAX", ["Fax: "])
+    copy, *_ = _copies(recipe_file, line, renamings=[renaming])
+    assert copy == line
+
+
+def test_ages_are_written_in_the_recipes_ways_or_as_other_notes_have_them(recipe_file):
+    lines = [Line("8 días", (TagSpan(0, 6, "AGE"),))]
+    ages = 'ages = ["{few} años y medio", "{years} y {months}, {days}, {numeral}"]\n'
+    numerals = 'numerals = ["dos"]\n[world.patterns]'
+    recipe_file.write_text(RECIPE.replace("[world.patterns]", ages + numerals))
+    world = _world(recipe_file, lines)
+    made = [MAKERS["age"]("7 años", "AGE", world, Random(s)) for s in range(200)]
+    assert "dos años y medio" in made
+    assert any(each.endswith(", dos") for each in made)
+    assert 100 < sum(each.endswith(" días") for each in made) < 180
+
+
+def test_ages_are_as_other_notes_have_them_where_a_recipe_says_nothing(recipe_file):
+    world = _world(recipe_file, [Line("8 días", (TagSpan(0, 6, "AGE"),))])
+    made = {MAKERS["age"]("7 años", "AGE", world, Random(s)) for s in range(40)}
+    assert all(each.endswith(" días") for each in made)
+
+
+def test_some_addresses_have_initials_before_a_full_stop(recipe_file):
+    world = _world(recipe_file, [MAIL])
+    made = [MAKERS["address"]("", "MAIL", world, Random(s)) for s in range(200)]
+    assert any(re.match(r"[a-z]\.[a-z]\.[a-z]{2,}@x\.es$", each) for each in made)
 
 
 RESCORED = """
