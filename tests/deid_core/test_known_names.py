@@ -9,6 +9,7 @@ from deid_core import Document, KnownIdentifiers, Label, PersonName
 from deid_core.detectors.known import KnownDetector, KnownOptions
 from deid_core.detectors.known.misspelt import misspelt
 from deid_core.detectors.known.note import FormCache, Note
+from deid_core.detectors.known.note_kernels import MOST_INITIALS
 from deid_core.detectors.known.people import Names
 from deid_core.detectors.known.sought import Sought
 from deid_core.lexicons import normal, words_of
@@ -210,7 +211,14 @@ def test_batch_and_single_documents_agree():
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "text",
-    ["a" * 1_000_000, "John" * 250_000, "J. " * 300_000, "Jonh " * 40_000, "'" * 10**6],
+    [
+        "\u00e9 " * 500_000,
+        "a" * 1_000_000,
+        "John" * 250_000,
+        "J. " * 300_000,
+        "Jonh " * 40_000,
+        "'" * 10**6,
+    ],
 )
 def test_a_huge_note_takes_seconds(text):
     found(text, OBRIEN)
@@ -267,6 +275,15 @@ def test_none_of_the_words_that_are_sought_is_left_out(words, threshold):
     assert {at for at, form in enumerate(forms) if form in near} <= {*places.near}
     pairs = enumerate(map("".join, pairwise(forms)))
     assert {at for at, pair in pairs if pair in NAMES.parts} <= {*places.pairs}
+
+
+@given(st.text(), st.text(), st.text())
+def test_initials_are_three_capitals_at_the_most(family, given_name, middle):
+    known = KnownIdentifiers(patient_names=(PersonName(family, given_name, middle),))
+
+    for letters in Names.of(known).monograms:
+        assert len(letters) <= MOST_INITIALS
+        assert not (letters[0].isascii() and letters[0].islower())
 
 
 def test_few_words_are_looked_at_that_are_not_sought():

@@ -166,12 +166,12 @@ class Note:
     def _with_forms(self, odd: list[int]) -> FormCodes:
         """Return the forms' code points; those of words not of ASCII are put behind."""
         small, places = self.form_codes
-        moved, forms, end = places.copy(), "", len(small)
-        for at in odd:
-            form = self.form(at)
-            moved[2 * at + 1], moved[2 * at + 2] = end, end + len(form)
-            forms, end = forms + form, end + len(form)
-        return np.concatenate([small, code_points(forms)]), moved
+        moved, end = places.copy(), len(small)
+        forms = [self.form(at) for at in odd]
+        for at, form in zip(odd, forms, strict=True):
+            begin, end = end, end + len(form)
+            moved[2 * at + 1], moved[2 * at + 2] = begin, end
+        return np.concatenate([small, code_points("".join(forms))]), moved
 
     def __len__(self) -> int:
         return self._count
