@@ -25,11 +25,12 @@ def nearest_of(
 ) -> tuple[str, float] | None:
     """Return the token that one word is nearest to, and the score; None if too far."""
     best: tuple[str, float] | None = None
+    most = threshold * len(word)
     for token in tokens:
-        shorter = min(len(token), len(word))
         # As many edits as the lengths differ by, at the least.
-        if abs(len(token) - len(word)) > threshold * shorter:
+        if abs(len(token) - len(word)) > most:
             continue
+        shorter = min(len(token), len(word))
         distance = OSA.distance(token, word, score_cutoff=int(threshold * shorter))
         score = 1.0 - distance / shorter
         if score > max(1.0 - threshold, best[1] if best else 0.0):

@@ -62,7 +62,7 @@ class Sought:
     def places(self, note: Note, threshold: float) -> Places:
         """Return where what is sought may stand; for the threshold see `misspelt`."""
         found = np.empty((3, len(note)), dtype=np.int32)
-        counts = seek(
+        keys, near, pairs = seek(
             *note.form_codes,
             self.keys,
             self.parts,
@@ -71,10 +71,11 @@ class Sought:
             threshold,
             found,
         )
-        keys, near, pairs = (
-            row[:count].tolist() for row, count in zip(found, counts, strict=True)
+        return Places(
+            found[0, :keys].tolist(),
+            found[1, :near].tolist(),
+            found[2, :pairs].tolist(),
         )
-        return Places(keys, near, pairs)
 
 
 def _bits_of(words: Collection[str]) -> Bits:

@@ -6,13 +6,14 @@ Looked up word by word: a pattern over every list would cost more than all the r
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ...lexicons import load_list
 from ..fragments import words
 
 _REACH = 56
+_PLACES = 4096
 _AFTER = re.compile(
     r"('s?)?(,?)[ -]{1,2}(\(?)([A-Za-z0-9+'/-]+)(?:[ ]([A-Za-z0-9+'-]+))?"
     r"(?:[ ]([A-Za-z0-9+'-]+))?(?:[ ]([A-Za-z0-9]+))?"
@@ -94,6 +95,8 @@ class Before(NamedTuple):
         return self.words[at] if at < len(self.words) else ""
 
 
+# Several questions are about one place, and several detectors ask them of a batch.
+@lru_cache(maxsize=_PLACES)
 def before(text: str, start: int) -> Before:
     """Return the words before a place."""
     left = text[max(0, start - _REACH) : start]
