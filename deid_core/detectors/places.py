@@ -44,30 +44,11 @@ _STREET_WORD = rf"""
     (?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th)|[NSEW]\.?|[NS][EW]|of|de|la|del|the)
 """
 _HOME_CUES = (
-    "lives in",
-    "living in",
-    "lived in",
-    "resides in",
-    "residing in",
-    "resident of",
-    "born in",
-    "grew up in",
-    "raised in",
-    "moved to",
-    "moved from",
-    "moved here from",
-    "native of",
-    "originally from",
-    "visiting from",
-    "travel to",
-    "traveled to",
-    "travelled to",
-    "traveling to",
-    "trip to",
-    "flew to",
-    "hometown of",
-    "house in",
-    "home in",
+    *("lives in", "living in", "lived in", "resides in", "residing in", "resident of"),
+    *("born in", "grew up in", "raised in", "moved to", "moved from"),
+    *("moved here from", "native of", "originally from", "visiting from", "travel to"),
+    *("traveled to", "travelled to", "traveling to", "trip to", "flew to"),
+    *("hometown of", "house in", "home in"),
 )
 
 
