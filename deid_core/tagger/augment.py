@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from .augment_parts import Follower, Part, Renaming
@@ -52,6 +52,18 @@ class Augmentation:
                     yield self._copy(line, world, chance)
                 elif chance.random() < self.unmarked:
                     yield line
+
+    def within(self, tags: Collection[str]) -> Augmentation:
+        """Return it without what would bring in another tag: none has a label then."""
+        return replace(
+            self,
+            renamings=[each for each in self.renamings if each.to in tags],
+            followers=[
+                each
+                for each in self.followers
+                if each.then is None or each.then in tags
+            ],
+        )
 
     def _copy(self, line: Line, world: World, chance: Random) -> Line:
         parts: list[Part] = []

@@ -109,7 +109,8 @@ def _weights(
     if recipe.augment is not None:
         chance = Random(seed)  # noqa: S311 - no secret
         world = recipe.world_of(pools(found))
-        copies = list(recipe.augment.lines(found, world, chance))
+        augment = recipe.augment.within(codec.tags)
+        copies = list(augment.lines(found, world, chance))
     encoded = encode(
         [*found, *copies],
         recipe.features,

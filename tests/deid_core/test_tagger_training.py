@@ -147,6 +147,19 @@ def test_a_trained_model_finds_what_was_marked(recipe_file):
     assert model.trained["corpora"] == ["invented all 1-4, 4 documents"]
 
 
+def test_copies_bring_no_tag_that_the_corpora_do_not_have(recipe_file):
+    follows = '[[augment.followers]]\ntag = "NAME"\nthen = "FAX"\nshare = 1.0\n'
+    renamed = '[[augment.renamings]]\ntag = "NAME"\ncues = ["dr"]\nshare = 1.0\n'
+    said = 'between = [" "]\n' + renamed + 'to = "FAX"\ninstead = ["Fax: "]\n'
+    recipe_file.write_text(RECIPE + follows + said)
+    recipe = load_recipe(str(recipe_file))
+
+    model = train(recipe, [_corpus()], seed=1, version="1")
+
+    assert {*TAGS} >= {*model.tags}
+    assert recipe.augment == recipe.augment.within({*TAGS, "FAX"})
+
+
 def test_training_twice_gives_the_same_weights(recipe_file):
     recipe = load_recipe(str(recipe_file))
     one, two = (train(recipe, [_corpus(20)], seed=1, version="1") for _ in range(2))
