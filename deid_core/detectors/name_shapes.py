@@ -135,4 +135,4 @@ FAMILY_FIRST = rf"""
 # "Mr. J.R."; one letter alone ("Dr. X") is a placeholder, and tells nobody apart.
 INITIALS = r"(?:[A-Z]\.[ ]?[A-Z]\.?(?![A-Za-z0-9'-]))"
 LOWER_CASE_NAME = rf"(?:{NOT_IN_LOWER_CASE}[a-z]{_INNER}{{2,30}}{_END})"
-NOT_IN_WORD = r"(?<![A-Za-z0-9'&-])"
+NOT_IN_WORD = r"(?<![A-Za-z0-9'-])(?!(?<=&)[A-Z][.])"

@@ -52,7 +52,7 @@ _FIELDS = frozenset(
 )
 _BIRTH = re.compile(r"D\.?[ ]?O\.?[ ]?B(?![A-Za-z])", re.IGNORECASE)
 _JOINTS = frozenset("&/")
-# "Taken by Jane Roe": the name begins behind it.
+# "Taken by Jane Roe": the name begins behind it; "Anh To Nguyen" is one name.
 _LEADS = frozenset(words("by to from with"))
 
 
@@ -63,7 +63,7 @@ def without_words(text: str, start: int, end: int) -> tuple[int, int]:
     left, all stays.
     """
     found = [(form_of(each[0]), each) for each in WORD.finditer(text, start, end)]
-    leads = (n + 1 for n, each in enumerate(found) if each[0] in _LEADS)
+    leads = (n + 1 for n, each in enumerate(found) if each[1][0] in _LEADS)
     found = found[max(leads, default=0) :] or found
     kept = [*dropwhile(lambda each: _is_opener(text, each), found)]
     closers = sum(1 for _ in takewhile(lambda each: _is_closer(text, each), kept[::-1]))
@@ -77,7 +77,8 @@ def without_words(text: str, start: int, end: int) -> tuple[int, int]:
 def _is_opener(text: str, found: tuple[str, re.Match[str]]) -> bool:
     """Return whether a word stands before a name and is no part of it."""
     form, word = found
-    if form in _OPENERS or form in load_list("kin"):
+    # Nobody is called Mother; Son is a name, too.
+    if form in _OPENERS or form in load_list("kin") - {"son"}:
         return True
     # "H&P. Jane Roe", "12 mg/L. Jane Roe".
     beside = (

@@ -153,7 +153,9 @@ def _least_of_words(text: str, start: int, end: int, label: Label) -> float:
 def _is_no_person(
     text: str, start: int, end: int, kinds: list[int], doubt: _Doubt
 ) -> bool:
-    if any(map(str.isdigit, text[start:end])) or text[end - 1] == "-":
+    if any(map(str.isdigit, text[start:end])):
+        return True
+    if text[end - 1] == "-" and doubt.score < FAIRLY_SURE:
         return True
     if context.is_person_described(text, start, end):
         return False
@@ -167,7 +169,7 @@ def _is_no_person(
         return True
     if all(each & _FOREMOST_NAME and not each & Kind.DRUG for each in kinds):
         is_owned = len(kinds) == 1 and context.is_owned(text, start)
-        return is_owned or context.is_before_thing(text, end)
+        return (is_owned and not doubt.is_sure) or context.is_before_thing(text, end)
     return context.is_thing(text, start, end) or _is_handled(text, start, end)
 
 

@@ -138,6 +138,8 @@ def test_a_house_of_generic_words_is_vetoed():
         ("after an «H&P. Jane Kowalska» is well", "Jane Kowalska"),
         ("CRP 12 mg/«L. Jane Kowalska» is well", "Jane Kowalska"),
         ("Specimen «taken by Jane Kowalska»", "Jane Kowalska"),
+        ("«Son Nguyen» came", "Son Nguyen"),
+        ("«Anh To Nguyen» came", "Anh To Nguyen"),
         ("to Dr. «Kowalska.  Unfortunately», she", "Kowalska"),
         ("«Friend Jane Kowalska» called", "Jane Kowalska"),
     ],

@@ -133,7 +133,8 @@ def _is_place(text: str, start: int, end: int, place: Place) -> bool:
         return False
     if place.needs_cue:
         # A state beside its town is found with the town; "CA, MA" may be a cancer.
-        if place.label is not Label.STATE and cues.is_beside_place(text, end):
+        may_have_state = place.label is not Label.STATE and not place.follows_given
+        if may_have_state and cues.is_beside_place(text, end):
             return True
         has_cue = cues.is_after_home_cue(text, start) or (
             place.is_rare and cues.is_in_town(text, start)

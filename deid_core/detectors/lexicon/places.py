@@ -24,6 +24,8 @@ class Place(NamedTuple):
         score: Confidence in ``[0, 1]``.
         needs_cue: Only after "in", "from" and the like, or beside another place.
         is_rare: It is no other word and hardly a name: "in" before it is enough.
+        follows_given: A given name or an initial stands before it: what looks like a
+            state behind it may be a degree, "Lucy A. Ashton, MD".
     """
 
     start: int
@@ -33,6 +35,7 @@ class Place(NamedTuple):
     score: float
     needs_cue: bool
     is_rare: bool = False
+    follows_given: bool = False
 
 
 def places_in(run: Run) -> Iterator[Place]:
@@ -43,19 +46,11 @@ def places_in(run: Run) -> Iterator[Place]:
         count = 0 if run.tokens[at].code == LINK else longest(city_phrases(), forms, at)
         if count:
             yield _place(run, at, count, "city", 0.8, needs_cue=False)
-        elif _is_town(run, at):
+        elif run.tokens[at].kinds & (Kind.CITY | Kind.TOWN):
             count = 1
             yield _town(run, at)
         at += max(count, 1)
     yield from _states(run, forms)
-
-
-def _is_town(run: Run, at: int) -> bool:
-    """Return whether a word may be a town; "Lucy A. Ashton, MD" is a doctor."""
-    kinds = run.tokens[at].kinds
-    if kinds & Kind.CITY:
-        return True
-    return bool(kinds & Kind.TOWN) and not _follows_given(run, at)
 
 
 def _follows_given(run: Run, at: int) -> bool:
@@ -74,7 +69,7 @@ def _town(run: Run, at: int) -> Place:
         return _place(run, at, 1, "city", 0.7, needs_cue=False)
     is_rare = not kinds & (Kind.GIVEN | Kind.WORD | Kind.EPONYM | Kind.DRUG)
     town = _place(run, at, 1, "town", 0.55, needs_cue=True)
-    return town._replace(is_rare=is_rare)
+    return town._replace(is_rare=is_rare, follows_given=_follows_given(run, at))
 
 
 def _place(

@@ -24,7 +24,7 @@ _REST = rf"(?:{_REST_OF_DOTTED}|[A-Za-z]*+(?:['-][A-Za-z]++)*+)"
 _LINK = r"(?:of|and|the|at|for|de|del|de[ ]la|la|van|von|der|den|bin|al|da|dos|du|&)"
 _RUN = re.compile(
     rf"""
-    [A-Z](?<![A-Za-z0-9'&][A-Z])(?<!/[A-Z](?=[.])){_REST}
+    [A-Z](?<![A-Za-z0-9'][A-Z])(?<![&/][A-Z](?=[.])){_REST}
     (?:(?:[ ]{{1,2}}(?:{_LINK}[ ]){{0,2}}|(?<=\.))[A-Z]{_REST}){{0,11}}+
     """,
     re.VERBOSE,
