@@ -14,6 +14,7 @@ from .pieces import Piece, with_kind
 from .tables import table
 
 _FIELD = re.compile(r"\{([a-z_.]+)\}")
+_TRAINING_ALONE = ("training", "sentences")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,16 @@ def groups_of(half: Half) -> Mapping[str, Group]:
         for each in table("templates")["group"]
     }
     if half is Half.TRAINING:
-        for each in table("training")["group"]:
+        for each in groups_of_training_alone():
             known = groups.get(each["name"])
             lines = [*(known.lines if known else ()), *each["lines"]]
             groups[each["name"]] = _group(each, sorted(lines))
     return groups
+
+
+def groups_of_training_alone() -> list[dict[str, Any]]:
+    """Return the groups, as they are written, that stress has no part in."""
+    return [each for name in _TRAINING_ALONE for each in table(name)["group"]]
 
 
 def _group(table: Mapping[str, Any], lines: Iterable[str]) -> Group:

@@ -30,7 +30,7 @@ from deid_core.carriers.people import draw_person
 from deid_core.carriers.pieces import Piece, document_of
 from deid_core.carriers.slots import injected, slots
 from deid_core.carriers.tables import entries_of, table
-from deid_core.carriers.templates import filled, groups_of
+from deid_core.carriers.templates import filled, groups_of, groups_of_training_alone
 from deid_core.evaluation.readers import read_corpus
 from deid_core.evaluation.spans_file import line_of
 
@@ -189,7 +189,7 @@ def kept_for_stress():
 
 def test_no_line_of_the_training_half_alone_is_much_like_one_kept_for_stress():
     phrase = re.compile(rf"\{{(?:{'|'.join(table('phrases'))})\}}")
-    lines = [line for group in table("training")["group"] for line in group["lines"]]
+    lines = [line for group in groups_of_training_alone() for line in group["lines"]]
     own = [bare(line) for line in lines if not phrase.search(line)]
 
     assert all(
@@ -226,7 +226,7 @@ def test_no_phrase_makes_a_line_much_like_one_kept_for_stress(name):
 
 
 def test_lines_of_the_training_half_alone_are_drawn_by_it_and_never_by_stress():
-    own = {line for group in table("training")["group"] for line in group["lines"]}
+    own = {line for group in groups_of_training_alone() for line in group["lines"]}
     training, stress = (
         {line for group in groups_of(half).values() for line in group.lines}
         for half in (Half.TRAINING, Half.STRESS)
@@ -234,6 +234,14 @@ def test_lines_of_the_training_half_alone_are_drawn_by_it_and_never_by_stress():
 
     assert own <= training
     assert own.isdisjoint(stress)
+
+
+@pytest.mark.parametrize("file", ["training", "sentences"])
+def test_each_file_of_the_training_half_alone_is_drawn_from(file):
+    own = {line for group in table(file)["group"] for line in group["lines"]}
+    groups = groups_of(Half.TRAINING).values()
+
+    assert own <= {line for group in groups for line in group.lines}
 
 
 def test_any_word_is_a_name_in_training_alone():
