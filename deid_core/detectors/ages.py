@@ -41,6 +41,9 @@ STORY_WORDS = (
     r"|brought|here|seen|from|in|found|status)"
 )
 _STORY = re.compile(rf"[ ,]{{0,2}}{STORY_WORDS}\b", re.IGNORECASE)
+_NO_READING = re.compile(r"9[0-4]F|9[0-9]M")
+_DESCRIBED = re.compile(rf"[ ]?[,;]|[ ](?:on|{STORY_WORDS})\b", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?:^|\n|[A-Za-z][,;:]?[ ])\Z")
 _SEX_LABEL = re.compile(
     r"(?:sex|age|\bpt|patient|\ba)[ ]?[:=]?[ ]{0,2}\Z", re.IGNORECASE
 )
@@ -51,6 +54,10 @@ def is_person(match: re.Match[str]) -> bool:
     """Return whether ``93 F`` is a woman and not a temperature."""
     if len(match["sex"]) > 2:
         return True
+    text, end = match.string, match.end()
+    # No body is as cold as 94 F, and a length has its blank: "100 M".
+    if _NO_READING.fullmatch(match[0]) and _DESCRIBED.match(text, end):
+        return ends_with(_SUBJECT, text, match.start(), within=3)
     return ends_with(_PATIENT_CUE, match.string, match.start(), within=12) and bool(
         _STORY.match(match.string, match.end())
     )
@@ -154,10 +161,13 @@ AGE_AND_SEX = Rule(
         "This is a «93» F who",
         "Pt is a «91» WM s/p fall",
         "«95» female, lives alone",
+        "Jane Roe, «92»F, 41 kg: «91»F on apixaban; ask for «94»M, frail",
     ),
     not_found=(
         "Temp 98 F with chills",
         "98.6F with fever",
+        "98F, chills",
+        "at 92F water",
         "T 101 F",
         "fever of 101 F with cough",
         "45F with asthma",

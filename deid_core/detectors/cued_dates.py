@@ -15,12 +15,16 @@ _FULL_CUES = words(
     """
     on date dated since until till dob lmp admit admitted discharge discharged seen
     visit appointment appt surgery procedure started stopped effective due expires
-    lab labs note echo cxr ekg scheduled followup follow-up
+    lab labs note echo cxr ekg scheduled followup follow-up rtc dc called tapped placed
+    booked anticipated committee fills filled refilled consented signed removed drawn
+    faxed mailed arrived transferred extubated intubated biopsied injected repaired
+    cultured implanted
     """
 )
 _FULL_PHRASES = (
     *("scheduled for", "rescheduled for", "planned for", "booked for", "arranged for"),
-    *("as of", "due on", "week of", "weekend of"),
+    *("as of", "due on", "week of", "weekend of", "visit today"),
+    *("dc'd", "d/c'd", "d/c", "f/u"),
 )
 _WEEKDAYS = words("mon tue tues wed wednes thur thurs fri sat satur sun")
 _EVERY_FULL_CUE = (
@@ -128,6 +132,12 @@ def _has_possible_digits(match: re.Match[str]) -> bool:
     )
 
 
+def _is_cued_date(match: re.Match[str]) -> bool:
+    return is_date(match["a"], match["b"], match["c"]) and ends_with(
+        _FULL_DATE_CUE, match.string, match.start(), within=_REACH
+    )
+
+
 CUED_DAY = Rule(
     name="date_day_after_cue",
     label=Label.DATE,
@@ -149,6 +159,7 @@ CUED_DAY = Rule(
         "from «3/14» to «3/20»",
         "on Monday, «3/14», planned for «1/1».",
         "away from «3/4» to «3/9», between «11/2» and «11/5»",
+        "RTC «11/25», dc'd «6/27», called «7/1»: Anticipated DC «2/10»",
     ),
     not_found=(
         "pain 2/10 and 120/80 on 24/7 care",
@@ -184,6 +195,22 @@ RANGE_OF_DAYS = Rule(
         "«1/2-1/15/2024», from «3/4-3/9»",
     ),
     not_found=("motor 4/5-5/5", "BP 120/80-130/90", "2/10-3/10"),
+)
+
+DOTTED_DATE = Rule(
+    name="date_dotted_after_cue",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?<![0-9.])(?P<a>[0-9]{1,2})\.(?P<b>[0-9]{1,2})\.(?P<c>[0-9]{2})(?!\.?[0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=_is_cued_date,
+    needs=("0.0.00", "0.00.00", "00.0.00", "00.00.00"),
+    found=("next appt «4.28.25», on «1.2.24».",),
+    not_found=("version 4.28.25", "on 44.28.25", "on 1.2.3"),
 )
 
 LABELLED_DATE = Rule(
@@ -256,5 +283,6 @@ RULES = (
     DAY_OF_MONTH,
     CUED_DAY,
     RANGE_OF_DAYS,
+    DOTTED_DATE,
     LABELLED_DATE,
 )

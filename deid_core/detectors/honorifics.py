@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
+from ..lexicons import forms_of
+from ..lexicons.kinds import Kind, kinds_of
 from .fragments import ends_with, words
 from .name_shapes import (
     INITIALS,
@@ -38,7 +40,7 @@ _CREDENTIAL = r"""
       |D\.?P\.?M|Pharm\.?[ ]?D|F\.?A\.?C\.?[SPC]|FNP(?:-[BC]C?)?|CRNA|LPN|LVN|CNM
       |Psy\.?D|LC?SW|MSW|DPT|OTR|CNA|MBBS|MBChB|FRC[SP]|APRN|ARNP|DNP|MSN|BSN|CNP|EMT|PT|OT
       |RD|RT|OD|CCC-SLP|Esq)
-    (?![A-Za-z])
+    (?![A-Za-z0-9])
 """
 # "Fall River, MD 21201" is a place.
 _ZIP_AHEAD = r"[.,]?[ \t]{1,3}[0-9]{5}(?![0-9])"
@@ -61,7 +63,16 @@ def _is_known_credential(match: re.Match[str]) -> bool:
     has_comma = match["comma"] != ""
     is_ambiguous = credential in _AFTER_COMMA_ONLY
     has_two_parts = " " in name.strip()
-    return has_two_parts if is_ambiguous or not has_comma else True
+    if has_comma:
+        return has_two_parts or not is_ambiguous
+    return has_two_parts and (not is_ambiguous or _is_borne(name))
+
+
+def _is_borne(name: str) -> bool:
+    """Return whether a list holds it: OD is the right eye, too, "Cirrus OCT OD"."""
+    first, *_, last = forms_of(name)
+    is_given = len(first) == 1 or kinds_of(first) & (Kind.GIVEN | Kind.WEAK_GIVEN)
+    return bool(is_given or kinds_of(last) & Kind.FAMILY)
 
 
 def _starts_with_a_name(match: re.Match[str]) -> bool:
@@ -87,7 +98,7 @@ PATIENT_AFTER_TITLE = Rule(
         "Ms «D\u2019Angelo» presents",
     ),
     not_found=(
-        "hx of MS with relapses, MS Contin",
+        "hx of MS with relapses, MS Contin, MR BRAIN WITHOUT CONTRAST",
         "Mr. is here",
         "symptoms Mild",
         "Mr.\nSmith",
@@ -233,6 +244,7 @@ NAME_BEFORE_CREDENTIAL = Rule(
     beyond=12,
     found=(
         "«Smith», MD and «John Smith», M.D.",
+        "«Jane Roe» PT saw him",
         "«Jane Roe» RN, «A. B. Poe» M.D., «Mary Ann Doe», PA-C",
         "«JOHN SMITH», MD",
         "«Müller», PhD",
@@ -243,6 +255,8 @@ NAME_BEFORE_CREDENTIAL = Rule(
         "Primary Care MD",
         "the MD, RN",
         "Tylenol PT",
+        "Cirrus OCT OD, Grade Two RT2",
+        "Niece, CNA",
         "Anderson MD",
         "Fall River, PA 19101",
         "JANE ROE  D.O.B: 01/02/1990",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
+from ..lexicons import forms_of
+from ..lexicons.kinds import Kind, kinds_of
 from .fragments import MONTH, WEEKDAY, words
 from .name_shapes import (
     FAMILY_FIRST,
@@ -16,6 +18,7 @@ from .name_shapes import (
 )
 from .rule import Rule
 
+_MAY_NAME = Kind.GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
 _SPACES = r"[ \t]{0,3}"
 _KIN = words(
     """
@@ -46,13 +49,28 @@ _NEXT_FIELD = r"""
       |gender|age|acct|account|chart|room|ward|unit)[ ]?(?:[:\#]|no\b|(?=[0-9])))
 """
 
+
+
+def _is_no_complaint(match: re.Match[str]) -> bool:
+    """Return whether a list holds a name behind "CC:", which is a complaint, too."""
+    if match["role"].lower() != "cc":
+        return True
+    return any(kinds_of(form) & _MAY_NAME for form in forms_of(match["phi"]))
+
+
+def _is_no_diagnosis(match: re.Match[str]) -> bool:
+    """Return whether kin is named: "mother Graves, aunt Lupus" tells what they have."""
+    kinds = [kinds_of(form) for form in forms_of(match["phi"])]
+    return not all(each & Kind.EPONYM and not each & Kind.GIVEN for each in kinds)
+
+
 DOCTOR_AFTER_LABEL = Rule(
     name="name_after_role",
     label=Label.DOCTOR,
     pattern=re.compile(
         rf"""
         {NOT_IN_WORD}
-        (?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?)
+        (?P<role>(?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?))
         (?:{_SPACES}:{_SPACES}|[ ](?i:by)[ \t]{{0,2}}:?[ \t]{{1,2}})
         (?P<phi>{FAMILY_FIRST}|{FULL_NAME}
           |{WORD}(?=[ \t]{{0,3}}(?:\.?[ \t]{{0,3}}(?:\n|\Z)|[,;])))
@@ -60,6 +78,7 @@ DOCTOR_AFTER_LABEL = Rule(
         re.VERBOSE,
     ),
     score=0.88,
+    is_valid=_is_no_complaint,
     needs=_ROLES,
     found=(
         "dictated by: «Jane Roe»\nAttending: «John Q. Poe»",
@@ -70,7 +89,7 @@ DOCTOR_AFTER_LABEL = Rule(
     not_found=(
         "seen by Infectious Disease",
         "reviewed by Radiology\n",
-        "cc: headache",
+        "cc: headache, CC: Halos, Glare",
         "performed by the surgeon",
         "Physician: None\n",
         "Anesthesia: General\n",
@@ -142,6 +161,7 @@ KIN = Rule(
         re.VERBOSE,
     ),
     score=0.75,
+    is_valid=_is_no_diagnosis,
     needs=_KIN,
     found=(
         "his wife «Mary» and daughter, «Ann Lee», son («John»)",
@@ -149,6 +169,7 @@ KIN = Rule(
     ),
     not_found=(
         "mother Alive",
+        "mother Graves, aunt Sjogren",
         "father with CAD",
         "reason Mary",
         "sister\nMary",

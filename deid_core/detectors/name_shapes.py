@@ -61,7 +61,10 @@ _NEVER = words(
     reportedly shortly similarly specifically subsequently therefore thereafter
     thankfully ultimately unfortunately usually arthrogram arthrography angiogram
     angiography venogram venography enterography elastography spectroscopy urography
-    urogram cholangiogram imaging scan scans
+    urogram cholangiogram imaging scan scans brain spine cervical thoracic lumbar pelvis
+    knee shoulder hip ankle wrist elbow colleague colleagues niece nephew aunt uncle
+    cousin grandmother grandfather neighbor neighbour volunteer aide tech technician
+    scribe chaperone sitter interpreter apt apartment suite ste
     """
 )
 # Names in title case ("Dr. Will May"), ordinary words in lower and in all capitals.

@@ -25,6 +25,8 @@ from .runs import RunCache, read, runs_in
 __all__ = ["LexiconDetector"]
 
 
+_ACRONYM = 4
+_LITRES = "L. "
 _NO_NAME = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.RARE
 
 
@@ -97,6 +99,12 @@ def _annotations(text: str, start: int, end: int, reading: Reading) -> list[Anno
 
 
 def _is_person(text: str, start: int, end: int, need: Need) -> bool:
+    word = text[start:end]
+    # "IgE", "segment IVa", "2.4 L. Harris-Benedict agrees".
+    if len(word) <= len("IgE") and not (word.istitle() or word.isupper()):
+        return word.islower()
+    if word.startswith(_LITRES) and text[max(0, start - 2) : start - 1].isdigit():
+        return False
     if need is Need.NOTHING:
         return not context.is_before_thing(text, end)
     # What speaks for a name first: of most runs, nothing does.
@@ -140,9 +148,11 @@ def _is_place(text: str, start: int, end: int, place: Place) -> bool:
             place.is_rare and cues.is_in_town(text, start)
         )
         return has_cue and not context.is_before_thing(text, end)
-    return cues.is_after_place_cue(text, start) or context.is_inside_sentence(
-        text, start
-    )
+    if cues.is_after_place_cue(text, start):
+        return True
+    # "No POA", "with FES": few towns are written so, and most such words are none.
+    is_acronym = end - start <= _ACRONYM and text[start:end].isupper()
+    return not is_acronym and context.is_inside_sentence(text, start)
 
 
 def _houses(text: str, start: int, houses: Iterable[House]) -> Iterator[Annotation]:

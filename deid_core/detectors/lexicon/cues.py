@@ -36,12 +36,14 @@ _NO_PLACE_AFTER = re.compile(
     [ -](?:[Hh]eart|[Cc]lassification|[Cc]riteria|score|scale|virus|fever|grade|brace
       |encephalitis|bag|disease|equine|valve|sign|syndrome|terrier|protocol|system
       |[Ss]cientific|[Cc]oma|Outcome|[Ss]ling|needle|knot|forceps|Conference
-      |[Cc]onsensus|study|trial|variant|Marathon|[Aa]ngle|River)(?![a-z])
+      |[Cc]onsensus|study|trial|variant|Marathon|[Aa]ngle|River|tables?|biops(?:y|ies)
+      |group|staging|stage|index|questionnaire|stirrups|bridge)(?![a-z])
+     |[ ](?:[0-9]{1,2}|[IVX]{1,4}[A-Ca-c]?|[A-Z][0-9](?:[ ][A-Z][0-9])*)(?=[.,;:)\n]|\Z)
     """,
     re.VERBOSE,
 )
 _NO_PLACE_BEFORE = re.compile(
-    r"(?:(?<![A-Za-z])(?:Dr|Mr|Mrs|Ms|by|with|a|an)\.?[ ]|-)\Z"
+    r"(?:(?<![A-Za-z])(?:Dr|Mr|Mrs|Ms|by|with|a|an|[Rr]evised)\.?[ ]|-|[0-9][ ]?ga?[ ])\Z"
 )
 _PLACE_TAIL = re.compile(
     rf"""
