@@ -5,12 +5,15 @@ by a system of this library; "the patient", "her husband", "Dr. X" and dates giv
 drawn identifiers that agree within a note; headers, contacts, signatures and sentences
 about instruments named after people stand around it.
 
+A note that is marked whole needs no slots: it is recast, told of other people.
+
 Names, towns, templates and carriers belong to one of two halves, told apart by a hash:
 what the stress half draws, the training half never does.
 """
 
 from .generate import generate
 from .halves import Half, half_of
+from .recast import recast
 from .sources import Carrier, marked, read_carriers, without_shared
 
 __all__ = [
@@ -20,5 +23,6 @@ __all__ = [
     "half_of",
     "marked",
     "read_carriers",
+    "recast",
     "without_shared",
 ]

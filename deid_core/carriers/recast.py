@@ -19,16 +19,42 @@ _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _AS_WRITTEN = 0.35
 """How often a house or firm keeps its name: what makes it one is often in the name."""
 
-_SHARED = frozenset("de la del van von der den bin al el st y e do da dos jr sr".split())
-_CASES: tuple[Callable[[str], bool], ...] = (str.isupper, str.islower)
+_SHARED = frozenset(
+    [
+        "de",
+        "la",
+        "del",
+        "van",
+        "von",
+        "der",
+        "den",
+        "bin",
+        "al",
+        "el",
+        "st",
+        "y",
+        "e",
+        "do",
+        "da",
+        "dos",
+        "jr",
+        "sr",
+    ]
+)
+_INITIALS = "ABCDEFGHJKLMNPRSTW"
 
 
 @dataclass(slots=True)
 class Recasting:
-    """What stands for what in one note: the same word always for the same word."""
+    """What stands for what in one note: the same word always for the same word.
+
+    Args:
+        is_upper: Whether the note is in capitals, where a short word is no initials.
+    """
 
     half: Half
     chance: Random
+    is_upper: bool
     words: dict[str, str] = field(default_factory=dict, repr=False)
     values: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -68,11 +94,10 @@ class Recasting:
         return _in_case_of(word, self.words[key])
 
     def _new(self, word: str, is_family: bool, label: Label) -> str:
-        if len(word) == 1:
-            return self.chance.choice("ABCDEFGHJKLMNPRSTW")
+        are_initials = len(word) <= len("JRQ") and word.isupper() and not self.is_upper
+        if are_initials or len(word) == 1:
+            return "".join(self.chance.choices(_INITIALS, k=len(word)))
         person = draw_person(self.half, self.chance, label)
-        if len(word) <= len("ABC") and word.isupper():
-            return "".join(self.chance.choices("ABCDEFGHJKLMNPRSTW", k=len(word)))
         return (person.family if is_family else person.given).text
 
 
@@ -93,7 +118,7 @@ def recast(document: GoldDocument, half: Half, chance: Random) -> GoldDocument:
         half: Of the new names.
         chance: What decides.
     """
-    cast = Recasting(half, chance)
+    cast = Recasting(half, chance, document.text.isupper())
     pieces, at = [], 0
     for span in document.spans:
         if span.span.start < at:

@@ -50,7 +50,6 @@ _NEXT_FIELD = r"""
 """
 
 
-
 def _is_no_complaint(match: re.Match[str]) -> bool:
     """Return whether a list holds a name behind "CC:", which is a complaint, too."""
     if match["role"].lower() != "cc":
@@ -70,7 +69,8 @@ DOCTOR_AFTER_LABEL = Rule(
     pattern=re.compile(
         rf"""
         {NOT_IN_WORD}
-        (?P<role>(?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?))
+        (?P<role>
+          (?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?))
         (?:{_SPACES}:{_SPACES}|[ ](?i:by)[ \t]{{0,2}}:?[ \t]{{1,2}})
         (?P<phi>{FAMILY_FIRST}|{FULL_NAME}
           |{WORD}(?=[ \t]{{0,3}}(?:\.?[ \t]{{0,3}}(?:\n|\Z)|[,;])))

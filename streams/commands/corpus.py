@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Annotated
 
 import typer
@@ -16,8 +17,11 @@ from deid_core.carriers import (
     generate,
     marked,
     read_carriers,
+    recast,
     without_shared,
 )
+from deid_core.evaluation.corpus import GoldDocument
+from deid_core.evaluation.readers import read_corpus
 from deid_core.evaluation.spans_file import line_of
 
 from ..errors import FatalError
@@ -72,6 +76,33 @@ def stress(
     _write(Half.STRESS, carriers, apart_from or [], documents, seed, out)
 
 
+@app.command("recast")
+def recast_notes(
+    notes: Annotated[
+        Path, typer.Argument(help="Notes marked whole, JSON lines {id, text, spans}.")
+    ],
+    out: Out,
+    copies: Annotated[int, typer.Option("--copies", min=1, help="Of each note.")] = 8,
+    seed: Seed = 1,
+) -> None:
+    """Write copies of marked notes, each about other people and places.
+
+    The names are the training half's.  What is not marked is learned as no identifier.
+    """
+    documents = read_corpus(notes).documents
+    count = _save(out, _recast(documents, copies, seed))
+    _tell(f"{count} notes of {len(documents)} in {out}")
+
+
+def _recast(
+    documents: Iterable[GoldDocument], copies: int, seed: int
+) -> Iterator[GoldDocument]:
+    for document in documents:
+        for number in range(copies):
+            chance = Random(f"{seed} {document.id} {number}")  # noqa: S311 - no secrets
+            yield recast(document, Half.TRAINING, chance)
+
+
 def _write(
     half: Half,
     carriers: Path | None,
@@ -85,10 +116,18 @@ def _write(
         apart = without_shared(read_carriers(carriers), apart_from)
         # Not by a model: what it misses would be learned as missing.
         chosen = marked(apart, Deidentifier.from_names("lexical"))
-    notes = generate(half, chosen, documents, seed)
+    _save(out, generate(half, chosen, documents, seed))
+    _tell(f"{documents} notes of {len(chosen)} carriers and templates in {out}")
+
+
+def _save(out: Path, notes: Iterable[GoldDocument]) -> int:
+    lines = [line_of(note) for note in notes]
     try:
-        out.write_bytes(b"".join(map(line_of, notes)))
+        out.write_bytes(b"".join(lines))
     except OSError as error:
         raise FatalError(f"{out}: {error.strerror}; check the path") from None
-    told = f"{documents} notes of {len(chosen)} carriers and templates in {out}"
+    return len(lines)
+
+
+def _tell(told: str) -> None:
     Console(stderr=True).print(f"phistream: {told}", markup=False, soft_wrap=True)

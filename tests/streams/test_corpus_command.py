@@ -58,3 +58,21 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 
     assert 0 != result.exit_code
     assert str(tmp_path) in str(result.exception)
+
+
+def test_marked_notes_are_told_of_other_people(tmp_path):
+    notes, out = tmp_path / "notes.jsonl", tmp_path / "out.jsonl"
+    text = "Marwenna Tolliver-Quux was seen for Parkinson disease."
+    spans = [{"start": 0, "end": 22, "label": "NAME:PATIENT"}]
+    notes.write_text(json.dumps({"id": "n1", "text": text, "spans": spans}))
+
+    result = run("corpus", "recast", notes, "--copies", 3, "--seed", 2, "--out", out)
+
+    assert 0 == result.exit_code, result.output
+    told = [json.loads(line) for line in out.read_text().splitlines()]
+    assert 3 == len(told)
+    assert all(" was seen for Parkinson disease." in each["text"] for each in told)
+    assert not any("Marwenna" in each["text"] for each in told)
+    first = out.read_bytes()
+    run("corpus", "recast", notes, "--copies", 3, "--seed", 2, "--out", out)
+    assert first == out.read_bytes()

@@ -43,7 +43,8 @@ _NO_PLACE_AFTER = re.compile(
     re.VERBOSE,
 )
 _NO_PLACE_BEFORE = re.compile(
-    r"(?:(?<![A-Za-z])(?:Dr|Mr|Mrs|Ms|by|with|a|an|[Rr]evised)\.?[ ]|-|[0-9][ ]?ga?[ ])\Z"
+    r"(?:(?<![A-Za-z])(?:Dr|Mr|Mrs|Ms|by|with|a|an|[Rr]evised)\.?[ ]"
+    r"|-|[0-9][ ]?ga?[ ])\Z"
 )
 _PLACE_TAIL = re.compile(
     rf"""
