@@ -15,7 +15,6 @@ from .people import draw_person
 from .pieces import Piece, document_of
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _AS_WRITTEN = 0.35
 """How often a house or firm keeps its name: what makes it one is often in the name."""
 
@@ -60,13 +59,14 @@ class Recasting:
 
     def value(self, span: GoldSpan, text: str) -> str:
         """Return what stands for an identifier of the note."""
-        if span.label in _NAMES:
-            return self._name(text, span.label)
-        if span.label not in _MAKERS:
+        label = span.label
+        if label in (Label.PATIENT, Label.DOCTOR):
+            return self._name(text, label)
+        if label is None or label not in _MAKERS:
             return text
         key = text.casefold()
         if key not in self.values:
-            self.values[key] = self._place(span.label, text)
+            self.values[key] = self._place(label, text)
         return _in_case_of(text, self.values[key])
 
     def _place(self, label: Label, text: str) -> str:
@@ -78,7 +78,8 @@ class Recasting:
         """Return the name word by word, so that its form stays: ``Hart, J. (Joe)``."""
         found = list(_WORD.finditer(text))
         last = _family_at([each[0] for each in found], text)
-        pieces, at = [], 0
+        pieces: list[str] = []
+        at = 0
         for number, word in enumerate(found):
             is_family = number == last
             pieces += text[at : word.start()], self._word(word[0], is_family, label)
@@ -119,7 +120,8 @@ def recast(document: GoldDocument, half: Half, chance: Random) -> GoldDocument:
         chance: What decides.
     """
     cast = Recasting(half, chance, document.text.isupper())
-    pieces, at = [], 0
+    pieces: list[Piece] = []
+    at = 0
     for span in document.spans:
         if span.span.start < at:
             continue
