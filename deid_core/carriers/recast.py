@@ -9,6 +9,7 @@ from random import Random
 
 from ..evaluation.corpus import GoldDocument, GoldSpan
 from ..labels import Label
+from ..lexicons import load_list
 from . import places
 from .halves import Half
 from .people import draw_person
@@ -18,28 +19,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _AS_WRITTEN = 0.35
 """How often a house or firm keeps its name: what makes it one is often in the name."""
 
-_SHARED = frozenset(
-    [
-        "de",
-        "la",
-        "del",
-        "van",
-        "von",
-        "der",
-        "den",
-        "bin",
-        "al",
-        "el",
-        "st",
-        "y",
-        "e",
-        "do",
-        "da",
-        "dos",
-        "jr",
-        "sr",
-    ]
-)
+_SUFFIXES = frozenset({"jr", "sr"})
 _INITIALS = "ABCDEFGHJKLMNPRSTW"
 
 
@@ -88,7 +68,7 @@ class Recasting:
 
     def _word(self, word: str, is_family: bool, label: Label) -> str:
         key = word.casefold()
-        if key in _SHARED:
+        if key in _SUFFIXES or key in load_list("name_particles"):
             return word
         if key not in self.words:
             self.words[key] = self._new(word, is_family, label)
