@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .classifier import ClassifierOptions
 from .known.options import KnownOptions
+from .lexicon.options import LexiconOptions
 from .nus.options import NusOptions
 from .options import NoOptions, Options
 from .tagger import TaggerOptions
@@ -55,10 +56,10 @@ def _rules(_: NoOptions) -> Detector:
     return RuleDetector()
 
 
-def _lexicon(_: NoOptions) -> Detector:
+def _lexicon(options: LexiconOptions) -> Detector:
     from .lexicon import LexiconDetector
 
-    return LexiconDetector()
+    return LexiconDetector(options)
 
 
 def _known(options: KnownOptions) -> Detector:
@@ -88,7 +89,7 @@ def _nus(options: NusOptions) -> Detector:
 DETECTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "rules": Kind(NoOptions, _rules),
-        "lexicon": Kind(NoOptions, _lexicon),
+        "lexicon": Kind(LexiconOptions, _lexicon),
         "known": Kind(KnownOptions, _known),
         "tagger": Kind(TaggerOptions, _tagger),
         "nus": Kind(NusOptions, _nus),

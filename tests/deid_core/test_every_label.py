@@ -3,6 +3,7 @@
 import pytest
 
 from deid_core.detectors.lexicon import LexiconDetector
+from deid_core.detectors.lexicon.options import LexiconOptions
 from deid_core.detectors.rules import RuleDetector
 from deid_core.document import Document
 from deid_core.labels import Label
@@ -37,7 +38,7 @@ EXAMPLES = {
     Label.BIOID: ("Fingerprint ID «FP-123456».", "P"),
     Label.IDNUM: ("Accession no. «S24-12345».", "R"),
 }
-DETECTORS = (RuleDetector(), LexiconDetector())
+DETECTORS = (RuleDetector(), LexiconDetector(LexiconOptions()))
 
 
 def test_there_is_an_example_of_every_label():

@@ -2,9 +2,10 @@ import pytest
 
 from deid_core import Document, Label
 from deid_core.detectors.lexicon import LexiconDetector
+from deid_core.detectors.lexicon.options import LexiconOptions
 from tests.deid_core.marked import unmark
 
-DETECT = LexiconDetector()
+DETECT = LexiconDetector(LexiconOptions())
 
 
 def found_in(text):
@@ -143,3 +144,14 @@ def test_what_the_detector_remembers_of_a_run_changes_nothing():
 
     assert covered(text) == covered(text)
     assert 2 == covered(text).count("«Anna Smith»")
+
+
+def test_a_bare_name_may_be_left_to_a_tagger():
+    text = "The nurse, then Rosalind about the bag.  Rosalind was seen."
+    leaves_bare = LexiconDetector(LexiconOptions(bare_names=False))
+    note = Document("n", text)
+
+    [every], [cued] = DETECT([note]), leaves_bare([note])
+
+    assert [16, 41] == sorted(each.span.start for each in every)
+    assert [41] == [each.span.start for each in cued]

@@ -18,6 +18,7 @@ from ...lexicons.kinds import Kind
 from ..fragments import fold_note
 from . import context, cues
 from .houses import House, houses_in, is_generic
+from .options import LexiconOptions
 from .people import Need, Person, people_in
 from .places import Place, places_in
 from .runs import RunCache, read, runs_in
@@ -56,11 +57,16 @@ def read_run(text: str) -> Reading | None:
 
 
 class LexiconDetector:
-    """Propose what the lexicons hold and the context confirms.  Thread-safe."""
+    """Propose what the lexicons hold and the context confirms.  Thread-safe.
+
+    Args:
+        options: Of a preset.
+    """
 
     name = "lexicon"
 
-    def __init__(self) -> None:
+    def __init__(self, options: LexiconOptions) -> None:
+        self._bare_names = options.bare_names
         self._read = RunCache(read_run)
         # Load the lists now, so that the first note costs no more than the next.
         read_run("Anna Smith, Boston General Hospital")
@@ -74,55 +80,57 @@ class LexiconDetector:
         for match in runs_in(text):
             reading = self._read[match[0]]
             if reading is not None:
-                found += _annotations(text, match.start(), match.end(), reading)
+                found += self._annotations(text, match.start(), match.end(), reading)
         return found
 
+    def _annotations(
+        self, text: str, start: int, end: int, reading: Reading
+    ) -> list[Annotation]:
+        found: list[Annotation] = []
+        # Of most runs, nothing is left of what their words may be.
+        if reading.houses:
+            found += _houses(text, start, reading.houses)
+        if reading.may_be_house and cues.may_follow_house_cue(text, start):
+            found += _by_cue_alone(text, start, end)
+        if reading.places:
+            found += _places(text, start, reading.places)
+        taken = [each.span for each in found]
+        for person in reading.people:
+            first, past = start + person.start, start + person.end
+            if any(each.start < past and first < each.end for each in taken):
+                continue
+            if self._is_person(text, first, past, person.need):
+                span = Span(first, past)
+                found.append(
+                    _annotation(span, Label.PATIENT, person.score, person.rule)
+                )
+        return found
 
-def _annotations(text: str, start: int, end: int, reading: Reading) -> list[Annotation]:
-    found: list[Annotation] = []
-    # Of most runs, nothing is left of what their words may be.
-    if reading.houses:
-        found += _houses(text, start, reading.houses)
-    if reading.may_be_house and cues.may_follow_house_cue(text, start):
-        found += _by_cue_alone(text, start, end)
-    if reading.places:
-        found += _places(text, start, reading.places)
-    taken = [each.span for each in found]
-    for person in reading.people:
-        first, past = start + person.start, start + person.end
-        if any(each.start < past and first < each.end for each in taken):
-            continue
-        if _is_person(text, first, past, person.need):
-            span = Span(first, past)
-            found.append(_annotation(span, Label.PATIENT, person.score, person.rule))
-    return found
-
-
-def _is_person(text: str, start: int, end: int, need: Need) -> bool:
-    word = text[start:end]
-    # "IgE", "segment IVa", "2.4 L. Harris-Benedict agrees".
-    if len(word) <= len("IgE") and not (word.istitle() or word.isupper()):
-        return word.islower()
-    if word.startswith(_LITRES) and text[max(0, start - 2) : start - 1].isdigit():
-        return False
-    if need is Need.NOTHING:
-        return not context.is_before_thing(text, end)
-    # What speaks for a name first: of most runs, nothing does.
-    return _is_confirmed(text, start, end, need) and (
-        not context.is_thing(text, start, end)
-    )
-
-
-def _is_confirmed(text: str, start: int, end: int, need: Need) -> bool:
-    if need is Need.SENTENCE:
-        return (
-            context.is_inside_sentence(text, start)
-            or context.is_subject(text, start, end)
-            or context.has_person_around(text, start, end)
+    def _is_person(self, text: str, start: int, end: int, need: Need) -> bool:
+        word = text[start:end]
+        # "IgE", "segment IVa", "2.4 L. Harris-Benedict agrees".
+        if len(word) <= len("IgE") and not (word.istitle() or word.isupper()):
+            return word.islower()
+        if word.startswith(_LITRES) and text[max(0, start - 2) : start - 1].isdigit():
+            return False
+        if need is Need.NOTHING:
+            return not context.is_before_thing(text, end)
+        # What speaks for a name first: of most runs, nothing does.
+        return self._is_confirmed(text, start, end, need) and (
+            not context.is_thing(text, start, end)
         )
-    if need is Need.SUBJECT and context.is_subject(text, start, end):
-        return True
-    return context.is_person_described(text, start, end)
+
+    def _is_confirmed(self, text: str, start: int, end: int, need: Need) -> bool:
+        if need is Need.SENTENCE:
+            is_bare = self._bare_names or " " in text[start:end]
+            return (
+                (is_bare and context.is_inside_sentence(text, start))
+                or context.is_subject(text, start, end)
+                or context.has_person_around(text, start, end)
+            )
+        if need is Need.SUBJECT and context.is_subject(text, start, end):
+            return True
+        return context.is_person_described(text, start, end)
 
 
 def _places(text: str, start: int, places: Iterable[Place]) -> Iterator[Annotation]:
@@ -150,9 +158,10 @@ def _is_place(text: str, start: int, end: int, place: Place) -> bool:
         return has_cue and not context.is_before_thing(text, end)
     if cues.is_after_place_cue(text, start):
         return True
-    # "No POA", "with FES": few towns are written so, and most such words are none.
+    # "No POA", "with FES", "Paris IIa": seldom towns.
     is_acronym = end - start <= _ACRONYM and text[start:end].isupper()
-    return not is_acronym and context.is_inside_sentence(text, start)
+    is_score = text[start:end].lower() in load_list("score_places")
+    return not (is_acronym or is_score) and context.is_inside_sentence(text, start)
 
 
 def _houses(text: str, start: int, houses: Iterable[House]) -> Iterator[Annotation]:
