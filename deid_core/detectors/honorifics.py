@@ -48,6 +48,7 @@ _BEFORE_A_PERSON = re.compile(
     r"(?:^|[.;:\n][ ]{0,2}|\b(?:saw|see|seen|told|called|met|that|by)[ ])\Z",
     re.IGNORECASE,
 )
+_NAMES = Kind.GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
 _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
 
 
@@ -56,6 +57,17 @@ def _is_no_disease(match: re.Match[str]) -> bool:
     return match["bare"] is None or ends_with(
         _BEFORE_A_PERSON, match.string, match.start(), within=12
     )
+
+
+def _is_no_image(match: re.Match[str]) -> bool:
+    """Return whether a list holds the name behind "MR" and "MDM", in mixed case.
+
+    "Trace MR. Ferritin is low", "MDM Erythema migrans".
+    """
+    name = match["phi"]
+    if not match["title"].isupper() or name.isupper():
+        return True
+    return any(kinds_of(form) & _NAMES for form in forms_of(name))
 
 
 def _is_known_credential(match: re.Match[str]) -> bool:
@@ -84,9 +96,11 @@ PATIENT_AFTER_TITLE = Rule(
     name="name_after_title",
     label=Label.PATIENT,
     pattern=re.compile(
-        rf"{NOT_IN_WORD}{_PATIENT}{_GAP}(?P<phi>{NAME}|{INITIALS})", re.VERBOSE
+        rf"{NOT_IN_WORD}(?P<title>{_PATIENT}){_GAP}(?P<phi>{NAME}|{INITIALS})",
+        re.VERBOSE,
     ),
     score=0.92,
+    is_valid=_is_no_image,
     needs=words("mr mrs ms mdm mx miss mister missus madam"),
     found=(
         "Mr. «Smith» and Mrs «Garcia»'s son, Ms. «O'Neil-Brown»",
@@ -98,6 +112,7 @@ PATIENT_AFTER_TITLE = Rule(
         "Ms «D\u2019Angelo» presents",
     ),
     not_found=(
+        "Trace MR. Ferritin is low",
         "hx of MS with relapses, MS Contin, MR BRAIN WITHOUT CONTRAST",
         "Mr. is here",
         "symptoms Mild",
@@ -186,7 +201,8 @@ OTHER_TITLE = Rule(
     pattern=re.compile(
         rf"""
         {NOT_IN_WORD}{_OTHER}{_GAP}
-        (?P<phi>(?!(?:Ganga|Hardinge|Surg|Med|Rounds|Manager|Call)\b)
+        (?P<phi>(?!(?:Ganga|Hardinge|Surg|Med|Rounds|Manager|Call
+                     |Depressi(?:on|ve)|Neurocognitive|Bleeding|Mary[ ]Joseph)\b)
                 {NAME})
         """,
         re.VERBOSE,
@@ -210,6 +226,7 @@ OTHER_TITLE = Rule(
         "general condition good, sir ganga ram",
         "Sir Ganga Ram Hospital",
         "lady with, GENERAL: Well",
+        "Major Depressive Disorder, Sister Mary Joseph nodule",
         "16 Fr Foley",
         "Nurse Practitioner",
         "Father Deceased",

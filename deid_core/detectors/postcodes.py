@@ -94,12 +94,15 @@ SINGAPORE_POSTCODE = Rule(
     not_found=("Singapore 990123", "S5601234", "IS560123", "SG 56012"),
 )
 
+# Glasgow's coma scale and Montreal's classes of Crohn disease.
+_SCALES = "(?:E[1-4]V[1-5]M[1-6]|A[1-3]L[1-4]B[1-3])"
+
 CANADIAN_POSTCODE = Rule(
     name="zip_canada",
     label=Label.ZIP,
     pattern=re.compile(
         rf"""
-        (?<![\w.-]){_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
+        (?<![\w.-])(?!{_SCALES}){_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
         [0-9]{_CANADA_LETTER}[0-9](?![\w-])(?!\.[0-9])
         """,
         re.VERBOSE,
@@ -113,7 +116,14 @@ CANADIAN_POSTCODE = Rule(
     reach=1,
     beyond=8,
     found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»",),
-    not_found=("T1W 2O1", "k1a 0b1", "K1A 0B12", "D1A 0B1", "H1N1 2A"),
+    not_found=(
+        "GCS 12 E3V4M5, Montreal A2L3B2",
+        "T1W 2O1",
+        "k1a 0b1",
+        "K1A 0B12",
+        "D1A 0B1",
+        "H1N1 2A",
+    ),
 )
 
 RULES = (UK_POSTCODE, UK_DISTRICT, SINGAPORE_POSTCODE, CANADIAN_POSTCODE)

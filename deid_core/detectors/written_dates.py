@@ -55,9 +55,15 @@ def is_month_not_verb(match: re.Match[str]) -> bool:
 
 def is_month_after_cue(match: re.Match[str]) -> bool:
     """Return whether a month alone is capitalised and stands after "in", "since"..."""
-    return match["phi"][0].isupper() and (
-        match["year"] is not None
-        or ends_with(_MONTH_CUE, match.string, match.start(), within=12)
+    # "Macula on by OCT" is a scan; a note in capitals has been given small letters back.
+    is_scan = match["phi"] == "OCT"
+    return (
+        match["phi"][0].isupper()
+        and not is_scan
+        and (
+            match["year"] is not None
+            or ends_with(_MONTH_CUE, match.string, match.start(), within=12)
+        )
     )
 
 
@@ -213,7 +219,7 @@ MONTH_AFTER_CUE = Rule(
         "In «May», early «Sept», mid-«August»",
     ),
     not_found=(
-        "in march order",
+        "in march order, flat on OCT, seen by OCT",
         "She may of may",
         "in Mayo",
         "May I",
