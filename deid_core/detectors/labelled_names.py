@@ -34,7 +34,9 @@ _ROLES = words(
     surgeon consultant resident intern fellow referring referred pcp cc nurse therapist
     anesthesiologist assistant radiologist pathologist cardiologist interpreter author
     reviewed read interpreted verified ordered performed seen evaluated examined
-    admitted attested cosigned authenticated
+    admitted attested cosigned authenticated pronounced triaged endoscopist operator
+    sonographer hygienist technologist circulator scrub optometrist informant
+    perfusionist audiologist dentist pharmacist examiner
     """
 )
 _LABELS = words(

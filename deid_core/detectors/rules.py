@@ -19,6 +19,7 @@ from . import (
     countries,
     cued_dates,
     dates,
+    described_names,
     grid_dates,
     handles,
     holidays,
@@ -69,6 +70,7 @@ RULES = (
     *countries.RULES,
     *honorifics.RULES,
     *labelled_names.RULES,
+    *described_names.RULES,
     *signatures.RULES,
     *professions.RULES,
 )

@@ -55,7 +55,7 @@ def is_month_not_verb(match: re.Match[str]) -> bool:
 
 def is_month_after_cue(match: re.Match[str]) -> bool:
     """Return whether a month alone is capitalised and stands after "in", "since"..."""
-    # "Macula on by OCT" is a scan; a note in capitals has been given small letters back.
+    # "Flat by OCT" is a scan; a note in capitals has its small letters back.
     is_scan = match["phi"] == "OCT"
     return (
         match["phi"][0].isupper()
