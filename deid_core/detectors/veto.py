@@ -54,6 +54,8 @@ FAIRLY_SURE = 0.7
 """Likewise inside a sentence, or where it says so at two places of a note."""
 SURE_OF_PLACE = 0.6
 """Likewise for towns and houses, of which lists hold few."""
+_AROUND = 120
+_NEVER = 1.1
 _PEOPLE_TOO = frozenset(
     words(
         "discussed lived talked visited agreed married stayed moved arrived consulted"
@@ -139,10 +141,18 @@ def _are_words(kinds: list[int]) -> bool:
     return all(each & Kind.WORD and not each & _NO_MERE_WORD for each in kinds)
 
 
+def _is_small(text: str, start: int, end: int) -> bool:
+    """Return whether words are in small letters where others are not: "salty foods"."""
+    around = text[max(0, start - _AROUND) : end + _AROUND]
+    return text[start:end].islower() and not around.islower()
+
+
 def _least_of_words(text: str, start: int, end: int, label: Label) -> float:
     """Return how sure a model must be that words alone are a place: "power fields"."""
     if label is Label.CITY:
         return FAIRLY_SURE
+    if label in _PLACES and _is_small(text, start, end):
+        return _NEVER
     if label is Label.ORGANIZATION:
         return FAIRLY_SURE if " " in text[start:end] else 0.0
     before = text[max(0, start - 3) : start].rstrip(" ,")

@@ -165,6 +165,12 @@ def test_words_alone_name_nothing_unless_the_model_is_sure(marked, label):
     assert not vetoed(marked, label, 0.95)
 
 
+def test_words_in_small_letters_are_no_firm_but_where_all_letters_are_small():
+    assert vetoed("He avoids the «salty foods», as advised", Label.ORGANIZATION, 0.99)
+    small = "works nights at «gentle harbor foods», off on friday"
+    assert not vetoed(small, Label.ORGANIZATION, 0.99)
+
+
 def test_a_street_has_a_number_or_a_name():
     assert not vetoed("lives at 12 «Hospital Walk»", Label.STREET, 0.6)
     assert not vetoed("near «Halvorsen Walk»", Label.STREET, 0.7)
