@@ -182,5 +182,6 @@ class CompiledRescorer:
 
     def _chances(self, scores: Floats, labels: NDArray[np.int8]) -> Floats:
         local, found = np.empty_like(scores), np.empty_like(scores)
-        marginals(scores, scores.shape[1], self._steps, local, found)
+        size, start = scores.shape
+        marginals(scores, start, 0, size, self._steps, local, found)
         return found[np.arange(len(labels)), labels]

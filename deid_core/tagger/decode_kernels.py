@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import Array, Float, Int, compiled
-from .learners.chain_kernels import forward, normalise, retreat
+from .learners.chain_kernels import exponentials, forward, normalise, retreat
 
 FORBIDDEN = -1e9
 """The score of a transition that may not be: finite, as fast arithmetic wants it."""
@@ -19,6 +19,31 @@ def raise_to(held: Array, added: Array, base: Float) -> None:
         score = base + added[y]
         # Not max(): this becomes one instruction for many labels.
         held[y] = score if score > held[y] else held[y]
+
+
+@compiled
+def has_rival(best: Array, leads: Array) -> Int:
+    """Return whether a label other than 0 may be best before a label open to both.
+
+    Args:
+        best: Scores of the best paths to each label of a word.
+        leads: See `leads_of`.
+    """
+    # Of all at once, without a branch: at most words there is none.
+    most = best[1] + leads[1]
+    for x in range(2, len(best)):
+        most = max(most, best[x] + leads[x])
+    return most >= best[0]
+
+
+@compiled
+def raise_by_rivals(
+    held: Array, transitions: Array, before: Array, leads: Array
+) -> None:
+    """Raise scores to those of paths whose last step comes from a rival of label 0."""
+    for x in range(1, len(before)):
+        if before[x] + leads[x] >= before[0]:
+            raise_to(held, transitions[x], before[x])
 
 
 @compiled
@@ -44,9 +69,8 @@ def best_scores(
         outside = best[at - 1, 0]
         for y in range(labels):
             best[at, y] = transitions[0, y] + outside
-        for x in range(1, labels):
-            if best[at - 1, x] + leads[x] >= outside:
-                raise_to(best[at], transitions[x], best[at - 1, x])
+        if has_rival(best[at - 1], leads):
+            raise_by_rivals(best[at], transitions, best[at - 1], leads)
         for k in range(len(closed)):
             x, y = closed[k]
             best[at, y] = max(best[at, y], best[at - 1, x] + transitions[x, y])
@@ -118,7 +142,11 @@ def best_path(
     found = label > 0
     path[size - 1] = label
     for at in range(size - 2, -1, -1):
-        label = best_before(best[at], transitions, label)
+        is_opened = transitions[0, label] > FORBIDDEN
+        if is_opened and not has_rival(best[at], leads):
+            label = np.intp(0)
+        else:
+            label = best_before(best[at], transitions, label)
         found |= label > 0
         path[at] = label
     return found
@@ -126,27 +154,39 @@ def best_path(
 
 @compiled
 def marginals(
-    scores: Array, start: Int, steps: Array, local: Array, alpha: Array
+    scores: Array,
+    start: Int,
+    first: Int,
+    past: Int,
+    steps: Array,
+    local: Array,
+    alpha: Array,
 ) -> None:
-    """Write the probability of each word's labels into `alpha` (forward-backward).
+    """Write the probability of some words' labels into `alpha` (forward-backward).
 
     Args:
-        scores: Emissions of some words in a row, shape ``[words, labels]``.
-        start: The row of `steps` that leads to the first word.
+        scores: Emissions of words in a row, shape ``[words, labels]``.
+        start: The row of `steps` that leads to the first of them.
+        first: The first word that is asked for.
+        past: Past the last that is.
         steps: Exponentials of the transitions.
         local: Working space.
         alpha: Written, shape ``[words or more, labels]``.
     """
     size, labels = scores.shape
-    forward(size, scores, start, steps, local, alpha)
+    forward(past, scores, start, steps, local, alpha)
+    for at in range(past, size):
+        exponentials(scores[at], local[at])
     after = np.ones(labels, dtype=np.float32)
     onward = np.empty(labels, dtype=np.float32)
-    for at in range(size - 1, -1, -1):
+    for at in range(size - 1, first - 1, -1):
         for y in range(labels):
             onward[y] = local[at, y] * after[y]
-            alpha[at, y] *= after[y]
-        normalise(alpha[at])
-        if at > 0:
+        if at < past:
+            for y in range(labels):
+                alpha[at, y] *= after[y]
+            normalise(alpha[at])
+        if at > first:
             retreat(steps, onward, after)
 
 
@@ -201,9 +241,15 @@ def measure(
         last = at + 1
         while last < size and not (path[last - 1] == 0 and is_sure(scores[last - 1])):
             last += 1
+        left, right = first, last
+        while path[left] == 0:
+            left += 1
+        while path[right - 1] == 0:
+            right -= 1
         start = 0 if first > 0 else scores.shape[1]
-        marginals(scores[first:last], start, steps, local, alpha)
-        for place in range(first, last):
+        inner, past = scores[first:last], right - first
+        marginals(inner, start, left - first, past, steps, local, alpha)
+        for place in range(left, right):
             sureness[place] = alpha[place - first, path[place]]
         at = last
 
@@ -254,7 +300,7 @@ def decode(
             continue
         found = best_path(inner, transitions, leads, closed, best, path[first:last])
         if outside_below >= 0.0:
-            marginals(inner, labels, steps, local, best)
+            marginals(inner, labels, 0, len(inner), steps, local, best)
             choose_sure(
                 best[: last - first],
                 outside_below,

@@ -10,13 +10,15 @@ _WIDTH = 7
 _REACH = 3
 _BITS = 20
 _PARTS = 3
+_HIGH = 40
 
 
 @compiled
 def slot_of(key: Int, mask: Int) -> Int:
     """Return where the search for a key starts in a table of ``mask + 1`` places."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64(mixed >> np.uint64(24)) & mask
+    # High bits: only these hang on all of a key's parts.
+    return np.int64(mixed >> np.uint64(_HIGH)) & mask
 
 
 @compiled
