@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...lexicons import is_vocabulary, normal
 from ...lexicons.normal import WORD
-from .note_kernels import DIGIT, GAP, LETTER, UNKNOWN, cut
+from .note_kernels import DIGIT, GAP, LETTER, cut, digest
 
 _ANY = re.compile(f"({WORD})")
 
@@ -20,9 +20,9 @@ _BEYOND = 0x3000
 
 Codes = NDArray[np.uint32]
 Ints = NDArray[np.int32]
-FormCodes = tuple[Codes, Ints]
+Bits = NDArray[np.uint64]
 
-_CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n").search
+_CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n")
 _LONGEST_GAP = 8
 _LONGEST_FUZZY = 40
 _LONGEST_CACHED = 32
@@ -97,15 +97,22 @@ def _may_be_misspelt_name(word: str) -> bool:
     return not (word.islower() and is_vocabulary(normal(word)))
 
 
+def _ends_clause(gap: str) -> bool:
+    # Between most words stands a blank.
+    return gap != " " and _CLAUSE_END.search(gap) is not None
+
+
 def _kind(character: str) -> int:
     is_letter = _ANY.fullmatch(character) is not None
     return DIGIT if character.isdecimal() else LETTER if is_letter else GAP
 
 
-# By code point; the last entry stands for all that lie beyond it.
+# By code point.
 _KINDS: NDArray[np.uint8] = np.array(
-    [*(_kind(chr(code)) for code in range(_BEYOND)), UNKNOWN], dtype=np.uint8
+    [_kind(chr(code)) for code in range(_BEYOND)], dtype=np.uint8
 )
+_STAND_INS = {GAP: ord(" "), LETTER: ord("\u00df"), DIGIT: ord("\u0660")}
+"""What stands for code points beyond `_KINDS`: of their kind, and not of ASCII."""
 
 
 def code_points(text: str) -> Codes:
@@ -113,12 +120,40 @@ def code_points(text: str) -> Codes:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-def _kinds(codes: Codes) -> NDArray[np.uint8]:
-    """Return what each code point is to a word, as `lexicons.words_of` has it."""
-    kinds = _KINDS.take(codes, mode="clip")
-    for at in np.flatnonzero(kinds == UNKNOWN).tolist():
-        kinds[at] = _kind(chr(codes[at]))
-    return kinds
+def _stand_ins(text: str) -> Codes:
+    """Return the code points of a text, or others of their kinds that `_KINDS` has."""
+    codes = code_points(text)
+    if text.isascii() or not (beyond := np.flatnonzero(codes >= _BEYOND)).size:
+        return codes
+    known = codes.copy()
+    known[beyond] = [_STAND_INS[_kind(text[at])] for at in beyond.tolist()]
+    # Like what it stands for: what may be written to would be compiled once more.
+    known.flags.writeable = False
+    return known
+
+
+class Forms(NamedTuple):
+    """The compared forms of a note's words, as numbers; see `note_kernels.cut`.
+
+    Args:
+        hashes: Of each.
+        letters: Which it has.
+        lengths: How many.
+    """
+
+    hashes: Bits
+    letters: Bits
+    lengths: Ints
+
+
+def digested(words: Sequence[str]) -> Forms:
+    """Return words in compared form as numbers."""
+    lengths = np.fromiter(map(len, words), np.int32, len(words))
+    bounds = np.zeros(len(words) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    hashes, letters = np.empty((2, len(words)), dtype=np.uint64)
+    digest(code_points("".join(words)), bounds, hashes, letters)
+    return Forms(hashes, letters, lengths)
 
 
 class Note:
@@ -131,8 +166,7 @@ class Note:
         cache: Shared by the notes of a detector.
 
     Attributes:
-        form_codes: The code points of the words' compared forms, and 0 and where each
-            form begins and ends in them.
+        forms_as_numbers: The words' compared forms.
     """
 
     __slots__ = (
@@ -141,37 +175,35 @@ class Note:
         "_count",
         "_is_caseless",
         "_places",
-        "form_codes",
+        "forms_as_numbers",
         "text",
     )
 
     def __init__(self, text: str, cache: FormCache) -> None:
         self.text = text
         self._cache = cache
-        codes = code_points(text)
+        codes = _stand_ins(text)
         places = np.empty(2 * len(codes) + 2, dtype=np.int32)
-        small = np.empty_like(codes)
-        odd, capitals = np.empty((2, len(codes)), dtype=np.int32)
-        count, odds, initials = cut(codes, _kinds(codes), places, small, odd, capitals)
+        hashes, letters = np.empty((2, len(codes)), dtype=np.uint64)
+        lengths, odd, capitals = np.empty((3, len(codes)), dtype=np.int32)
+        count, odds, initials = cut(
+            codes, _KINDS, places, hashes, letters, lengths, odd, capitals
+        )
         self._count: int = count
-        places = places[: 2 * count + 2]
         # Its items are Python's own numbers.
-        self._places: memoryview[int] = places.data
+        self._places: memoryview[int] = places[: 2 * count + 2].data
         self._capitals = capitals[:initials]
-        self.form_codes = small, places
+        self.forms_as_numbers = Forms(hashes[:count], letters[:count], lengths[:count])
         if odds:
-            self.form_codes = self._with_forms(odd[:odds].tolist())
+            self._digest_odd(odd[:odds])
         self._is_caseless: bool | None = None
 
-    def _with_forms(self, odd: list[int]) -> FormCodes:
-        """Return the forms' code points; those of words not of ASCII are put behind."""
-        small, places = self.form_codes
-        moved, end = places.copy(), len(small)
-        forms = [self.form(at) for at in odd]
-        for at, form in zip(odd, forms, strict=True):
-            begin, end = end, end + len(form)
-            moved[2 * at + 1], moved[2 * at + 2] = begin, end
-        return np.concatenate([small, code_points("".join(forms))]), moved
+    def _digest_odd(self, odd: Ints) -> None:
+        """Write the numbers of the forms of words that are not of ASCII."""
+        own = self.forms_as_numbers
+        forms = digested([self.form(at) for at in odd.tolist()])
+        own.hashes[odd], own.letters[odd] = forms.hashes, forms.letters
+        own.lengths[odd] = forms.lengths
 
     def __len__(self) -> int:
         return self._count
@@ -232,10 +264,10 @@ class Note:
     def clause(self, at: int, reach: int) -> range:
         """Return the places around a word, so many each way, that a clause holds."""
         first = last = at
-        while first > max(0, at - reach) and not _CLAUSE_END(self.gap(first)):
+        while first > max(0, at - reach) and not _ends_clause(self.gap(first)):
             first -= 1
         final = min(len(self) - 1, at + reach)
-        while last < final and not _CLAUSE_END(self.gap(last + 1)):
+        while last < final and not _ends_clause(self.gap(last + 1)):
             last += 1
         return range(first, last + 1)
 

@@ -9,15 +9,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .note import Note, code_points
-from .note_kernels import seek, set_bits, write_letters
+from .note import Bits, Ints, Note, digested
+from .note_kernels import seek, set_bits
 from .people import Names
 
 _BITS = 1 << 14
-
-Bits = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,28 +39,29 @@ class Sought:
     Args:
         keys: A bit for the hash of each word.
         parts: The same of what may be written as two words.
-        letters: Of each name that may be misspelt, which letters it has.
+        letters: Of each name that may be misspelt, the shortest first, which letters
+            it has.
         lengths: And how many.
     """
 
     keys: Bits
     parts: Bits
     letters: Bits
-    lengths: NDArray[np.int64]
+    lengths: Ints
 
     @classmethod
     def of(cls, keys: Collection[str], names: Names) -> Sought:
         """Prepare a record's words, in compared form."""
-        tokens, bounds = _joined(names.fuzzy)
-        letters = np.empty(len(names.fuzzy), dtype=np.uint64)
-        write_letters(tokens, bounds, letters)
-        return cls(_bits_of(keys), _bits_of(names.parts), letters, np.diff(bounds))
+        tokens = digested(sorted(names.fuzzy, key=len))
+        return cls(
+            _bits_of(keys), _bits_of(names.parts), tokens.letters, tokens.lengths
+        )
 
     def places(self, note: Note, threshold: float) -> Places:
         """Return where what is sought may stand; for the threshold see `misspelt`."""
         found = np.empty((3, len(note)), dtype=np.int32)
         keys, near, pairs = seek(
-            *note.form_codes,
+            *note.forms_as_numbers,
             self.keys,
             self.parts,
             self.letters,
@@ -80,11 +78,5 @@ class Sought:
 
 def _bits_of(words: Collection[str]) -> Bits:
     bits = np.zeros(_BITS // 64, dtype=np.uint64)
-    set_bits(*_joined(words), bits)
+    set_bits(digested([*words]).hashes, bits)
     return bits
-
-
-def _joined(words: Collection[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the code points of words, one after the other, and their bounds."""
-    bounds = np.cumsum([0, *map(len, words)], dtype=np.int64)
-    return code_points("".join(words)), bounds
