@@ -97,7 +97,13 @@ class KnownDetector:
         # One step for all notes, then the next: what it asks for stays in the cache.
         looks = [self._look(each) for each in documents]
         searches = [
-            NameSearch(look.note, look.record.names, self._threshold, look.places)
+            NameSearch(
+                look.note,
+                look.record.names,
+                self._threshold,
+                look.record.sought,
+                look.places,
+            )
             for look in looks
         ]
         for look, search in zip(looks, searches, strict=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence, Set
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ _BEYOND = 0x3000
 Codes = NDArray[np.uint32]
 Ints = NDArray[np.int32]
 Bits = NDArray[np.uint64]
+T = TypeVar("T")
 
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n")
 _LONGEST_GAP = 8
@@ -77,12 +78,12 @@ class FormCache(dict[str, str]):
             self[text] = form
         return form
 
-    def candidates(self, texts: Set[str]) -> set[str]:
-        """Return the compared forms of the words that may be a misspelt name."""
-        rest = texts - self.plain
+    def candidates(self, texts: Mapping[str, T]) -> dict[str, T]:
+        """Return, by compared form, what belongs to what may be a misspelt name."""
+        rest = texts.keys() - self.plain
         for text in rest - self.unclear:
             self._weigh(text)
-        return {self[text] for text in rest if text in self.unclear}
+        return {self[text]: texts[text] for text in rest if text in self.unclear}
 
     def _weigh(self, text: str) -> None:
         kind = self.unclear if _may_be_misspelt_name(text) else self.plain
@@ -173,8 +174,9 @@ class Note:
         "_cache",
         "_capitals",
         "_count",
+        "_ends",
         "_is_caseless",
-        "_places",
+        "_starts",
         "forms_as_numbers",
         "text",
     )
@@ -183,15 +185,16 @@ class Note:
         self.text = text
         self._cache = cache
         codes = _stand_ins(text)
-        places = np.empty(2 * len(codes) + 2, dtype=np.int32)
+        starts, ends = np.empty((2, len(codes) + 1), dtype=np.int32)
         hashes, letters = np.empty((2, len(codes)), dtype=np.uint64)
         lengths, odd, capitals = np.empty((3, len(codes)), dtype=np.int32)
         count, odds, initials = cut(
-            codes, _KINDS, places, hashes, letters, lengths, odd, capitals
+            codes, _KINDS, starts, ends, hashes, letters, lengths, odd, capitals
         )
         self._count: int = count
-        # Its items are Python's own numbers.
-        self._places: memoryview[int] = places[: 2 * count + 2].data
+        # Their items are Python's own numbers.
+        self._starts: memoryview[int] = starts[: count + 1].data
+        self._ends: memoryview[int] = ends[: count + 1].data
         self._capitals = capitals[:initials]
         self.forms_as_numbers = Forms(hashes[:count], letters[:count], lengths[:count])
         if odds:
@@ -210,7 +213,7 @@ class Note:
 
     def surface(self, at: int) -> str:
         """Return a word or number as it stands."""
-        return self.text[self._places[2 * at + 1] : self._places[2 * at + 2]]
+        return self.text[self._starts[at] : self._ends[at + 1]]
 
     def form(self, at: int) -> str:
         """Return the compared form of a word."""
@@ -222,7 +225,7 @@ class Note:
 
     def gap(self, at: int) -> str:
         """Return what stands before a word, or, past the last, at the note's end."""
-        return self.text[self._places[2 * at] : self._places[2 * at + 1]]
+        return self.text[self._ends[at] : self._starts[at]]
 
     @property
     def is_caseless(self) -> bool:
@@ -243,9 +246,13 @@ class Note:
         """Return the different words that may be initials: short, and capital."""
         return {self.surface(at) for at in self._capitals.tolist()}
 
-    def candidates(self, places: Iterable[int]) -> set[str]:
-        """Return those compared forms of some words that may be a misspelt name."""
-        return self._cache.candidates({self.surface(at) for at in places})
+    def candidates(self, places: Sequence[int]) -> dict[str, int]:
+        """Return those compared forms of some words that may be a misspelt name.
+
+        Each with which of the words it is of.
+        """
+        surfaces = {self.surface(at): n for n, at in enumerate(places)}
+        return self._cache.candidates(surfaces)
 
     def words(self, places: Iterable[int]) -> list[Word]:
         """Return the words at some places."""
@@ -253,13 +260,13 @@ class Note:
 
     def word(self, at: int) -> Word:
         """Return one word."""
-        start, end = self._places[2 * at + 1], self._places[2 * at + 2]
+        start, end = self._starts[at], self._ends[at + 1]
         text = self.text[start:end]
         return Word(at, start, end, text, self._cache[text])
 
     def at(self, place: int) -> int:
         """Return which word of the note begins at a code point."""
-        return (bisect_right(self._places, place) - 1) // 2
+        return bisect_right(self._starts, place) - 1
 
     def clause(self, at: int, reach: int) -> range:
         """Return the places around a word, so many each way, that a clause holds."""

@@ -14,6 +14,7 @@ GAP, LETTER, DIGIT = range(3)
 """What a code point is to a word."""
 MOST_INITIALS = 3
 """How many letters stand for a name at the most: given, middle and family."""
+LAST_BIT = 63
 _HASH_STEP = 0x100000001B3
 _WORD_BITS = 6
 _ROUNDING = 1e-6
@@ -29,7 +30,8 @@ def letter_bit(code: Int) -> Int:
 def cut(
     codes: Array,
     kinds: Array,
-    places: Array,
+    starts: Array,
+    ends: Array,
     hashes: Array,
     letters: Array,
     lengths: Array,
@@ -44,7 +46,8 @@ def cut(
     Args:
         codes: Of the note.
         kinds: What each code point is to a word, by its number.
-        places: Written: 0, where each word begins and ends, and the note's length.
+        starts: Written: where each word begins, and the note's length.
+        ends: Written: 0, and where each word ends.
         hashes: Written: each word's hash: a polynomial, so that of two words side by
             side is made of theirs.
         letters: Written: which letters each has, see `letter_bit`.
@@ -56,7 +59,7 @@ def cut(
         How many words there are, how many of them odd, and how many capitals.
     """
     size, count, odds, initials, at = len(codes), 0, 0, 0, 0
-    places[0] = 0
+    ends[0] = 0
     while at < size:
         kind, begin, highest = kinds[codes[at]], at, np.uint32(0)
         mixed, own = np.uint64(0), np.uint64(0)
@@ -69,7 +72,7 @@ def cut(
             own |= letter_bit(code)
             at += 1
         if kind != GAP:
-            places[2 * count + 1], places[2 * count + 2] = begin, at
+            starts[count], ends[count + 1] = begin, at
             hashes[count], letters[count], lengths[count] = mixed, own, at - begin
             if highest > 127:
                 odd[odds] = count
@@ -79,7 +82,7 @@ def cut(
                 capitals[initials] = count
                 initials += 1
             count += 1
-    places[2 * count + 1] = size
+    starts[count] = size
     return count, odds, initials
 
 
@@ -144,13 +147,13 @@ def count_bits(bits: Int) -> Int:
 
 
 @compiled
-def may_be_near(
+def near_tokens(
     length: Int, own: Int, letters: Array, lengths: Array, threshold: Float
 ) -> Int:
-    """Return whether a word may be within a ratio of edits of some token.
+    """Return which tokens a word may be within a ratio of edits of: 64 bits.
 
-    An edit takes away or brings one kind of letter at the most, and changes the length
-    by one at the most.
+    The last bit stands for all tokens from the 64th on.  An edit takes away or brings
+    one kind of letter at the most, and changes the length by one at the most.
 
     Args:
         length: Of the word.
@@ -159,18 +162,19 @@ def may_be_near(
         lengths: Of each token.
         threshold: Edits over the shorter length stay below it.
     """
+    near = np.uint64(0)
     for at in range(len(lengths)):
         limit = threshold * min(length, lengths[at]) + _ROUNDING
         if lengths[at] - length >= limit:
             # All others are longer still.
-            return False
+            break
         if (
             length - lengths[at] < limit
             and count_bits(letters[at] & ~own) < limit
             and count_bits(own & ~letters[at]) < limit
         ):
-            return True
-    return False
+            near |= np.uint64(1) << np.uint64(min(at, LAST_BIT))
+    return near
 
 
 @compiled
@@ -184,6 +188,7 @@ def seek(
     lengths: Array,
     threshold: Float,
     found: Array,
+    near: Array,
 ) -> Int:
     """Write which words may be sought; return how many of each kind there are.
 
@@ -193,23 +198,25 @@ def seek(
         sizes: How many.
         keys: The bits of all that is sought.
         parts: The bits of what may be written as two words.
-        letters: See `may_be_near`; likewise the next two.
+        letters: See `near_tokens`; likewise the next two.
         lengths: See there.
         threshold: See there.
         found: Written, shape ``[3, words]``: words that may be keys, may be near a
             token, and may be a part together with the next.
+        near: Written: which tokens each of the second kind may be near.
     """
-    key, near, pair = 0, 0, 0
+    key, some, pair = 0, 0, 0
     for at in range(len(hashes)):
         if has_bit(hashes[at], keys):
             found[0, key] = at
             key += 1
-        if may_be_near(sizes[at], own[at], letters, lengths, threshold):
-            found[1, near] = at
-            near += 1
+        tokens = near_tokens(sizes[at], own[at], letters, lengths, threshold)
+        if tokens > 0:
+            found[1, some], near[some] = at, tokens
+            some += 1
         if at + 1 < len(hashes):
             joined = joined_hash(hashes[at], hashes[at + 1], sizes[at + 1])
             if has_bit(joined, parts):
                 found[2, pair] = at
                 pair += 1
-    return key, near, pair
+    return key, some, pair

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .note import Bits, Ints, Note, digested
-from .note_kernels import seek, set_bits
+from .note_kernels import LAST_BIT, seek, set_bits
 from .people import Names
 
 _BITS = 1 << 14
@@ -25,11 +25,13 @@ class Places:
         keys: May be words of the record.
         near: May be misspelt names.
         pairs: May be a name together with the next word.
+        tokens: Which names each of `near` may be, see `Sought.tokens_of`.
     """
 
     keys: list[int]
     near: list[int]
     pairs: list[int]
+    tokens: Bits
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,24 +44,27 @@ class Sought:
         letters: Of each name that may be misspelt, the shortest first, which letters
             it has.
         lengths: And how many.
+        tokens: These names.
     """
 
     keys: Bits
     parts: Bits
     letters: Bits
     lengths: Ints
+    tokens: tuple[str, ...]
 
     @classmethod
     def of(cls, keys: Collection[str], names: Names) -> Sought:
         """Prepare a record's words, in compared form."""
-        tokens = digested(sorted(names.fuzzy, key=len))
-        return cls(
-            _bits_of(keys), _bits_of(names.parts), tokens.letters, tokens.lengths
-        )
+        tokens = sorted(names.fuzzy, key=len)
+        _, letters, lengths = digested(tokens)
+        bits = _bits_of(keys), _bits_of(names.parts)
+        return cls(*bits, letters, lengths, tuple(tokens))
 
     def places(self, note: Note, threshold: float) -> Places:
         """Return where what is sought may stand; for the threshold see `misspelt`."""
         found = np.empty((3, len(note)), dtype=np.int32)
+        tokens = np.empty(len(note), dtype=np.uint64)
         keys, near, pairs = seek(
             *note.forms_as_numbers,
             self.keys,
@@ -68,12 +73,23 @@ class Sought:
             self.lengths,
             threshold,
             found,
+            tokens,
         )
         return Places(
             found[0, :keys].tolist(),
             found[1, :near].tolist(),
             found[2, :pairs].tolist(),
+            tokens[:near],
         )
+
+    def tokens_of(self, bits: int) -> list[str]:
+        """Return the names of a set of bits in their own order; see `near_tokens`."""
+        found = [
+            each for at, each in enumerate(self.tokens[:LAST_BIT]) if bits >> at & 1
+        ]
+        if bits >> LAST_BIT:
+            found += self.tokens[LAST_BIT:]
+        return sorted(found)
 
 
 def _bits_of(words: Collection[str]) -> Bits:
