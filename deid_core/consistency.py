@@ -135,9 +135,10 @@ def _echoes(
         is_name = label in _NAMES
         searched = folded if is_name else text
         # Most values of a patient's other notes stand nowhere in this one.
-        if value not in searched:
+        first = searched.find(value)
+        if first < 0:
             continue
-        for start in _places(searched, value):
+        for start in _places(searched, value, first):
             end = start + len(value)
             if _is_covered(starts, ends, start, end):
                 continue
@@ -146,8 +147,9 @@ def _echoes(
                 yield Annotation(Span(start, end), label, ECHO_SCORE, rule)
 
 
-def _places(text: str, value: str) -> Iterator[int]:
-    start = text.find(value)
+def _places(text: str, value: str, first: int) -> Iterator[int]:
+    """Yield where a value stands as whole words, from its first place on."""
+    start = first
     while start >= 0:
         end = start + len(value)
         if not text[end : end + 1].isalnum() and not (

@@ -104,8 +104,14 @@ class Before(NamedTuple):
         return words[at] if at < len(words) else ""
 
 
+_NOTHING = Before("", "", "")
+_NO_WORD = frozenset({"", "\n"})
+
+
 def before(text: str, start: int) -> Before:
     """Return the words before a place."""
+    if text[max(0, start - 1) : start] in _NO_WORD:
+        return _NOTHING
     left = text[max(0, start - _REACH) : start]
     line = left[left.rfind("\n") + 1 :]
     bare = line.rstrip(" \"'(,:")
