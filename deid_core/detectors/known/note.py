@@ -215,6 +215,10 @@ class Note:
         """Return a word or number as it stands."""
         return self.text[self._starts[at] : self._ends[at + 1]]
 
+    def _surfaces(self, places: Iterable[int]) -> list[str]:
+        text, starts, ends = self.text, self._starts, self._ends
+        return [text[starts[at] : ends[at + 1]] for at in places]
+
     def form(self, at: int) -> str:
         """Return the compared form of a word."""
         return self._cache[self.surface(at)]
@@ -244,15 +248,15 @@ class Note:
 
     def initials(self) -> set[str]:
         """Return the different words that may be initials: short, and capital."""
-        return {self.surface(at) for at in self._capitals.tolist()}
+        return {*self._surfaces(self._capitals.tolist())}
 
     def candidates(self, places: Sequence[int]) -> dict[str, int]:
         """Return those compared forms of some words that may be a misspelt name.
 
         Each with which of the words it is of.
         """
-        surfaces = {self.surface(at): n for n, at in enumerate(places)}
-        return self._cache.candidates(surfaces)
+        surfaces = self._surfaces(places)
+        return self._cache.candidates({text: n for n, text in enumerate(surfaces)})
 
     def words(self, places: Iterable[int]) -> list[Word]:
         """Return the words at some places."""
