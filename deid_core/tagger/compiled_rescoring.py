@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .codec import Bio
-from .decode_kernels import FORBIDDEN, closed_of, leads_of, marginals
+from .decode_kernels import marginals
 from .features import kind
 from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
 from .path_kernels import best_paths, unsure_lines
 from .placed_words import PlacedWords
 from .rescoring import Rescorer, values_in, without_line
+from .viterbi_kernels import FORBIDDEN, closed_of, leads_of
 from .word_lists import WordLists
 
 Longs = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The numeric heart of tagging, first half: gather and add the scores of words."""
+"""The numeric heart of tagging, first part: gather and add the scores of words."""
 
 from __future__ import annotations
 

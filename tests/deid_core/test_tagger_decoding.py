@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from deid_core.tagger.codec import Bio
-from deid_core.tagger.decode_kernels import FORBIDDEN, closed_of, decode, leads_of
+from deid_core.tagger.decode_kernels import decode
 from deid_core.tagger.table_kernels import fill_table, place_of
+from deid_core.tagger.viterbi_kernels import FORBIDDEN, closed_of, leads_of
 
 CODEC = Bio(("A", "B"))
 WORDS = 6

@@ -8,19 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...lexicons import is_vocabulary, normal
-from ...lexicons.normal import WORD
-from .note_kernels import DIGIT, GAP, LETTER, cut, digest
+from .codes import KINDS, Forms, Ints, digested, stand_ins
+from .note_kernels import cut
 
-_ANY = re.compile(f"({WORD})")
-
-_BEYOND = 0x3000
-
-Codes = NDArray[np.uint32]
-Ints = NDArray[np.int32]
-Bits = NDArray[np.uint64]
 T = TypeVar("T")
 
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n")
@@ -103,60 +95,6 @@ def _ends_clause(gap: str) -> bool:
     return gap != " " and _CLAUSE_END.search(gap) is not None
 
 
-def _kind(character: str) -> int:
-    is_letter = _ANY.fullmatch(character) is not None
-    return DIGIT if character.isdecimal() else LETTER if is_letter else GAP
-
-
-# By code point.
-_KINDS: NDArray[np.uint8] = np.array(
-    [_kind(chr(code)) for code in range(_BEYOND)], dtype=np.uint8
-)
-_STAND_INS = {GAP: ord(" "), LETTER: ord("\u00df"), DIGIT: ord("\u0660")}
-"""What stands for code points beyond `_KINDS`: of their kind, and not of ASCII."""
-
-
-def code_points(text: str) -> Codes:
-    """Return the code points of a text; a lone surrogate is one like any other."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-
-
-def _stand_ins(text: str) -> Codes:
-    """Return the code points of a text, or others of their kinds that `_KINDS` has."""
-    codes = code_points(text)
-    if text.isascii() or not (beyond := np.flatnonzero(codes >= _BEYOND)).size:
-        return codes
-    known = codes.copy()
-    known[beyond] = [_STAND_INS[_kind(text[at])] for at in beyond.tolist()]
-    # Like what it stands for: what may be written to would be compiled once more.
-    known.flags.writeable = False
-    return known
-
-
-class Forms(NamedTuple):
-    """The compared forms of a note's words, as numbers; see `note_kernels.cut`.
-
-    Args:
-        hashes: Of each.
-        letters: Which it has.
-        lengths: How many.
-    """
-
-    hashes: Bits
-    letters: Bits
-    lengths: Ints
-
-
-def digested(words: Sequence[str]) -> Forms:
-    """Return words in compared form as numbers."""
-    lengths = np.fromiter(map(len, words), np.int32, len(words))
-    bounds = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=bounds[1:])
-    hashes, letters = np.empty((2, len(words)), dtype=np.uint64)
-    digest(code_points("".join(words)), bounds, hashes, letters)
-    return Forms(hashes, letters, lengths)
-
-
 class Note:
     """One text, its words, and what stands between them.
 
@@ -184,12 +122,12 @@ class Note:
     def __init__(self, text: str, cache: FormCache) -> None:
         self.text = text
         self._cache = cache
-        codes = _stand_ins(text)
+        codes = stand_ins(text)
         starts, ends = np.empty((2, len(codes) + 1), dtype=np.int32)
         hashes, letters = np.empty((2, len(codes)), dtype=np.uint64)
         lengths, odd, capitals = np.empty((3, len(codes)), dtype=np.int32)
         count, odds, initials = cut(
-            codes, _KINDS, starts, ends, hashes, letters, lengths, odd, capitals
+            codes, KINDS, starts, ends, hashes, letters, lengths, odd, capitals
         )
         self._count: int = count
         # Their items are Python's own numbers.

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .note import Bits, Ints, Note, digested
+from .codes import Bits, Ints, digested
+from .note import Note
 from .note_kernels import LAST_BIT, seek, set_bits
 from .people import Names
 
