@@ -1,4 +1,4 @@
-"""The numeric heart of tagging, last part: the paths of lines, and how sure they are."""
+"""The numeric heart of tagging, last part: paths of lines, and how sure they are."""
 
 from __future__ import annotations
 
