@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import attrgetter
 
 from .detectors.fragments import fold, fold_note
 from .detectors.lexicon import context
@@ -76,7 +77,7 @@ def _share(documents: Sequence[Document], values: list[Values]) -> None:
 def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     values: Values = {}
     # The most trusted last: it says what a value is called.
-    for proposal in sorted(proposals, key=_score):
+    for proposal in sorted(proposals, key=attrgetter("score")):
         # The record's own values are sought everywhere as it is.
         if proposal.score < _TRUSTED or proposal.detector.startswith("known/"):
             continue
@@ -93,18 +94,15 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     return values
 
 
-def _score(proposal: Annotation) -> float:
-    return proposal.score
-
-
 def _is_looked_for_whole(label: Label, written: str) -> bool:
     return label in _WHOLE and len(written) >= _SHORTEST_ID and not written.islower()
 
 
-def _name_words(written: str) -> Iterator[str]:
-    for word in _NAME_WORD.findall(fold(written)):
-        if len(word) >= _SHORTEST_NAME and _may_be_told(word):
-            yield word
+# Several detectors propose most names.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _name_words(written: str) -> tuple[str, ...]:
+    words = _NAME_WORD.findall(fold(written))
+    return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_told(w))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -137,9 +135,10 @@ def _echoes(
         is_name = label in _NAMES
         searched = folded if is_name else text
         # Most values of a patient's other notes stand nowhere in this one.
-        if value not in searched:
+        first = searched.find(value)
+        if first < 0:
             continue
-        for start in _places(searched, value):
+        for start in _places(searched, value, first):
             end = start + len(value)
             if _is_covered(starts, ends, start, end):
                 continue
@@ -148,8 +147,9 @@ def _echoes(
                 yield Annotation(Span(start, end), label, ECHO_SCORE, rule)
 
 
-def _places(text: str, value: str) -> Iterator[int]:
-    start = text.find(value)
+def _places(text: str, value: str, first: int) -> Iterator[int]:
+    """Yield where a value stands as whole words, from its first place on."""
+    start = first
     while start >= 0:
         end = start + len(value)
         if not text[end : end + 1].isalnum() and not (
@@ -164,7 +164,7 @@ def _is_covered(
 ) -> bool:
     """Return whether one of the last proposals that begin before holds it all."""
     at = bisect_right(starts, start)
-    return any(end <= each for each in ends[max(0, at - _NEIGHBOURS) : at])
+    return at > 0 and end <= max(ends[max(0, at - _NEIGHBOURS) : at])
 
 
 def _is_name(folded: str, start: int, end: int, value: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 
 from .document import Annotation, Span
 
@@ -30,12 +31,13 @@ def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
     merged: list[Annotation] = []
     run: list[Annotation] = []
     end = 0
-    for proposal in sorted(proposals, key=_by_position):
+    for proposal in sorted(proposals, key=attrgetter("span.start")):
         if run and proposal.span.start >= end:
             merged.append(_join(run, end))
             run, end = [], 0
         run.append(proposal)
-        end = max(end, proposal.span.end)
+        if proposal.span.end > end:
+            end = proposal.span.end
     if run:
         merged.append(_join(run, end))
     return merged
@@ -44,17 +46,13 @@ def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
 def _join(run: list[Annotation], end: int) -> Annotation:
     if len(run) == 1:
         return run[0]
-    span = Span(run[0].span.start, end)
-    half = (span.end - span.start) / 2
+    start = run[0].span.start
+    half = (end - start) / 2
     large = [each for each in run if each.span.end - each.span.start >= half]
     trusted = max(large or run, key=_by_trust)
-    if span == trusted.span:
+    if (trusted.span.start, trusted.span.end) == (start, end):
         return trusted
-    return replace(trusted, span=span)
-
-
-def _by_position(annotation: Annotation) -> int:
-    return annotation.span.start
+    return replace(trusted, span=Span(start, end))
 
 
 def _by_trust(annotation: Annotation) -> tuple[float, int, str, str, int]:

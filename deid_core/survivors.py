@@ -7,9 +7,9 @@ none of their code, and asks for less than they promise.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import repeat
 
 from rapidfuzz.distance import Levenshtein
 
@@ -33,7 +33,10 @@ _CUT = "\0"
 _CACHE_SIZE = 65_536
 # The capital first: what stands before it is asked of few letters.
 _TITLE_CASE = re.compile(r"[A-Z](?<![\w'\u2019-][A-Z])[a-z]+(?![\w-]|['\u2019](?!s\b))")
-_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W\d_]+(?![^\W_])")
+_REST = rf"{{{_SHORTEST_MISSPELT - 1},{_LONGEST_MISSPELT - 1}}}+"
+_CAPITALISED = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{_REST}(?![^\W_])")
+# Likewise, in ASCII, and not only whole words: that is asked of the few that matter.
+_ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
 # Where it can't be a thing: at the start of a line, and behind these.
 _BEFORE = re.compile(
     r"(?:\A|\n|\b(?:Mr|Mrs|Ms|Dr|with|by|to|and|from|told|asked|saw|named|patient)\.?)"
@@ -49,7 +52,9 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     is no English or clinical word: 0.2 of the NUS system's ratio, at the most.
     """
     tokens = {name for name in names if len(name) >= _SHORTEST_MISSPELT}
-    forms = _strange_names(set(" ".join(kept).split()))
+    text = " ".join(kept)
+    words = filter(_may_be_misspelt, {*_capitalised(text)})
+    forms = {normal(word) for word in words if re.search(_whole(word), text)}
     return sum(_is_one_slip(tokens, form) for form in forms - tokens)
 
 
@@ -63,30 +68,19 @@ def _is_one_slip(tokens: Iterable[str], form: str) -> bool:
     )
 
 
-# Chunks seen before that hold nothing: nearly all are, and a set is taken off at once.
-_PLAIN: set[str] = set()
-
-
-def _strange_names(chunks: set[str]) -> set[str]:
-    """Return the words of chunks that may be a misspelt name, normalised."""
-    found: set[str] = set()
-    for chunk in chunks - _PLAIN:
-        words = [*filter(_may_be_misspelt, _CAPITALISED.findall(chunk))]
-        found.update(map(normal, words))
-        if not words:
-            _remember_plain(chunk)
-    return found
-
-
-def _remember_plain(chunk: str) -> None:
-    if len(_PLAIN) >= _CACHE_SIZE:
-        _PLAIN.clear()
-    _PLAIN.add(chunk)
+def _capitalised(text: str) -> Iterator[str]:
+    """Yield the capitalised words that are long enough for a slip, and some more."""
+    if text.isascii():
+        yield from _ASCII_CAPITALISED.findall(text)
+        return
+    for line in text.split("\n"):
+        pattern = _ASCII_CAPITALISED if line.isascii() else _CAPITALISED
+        yield from pattern.findall(line)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _may_be_misspelt(word: str) -> bool:
-    if not _SHORTEST_MISSPELT <= len(word) <= _LONGEST_MISSPELT or word.isupper():
+    if word.isupper():
         return False
     form = normal(word)
     return not (is_vocabulary(form) or form in load_list("eponyms"))
@@ -94,8 +88,8 @@ def _may_be_misspelt(word: str) -> bool:
 
 def replaced_in(
     original: str, proposals: Iterable[Annotation], kept: Sequence[str]
-) -> Counter[str]:
-    """Return how many replaced values of each kind stand in what is to be published.
+) -> Iterator[str]:
+    """Yield the kind of each replaced value that stands in what is to be published.
 
     Names that are no words, where nothing says that they name a thing, and whole ids,
     phone numbers and e-mail addresses.  The record's own are `residue_in`'s.
@@ -105,35 +99,36 @@ def replaced_in(
         proposals: What was replaced in it, as it was proposed.
         kept: What was kept of it, in pieces.
     """
-    found = Counter[str]()
     values = set(_values(original, proposals))
     if not values:
-        return found
+        return
     # A piece does not begin a line, and what stood before it is not known any more.
     text = _CUT.join(kept)
     names = {value for kind, value in values if kind == "name" and value in text}
     for word in _TITLE_CASE.finditer(text) if names else ():
         if word[0] in names and _is_name(text, *word.span()):
-            found["replaced name"] += 1
+            yield "replaced name"
     for kind, value in values:
         if kind != "name" and value in text:
-            found[f"replaced {kind}"] += len(re.findall(_whole(value), text))
-    return +found
+            times = len(re.findall(_whole(value), text))
+            yield from repeat(f"replaced {kind}", times)
 
 
 def _values(
     original: str, proposals: Iterable[Annotation]
 ) -> Iterator[tuple[str, str]]:
-    for each in proposals:
-        if each.score < _TRUSTED or each.detector.startswith("known/"):
-            continue
-        value = original[each.span.start : each.span.end]
-        if each.label in _NAMES:
-            for word in _TITLE_CASE.findall(value):
-                if _is_telling(word):
-                    yield "name", word
-        elif _is_sought_whole(each.label, value):
-            yield each.label.name.lower(), value
+    # Several detectors propose most values: each is looked at once.
+    replaced = {
+        (each.label, original[each.span.start : each.span.end])
+        for each in proposals
+        if each.score >= _TRUSTED and not each.detector.startswith("known/")
+    }
+    for label, value in replaced:
+        if label in _NAMES:
+            for word in filter(_is_telling, _TITLE_CASE.findall(value)):
+                yield "name", word
+        elif _is_sought_whole(label, value):
+            yield label.name.lower(), value
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import repeat
 
 from .document import Annotation, Document, KnownIdentifiers
 from .errors import ResidueFound
@@ -63,15 +64,15 @@ def verify(
         ResidueFound: The message names the kinds and counts, never a value.
     """
     kept = offset_map.kept(scrubbed_text)
-    invented = _invented(scrubbed_text, offset_map, annotations)
-    residue = Counter[str]()
+    residue = list(replaced_in(document.text, proposals, kept))
     if document.known:
         values = values_of(document.known)
+        invented = _invented(scrubbed_text, offset_map, annotations)
         residue += _residue(values, [*kept, *invented])
-        residue["misspelt name"] += misspelt_in(values.names, kept)
-    residue += replaced_in(document.text, proposals, kept)
+        residue += ["misspelt name"] * misspelt_in(values.names, kept)
     if residue:
-        kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(residue.items()))
+        counts = sorted(Counter(residue).items())
+        kinds = ", ".join(f"{kind} ({n})" for kind, n in counts)
         raise ResidueFound(f"survived in the scrubbed text: {kinds}; do not publish it")
 
 
@@ -82,22 +83,21 @@ def residue_in(known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
         known: The patient's record.
         texts: Pieces that do not continue one another.
     """
-    return _residue(values_of(known), texts) if known else Counter()
+    return Counter(_residue(values_of(known), texts) if known else ())
 
 
-def _residue(values: Values, texts: Iterable[str]) -> Counter[str]:
+def _residue(values: Values, texts: Iterable[str]) -> Iterator[str]:
+    """Yield the kind of each value that survives, as often as it does."""
     original = _PARTED.join(texts)
     text = _normal(original)
-    found = Counter[str]()
     for value in values.words:
         if value.needle in text:
-            found[value.kind] += _count(value, text)
+            yield from repeat(value.kind, _count(value, text))
     for value in values.full_names:
         if value.needle in text:
-            found[value.kind] += _count_full_names(value, original)
-    _count_numbers(values, text, found)
-    found["birth date"] += _count_birth_dates(values, text)
-    return +found
+            yield from repeat(value.kind, _count_full_names(value, original))
+    yield from _numbers(values, text)
+    yield from repeat("birth date", _count_birth_dates(values, text))
 
 
 def _invented(
@@ -149,7 +149,7 @@ def _count_full_names(value: Value, original: str) -> int:
     )
 
 
-def _count_numbers(values: Values, text: str, found: Counter[str]) -> None:
+def _numbers(values: Values, text: str) -> Iterator[str]:
     if not values.numbers:
         return
     # Of UTF-8, bytes that are ASCII stand for nothing else.
@@ -157,7 +157,7 @@ def _count_numbers(values: Values, text: str, found: Counter[str]) -> None:
     squeezed = encoded.decode("utf-8", "surrogatepass")
     for value in values.numbers:
         if value.needle in squeezed:
-            found[value.kind] += _count(value, text)
+            yield from repeat(value.kind, _count(value, text))
 
 
 def _count_birth_dates(values: Values, text: str) -> int:

@@ -31,14 +31,11 @@ _EVERY_FULL_CUE = (
     *(*_FULL_CUES, *_FULL_PHRASES),
     *(day + ending for day in _WEEKDAYS for ending in ("", "day")),
 )
-_FULL_DATE_CUE = re.compile(
-    rf"""
-    (?<![a-z])(?:{"|".join(map(re.escape, _EVERY_FULL_CUE))})
-    [.,]?[ \t]{{0,2}}[:=(]?[ \t]{{0,2}}\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_LAST_WORDS = frozenset(re.split("[^a-z]", cue)[-1] for cue in _EVERY_FULL_CUE)
+_CUES_BY_LAST_WORD: dict[str, list[str]] = {}
+for _cue in _EVERY_FULL_CUE:
+    _CUES_BY_LAST_WORD.setdefault(re.split("[^a-z]", _cue)[-1], []).append(_cue)
+_GAP_BEHIND_CUE = re.compile(r"[.,]?[ \t]{0,2}[:=(]?[ \t]{0,2}")
+_LETTERS = frozenset(ascii_letters)
 _BEHIND_CUE = " \t.,:=("
 _REACH = 32
 _WEAK_CUES = words("from to thru through between and before after by of")
@@ -64,7 +61,7 @@ def is_cued_day(match: re.Match[str]) -> bool:
     """Return whether ``3/14`` stands where a date, not a score, is expected."""
     # Most scores and pressures are ruled out by the word before them.
     word = _word_before(match.string, match.start())
-    if word not in _LAST_WORDS and word not in _WEAK_CUES:
+    if word not in _CUES_BY_LAST_WORD and word not in _WEAK_CUES:
         return False
     first, second = match["a"], match["b"]
     if not are_day_and_month(first, second) or (first, second) == ("24", "7"):
@@ -76,7 +73,7 @@ def is_cued_day(match: re.Match[str]) -> bool:
 
 def _is_cued(match: re.Match[str], word: str, larger: int) -> bool:
     text, start = match.string, match.start()
-    if word in _LAST_WORDS and ends_with(_FULL_DATE_CUE, text, start, within=_REACH):
+    if _has_full_cue(text, start, word):
         return True
     # "from 3/10 to 2/10" is pain, "strength of 4/5" is strength; 3/14 is neither.
     return (
@@ -92,6 +89,22 @@ def _word_before(text: str, start: int) -> str:
     return left[len(left.rstrip(ascii_letters)) :].lower()
 
 
+def _has_full_cue(text: str, start: int, word: str) -> bool:
+    """Return whether a cue that ends with a word stands before a place.
+
+    Letter by letter: a pattern of all cues would be tried at each of 32 places.
+    """
+    cues = _CUES_BY_LAST_WORD.get(word)
+    if cues is None:
+        return False
+    left = text[max(0, start - _REACH) : start]
+    bare = left.rstrip(_BEHIND_CUE)
+    if _GAP_BEHIND_CUE.fullmatch(left, len(bare)) is None:
+        return False
+    heads = (bare[: -len(cue)] for cue in cues if bare.lower().endswith(cue))
+    return any(head[-1:] not in _LETTERS for head in heads)
+
+
 def _is_in_one_month(match: re.Match[str]) -> bool:
     """Return whether ``3/4`` is one end of "from 3/4 to 3/9": no scale has two ends."""
     text, day = match.string, (match["a"], match["b"])
@@ -104,19 +117,20 @@ def _is_in_one_month(match: re.Match[str]) -> bool:
 
 def is_range_of_days(match: re.Match[str]) -> bool:
     """Return whether ``3/14-3/20`` are days, by a cue or by a 13 and more."""
+    text, start = match.string, match.start()
     days = (match["a"], match["b"]), (match["c"], match["d"])
     return (
         all(are_day_and_month(*day) for day in days)
         and (
             max(int(part) for day in days for part in day) > 12
-            or ends_with(_FULL_DATE_CUE, match.string, match.start())
+            or _has_full_cue(text, start, _word_before(text, start))
             or (
                 match["a"] == match["c"]
                 and int(match["b"]) < int(match["d"])
-                and ends_with(_WEAK_CUE, match.string, match.start(), within=12)
+                and ends_with(_WEAK_CUE, text, start, within=12)
             )
         )
-        and not _UNIT.match(match.string, match.end())
+        and not _UNIT.match(text, match.end())
     )
 
 
@@ -133,9 +147,10 @@ def _has_possible_digits(match: re.Match[str]) -> bool:
 
 
 def _is_cued_date(match: re.Match[str]) -> bool:
-    return is_date(match["a"], match["b"], match["c"]) and ends_with(
-        _FULL_DATE_CUE, match.string, match.start(), within=_REACH
-    )
+    text, start = match.string, match.start()
+    if not is_date(match["a"], match["b"], match["c"]):
+        return False
+    return _has_full_cue(text, start, _word_before(text, start))
 
 
 CUED_DAY = Rule(

@@ -1,17 +1,17 @@
-"""Tell which rules a note calls for, and where, without running any of them."""
+"""Tell which rules notes call for, and where, without running any of them."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .need_kernels import PLACE_BITS, add_calls
+from .need_kernels import PLACE_BITS, add_calls, join_calls
 from .rule import Rule
 
 # One byte a code point, so that offsets stay; what is not Latin-1 becomes "?".
@@ -21,9 +21,26 @@ _TOO_LONG = b"0" * 64
 _LONG_RUN = re.compile(b"0{64,}")
 _ANYWHERE = 1 << PLACE_BITS
 _ROOM = 1_024
+_FEW = 4
+"""Less than one call to so many letters of running text."""
 
 Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 Needles = Mapping[bytes, Sequence[int]]
+
+
+class Looks(NamedTuple):
+    """Where a rule looks, in order: columns of the same length.
+
+    Args:
+        texts: Which text.
+        starts: From where in it a match may begin.
+        ends: Where it ends at the latest.
+    """
+
+    texts: list[int]
+    starts: list[int]
+    ends: list[int]
 
 
 class Automaton(NamedTuple):
@@ -45,7 +62,7 @@ class Automaton(NamedTuple):
 
 
 class NeedsTable:
-    """The needs of many rules, looked up together: two passes over a note.
+    """The needs of many rules, looked up together in all texts of a batch.
 
     Automata tell all needs in time linear in the text, however many there are.
 
@@ -71,35 +88,44 @@ class NeedsTable:
         self._shapes = _automaton(shapes, before=0, read_as=bytes(range(256)))
         lines = [_ANYWHERE if r.in_line is None else r.in_line for r in self._rules]
         self._lines = np.array(lines, dtype=np.int64)
-        # Load the kernel now, so that the first note costs no more than the next.
-        self._calls(b"")
+        self._reaches = np.array([each.reach for each in self._rules], dtype=np.int64)
+        self._beyonds = np.array([each.beyond for each in self._rules], dtype=np.int64)
+        # Load the kernels now, so that the first note costs no more than the next.
+        list(self.called_for([""]))
 
-    def called_for(self, folded: str) -> Iterator[tuple[Rule, list[int]]]:
-        """Yield the rules that the folded text calls for, and where their needs begin.
+    def called_for(self, folded: Sequence[str]) -> Iterator[tuple[Rule, Looks]]:
+        """Yield the rules that the folded texts call for, and where each looks.
 
-        Positions are in order, one for each need that begins there.
+        Stretches are in order; those of a rule that may begin before its need do not
+        overlap, and each of another rule starts where a need begins.
         """
-        calls = self._calls(f"\n{folded}\n".lower().encode("latin-1", "replace"))
+        lowered = "".join(f"\n{each}\n" for each in folded).lower()
+        sizes = (len(each) + 2 for each in folded)
+        bounds = np.fromiter(accumulate(sizes, initial=0), np.int64, len(folded) + 1)
+        calls = self._calls(lowered.encode("latin-1", "replace"), bounds)
         calls.sort()
-        numbers = calls >> PLACE_BITS
-        places: list[int] = (calls & (_ANYWHERE - 1)).tolist()
-        is_first = np.ones(len(calls), dtype=np.bool_)
-        np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-        firsts = np.flatnonzero(is_first)
-        bounds = pairwise([*firsts.tolist(), len(places)])
-        for number, (first, past) in zip(numbers[firsts].tolist(), bounds, strict=True):
-            yield self._rules[number], places[first:past]
+        columns = texts, starts, ends = np.empty((3, len(calls)), dtype=np.int64)
+        firsts = np.empty(len(self._rules) + 1, dtype=np.int64)
+        join_calls(
+            calls, bounds, self._reaches, self._beyonds, texts, starts, ends, firsts
+        )
+        for rule, (first, past) in zip(
+            self._rules, pairwise(firsts.tolist()), strict=True
+        ):
+            if first < past:
+                yield rule, Looks(*(each[first:past].tolist() for each in columns))
 
-    def _calls(self, lowered: bytes) -> NDArray[np.int64]:
+    def _calls(self, lowered: bytes, bounds: Longs) -> Longs:
         """Return the calls, in the order in which their needs end."""
         shape = _without_long_runs(lowered.translate(_ZERO_DIGITS))
         text, shape_text = (np.frombuffer(each, np.uint8) for each in (lowered, shape))
-        room, count = 0, _ROOM
+        room, count = 0, max(_ROOM, len(text) // _FEW)
         while count > room:
             room = count
             calls = np.empty(room, dtype=np.int64)
-            count = add_calls(text, *self._words, self._lines, calls, 0)
-            count = add_calls(shape_text, *self._shapes, self._lines, calls, count)
+            count = add_calls(
+                text, shape_text, bounds, self._words, self._shapes, self._lines, calls
+            )
         return calls[:count]
 
 

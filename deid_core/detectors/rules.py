@@ -6,7 +6,6 @@ The rules themselves are data, in the modules beside this one.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 
 from ..document import Annotation, Document, Span
@@ -41,7 +40,7 @@ from . import (
     written_dates,
 )
 from .fragments import fold_note
-from .needs import NeedsTable
+from .needs import Looks, NeedsTable
 from .rule import Rule
 
 RULES = (
@@ -77,6 +76,12 @@ RULES = (
 """Every rule, in no particular order: proposals may overlap."""
 
 
+Place = tuple[int, int, int]
+"""Which text, and from where to where in it."""
+Found = list[tuple[int, re.Match[str]]]
+"""Matches, each with the number of its text."""
+
+
 class _Call:
     """A rule with what each of its calls asks for, looked up once.
 
@@ -84,29 +89,33 @@ class _Call:
         rule: Which; its matches begin where its needs do.
     """
 
-    __slots__ = ("_detector", "_group", "_match", "_rule")
+    __slots__ = ("_group", "_match", "_rule", "detector")
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._match = rule.pattern.match
         self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
-        self._detector = f"{RuleDetector.name}/{rule.name}"
+        self.detector = f"{RuleDetector.name}/{rule.name}"
 
-    def proposals(self, text: str, positions: list[int]) -> list[Annotation]:
-        """Return an annotation for each valid match near the positions."""
+    def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
+        """Return where the valid matches are, text by text."""
         match = self._match
-        matches = [found for each in positions if (found := match(text, each))]
-        # Most calls end here.
-        return self._annotations(matches) if matches else []
+        return self._valid(
+            [
+                (text, found)
+                for text, start in zip(looks.texts, looks.starts, strict=True)
+                if (found := match(texts[text], start))
+            ]
+        )
 
-    def _annotations(self, matches: list[re.Match[str]]) -> list[Annotation]:
-        rule, group = self._rule, self._group
-        spans = [each.span(group) for each in matches if rule.is_valid(each)]
+    def _valid(self, matches: Found) -> list[Place]:
+        is_valid, group = self._rule.is_valid, self._group
         # Two labels, one value ("MRN No."): a rule proposes the same span only once.
-        return [
-            Annotation(Span(*span), rule.label, rule.score, self._detector)
-            for span in dict.fromkeys(spans)
-        ]
+        return list(
+            dict.fromkeys(
+                (text, *found.span(group)) for text, found in matches if is_valid(found)
+            )
+        )
 
 
 class _WindowCall(_Call):
@@ -119,14 +128,17 @@ class _WindowCall(_Call):
         self._find = rule.pattern.finditer
         self._holds = rule.holds.search if rule.holds else None
 
-    def proposals(self, text: str, positions: list[int]) -> list[Annotation]:
-        """Return an annotation for each valid match near the positions."""
+    def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
+        """Return where the valid matches are, text by text."""
         find, holds = self._find, self._holds
-        windows = _windows(positions, self._rule.reach, self._rule.beyond)
-        if holds is not None:
-            windows = [each for each in windows if holds(text, *each)]
-        matches = [found for start, end in windows for found in find(text, start, end)]
-        return self._annotations(matches) if matches else []
+        return self._valid(
+            [
+                (text, found)
+                for text, start, end in zip(*looks, strict=True)
+                if holds is None or holds(texts[text], start, end)
+                for found in find(texts[text], start, end)
+            ]
+        )
 
 
 class RuleDetector:
@@ -150,33 +162,13 @@ class RuleDetector:
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document, rule by rule."""
         texts = [fold_note(document.text) for document in documents]
-        found: list[list[Annotation]] = [[] for _ in texts]
+        proposals: list[list[Annotation]] = [[] for _ in texts]
         # One rule for all documents, then the next: its pattern stays in the cache.
-        for name, called in sorted(self._called(texts).items()):
-            call = self._calls[name]
-            for at, positions in called:
-                found[at] += call.proposals(texts[at], positions)
-        return found
-
-    def _called(self, texts: Sequence[str]) -> dict[str, list[tuple[int, list[int]]]]:
-        """Return, for each rule by name, the texts that call for it, and where."""
-        called = defaultdict[str, list[tuple[int, list[int]]]](list)
-        for at, text in enumerate(texts):
-            for rule, positions in self._table.called_for(text):
-                called[rule.name].append((at, positions))
-        return called
-
-
-def _windows(
-    positions: Sequence[int], reach: int, beyond: int
-) -> list[tuple[int, int]]:
-    """Return the disjoint stretches around the positions, which are in order."""
-    found = []
-    first = last = positions[0]
-    for position in positions:
-        if position - reach > last + beyond:
-            found.append((max(0, first - reach), last + beyond))
-            first = position
-        last = position
-    found.append((max(0, first - reach), last + beyond))
-    return found
+        for rule, looks in self._table.called_for(texts):
+            call = self._calls[rule.name]
+            for text, start, end in call.spans(texts, looks):
+                span = Span(start, end)
+                proposals[text].append(
+                    Annotation(span, rule.label, rule.score, call.detector)
+                )
+        return proposals

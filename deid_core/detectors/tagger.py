@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +13,8 @@ from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
 from .fragments import fold_note
 from .options import Options
+from .trimming import without_words
+from .veto import is_vetoed
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -91,22 +92,18 @@ class TaggerDetector:
         if not self._veto or not sure:
             yield from sure
             return
-        from .trimming import without_words
-        from .veto import is_vetoed
-
         folded = fold_note(text)
         places = [
             without_words(folded, each.span.start, each.span.end) for each in sure
         ]
         # Two models may propose one place; that is once.
-        times = Counter(folded[start:end].lower() for start, end in {*places})
+        values = [folded[start:end].lower() for start, end in {*places}]
         for each, (start, end) in zip(sure, places, strict=True):
-            again = times[folded[start:end].lower()] > 1
-            if not is_vetoed(
-                folded, start, end, each.label, each.score, is_repeated=again
-            ):
-                span = Span(start, end)
-                yield each if span == each.span else replace(each, span=span)
+            again = values.count(folded[start:end].lower()) > 1
+            if is_vetoed(folded, start, end, each.label, each.score, is_repeated=again):
+                continue
+            is_whole = (start, end) == (each.span.start, each.span.end)
+            yield each if is_whole else replace(each, span=Span(start, end))
 
 
 class _Reader:

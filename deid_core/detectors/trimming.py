@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import dropwhile, takewhile
+from functools import cache, lru_cache
 
 from ..lexicons import load_list, normal
 from ..lexicons.kinds import Kind, kinds_of
@@ -41,6 +40,7 @@ _CLOSERS = frozenset(
         """
     )
 )
+_NEVER_ALONE = _OPENERS | _CLOSERS
 # Labels of a header's next field, where a colon follows.
 _FIELDS = frozenset(
     words(
@@ -63,36 +63,44 @@ def without_words(text: str, start: int, end: int) -> tuple[int, int]:
     left, all stays.
     """
     found = [(form_of(each[0]), each) for each in WORD.finditer(text, start, end)]
-    leads = (n + 1 for n, each in enumerate(found) if each[1][0] in _LEADS)
-    found = found[max(leads, default=0) :] or found
-    kept = [*dropwhile(lambda each: _is_opener(text, each), found)]
-    closers = sum(1 for _ in takewhile(lambda each: _is_closer(text, each), kept[::-1]))
-    if closers:
-        kept = kept[:-closers]
-    if not kept:
-        return start, end
-    return kept[0][1].start(), kept[-1][1].end() if closers else end
-
-
-def _is_opener(text: str, found: tuple[str, re.Match[str]]) -> bool:
-    """Return whether a word stands before a name and is no part of it."""
-    form, word = found
-    # Nobody is called Mother; Son is a name, too.
-    if form in _OPENERS or form in load_list("kin") - {"son"}:
-        return True
-    # "H&P. Jane Roe", "12 mg/L. Jane Roe".
-    beside = (
-        text[max(0, word.start() - 1) : word.start()]
-        + text[word.end() : word.end() + 1]
+    first = max(
+        (n for n, each in enumerate(found, 1) if each[1][0] in _LEADS), default=0
     )
-    if len(form) == 1 and not _JOINTS.isdisjoint(beside):
+    last = len(found)
+    if first == last:
+        first = 0
+    while first < last and _is_opener(text, *found[first]):
+        first += 1
+    while last > first and _is_closer(text, *found[last - 1]):
+        last -= 1
+    if first == last:
+        return start, end
+    is_closed = last < len(found)
+    return found[first][1].start(), found[last - 1][1].end() if is_closed else end
+
+
+def _is_opener(text: str, form: str, word: re.Match[str]) -> bool:
+    """Return whether a word stands before a name and is no part of it."""
+    if form in _every_opener():
         return True
+    if len(form) == 1:
+        # "H&P. Jane Roe", "12 mg/L. Jane Roe".
+        start, end = word.span()
+        return not _JOINTS.isdisjoint(
+            text[max(0, start - 1) : start] + text[end : end + 1]
+        )
     return _is_adverb(form)
+
+
+@cache
+def _every_opener() -> frozenset[str]:
+    # Nobody is called Mother; Son is a name, too.
+    return _OPENERS | (load_list("kin") - {"son"})
 
 
 def is_no_name(form: str) -> bool:
     """Return whether a word is never a name that stands alone."""
-    return form in _OPENERS | _CLOSERS or len(form) == 1 or _is_adverb(form)
+    return form in _NEVER_ALONE or len(form) == 1 or _is_adverb(form)
 
 
 def _is_adverb(form: str) -> bool:
@@ -101,9 +109,8 @@ def _is_adverb(form: str) -> bool:
     return kinds_of(form) & (Kind.WORD | MAY_NAME) == Kind.WORD
 
 
-def _is_closer(text: str, found: tuple[str, re.Match[str]]) -> bool:
+def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
     """Return whether a word is the next field's label, a degree, or no name at all."""
-    form, word = found
     if _is_adverb(form):
         return True
     if word[0].islower() and len(form) > 3:

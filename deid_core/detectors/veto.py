@@ -206,15 +206,14 @@ def _is_handled(text: str, start: int, end: int) -> bool:
     if _HANDLED.match(text, end):
         return True
     left = context.before(text, start)
-    verb = left.word(1)
-    nearest = left.word(0)
-    if nearest == "by":
-        return verb in _BY
-    return nearest == "using" or (
-        nearest in _HANDS and verb.endswith("ed") and verb not in _PEOPLE_TOO
-    )
+    if left.nearest == "by":
+        return left.word(1) in _BY
+    if left.nearest == "using":
+        return True
+    verb = left.word(1) if left.nearest in _HANDS else ""
+    return verb.endswith("ed") and verb not in _PEOPLE_TOO
 
 
 def _is_titled(text: str, start: int) -> bool:
     left = context.before(text, start)
-    return left.word(0).rstrip(".") in load_list("honorifics") and len(left.gap) <= 2
+    return left.nearest.rstrip(".") in load_list("honorifics") and len(left.gap) <= 2

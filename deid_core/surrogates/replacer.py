@@ -53,10 +53,9 @@ class Replacer:
             )
         self._policy = policy
         self._key = SecretKey(key) if needing and key is not None else None
-        self._kept = {
-            note_type: _kept(policy, note_type)
-            for note_type in ("", *policy.note_types)
-        }
+        types = ("", *policy.note_types)
+        self._styles = {each: _styles(policy, each) for each in types}
+        self._kept = {each: _kept(policy, each) for each in types}
 
     @property
     def key_id(self) -> str:
@@ -118,7 +117,7 @@ class Replacer:
 
     def _write(self, crosswalk: Crosswalk, label: Label, value: str) -> str:
         document = crosswalk.document
-        style = STYLES[self._policy.style(label, document.note_type)]
+        style = self._styles_of(document)[label]
         if style is _TAG:
             return tag_of(label)
         written = style.write(crosswalk, label, value)
@@ -128,6 +127,9 @@ class Replacer:
             return tag_of(label)
         return written
 
+    def _styles_of(self, document: Document) -> Mapping[Label, Style]:
+        return self._styles.get(document.note_type, self._styles[""])
+
     def _doubtful(
         self,
         document: Document,
@@ -135,18 +137,14 @@ class Replacer:
         proposals: Iterable[Annotation],
     ) -> set[Annotation]:
         """Return annotations that would be kept, but that hold something else too."""
-        policy, note_type = self._policy, document.note_type
-
-        def may_keep(label: Label) -> bool:
-            return STYLES[policy.style(label, note_type)].may_keep
-
-        kept = [each for each in annotations if may_keep(each.label)]
+        styles = self._styles_of(document)
+        kept = [each for each in annotations if styles[each.label].may_keep]
         if not kept:
             return set()
         others = sorted(
             (each.span.start, each.span.end)
             for each in proposals
-            if not may_keep(each.label)
+            if not styles[each.label].may_keep
         )
         starts = [start for start, _ in others]
         furthest = list(accumulate((end for _, end in others), max))
@@ -156,6 +154,10 @@ class Replacer:
             return before > 0 and furthest[before - 1] > span.start
 
         return {each for each in kept if is_touched(each.span)}
+
+
+def _styles(policy: Policy, note_type: str) -> Mapping[Label, Style]:
+    return {label: STYLES[policy.style(label, note_type)] for label in Label}
 
 
 def _kept(policy: Policy, note_type: str) -> frozenset[Label]:

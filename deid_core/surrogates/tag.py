@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..labels import Label
 from .crosswalk import Crosswalk
 
+_TAGS = {label: f"[{label.value}]" for label in Label}
+
 
 def tag(_: Crosswalk, label: Label, text: str) -> str:
     """Return the label in brackets: ``[NAME:PATIENT]``, ``[DATE]``."""
@@ -13,7 +15,7 @@ def tag(_: Crosswalk, label: Label, text: str) -> str:
 
 def tag_of(label: Label) -> str:
     """Return the label in brackets."""
-    return f"[{label.value}]"
+    return _TAGS[label]
 
 
 def remove(_: Crosswalk, label: Label, text: str) -> str:

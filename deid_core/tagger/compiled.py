@@ -20,12 +20,15 @@ from .codec import Bio, runs_of
 from .compiled_conjunctions import Conjunctions
 from .compiled_rescoring import CompiledRescorer, Decoded, PathFinder
 from .compiled_types import TypeTables
-from .decode_kernels import FORBIDDEN, closed_of, decode, leads_of
+from .decode_kernels import decode
 from .model import Model
 from .placed_words import PlacedWords
 from .table_kernels import add_properties
+from .viterbi_kernels import FORBIDDEN, closed_of, leads_of
 
 Floats = NDArray[np.float32]
+_LANES = 8
+"""So many numbers a processor adds at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,10 @@ class CompiledModel:
         self.codec: Bio = model.codec
         self._lists = model.lists
         self._blanks = model.features.blanks
-        weights = model.weights.dense()
+        weights = _widened(model.weights.dense())
         self._types = TypeTables(model, weights, most_types)
         self._conjunctions = Conjunctions(model, weights)
+        self._labels = len(self.codec.labels)
         self._transitions = np.maximum(model.weights.transitions, FORBIDDEN).astype(
             np.float32
         )
@@ -127,7 +131,7 @@ class CompiledModel:
         scores = np.empty((len(types), tables.shape[2]), dtype=np.float32)
         add_properties(types, words.starts, tables, scores)
         self._conjunctions.add(types, columns, words, scores)
-        return scores
+        return np.ascontiguousarray(scores[:, : self._labels])
 
     def _decode(
         self, scores: Floats, words: PlacedWords, bias: Bias
@@ -179,3 +183,8 @@ class CompiledModel:
             name = self.codec.tags[tag]
             found[text].append(Tagged(begin, end, name, min(1.0, max(0.0, score))))
         return found
+
+
+def _widened(weights: Floats) -> Floats:
+    """Return weights with columns of 0 behind, so that all are added in whole lanes."""
+    return np.pad(weights, ((0, 0), (0, -weights.shape[1] % _LANES)))

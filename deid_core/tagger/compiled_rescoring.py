@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .codec import Bio
-from .decode_kernels import FORBIDDEN, closed_of, leads_of, marginals
+from .decode_kernels import marginals
 from .features import kind
 from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
 from .path_kernels import best_paths, unsure_lines
 from .placed_words import PlacedWords
 from .rescoring import Rescorer, values_in, without_line
+from .viterbi_kernels import FORBIDDEN, closed_of, leads_of
 from .word_lists import WordLists
 
 Longs = NDArray[np.int64]
@@ -182,5 +183,6 @@ class CompiledRescorer:
 
     def _chances(self, scores: Floats, labels: NDArray[np.int8]) -> Floats:
         local, found = np.empty_like(scores), np.empty_like(scores)
-        marginals(scores, scores.shape[1], self._steps, local, found)
+        size, start = scores.shape
+        marginals(scores, start, 0, size, self._steps, local, found)
         return found[np.arange(len(labels)), labels]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import Array, Float, Int, compiled
-from .decode_kernels import FORBIDDEN, best_scores
+from .viterbi_kernels import FORBIDDEN, best_scores
 
 _NONE = np.float32(-1e30)
 _ALLOWED = FORBIDDEN / 2

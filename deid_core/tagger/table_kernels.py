@@ -1,4 +1,4 @@
-"""The numeric heart of tagging, first half: gather and add the scores of words."""
+"""The numeric heart of tagging, first part: gather and add the scores of words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ _WIDTH = 7
 _REACH = 3
 _BITS = 20
 _PARTS = 3
+_HIGH = 40
 
 
 @compiled
 def slot_of(key: Int, mask: Int) -> Int:
     """Return where the search for a key starts in a table of ``mask + 1`` places."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64(mixed >> np.uint64(24)) & mask
+    # High bits: only these hang on all of a key's parts.
+    return np.int64(mixed >> np.uint64(_HIGH)) & mask
 
 
 @compiled
@@ -83,27 +85,39 @@ def count_of(parts: Array) -> Int:
 
 
 @compiled
-def key_at(
-    at: Int,
-    first: Int,
-    last: Int,
-    join: Int,
-    count: Int,
-    parts: Array,
-    pads: Array,
-    columns: Array,
-) -> Int:
-    """Return the key of one conjunction at a word; -1 if a column has nothing."""
-    key = np.int64(0)
-    for part in range(count):
-        column = parts[join, part, 0]
-        place = at + parts[join, part, 1]
-        inside = first <= place < last
-        number = columns[column, place] if inside else pads[column]
-        if number < 0:
-            return np.int64(-1)
-        key = (key << _BITS) | number
-    return key
+def lengthened(key: Int, number: Int) -> Int:
+    """Return a key with one more part; -1 where there is no number, or was none."""
+    return np.int64(-1) if number < 0 or key < 0 else (key << _BITS) | number
+
+
+@compiled
+def write_keys(
+    columns: Array, starts: Array, pads: Array, parts: Array, keys: Array
+) -> None:
+    """Write the key of one conjunction at each word; -1 if a column has nothing.
+
+    Args:
+        columns: See `add_conjunctions`; likewise the next two.
+        starts: See there.
+        pads: See there.
+        parts: Of this conjunction, ``[3, 2]``.
+        keys: Written, shape ``[words]``.
+    """
+    keys[:] = 0
+    for part in range(count_of(parts)):
+        number, offset = columns[parts[part, 0]], parts[part, 1]
+        pad = np.int64(pads[parts[part, 0]])
+        for line in range(len(starts) - 1):
+            first, last = starts[line], starts[line + 1]
+            # The words whose neighbour is in the line need no question.
+            begin = min(max(first, first - offset), last)
+            end = max(min(last, last - offset), begin)
+            for at in range(first, begin):
+                keys[at] = lengthened(keys[at], pad)
+            for at in range(begin, end):
+                keys[at] = lengthened(keys[at], np.int64(number[at + offset]))
+            for at in range(end, last):
+                keys[at] = lengthened(keys[at], pad)
 
 
 @compiled
@@ -132,19 +146,17 @@ def add_conjunctions(
         scores: Added to, shape ``[words, labels]``.
     """
     labels = scores.shape[1]
+    found = np.empty(len(scores), dtype=np.int64)
     # One conjunction after the other: its table stays in the cache meanwhile.
     for join in range(len(parts)):
-        count = count_of(parts[join])
+        write_keys(columns, starts, pads, parts[join], found)
         own = slice(places[join], places[join + 1])
         own_keys, own_rows = keys[own], rows[own]
-        for line in range(len(starts) - 1):
-            first, last = starts[line], starts[line + 1]
-            for at in range(first, last):
-                key = key_at(at, first, last, join, count, parts, pads, columns)
-                if key < 0:
-                    continue
-                place = place_of(key, own_keys)
-                if place >= 0:
-                    row = own_rows[place]
-                    for y in range(labels):
-                        scores[at, y] += weights[row, y]
+        for at in range(len(found)):
+            if found[at] < 0:
+                continue
+            place = place_of(found[at], own_keys)
+            if place >= 0:
+                row = own_rows[place]
+                for y in range(labels):
+                    scores[at, y] += weights[row, y]

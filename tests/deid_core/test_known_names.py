@@ -192,7 +192,7 @@ def test_misspelt_is_the_published_ratio_pair_by_pair(tokens, forms):
         if any(ratio(token, form) < 0.33 for token in tokens)
     }
 
-    actual = misspelt(tuple(tokens), forms, 0.33)
+    actual = misspelt(dict.fromkeys(forms, tuple(tokens)), 0.33)
 
     assert expected == {form: score for form, (_, score) in actual.items()}
 
@@ -269,10 +269,13 @@ def test_none_of_the_words_that_are_sought_is_left_out(words, threshold):
     note = Note(" ".join(words), FormCache())
     places = SOUGHT.places(note, threshold)
     forms = note.forms(0, len(note))
-    near = misspelt(NAMES.fuzzy, set(forms), threshold)
+    near = misspelt(dict.fromkeys(forms, NAMES.fuzzy), threshold)
+    resembled = map(SOUGHT.tokens_of, places.tokens.tolist())
+    tokens = dict(zip(places.near, resembled, strict=True))
 
     assert {at for at, form in enumerate(forms) if form in NAMES.keys} <= {*places.keys}
-    assert {at for at, form in enumerate(forms) if form in near} <= {*places.near}
+    for at, form in enumerate(forms):
+        assert form not in near or near[form][0] in tokens[at]
     pairs = enumerate(map("".join, pairwise(forms)))
     assert {at for at, pair in pairs if pair in NAMES.parts} <= {*places.pairs}
 
@@ -284,6 +287,19 @@ def test_initials_are_three_capitals_at_the_most(family, given_name, middle):
     for letters in Names.of(known).monograms:
         assert len(letters) <= MOST_INITIALS
         assert not (letters[0].isascii() and letters[0].islower())
+
+
+def test_of_more_than_64_names_none_is_left_out():
+    family = [PersonName(f"Kowal{a}{b}i") for a in "abcdefghij" for b in "klmnopqrst"]
+    names = Names.of(KnownIdentifiers(provider_names=tuple(family)))
+    sought = Sought.of(names.keys, names)
+    note = Note("Kowajti", FormCache())
+
+    [bits] = sought.places(note, 0.33).tokens.tolist()
+
+    tokens = sought.tokens_of(bits)
+    assert "kowaljti" in tokens
+    assert sorted(tokens) == tokens
 
 
 def test_few_words_are_looked_at_that_are_not_sought():

@@ -10,7 +10,6 @@ import pytest
 from deid_core import ConfigError
 from deid_core.tagger.compiled import Bias, CompiledModel
 from deid_core.tagger.compiled_rescoring import PathFinder
-from deid_core.tagger.decode_kernels import FORBIDDEN, closed_of, leads_of
 from deid_core.tagger.learners.crf import learn
 from deid_core.tagger.learners.options import CrfOptions
 from deid_core.tagger.model_files import load_model, save_model
@@ -31,6 +30,7 @@ from deid_core.tagger.rescorer_learning import (
 )
 from deid_core.tagger.rescoring import Rescorer, values_in, without_line
 from deid_core.tagger.rescoring_options import RescoringOptions
+from deid_core.tagger.viterbi_kernels import FORBIDDEN, closed_of, leads_of
 from tests.deid_core.tagger_cases import (
     CODEC,
     LISTS,

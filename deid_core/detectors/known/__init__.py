@@ -97,7 +97,13 @@ class KnownDetector:
         # One step for all notes, then the next: what it asks for stays in the cache.
         looks = [self._look(each) for each in documents]
         searches = [
-            NameSearch(look.note, look.record.names, self._threshold, look.places)
+            NameSearch(
+                look.note,
+                look.record.names,
+                self._threshold,
+                look.record.sought,
+                look.places,
+            )
             for look in looks
         ]
         for look, search in zip(looks, searches, strict=True):
@@ -140,8 +146,10 @@ class _Look:
 
 def _located(look: _Look, misspelt: Set[str]) -> list[Word]:
     """Return every occurrence of the record's words and of misspelt ones, in order."""
-    keys, near = look.record.keys, look.places.near if misspelt else []
-    words = look.note.words(sorted({*look.places.keys, *near}))
+    keys, note = look.record.keys, look.note
+    places = look.places.near if misspelt else ()
+    near = [at for at in places if note.form(at) in misspelt]
+    words = note.words(sorted({*look.places.keys, *near}))
     return [each for each in words if each.normal in keys or each.normal in misspelt]
 
 

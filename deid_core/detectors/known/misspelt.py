@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from rapidfuzz.distance import OSA
 
 
 def misspelt(
-    tokens: tuple[str, ...], words: Collection[str], threshold: float
+    words: Mapping[str, Collection[str]], threshold: float
 ) -> dict[str, tuple[str, float]]:
-    """Return the words that are near a token: word to (token, score).
+    """Return the words that are near one of their tokens: word to (token, score).
 
     R = d / min(len(token), len(word)) < threshold, the score 1 - R.  Source: Ng and
     others, the NUS system, section 3.1, with one change: d counts a swap of two
     neighbouring letters once (optimal string alignment), so that "Jonh" is near "John".
     """
-    nearest = ((word, nearest_of(tokens, word, threshold)) for word in words)
+    nearest = (
+        (word, nearest_of(tokens, word, threshold)) for word, tokens in words.items()
+    )
     return {word: found for word, found in nearest if found}
 
 

@@ -24,7 +24,7 @@ from .initials import initials_alone, initials_beside, may_have_initials
 from .misspelt import misspelt, nearest_of
 from .note import Note, Word
 from .people import Names
-from .sought import Places
+from .sought import Places, Sought
 
 _SHORTEST_FUZZY = 4
 _SPLITS = frozenset({" ", "-", "'", "\u2019", "' ", "\u2019 "})
@@ -37,7 +37,8 @@ class NameSearch:
         note: Where to look.
         names: Whom to look for.
         threshold: See `KnownOptions`.
-        places: Where the record's words may stand.
+        sought: What the record seeks.
+        places: Where its words may stand.
 
     Attributes:
         misspelt: The compared forms of the note that resemble a name.
@@ -46,12 +47,18 @@ class NameSearch:
     __slots__ = ("_names", "_nearest", "_note", "_pairs", "_threshold", "misspelt")
 
     def __init__(
-        self, note: Note, names: Names, threshold: float, places: Places
+        self, note: Note, names: Names, threshold: float, sought: Sought, places: Places
     ) -> None:
         self._note, self._names, self._threshold = note, names, threshold
         self._pairs = places.pairs
-        unknown = note.candidates(places.near) - names.keys
-        self._nearest = misspelt(names.fuzzy, unknown, threshold)
+        self._nearest = misspelt(
+            {
+                form: sought.tokens_of(int(places.tokens[at]))
+                for form, at in note.candidates(places.near).items()
+                if form not in names.keys
+            },
+            threshold,
+        )
         self.misspelt: Set[str] = self._nearest.keys()
 
     def accept(self, words: Iterable[Word]) -> list[Candidate]:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Set
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...lexicons import is_vocabulary, normal
-from ...lexicons.normal import WORD
-from .note_kernels import DIGIT, GAP, LETTER, UNKNOWN, cut
+from .codes import KINDS, Forms, Ints, digested, stand_ins
+from .note_kernels import cut
 
-_ANY = re.compile(f"({WORD})")
+T = TypeVar("T")
 
-_BEYOND = 0x3000
-
-Codes = NDArray[np.uint32]
-Ints = NDArray[np.int32]
-FormCodes = tuple[Codes, Ints]
-
-_CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n").search
+_CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n")
 _LONGEST_GAP = 8
 _LONGEST_FUZZY = 40
 _LONGEST_CACHED = 32
@@ -77,12 +70,12 @@ class FormCache(dict[str, str]):
             self[text] = form
         return form
 
-    def candidates(self, texts: Set[str]) -> set[str]:
-        """Return the compared forms of the words that may be a misspelt name."""
-        rest = texts - self.plain
+    def candidates(self, texts: Mapping[str, T]) -> dict[str, T]:
+        """Return, by compared form, what belongs to what may be a misspelt name."""
+        rest = texts.keys() - self.plain
         for text in rest - self.unclear:
             self._weigh(text)
-        return {self[text] for text in rest if text in self.unclear}
+        return {self[text]: texts[text] for text in rest if text in self.unclear}
 
     def _weigh(self, text: str) -> None:
         kind = self.unclear if _may_be_misspelt_name(text) else self.plain
@@ -97,28 +90,9 @@ def _may_be_misspelt_name(word: str) -> bool:
     return not (word.islower() and is_vocabulary(normal(word)))
 
 
-def _kind(character: str) -> int:
-    is_letter = _ANY.fullmatch(character) is not None
-    return DIGIT if character.isdecimal() else LETTER if is_letter else GAP
-
-
-# By code point; the last entry stands for all that lie beyond it.
-_KINDS: NDArray[np.uint8] = np.array(
-    [*(_kind(chr(code)) for code in range(_BEYOND)), UNKNOWN], dtype=np.uint8
-)
-
-
-def code_points(text: str) -> Codes:
-    """Return the code points of a text; a lone surrogate is one like any other."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-
-
-def _kinds(codes: Codes) -> NDArray[np.uint8]:
-    """Return what each code point is to a word, as `lexicons.words_of` has it."""
-    kinds = _KINDS.take(codes, mode="clip")
-    for at in np.flatnonzero(kinds == UNKNOWN).tolist():
-        kinds[at] = _kind(chr(codes[at]))
-    return kinds
+def _ends_clause(gap: str) -> bool:
+    # Between most words stands a blank.
+    return gap != " " and _CLAUSE_END.search(gap) is not None
 
 
 class Note:
@@ -131,54 +105,57 @@ class Note:
         cache: Shared by the notes of a detector.
 
     Attributes:
-        form_codes: The code points of the words' compared forms, and 0 and where each
-            form begins and ends in them.
+        forms_as_numbers: The words' compared forms.
     """
 
     __slots__ = (
         "_cache",
         "_capitals",
         "_count",
+        "_ends",
         "_is_caseless",
-        "_places",
-        "form_codes",
+        "_starts",
+        "forms_as_numbers",
         "text",
     )
 
     def __init__(self, text: str, cache: FormCache) -> None:
         self.text = text
         self._cache = cache
-        codes = code_points(text)
-        places = np.empty(2 * len(codes) + 2, dtype=np.int32)
-        small = np.empty_like(codes)
-        odd, capitals = np.empty((2, len(codes)), dtype=np.int32)
-        count, odds, initials = cut(codes, _kinds(codes), places, small, odd, capitals)
+        codes = stand_ins(text)
+        starts, ends = np.empty((2, len(codes) + 1), dtype=np.int32)
+        hashes, letters = np.empty((2, len(codes)), dtype=np.uint64)
+        lengths, odd, capitals = np.empty((3, len(codes)), dtype=np.int32)
+        count, odds, initials = cut(
+            codes, KINDS, starts, ends, hashes, letters, lengths, odd, capitals
+        )
         self._count: int = count
-        places = places[: 2 * count + 2]
-        # Its items are Python's own numbers.
-        self._places: memoryview[int] = places.data
+        # Their items are Python's own numbers.
+        self._starts: memoryview[int] = starts[: count + 1].data
+        self._ends: memoryview[int] = ends[: count + 1].data
         self._capitals = capitals[:initials]
-        self.form_codes = small, places
+        self.forms_as_numbers = Forms(hashes[:count], letters[:count], lengths[:count])
         if odds:
-            self.form_codes = self._with_forms(odd[:odds].tolist())
+            self._digest_odd(odd[:odds])
         self._is_caseless: bool | None = None
 
-    def _with_forms(self, odd: list[int]) -> FormCodes:
-        """Return the forms' code points; those of words not of ASCII are put behind."""
-        small, places = self.form_codes
-        moved, end = places.copy(), len(small)
-        forms = [self.form(at) for at in odd]
-        for at, form in zip(odd, forms, strict=True):
-            begin, end = end, end + len(form)
-            moved[2 * at + 1], moved[2 * at + 2] = begin, end
-        return np.concatenate([small, code_points("".join(forms))]), moved
+    def _digest_odd(self, odd: Ints) -> None:
+        """Write the numbers of the forms of words that are not of ASCII."""
+        own = self.forms_as_numbers
+        forms = digested([self.form(at) for at in odd.tolist()])
+        own.hashes[odd], own.letters[odd] = forms.hashes, forms.letters
+        own.lengths[odd] = forms.lengths
 
     def __len__(self) -> int:
         return self._count
 
     def surface(self, at: int) -> str:
         """Return a word or number as it stands."""
-        return self.text[self._places[2 * at + 1] : self._places[2 * at + 2]]
+        return self.text[self._starts[at] : self._ends[at + 1]]
+
+    def _surfaces(self, places: Iterable[int]) -> list[str]:
+        text, starts, ends = self.text, self._starts, self._ends
+        return [text[starts[at] : ends[at + 1]] for at in places]
 
     def form(self, at: int) -> str:
         """Return the compared form of a word."""
@@ -190,7 +167,7 @@ class Note:
 
     def gap(self, at: int) -> str:
         """Return what stands before a word, or, past the last, at the note's end."""
-        return self.text[self._places[2 * at] : self._places[2 * at + 1]]
+        return self.text[self._ends[at] : self._starts[at]]
 
     @property
     def is_caseless(self) -> bool:
@@ -209,11 +186,15 @@ class Note:
 
     def initials(self) -> set[str]:
         """Return the different words that may be initials: short, and capital."""
-        return {self.surface(at) for at in self._capitals.tolist()}
+        return {*self._surfaces(self._capitals.tolist())}
 
-    def candidates(self, places: Iterable[int]) -> set[str]:
-        """Return those compared forms of some words that may be a misspelt name."""
-        return self._cache.candidates({self.surface(at) for at in places})
+    def candidates(self, places: Sequence[int]) -> dict[str, int]:
+        """Return those compared forms of some words that may be a misspelt name.
+
+        Each with which of the words it is of.
+        """
+        surfaces = self._surfaces(places)
+        return self._cache.candidates({text: n for n, text in enumerate(surfaces)})
 
     def words(self, places: Iterable[int]) -> list[Word]:
         """Return the words at some places."""
@@ -221,21 +202,21 @@ class Note:
 
     def word(self, at: int) -> Word:
         """Return one word."""
-        start, end = self._places[2 * at + 1], self._places[2 * at + 2]
+        start, end = self._starts[at], self._ends[at + 1]
         text = self.text[start:end]
         return Word(at, start, end, text, self._cache[text])
 
     def at(self, place: int) -> int:
         """Return which word of the note begins at a code point."""
-        return (bisect_right(self._places, place) - 1) // 2
+        return bisect_right(self._starts, place) - 1
 
     def clause(self, at: int, reach: int) -> range:
         """Return the places around a word, so many each way, that a clause holds."""
         first = last = at
-        while first > max(0, at - reach) and not _CLAUSE_END(self.gap(first)):
+        while first > max(0, at - reach) and not _ends_clause(self.gap(first)):
             first -= 1
         final = min(len(self) - 1, at + reach)
-        while last < final and not _CLAUSE_END(self.gap(last + 1)):
+        while last < final and not _ends_clause(self.gap(last + 1)):
             last += 1
         return range(first, last + 1)
 

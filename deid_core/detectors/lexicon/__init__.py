@@ -97,13 +97,11 @@ class LexiconDetector:
         taken = [each.span for each in found]
         for person in reading.people:
             first, past = start + person.start, start + person.end
-            if any(each.start < past and first < each.end for each in taken):
-                continue
             if self._is_person(text, first, past, person.need):
                 span = Span(first, past)
-                found.append(
-                    _annotation(span, Label.PATIENT, person.score, person.rule)
-                )
+                if not any(map(span.overlaps, taken)):
+                    rule = person.rule
+                    found.append(_annotation(span, Label.PATIENT, person.score, rule))
         return found
 
     def _is_person(self, text: str, start: int, end: int, need: Need) -> bool:

@@ -6,16 +6,17 @@ Looked up word by word: a pattern over every list would cost more than all the r
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from ...lexicons import load_list
 from ..fragments import words
 
 _REACH = 56
-_PLACES = 4096
+_NEAREST = r"('s?)?(,?)[ -]{1,2}(\(?)([A-Za-z0-9+'/-]+)"
+_NEAREST_AFTER = re.compile(_NEAREST)
 _AFTER = re.compile(
-    r"('s?)?(,?)[ -]{1,2}(\(?)([A-Za-z0-9+'/-]+)(?:[ ]([A-Za-z0-9+'-]+))?"
+    rf"{_NEAREST}(?:[ ]([A-Za-z0-9+'-]+))?"
     r"(?:[ ]([A-Za-z0-9+'-]+))?(?:[ ]([A-Za-z0-9]+))?"
 )
 _SCORE_AFTER = re.compile(r"[ ]?[0-9+=]|[-/][A-Za-z]")
@@ -80,30 +81,41 @@ _POSSESSIVES = frozenset(words("his her their my our your its"))
 
 
 class Before(NamedTuple):
-    """The words before a run, the nearest first, in small letters.
+    """The words before a run.
 
     Args:
-        words: Up to five of one line.
-        gap: What stands between the nearest and the run.
+        nearest: The last of them, in small letters: most questions end with it.
+        gap: What stands between it and the run.
+        line: What stands on the line up to the gap.
     """
 
-    words: tuple[str, ...]
+    nearest: str
     gap: str
+    line: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Up to five of them, the nearest first, in small letters."""
+        return tuple(self.line.lower().rsplit(" ", 5)[:-6:-1])
 
     def word(self, at: int) -> str:
         """Return the word so far back, or nothing."""
-        return self.words[at] if at < len(self.words) else ""
+        words = self.words
+        return words[at] if at < len(words) else ""
 
 
-# Several questions are about one place, and several detectors ask them of a batch.
-@lru_cache(maxsize=_PLACES)
+_NOTHING = Before("", "", "")
+_NO_WORD = frozenset({"", "\n"})
+
+
 def before(text: str, start: int) -> Before:
     """Return the words before a place."""
+    if text[max(0, start - 1) : start] in _NO_WORD:
+        return _NOTHING
     left = text[max(0, start - _REACH) : start]
     line = left[left.rfind("\n") + 1 :]
     bare = line.rstrip(" \"'(,:")
-    found = bare.lower().rsplit(" ", 5)[-5:]
-    return Before(tuple(found[::-1]), line[len(bare) :])
+    return Before(bare[bare.rfind(" ") + 1 :].lower(), line[len(bare) :], bare)
 
 
 def has_person_around(text: str, start: int, end: int) -> bool:
@@ -113,22 +125,21 @@ def has_person_around(text: str, start: int, end: int) -> bool:
     left = before(text, start)
     if not left.gap or len(left.gap) > 4:
         return False
-    nearest, farther = left.word(0), left.word(1)
+    nearest = left.nearest
     if nearest in _names_cues() or nearest in _FRIENDLY or _AGED.fullmatch(nearest):
         return True
-    return nearest in _LINKS and farther in _names_cues()
+    return nearest in _LINKS and left.word(1) in _names_cues()
 
 
 def is_person_described(text: str, start: int, end: int) -> bool:
     """Return whether it can only be a person, even at a sentence's start."""
     if _is_person_after(text, end):
         return True
-    left = before(text, start)
-    nearest = left.word(0)
+    nearest, gap, _ = left = before(text, start)
     if nearest in _TOLD:
-        return left.gap == " "
-    if nearest in load_list("kin") or nearest in _KIN_TOO:
-        return left.gap in {" ", ", "}
+        return gap == " "
+    if nearest in _every_kin():
+        return gap in {" ", ", "}
     return nearest in {"to", "with"} and left.word(1) in _SPOKE
 
 
@@ -151,9 +162,8 @@ def is_thing(text: str, start: int, end: int) -> bool:
     previous = text[start - 1 : start]
     if previous in "-#" and previous:
         return True
-    left = before(text, start)
-    nearest = left.word(0)
-    return left.gap.isspace() and (
+    nearest, gap, _ = before(text, start)
+    return gap.isspace() and (
         nearest in _NO_NAME or nearest[-1:].isdigit() or nearest.startswith("#")
     )
 
@@ -161,7 +171,7 @@ def is_thing(text: str, start: int, end: int) -> bool:
 def is_owned(text: str, start: int) -> bool:
     """Return whether "his" or "our" stands before, as before no name: "his walker"."""
     left = before(text, start)
-    return left.gap == " " and left.word(0) in _POSSESSIVES
+    return left.gap == " " and left.nearest in _POSSESSIVES
 
 
 def is_before_thing(text: str, end: int) -> bool:
@@ -191,6 +201,12 @@ def _bare(word: str) -> str:
 
 
 def _is_person_after(text: str, end: int) -> bool:
+    # Behind most words stands neither a mark nor a word that tells anything.
+    nearest = _NEAREST_AFTER.match(text, end)
+    if nearest is None or not (
+        nearest[2] or nearest[3] or nearest[4] in _telling_words()
+    ):
+        return False
     found = _AFTER.match(text, end)
     if found is None:
         return False
@@ -230,6 +246,17 @@ def _is_person(word: str) -> bool:
 
 def _is_relation(word: str) -> bool:
     return word in load_list("kin")
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    """Return what may say of the word before it that it names a person."""
+    return load_list("person_verbs") | {"is", "was"}
+
+
+@cache
+def _every_kin() -> frozenset[str]:
+    return load_list("kin") | _KIN_TOO
 
 
 @cache

@@ -31,6 +31,9 @@ _STRICT_PLACE_CUE = re.compile(
     """,
     re.VERBOSE,
 )
+_HOME_ENDS = tuple(
+    f" {word} " for word in words("in from to near outside around at of the")
+)
 _NO_PLACE_AFTER = re.compile(
     r"""
     [ -](?:[Hh]eart|[Cc]lassification|[Cc]riteria|score|scale|virus|fever|grade|brace
@@ -132,7 +135,10 @@ def is_beside_place(text: str, end: int) -> bool:
 
 def is_after_home_cue(text: str, start: int) -> bool:
     """Return whether somebody lives in, moved to or works near what follows."""
-    return bool(_STRICT_PLACE_CUE.search(text, max(0, start - _REACH), start))
+    # Before most towns stands another word.
+    return text.endswith(_HOME_ENDS, 0, start) and bool(
+        _STRICT_PLACE_CUE.search(text, max(0, start - _REACH), start)
+    )
 
 
 def is_after_place_cue(text: str, start: int) -> bool:

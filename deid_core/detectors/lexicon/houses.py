@@ -108,7 +108,12 @@ def houses_in(run: Run) -> Iterator[House]:
 
 def is_own_name(forms: set[str]) -> bool:
     """Return whether words in compared form say which house it is, not what kind."""
-    return bool(forms - load_list("institution_words") - HEADS - _NO_CLINIC - _OPENERS)
+    return not _kind_words().issuperset(forms)
+
+
+@cache
+def _kind_words() -> frozenset[str]:
+    return load_list("institution_words") | HEADS | _NO_CLINIC | _OPENERS
 
 
 def is_generic(run: Run) -> bool:

@@ -83,7 +83,8 @@ class Chain(Held):
 
     def decide(self, rows: Rows, bias: Bias) -> Decision:
         """Return the best path of each sentence; sure by the words' marginals."""
-        from ..decode_kernels import FORBIDDEN, closed_of, decode, leads_of
+        from ..decode_kernels import decode
+        from ..viterbi_kernels import FORBIDDEN, closed_of, leads_of
 
         scores = rows.sums(self.weights)
         path = np.zeros(len(rows), dtype=np.int8)
