@@ -12,7 +12,7 @@ import re
 
 from ..labels import Label
 from ..lexicons import forms_of
-from ..lexicons.kinds import Kind, kinds_of
+from ..lexicons.kinds import is_mere_word
 from .fragments import ends_with, words
 from .name_shapes import (
     INITIALS,
@@ -48,7 +48,6 @@ _BEFORE_A_PERSON = re.compile(
     r"(?:^|[.;:\n][ ]{0,2}|\b(?:saw|see|seen|told|called|met|that|by)[ ])\Z",
     re.IGNORECASE,
 )
-_NAMES = Kind.GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
 _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
 
 
@@ -60,14 +59,14 @@ def _is_no_disease(match: re.Match[str]) -> bool:
 
 
 def _is_no_image(match: re.Match[str]) -> bool:
-    """Return whether a list holds the name behind "MR" and "MDM", in mixed case.
+    """Return whether more than words follow "MR" and "MDM", in mixed case.
 
-    "Trace MR. Ferritin is low", "MDM Erythema migrans".
+    "Space held on MR. Complete tear of the ligament".
     """
     name = match["phi"]
     if not match["title"].isupper() or name.isupper():
         return True
-    return any(kinds_of(form) & _NAMES for form in forms_of(name))
+    return not is_mere_word(forms_of(name)[0])
 
 
 def _is_known_credential(match: re.Match[str]) -> bool:
@@ -77,14 +76,8 @@ def _is_known_credential(match: re.Match[str]) -> bool:
     has_two_parts = " " in name.strip()
     if has_comma:
         return has_two_parts or not is_ambiguous
-    return has_two_parts and (not is_ambiguous or _is_borne(name))
-
-
-def _is_borne(name: str) -> bool:
-    """Return whether a list holds it: OD is the right eye, too, "Cirrus OCT OD"."""
-    first, *_, last = forms_of(name)
-    is_given = len(first) == 1 or kinds_of(first) & (Kind.GIVEN | Kind.WEAK_GIVEN)
-    return bool(is_given or kinds_of(last) & Kind.FAMILY)
+    # OD is the right eye, too: "Cirrus OCT OD".
+    return has_two_parts and not (is_ambiguous and is_mere_word(forms_of(name)[0]))
 
 
 def _starts_with_a_name(match: re.Match[str]) -> bool:
@@ -112,7 +105,7 @@ PATIENT_AFTER_TITLE = Rule(
         "Ms «D\u2019Angelo» presents",
     ),
     not_found=(
-        "Trace MR. Ferritin is low",
+        "Space held on MR. Complete tear",
         "hx of MS with relapses, MS Contin, MR BRAIN WITHOUT CONTRAST",
         "Mr. is here",
         "symptoms Mild",

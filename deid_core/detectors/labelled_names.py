@@ -6,7 +6,7 @@ import re
 
 from ..labels import Label
 from ..lexicons import forms_of
-from ..lexicons.kinds import Kind, kinds_of
+from ..lexicons.kinds import Kind, is_mere_word, kinds_of
 from .fragments import MONTH, WEEKDAY, words
 from .name_shapes import (
     FAMILY_FIRST,
@@ -18,7 +18,6 @@ from .name_shapes import (
 )
 from .rule import Rule
 
-_MAY_NAME = Kind.GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
 _SPACES = r"[ \t]{0,3}"
 _KIN = words(
     """
@@ -53,16 +52,17 @@ _NEXT_FIELD = r"""
 
 
 def _is_no_complaint(match: re.Match[str]) -> bool:
-    """Return whether a list holds a name behind "CC:", which is a complaint, too."""
+    """Return whether "CC:" is followed by more than words: it is a complaint, too."""
     if match["role"].lower() != "cc":
         return True
-    return any(kinds_of(form) & _MAY_NAME for form in forms_of(match["phi"]))
+    return not all(map(is_mere_word, forms_of(match["phi"])))
 
 
 def _is_no_diagnosis(match: re.Match[str]) -> bool:
-    """Return whether kin is named: "mother Graves, aunt Lupus" tells what they have."""
+    """Return whether kin is named: "aunt Sjogren" tells what she has."""
     kinds = [kinds_of(form) for form in forms_of(match["phi"])]
-    return not all(each & Kind.EPONYM and not each & Kind.GIVEN for each in kinds)
+    given = Kind.GIVEN | Kind.WEAK_GIVEN
+    return not all(each & Kind.EPONYM and not each & given for each in kinds)
 
 
 DOCTOR_AFTER_LABEL = Rule(
@@ -171,7 +171,7 @@ KIN = Rule(
     ),
     not_found=(
         "mother Alive",
-        "mother Graves, aunt Sjogren",
+        "uncle Parkinson, aunt Sjogren",
         "father with CAD",
         "reason Mary",
         "sister\nMary",

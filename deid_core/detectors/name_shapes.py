@@ -63,7 +63,7 @@ _NEVER = words(
     angiography venogram venography enterography elastography spectroscopy urography
     urogram cholangiogram imaging scan scans brain spine cervical thoracic lumbar pelvis
     knee shoulder hip ankle wrist elbow colleague colleagues niece nephew aunt uncle
-    cousin grandmother grandfather neighbor neighbour volunteer aide tech technician
+    grandmother grandfather neighbor neighbour volunteer aide tech technician
     scribe chaperone sitter interpreter apt apartment suite ste
     """
 )

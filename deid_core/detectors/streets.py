@@ -49,13 +49,12 @@ UNIT_NUMBER = Rule(
     name="street_unit_number",
     label=Label.STREET,
     pattern=re.compile(
-        r"(?<![\w#])#(?!(?:[12]?[0-9]|3[0-2])-(?:[12][0-9]|3[0-2])(?!\w))"
-        r"[0-9B](?![0-9]?/)[0-9]{1,2}-[0-9]{2,4}[A-Z]?(?![\w/-])"
+        r"(?<![\w#])(?<!on[ ])(?<!teeth[ ])(?<!tooth[ ])"
+        r"#[0-9B](?![0-9]?/)[0-9]{1,2}-[0-9]{2,4}[A-Z]?(?![\w/-])"
     ),
     score=0.8,
     needs=("#00-00", "#000-00", "#b0-00"),
     found=("Toa Payoh «#04-567», «#12-34A»",),
-    # Of teeth there are 32.
     not_found=("mobility on #24-25", "#4-0 silk", "#2-0", "##04-567", "#04-5"),
 )
 

@@ -64,6 +64,14 @@ KINDS: Mapping[str, int] = {
 """All kinds by their names."""
 
 NO_KIND = 0
+_ANY_NAME = (
+    Kind.GIVEN
+    | Kind.WEAK_GIVEN
+    | Kind.FAMILY
+    | Kind.WEAK_FAMILY
+    | Kind.UNKNOWN
+    | Kind.RARE
+)
 
 GIVEN_SCORE = 0.5
 """From this `name_score` on, a given name that is also a word stays a given name."""
@@ -94,6 +102,11 @@ def kinds_of(word: str) -> int:
     elif not kinds and zipf(word) < VOCABULARY_ZIPF and len(word) >= _SHORTEST_NAME:
         kinds |= Kind.UNKNOWN
     return kinds
+
+
+def is_mere_word(word: str) -> bool:
+    """Return whether a word in compared form is a frequent one, and nobody's name."""
+    return kinds_of(word) & (Kind.WORD | _ANY_NAME) == Kind.WORD
 
 
 def is_state(words: tuple[str, ...]) -> bool:

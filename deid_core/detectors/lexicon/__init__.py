@@ -107,8 +107,9 @@ class LexiconDetector:
     def _is_person(self, text: str, start: int, end: int, need: Need) -> bool:
         word = text[start:end]
         # "IgE", "segment IVa", "2.4 L. Harris-Benedict agrees".
-        if len(word) <= len("IgE") and not (word.istitle() or word.isupper()):
-            return word.islower()
+        is_mixed = not (word.istitle() or word.isupper() or word.islower())
+        if is_mixed and len(word) <= len("IgE"):
+            return False
         if word.startswith(_LITRES) and text[max(0, start - 2) : start - 1].isdigit():
             return False
         if need is Need.NOTHING:

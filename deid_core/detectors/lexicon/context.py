@@ -220,7 +220,8 @@ def _is_person_after(text: str, end: int) -> bool:
         return False
     if first in {"is", "was"} and second in _ARTICLES:
         return _is_person(third) or _is_person_soon(text, end)
-    if second == "by":
+    # "Epifix denied by the plan"; but "Camila seen by surgery".
+    if (first, second) == ("denied", "by"):
         return False
     return first in load_list("person_verbs") or (
         comma != "" and _AGE_AFTER.match(text, end) is not None
