@@ -69,8 +69,8 @@ def test_what_is_found_in_the_notes_that_may_be_read_stays_found():
 
     of = [cover(side) for side in Outcome.of(corpus, said).sides]
     measures = {each.name: each.value for each in coverage_measures(of)}
-    assert measures["recall"] >= 0.82
-    assert measures["false per 1,000"] <= 5.5
+    assert measures["recall"] >= 0.84
+    assert measures["false per 1,000"] <= 6.5
     assert all(not each.refusal for each in said)
 
 
