@@ -270,6 +270,7 @@ def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
     add_properties(types, words.starts, tables, scores)
     done("gather and add")
     compiled._conjunctions.add(types, columns, words, scores)
+    scores = np.ascontiguousarray(scores[:, : compiled._labels])
     done("conjunctions")
     path, sureness = compiled._decode(scores, words, NO_BIAS)
     done("best path and probabilities")
