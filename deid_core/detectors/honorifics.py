@@ -126,7 +126,7 @@ DOCTOR_AFTER_TITLE = Rule(
     needs=words("dr drs doctor prof professor aprof eprof"),
     found=(
         "Dr. «Smith» saw, Dr. «J. P. O'Neil-Brown», DR. «SMITH» WILL SEE",
-        "A/Prof «Lim Wei Ming», Prof. «Müller», Doctor «Strange»",
+        "Dr. «Ste Marie», A/Prof «Lim Wei Ming», Prof. «Müller», Doctor «Strange»",
         "Dr.«Roe» and Dr  «Poe»",
         "Dr. «bin Rashid» and Dr. «al-Rashid»",
         "Dr. «J.P. Roe, Jr».",

@@ -102,7 +102,8 @@ CANADIAN_POSTCODE = Rule(
     label=Label.ZIP,
     pattern=re.compile(
         rf"""
-        (?<![\w.-])(?!{_SCALES}){_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
+        (?<![\w.-])(?:(?<=[A-Z][A-Z][ ])|(?!{_SCALES}))
+        {_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
         [0-9]{_CANADA_LETTER}[0-9](?![\w-])(?!\.[0-9])
         """,
         re.VERBOSE,
@@ -115,7 +116,7 @@ CANADIAN_POSTCODE = Rule(
     ),
     reach=1,
     beyond=8,
-    found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»",),
+    found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»", "Edmundston, NB «E3V4M5»"),
     not_found=(
         "GCS 12 E3V4M5, Montreal A2L3B2",
         "T1W 2O1",

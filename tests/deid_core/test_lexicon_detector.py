@@ -155,3 +155,18 @@ def test_a_bare_name_may_be_left_to_a_tagger():
 
     assert [16, 41] == sorted(each.span.start for each in every)
     assert [41] == [each.span.start for each in cued]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("She lives in London N1.", True),
+        ("He moved from Boston 3, or so.", True),
+        ("a call from the Seattle bridge clinic", True),
+        ("stools, Boston 4, soft", False),
+        ("gave the pump in room 3 L. Kowalski", True),
+        ("needs of 2.4 L. Harris agrees", False),
+    ],
+)
+def test_a_town_behind_a_cue_stays_one_and_an_initial_behind_a_room(text, is_found):
+    assert is_found is bool(found_in(text))

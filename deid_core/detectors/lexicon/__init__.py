@@ -8,6 +8,7 @@ Cedar Crest", "moved here from Tacoma".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,8 @@ __all__ = ["LexiconDetector"]
 
 
 _ACRONYM = 4
-_LITRES = "L. "
+_DECIMAL = len("2.4 ")
+_LITRES = re.compile(r"[0-9][.][0-9][ ]L[.][ ]")
 _NO_NAME = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.RARE
 
 
@@ -110,7 +112,7 @@ class LexiconDetector:
         is_mixed = not (word.istitle() or word.isupper() or word.islower())
         if is_mixed and len(word) <= len("IgE"):
             return False
-        if word.startswith(_LITRES) and text[max(0, start - 2) : start - 1].isdigit():
+        if _LITRES.match(text, max(0, start - _DECIMAL), start + 3):
             return False
         if need is Need.NOTHING:
             return not context.is_before_thing(text, end)
@@ -159,7 +161,9 @@ def _is_place(text: str, start: int, end: int, place: Place) -> bool:
         return True
     # "No POA", "with FES", "Paris IIa": seldom towns.
     is_acronym = end - start <= _ACRONYM and text[start:end].isupper()
-    is_score = text[start:end].lower() in load_list("score_places")
+    is_score = text[start:end].lower() in load_list("score_places") or (
+        cues.has_grade_behind(text, end)
+    )
     return not (is_acronym or is_score) and context.is_inside_sentence(text, start)
 
 

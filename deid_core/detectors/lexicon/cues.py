@@ -39,9 +39,16 @@ _NO_PLACE_AFTER = re.compile(
     [ -](?:[Hh]eart|[Cc]lassification|[Cc]riteria|score|scale|virus|fever|grade|brace
       |encephalitis|bag|disease|equine|valve|sign|syndrome|terrier|protocol|system
       |[Ss]cientific|[Cc]oma|Outcome|[Ss]ling|needle|knot|forceps|Conference
-      |[Cc]onsensus|study|trial|variant|Marathon|[Aa]ngle|River|tables?|biops(?:y|ies)
-      |group|staging|stage|index|questionnaire|stirrups|bridge)(?![a-z])
-     |[ ](?:[0-9]{1,2}|[IVX]{1,4}[A-Ca-c]?|[A-Z][0-9](?:[ ][A-Z][0-9])*)(?=[.,;:)\n]|\Z)
+      |[Cc]onsensus|study|trial|variant|Marathon|[Aa]ngle|River)(?![a-z])
+    """,
+    re.VERBOSE,
+)
+# Only where no cue makes it a town: "Paris IIa", but "in London N1", "Boston group".
+_GRADE_AFTER = re.compile(
+    r"""
+    [ ](?:(?:tables?|biops(?:y|ies)|group|staging|stage|index|questionnaire|stirrups
+          |bridge)(?![a-z])
+      |(?:[0-9]{1,2}|[IVX]{1,4}[A-Ca-c]?|[A-Z][0-9](?:[ ][A-Z][0-9])+)(?=[.,;:)\n]|\Z))
     """,
     re.VERBOSE,
 )
@@ -152,6 +159,11 @@ def is_no_place(text: str, start: int, end: int) -> bool:
         _NO_PLACE_AFTER.match(text, end)
         or _NO_PLACE_BEFORE.search(text, max(0, start - 8), start)
     )
+
+
+def has_grade_behind(text: str, end: int) -> bool:
+    """Return whether a number, a class or "tables" stands behind a town's name."""
+    return bool(_GRADE_AFTER.match(text, end))
 
 
 def may_follow_house_cue(text: str, start: int) -> bool:
