@@ -100,13 +100,14 @@ URL = Rule(
     not_found=("http: none", "the www", "profile: //"),
 )
 
+_HOST_PART = r"[a-z0-9-]{1,62}\."
 BARE_HOST = Rule(
     name="url_bare_host",
     label=Label.URL,
     pattern=re.compile(
         rf"""
-        (?<![\w@.-])[a-z0-9](?:[a-z0-9-]{{1,62}}\.){{1,4}}+
-        (?<=\.)(?:{"|".join(_DOMAINS)})(?![\w-])
+        (?<![\w@.-])[a-z0-9](?:(?:{_HOST_PART}){{4}}|(?:{_HOST_PART}){{1,3}}(?!{_HOST_PART}))
+        (?:{"|".join(_DOMAINS)})(?![\w-])
         (?:/[^\s<>"]{{0,500}}[^\s<>"'.,;:!?)\]}}])?
         """,
         _FLAGS,

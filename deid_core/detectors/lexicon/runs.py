@@ -18,14 +18,14 @@ from ...lexicons.kinds import KINDS, NO_KIND, Kind, kinds_of
 # The capital first, then what it may begin: most characters are asked nothing else.
 _REST_OF_DOTTED = (
     r"(?:t(?<=[SMF]t)|ed(?<=Med)|niv(?<=Univ)|osp(?<=Hosp)|tr(?<=Ctr)|r(?<=[JS]r)"
-    r"|(?:\.[A-Z])*+)\."
+    r"|(?:\.[A-Z])*(?!\.[A-Z]))\."
 )
-_REST = rf"(?:{_REST_OF_DOTTED}|[A-Za-z]*+(?:['-][A-Za-z]++)*+)"
+_REST = rf"(?:{_REST_OF_DOTTED}|[A-Za-z]*+(?:['-][A-Za-z]++)*(?!['-][A-Za-z]))"
 _LINK = r"(?:of|and|the|at|for|de|del|de[ ]la|la|van|von|der|den|bin|al|da|dos|du|&)"
 _RUN = re.compile(
     rf"""
     [A-Z](?<![A-Za-z0-9'][A-Z])(?<![&/][A-Z](?=[.])){_REST}
-    (?:(?:[ ]{{1,2}}(?:{_LINK}[ ]){{0,2}}|(?<=\.))[A-Z]{_REST}){{0,11}}+
+    (?:(?:[ ]{{1,2}}(?:{_LINK}[ ]){{0,2}}|(?<=\.))[A-Z]{_REST}){{0,11}}
     """,
     re.VERBOSE,
 )
