@@ -1,19 +1,21 @@
 # phistream: everything happens in .venv; nothing is installed outside of it.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
-VENV := .venv
+# The first that is supported; any other by: make PYTHON=/path/to/python3.12
+PYTHON ?= $(shell for each in python3.11 python3.12 python3.13 python3; do \
+	$$each -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && command -v $$each && break; done)
+VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench lock clean
+.PHONY: help install demo test test-without-kafka pythons check bench lock clean
 
 help: ## show these lines
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 install: $(VENV)/.installed ## everything into .venv, from the lock file
 
 $(VENV)/.installed: pyproject.toml requirements.lock
-	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
@@ -25,6 +27,12 @@ demo: install ## the main job on real Kafka: a ward of messages in, scrubbed not
 
 test: install ## all tests, real Kafka included
 	$(BIN)/python -m pytest
+
+test-without-kafka: install ## the tests that need neither Kafka nor Java
+	$(BIN)/python -m pytest -m "not kafka"
+
+pythons: ## the same on every supported interpreter that is found on this machine
+	@$(PYTHON) -m tests.pythons
 
 check: install ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
@@ -39,4 +47,4 @@ lock: ## renew requirements.lock, and the image's part of it, from pyproject.tom
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock --output-file deploy/runtime.lock pyproject.toml deploy/build-requirements.in
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream
+	rm -rf $(VENV) .pythons .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream

@@ -106,7 +106,8 @@ BARE_HOST = Rule(
     label=Label.URL,
     pattern=re.compile(
         rf"""
-        (?<![\w@.-])[a-z0-9](?:(?:{_HOST_PART}){{4}}|(?:{_HOST_PART}){{1,3}}(?!{_HOST_PART}))
+        (?<![\w@.-])[a-z0-9]
+        (?:(?:{_HOST_PART}){{4}}|(?:{_HOST_PART}){{1,3}}(?!{_HOST_PART}))
         (?:{"|".join(_DOMAINS)})(?![\w-])
         (?:/[^\s<>"]{{0,500}}[^\s<>"'.,;:!?)\]}}])?
         """,

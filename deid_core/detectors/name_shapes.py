@@ -113,7 +113,9 @@ _PARTICLES = r"""
 """
 # One word of a name, two letters or more, with its particles; generators of patients
 # put digits behind ("Adolfo777").
-WORD = rf"(?:{_PARTICLES}(?=[A-Z]){NOT_A_NAME}[A-Z]{_INNER}{{1,60}}(?!{_INNER})[0-9]{{0,4}}+)"
+WORD = rf"""
+    (?:{_PARTICLES}(?=[A-Z]){NOT_A_NAME}[A-Z]{_INNER}{{1,60}}(?!{_INNER})[0-9]{{0,4}}+)
+"""
 INITIAL = r"(?:[A-Z]\.(?:-?[A-Z]\.){0,3})"
 _SPACE = "[ ]{1,2}"
 _LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}|[A-Z][ ](?=[A-Z])){{0,3}})"

@@ -60,15 +60,12 @@ def load_model(name: str) -> Model:
     Raises:
         ConfigError: There is none, or its files are not what they were when written.
     """
-    folder = _folder(name)
     where = f"model {name!r}"
+    about = _about(name)
     try:
-        about = orjson.loads((folder / _ABOUT).read_bytes())
-        content = (folder / _WEIGHTS).read_bytes()
+        content = (_folder(name) / _WEIGHTS).read_bytes()
     except OSError as error:
         raise ConfigError(f"{where}: cannot be read: {type(error).__name__}") from None
-    except orjson.JSONDecodeError:
-        raise ConfigError(f"{where}: {_ABOUT} is not JSON; install it again") from None
     if about.get("format") != FORMAT:
         raise ConfigError(f"{where}: not of format {FORMAT}; train it again")
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
@@ -81,11 +78,37 @@ def load_model(name: str) -> Model:
         raise ConfigError(f"{where}: {type(error).__name__}; train it again") from None
 
 
+def model_version(name: str) -> str:
+    """Return the name and version of a model without loading its weights.
+
+    Args:
+        name: As for `load_model`.
+
+    Raises:
+        ConfigError: There is none, or its description can't be read.
+    """
+    about = _about(name)
+    return f"{about.get('name', name)} {about.get('version', 'of unknown version')}"
+
+
 def known_models() -> list[str]:
     """Return the names of the models that come with the library."""
     return sorted(
         each.name for each in _models().iterdir() if (each / _ABOUT).is_file()
     )
+
+
+def _about(name: str) -> dict[str, Any]:
+    where = f"model {name!r}"
+    try:
+        about = orjson.loads((_folder(name) / _ABOUT).read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{where}: cannot be read: {type(error).__name__}") from None
+    except orjson.JSONDecodeError:
+        raise ConfigError(f"{where}: {_ABOUT} is not JSON; install it again") from None
+    if not isinstance(about, dict):
+        raise ConfigError(f"{where}: {_ABOUT} is not an object; install it again")
+    return about
 
 
 def _models() -> Traversable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,6 +17,7 @@ from deid_core import ConfigError as DeidConfigError
 
 from ..broker import BrokerError
 from ..errors import BrokerUnreachable, ConfigError, StreamError
+from ..versions import models, runtime
 from . import (
     broker,
     corpus,
@@ -40,6 +42,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{runtime()}, models {models()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the versions of phistream, Python, librdkafka and models.",
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before any command."""
+
+
 app.command()(scrub.scrub)
 app.command()(evaluate.evaluate)
 app.command()(train.train)

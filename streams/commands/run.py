@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from dataclasses import asdict
@@ -23,8 +24,11 @@ from ..reconcile import Auditor, Verdict
 from ..settings import load_settings
 from ..sources import records_in
 from ..supervisor import Supervisor
+from ..versions import models, runtime
 from ..worker import wait_for_broker
 from .options import Bootstrap, Config
+
+log = logging.getLogger(__name__)
 
 
 class StageName(StrEnum):
@@ -49,8 +53,11 @@ def run(
         config, {"bootstrap": bootstrap, "preset": preset, "policy": policy}
     )
     set_up_logging(settings.log_level)
+    is_scrub = stage is StageName.SCRUB
+    model = f", model {models(settings.preset)}" if is_scrub else ""
+    log.info("%s%s: starting %s", runtime(), model, stage.value)
     settings.client()
-    if stage is StageName.SCRUB:
+    if is_scrub:
         settings.pseudonym_key()
     name: str = stage.value
     status = Supervisor("intake" if name == "intake" else "scrub", workers, settings)

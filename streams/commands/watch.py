@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from ipaddress import ip_address
 from typing import Annotated
 
@@ -10,7 +11,10 @@ import typer
 from ..errors import ConfigError
 from ..log import set_up_logging
 from ..settings import load_settings
+from ..versions import runtime
 from .options import Bootstrap, Config
+
+log = logging.getLogger(__name__)
 
 
 def watch(
@@ -37,6 +41,7 @@ def watch(
             "--demo shows notes before they are scrubbed: on loopback only"
         )
     set_up_logging(settings.log_level)
+    log.info("%s: starting watch", runtime())
     quieten(settings.log_level)
     serve(settings, Address(host, port), demo=demo)
 

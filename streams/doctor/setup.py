@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import struct
-import sys
 from collections.abc import Iterator
 from importlib import metadata
 from ipaddress import ip_address
@@ -20,7 +19,7 @@ from ..settings import PREFIX
 from .finding import Finding, fail, ok, warn
 from .house import House
 
-OLDEST_PYTHON = (3, 11)
+OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 OLDEST_CLIENT = (2, 16)
 _PROPERTY = re.compile(r'property:? "([\w.]+)"')
 _PLAIN = {"", "plaintext", "sasl_plaintext"}
@@ -29,7 +28,7 @@ _PLAIN = {"", "plaintext", "sasl_plaintext"}
 def python(_house: House) -> Iterator[Finding]:
     """Look at Python, the platform and the libraries that came with phistream."""
     yield from judge_platform(
-        sys.version_info[:2], platform.system(), 8 * struct.calcsize("P")
+        platform.python_version(), platform.system(), 8 * struct.calcsize("P")
     )
     missing = missing_libraries(metadata.requires("phistream") or [])
     if missing:
@@ -43,11 +42,20 @@ def python(_house: House) -> Iterator[Finding]:
     )
 
 
-def judge_platform(version: tuple[int, int], system: str, bits: int) -> list[Finding]:
-    """Return what is to be said of an interpreter and its platform."""
-    said = f"Python {version[0]}.{version[1]}, {bits} bits, on {system}"
-    if version < OLDEST_PYTHON:
-        return [fail(said, "run phistream with Python 3.11 or newer")]
+def judge_platform(version: str, system: str, bits: int) -> list[Finding]:
+    """Return what is to be said of an interpreter and its platform.
+
+    Args:
+        version: Of Python, e.g. ``3.11.2``.
+        system: The operating system's name.
+        bits: Of a pointer.
+    """
+    said = f"Python {version}, {bits} bits, on {system}"
+    release = tuple(int(part) for part in version.split(".")[:2])
+    if release < OLDEST_PYTHON:
+        return [fail(said, "run phistream with Python 3.11, 3.12 or 3.13")]
+    if release > NEWEST_PYTHON:
+        return [warn(said, "not tested yet; run phistream with Python 3.13 or older")]
     if bits < 64:
         return [fail(said, "run phistream with a Python of 64 bits")]
     if system != "Linux":

@@ -124,11 +124,12 @@ def test_the_report_tells_programs_the_worst_level_and_people_what_to_do():
 @pytest.mark.parametrize(
     ("version", "system", "bits", "level"),
     [
-        ((3, 11), "Linux", 64, OK),
-        ((3, 14), "Linux", 64, OK),
-        ((3, 10), "Linux", 64, FAIL),
-        ((3, 12), "Linux", 32, FAIL),
-        ((3, 12), "Darwin", 64, WARN),
+        ("3.11.2", "Linux", 64, OK),
+        ("3.13.0", "Linux", 64, OK),
+        ("3.14.0rc1", "Linux", 64, WARN),
+        ("3.10.13", "Linux", 64, FAIL),
+        ("3.12.1", "Linux", 32, FAIL),
+        ("3.12.1", "Darwin", 64, WARN),
     ],
 )
 def test_python_and_platform(version, system, bits, level):
