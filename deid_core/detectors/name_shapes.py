@@ -116,9 +116,11 @@ _PARTICLES = r"""
 WORD = rf"""
     (?:{_PARTICLES}(?=[A-Z]){NOT_A_NAME}[A-Z]{_INNER}{{1,60}}(?!{_INNER})[0-9]{{0,4}}+)
 """
-INITIAL = r"(?:[A-Z]\.(?:-?[A-Z]\.){0,3})"
+# As many as there are, up to four, and in one way only, so that failing is quick.
+_DOTTED = r"(?:-?[A-Z]\.)"
+INITIAL = rf"(?:[A-Z]\.(?:{_DOTTED}{{3}}|{_DOTTED}{{0,2}}(?!{_DOTTED})))"
 _SPACE = "[ ]{1,2}"
-_LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}|[A-Z][ ](?=[A-Z])){{0,3}})"
+_LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}+|[A-Z][ ](?=[A-Z])){{0,3}})"
 # "Jane Roe Ward: 3": the word before a colon is the next field's label.
 _NO_LABEL = r"(?![ ]?:)"
 _MORE = rf"""
@@ -130,7 +132,7 @@ _SUFFIX = r"(?:,?[ ](?:Jr|Sr|II|III|IV)\b)?"
 NAME = rf"(?:{_LEAD}{WORD}{_MORE}{{0,3}}{_SUFFIX})"
 # At least two parts: a single capitalised word is too little without a title.
 FULL_NAME = rf"""
-    (?:(?:{INITIAL}[ ]{{0,2}}){{1,3}}{WORD}{_MORE}{{0,2}}{_SUFFIX}
+    (?:(?:{INITIAL}[ ]{{0,2}}+){{1,3}}{WORD}{_MORE}{{0,2}}{_SUFFIX}
       |{WORD}{_MORE}{{1,3}}{_SUFFIX})
 """
 FAMILY_FIRST = rf"""
