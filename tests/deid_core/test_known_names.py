@@ -40,6 +40,10 @@ TEST = KnownIdentifiers(
 DA_PAZ = patient("da Paz", "José")
 MCDONALD = patient("McDonald", "William")
 BERG = patient("van der Berg", "Margaret")
+CARR = KnownIdentifiers(
+    patient_names=(PersonName("Carr", "Ada"),),
+    kin_names=(PersonName("Carr", "Carl"),),
+)
 VU = patient("Vũ", "Vũ")
 MATE = patient("Máté", "Edit")
 HILL = patient("Hill", "Patty")
@@ -92,6 +96,10 @@ def found(text, known, detect=DETECT):
         (KOWALSKI, "the «kowalsi»"),
         (patient("Hart", "Dale"), "Date: heart sounds. HEART: normal. Heart regular."),
         (patient("Hart", "Dale"), "told by «Heart» today, and «Haart» left"),
+        # A name on the line above says nothing of a line's first word.
+        (CARR, "patient «Ada Carr»\nCall of May 3; «Carl»\n«Carr»"),
+        (CARR, "«Ada Carr» - Call back. Re: «Carr, Call»; «Cral»\n«Carr»"),
+        (CARR, "«ADA CARR»\nCALL OF MAY 3"),
         # Eponyms and devices.
         (FOLEY, "A Foley catheter, foley cath, Foley-catheter, Foley\ncatheter"),
         (FOLEY, "«Foley» was removed. «Dennis Foley»"),

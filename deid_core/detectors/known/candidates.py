@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ...lexicons import is_vocabulary
+from ...lexicons.kinds import is_mere_word
 from ...lexicons.vocabulary import zipf
 from .context import (
     has_credential,
@@ -162,7 +163,24 @@ def _vouches(
         return False
     if not is_name and not _are_a_pair(note, other, candidate):
         return False
+    if _may_open_a_phrase(candidate) and _is_phrase_between(note, other, candidate):
+        return False
     return is_beside(note, other.word, candidate.word)
+
+
+def _may_open_a_phrase(candidate: Candidate) -> bool:
+    """Return whether it is written as a word that nobody bears as a name: "Call"."""
+    return not candidate.is_exact and is_mere_word(candidate.word.normal)
+
+
+def _is_phrase_between(note: Note, one: Candidate, other: Candidate) -> bool:
+    """Return whether a line or a phrase ends between two words.
+
+    A new one may begin with any word: "patient Ada Carr", and below "Call of 3 May".
+    """
+    left, right = sorted((one.word, other.word))
+    between = note.text[left.end : right.start]
+    return "\n" in between or " - " in between
 
 
 def _are_a_pair(note: Note, one: Candidate, other: Candidate) -> bool:
