@@ -29,7 +29,24 @@ _NO_PART = words(
 )
 _STOP = rf"(?!{any_of(_NO_PART)}(?![A-Za-z-]))"
 _WORD = rf"(?:{_STOP}[A-Za-z][A-Za-z'&/-]{{1,20}}+)"
-_NOUN = any_of(tuple(load_list("occupations")))
+# Of compounds that no list holds whole: "schoolteacher", "candlemaker", "milkman".
+_LAST_PARTS = words(
+    """
+    teacher worker maker keeper builder driver master mistress writer seller dealer
+    fighter trainer player dresser binder cutter smith wright herd monger man woman
+    person
+    """
+)
+_NO_COMPOUNDS = words(
+    """
+    pacemaker homemaker troublemaker coworker co-worker screwdriver typewriter
+    gentleman gentlewoman woman human german roman norman layman laywoman layperson
+    """
+)
+_COMPOUND = rf"""
+    (?:(?!{any_of(_NO_COMPOUNDS)}(?![A-Za-z]))[A-Za-z]{{2,10}}?{any_of(_LAST_PARTS)})
+"""
+_NOUN = rf"(?:{any_of(tuple(load_list('occupations')))}|{_COMPOUND})"
 _TITLE = rf"(?P<phi>(?:{_WORD}[ ]){{0,3}}{_NOUN}s?)(?![A-Za-z'-])"
 _ARTICLE = r"(?:(?:an?|the|our|their)[ ])?"
 _TREATING = words(
@@ -40,7 +57,26 @@ _TREATING = words(
     assistant aide worker trainer representative interpreter agent donor nutritionist
     dietitian priest midwife paramedic hygienist optometrist podiatrist chiropractor
     sonographer physiotherapist supervisor
+    cardiologist neurologist radiologist pathologist dermatologist oncologist urologist
+    anesthesiologist gynecologist pediatrician obstetrician ophthalmologist hospitalist
+    internist nephrologist hematologist rheumatologist endocrinologist pulmonologist
+    gastroenterologist orthopedist chaplain
     """
+)
+# What ends like somebody who does something, and says no profession behind "retired".
+_NO_AGENTS = frozenset(
+    words(
+        """
+        earlier later sooner after over under her however either neither whether rather
+        never ever together further other another older younger longer shorter better
+        former senior junior elder father mother brother sister stepfather stepmother
+        grandfather grandmother partner member smoker drinker user abuser per minor
+        major prior winter summer september october november december quarter
+        man woman gentleman gentlewoman human german italian russian canadian
+        american indian asian christian vegetarian pedestrian cancer unless less illness
+        business important pregnant want
+        """
+    )
 )
 _SUBJECT = re.compile(
     r"""
@@ -87,6 +123,13 @@ def _is_no_name(match: re.Match[str]) -> bool:
 def _is_patients_own(match: re.Match[str]) -> bool:
     """Return whether a title after "retired" or "former" is the patient's."""
     return match["before"].lower().endswith("retired") or _treats_nobody(match)
+
+
+def _is_agent(match: re.Match[str]) -> bool:
+    """Return whether it is no word of time, kin or habit, and stands like a noun."""
+    return match["phi"].lower() not in _NO_AGENTS and (
+        match["phi"].islower() or match[0].isupper()
+    )
 
 
 WORKS_AS = Rule(
@@ -174,12 +217,42 @@ RETIRED = Rule(
     found=(
         "a retired «teacher», former «firefighter», self-employed «carpenter»",
         "a retired «nurse», semi-retired «truck driver»",
+        "a retired «schoolteacher», a former «milkman», a retired «football player»",
     ),
     not_found=(
         "former smoker",
         "her former physician",
         "retired in 2010",
         "professional counselor",
+    ),
+)
+
+RETIRED_AGENT = Rule(
+    name="profession_retired_agent",
+    label=Label.PROFESSION,
+    # Behind "retired" a title need not be in the list.
+    pattern=re.compile(
+        r"""
+        (?<![a-z-])(?:semi-?)?retired[ ]
+        (?P<phi>[a-z]{2,14}(?:er|or|ist|ian|man|woman|ess|eer|ant))
+        (?=[ ]?(?:[.,;:()\n]|\Z)
+          |[ ](?:and|but|who|whose|from|with|w/|at|in|of|on|by|for|living|lives|has|is
+             |was|now)(?![a-z]))
+        """,
+        _FLAGS,
+    ),
+    score=0.75,
+    is_valid=_is_agent,
+    needs=words("retired semi semiretired"),
+    found=(
+        "a retired «thatcher», retired «luthier» and",
+        "RETIRED «WHITTLER».",
+        "a semi-retired «falconer»",
+    ),
+    not_found=(
+        "retired after 30 years, retired earlier, retired over a year ago",
+        "retired Sumner, a retired smoker, a retired liquor store owner",
+        "unretired hatter",
     ),
 )
 
@@ -205,6 +278,7 @@ IS_A = Rule(
     beyond=100,
     found=(
         "He is a «lawyer», and her husband was a «truck driver».",
+        "She is a «schoolteacher»; he was a «horse breeder», her son is a «cardplayer»",
         "She is a retired «school teacher»; she's now an «accountant»",
     ),
     not_found=(
@@ -213,6 +287,7 @@ IS_A = Rule(
         "who is a nurse practitioner",
         "it is a teacher",
         "he is a Smith Baker",
+        "he is a homemaker, a gentleman; she is a coworker",
     ),
 )
 
@@ -277,6 +352,7 @@ RULES = (
     LABELLED_OCCUPATION,
     OCCUPATION_IN_FREE_WORDS,
     RETIRED,
+    RETIRED_AGENT,
     IS_A,
     BY_TRADE,
     AFTER_AGE,

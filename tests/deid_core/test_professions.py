@@ -27,6 +27,39 @@ def test_finds_what_the_patient_does(frame, job, change):
     assert Label.PROFESSION in labels_of(text, change(job))
 
 
+@pytest.mark.parametrize(
+    "job",
+    words(
+        """
+        plumber miner schoolteacher milkman candlemaker cheesemonger headmaster
+        dressmaker steelworker stonemason shipwright lighthouse-keeper cobbler
+        """
+    ),
+)
+@pytest.mark.parametrize("frame", ["a retired {}, who", "Retired {}.", "RETIRED {}\n"])
+def test_a_retired_person_of_any_trade_is_found(frame, job):
+    job = job.replace("-", " ")
+    text = frame.format(job.upper() if frame.isupper() else job)
+
+    assert Label.PROFESSION in labels_of(text, job.upper() if frame.isupper() else job)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He is a gentleman",
+        "she is a homemaker",
+        "functions as a pacemaker",
+        "a 45-year-old woman",
+        "she is a coworker",
+        "retired however",
+        "is a retired German",
+    ],
+)
+def test_what_only_ends_like_a_trade_stays(text):
+    assert not any(Label.PROFESSION in labels_of(text, word) for word in text.split())
+
+
 @pytest.mark.parametrize("job", words("nurse physician surgeon therapist pharmacist"))
 def test_who_treats_the_patient_stays(job):
     for frame in ("seen by the {}", "She is a {}.", "her former {}", "the {} agreed"):
