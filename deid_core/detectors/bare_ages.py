@@ -9,10 +9,20 @@ import re
 
 from ..labels import Label
 from .ages import OVER_89, STORY_WORDS
-from .fragments import MONTH_NAME, words
+from .fragments import MONTH_NAME, any_of, words
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
+_PERSONS = words(
+    """
+    mother father wife husband grandmother grandfather great-grandmother
+    great-grandfather sister brother aunt uncle cousin mom dad spouse partner friend
+    neighbor neighbour mother-in-law father-in-law sister-in-law brother-in-law
+    caregiver roommate fiance fiancee stepmother stepfather son daughter patient mr mrs
+    ms miss
+    """
+)
+_NAME_WORD = r"[A-Z][A-Za-z'-]{1,24}"
 _BEFORE_AGE = ("is", "now", "currently", "almost", "nearly", "about", "will be")
 
 AGE_AFTER_PERSON = Rule(
@@ -83,6 +93,33 @@ AGE_OF_KIN = Rule(
     ),
 )
 
+AGE_OF_NAMED_PERSON = Rule(
+    name="age_of_named_person",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ]{_NAME_WORD}){{1,3}}
+        (?:[ ]\((?:age[d]?[ ])?|,[ ](?={OVER_89},))
+        (?P<phi>{OVER_89})(?=[),;]|[ ]?(?:yo?|and)\b)
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    needs=tuple(dict.fromkeys(each.partition("-")[0] for each in _PERSONS)),
+    beyond=110,
+    found=(
+        "Her husband Emeka («94») died; his sister, Ada Okafor («101»), is well",
+        "her mother-in-law Rose (aged «97») and Mrs. Ada Okafor, «92», were there",
+        "his great-grandmother ANA («103») WAS",
+    ),
+    not_found=(
+        "Her husband Emeka (84) died",
+        "her husband Emeka (94 kg), wife Ann (94%), Mr. Roe, 95 mg",
+        "husband called Ext (940)",
+        "creatinine (94)",
+    ),
+)
+
 AGE_AT_START = Rule(
     name="age_at_start",
     label=Label.AGE,
@@ -111,4 +148,10 @@ AGE_BETWEEN_COMMAS = Rule(
     not_found=("HR 88, 95, with", "sodium, 95, 96", "patient, 85, presents"),
 )
 
-RULES = (AGE_AFTER_PERSON, AGE_OF_KIN, AGE_AT_START, AGE_BETWEEN_COMMAS)
+RULES = (
+    AGE_AFTER_PERSON,
+    AGE_OF_KIN,
+    AGE_OF_NAMED_PERSON,
+    AGE_AT_START,
+    AGE_BETWEEN_COMMAS,
+)
