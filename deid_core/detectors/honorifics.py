@@ -19,6 +19,7 @@ from .name_shapes import (
     LOWER_CASE_NAME,
     NAME,
     NOT_IN_WORD,
+    WORD,
 )
 from .rule import Rule
 
@@ -48,6 +49,7 @@ _BEFORE_A_PERSON = re.compile(
     r"(?:^|[.;:\n][ ]{0,2}|\b(?:saw|see|seen|told|called|met|that|by)[ ])\Z",
     re.IGNORECASE,
 )
+_SHORTEST_FAMILY = 4
 _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
 
 
@@ -78,6 +80,22 @@ def _is_known_credential(match: re.Match[str]) -> bool:
         return has_two_parts or not is_ambiguous
     # OD is the right eye, too: "Cirrus OCT OD".
     return has_two_parts and not (is_ambiguous and is_mere_word(forms_of(name)[0]))
+
+
+def _is_family_first(match: re.Match[str]) -> bool:
+    """Return whether both parts are written like names, and none is a mere word.
+
+    Unlike "Wheezing, Smith MD aware", "Cosopt OU, Alphagan BID OD", "MHT, Charge RN".
+    """
+    family, _, given = match["phi"].partition(",")
+    if any(len(form) > 1 and is_mere_word(form) for form in forms_of(match["phi"])):
+        return False
+    cases = {each.isupper() for each in given.split() if len(each.strip(".")) > 1}
+    if len(cases) != 1:
+        return False
+    # "HALVORSEN, Ingrid", but "MHT, Ingrid" is a role and a name.
+    is_abbreviation = family.isupper() and len(family) < _SHORTEST_FAMILY
+    return cases == {family.isupper()} or (family.isupper() and not is_abbreviation)
 
 
 def _starts_with_a_name(match: re.Match[str]) -> bool:
@@ -227,6 +245,14 @@ OTHER_TITLE = Rule(
     ),
 )
 
+_CREDENTIAL_NEEDS = (
+    *words("md do rn np pa pharmd phd dds dmd dpm fnp crna lpn lvn cnm psyd lcsw csw"),
+    *words("lsw msw dpt otr cna mbbs mbchb frcs frcp aprn arnp dnp msn bsn cnp emt pt"),
+    *words("ot rd rt od ccc esq facs facp facc"),
+    # "M.D." is the words M and D.
+    *words("m d r n p f ph psy pharm"),
+)
+
 NAME_BEFORE_CREDENTIAL = Rule(
     name="name_before_credential",
     label=Label.DOCTOR,
@@ -239,17 +265,7 @@ NAME_BEFORE_CREDENTIAL = Rule(
     ),
     score=0.9,
     is_valid=_is_known_credential,
-    needs=(
-        *words(
-            "md do rn np pa pharmd phd dds dmd dpm fnp crna lpn lvn cnm psyd lcsw csw"
-        ),
-        *words(
-            "lsw msw dpt otr cna mbbs mbchb frcs frcp aprn arnp dnp msn bsn cnp emt pt"
-        ),
-        *words("ot rd rt od ccc esq facs facp facc"),
-        # "M.D." is the words M and D.
-        *words("m d r n p f ph psy pharm"),
-    ),
+    needs=_CREDENTIAL_NEEDS,
     reach=70,
     beyond=12,
     found=(
@@ -273,6 +289,35 @@ NAME_BEFORE_CREDENTIAL = Rule(
     ),
 )
 
+FAMILY_FIRST_BEFORE_CREDENTIAL = Rule(
+    name="name_family_first_before_credential",
+    label=Label.DOCTOR,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{WORD},[ ](?:{WORD})(?:[ ](?:{WORD}|[A-Z]\.?)){{0,2}})
+        (?:,?[ \t]{{1,2}})(?!PA[ ]|DO[ ]){_CREDENTIAL}(?!{_ZIP_AHEAD})
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    is_valid=_is_family_first,
+    needs=_CREDENTIAL_NEEDS,
+    reach=110,
+    beyond=12,
+    found=(
+        "read by «HALVORSEN, INGRID» MD; «Halvorsen, Ingrid A.», M.D.",
+        "«Roe, Jane Mary» RN, «DOE, JANE» PA-C; «HALVORSEN, Ingrid» NP",
+    ),
+    not_found=(
+        "Nausea, Vomiting MD aware",
+        "Alphagan OU, Cosopt BID OD",
+        "MHT, Charge RN; NNP Gwen, RD Paolo, PharmD",
+        "Chest, PA and lateral",
+        "Fall River, Towson MD 21201",
+        "Cardiology, Attending MD",
+    ),
+)
+
 RULES = (
     PATIENT_AFTER_TITLE,
     DOCTOR_AFTER_TITLE,
@@ -281,4 +326,5 @@ RULES = (
     LOWER_CASE_DOCTOR,
     OTHER_TITLE,
     NAME_BEFORE_CREDENTIAL,
+    FAMILY_FIRST_BEFORE_CREDENTIAL,
 )

@@ -35,7 +35,8 @@ _ROLES = words(
     reviewed read interpreted verified ordered performed seen evaluated examined
     admitted attested cosigned authenticated pronounced triaged endoscopist operator
     sonographer hygienist technologist circulator scrub optometrist informant
-    perfusionist audiologist dentist pharmacist examiner
+    perfusionist audiologist dentist pharmacist examiner ordering requesting
+    interpreting supervising admitting performing rendering dictating
     """
 )
 _LABELS = words(
@@ -51,9 +52,13 @@ _NEXT_FIELD = r"""
 """
 
 
+# "CC: Halos" is a complaint, "Ordered: Echo, Holter" no provider.
+_ROLES_OF_THINGS = frozenset(words("cc ordered ordering requesting"))
+
+
 def _is_no_complaint(match: re.Match[str]) -> bool:
-    """Return whether "CC:" is followed by more than words: it is a complaint, too."""
-    if match["role"].lower() != "cc":
+    """Return whether more than words follow a label that stands before things, too."""
+    if match["role"].lower() not in _ROLES_OF_THINGS:
         return True
     return not all(map(is_mere_word, forms_of(match["phi"])))
 
@@ -87,11 +92,13 @@ DOCTOR_AFTER_LABEL = Rule(
         "cc: «Ann Doe», PCP: «Smith»\nSurgeon: «Doe, Jane»",
         "Electronically signed by «J. Roe» on; reviewed by «Mary Lee»",
         "ATTENDING PHYSICIAN: «JANE ROE»\nSeen by: «Rostova».",
+        "Ordering: «HALVORSEN, INGRID» MD, Ordering provider: «Ana Rostova»",
     ),
     not_found=(
         "seen by Infectious Disease",
         "reviewed by Radiology\n",
         "cc: headache, CC: Halos, Glare",
+        "Ordered: Cultures, Glucose\n",
         "performed by the surgeon",
         "Physician: None\n",
         "Anesthesia: General\n",
