@@ -43,6 +43,8 @@ _UNIT_OF_HOUSE = r"""
 _STREET_WORD = rf"""
     (?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th)|[NSEW]\.?|[NS][EW]|of|de|la|del|the)
 """
+# "City:" begins a field: no other word of a sentence stands before it.
+_LABEL_BEFORE = r"(?:(?<![^\n])|(?<=[.;|(>*-])|(?<=[.;|,(>*-][ ])|(?<=[ ][ ])|(?<=\t))"
 _HOME_CUES = (
     *("lives in", "living in", "lived in", "resides in", "residing in", "resident of"),
     *("born in", "grew up in", "raised in", "moved to", "moved from"),
@@ -241,28 +243,36 @@ PO_BOX = Rule(
     not_found=("box 12", "po boxed 3", "1 box po"),
 )
 
+_HOME_CUE = rf"""
+    (?<![a-z])(?i:{"|".join(_HOME_CUES).replace(" ", "[ ]")})[ ]
+"""
+_HOME_TOWN = rf"""
+    (?:(?!(?:January|February|March|April|May|June|July|August|September|October
+        |November|December|Assisted|Independent|The|A|An|Skilled|Nursing|Senior
+        |Group|Apartment)\b)
+      {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}})
+"""
+_HOME_NEEDS = words(
+    "lives living lived resides residing resident born grew raised moved native"
+    " originally visiting travel traveled travelled traveling trip flew hometown"
+    " house home"
+)
+
 HOME_TOWN = Rule(
     name="city_after_cue",
     label=Label.CITY,
     pattern=re.compile(
         rf"""
-        (?<![a-z])(?i:{"|".join(_HOME_CUES).replace(" ", "[ ]")})[ ]
-        (?P<phi>(?!(?:January|February|March|April|May|June|July|August|September|October
-            |November|December|Assisted|Independent|The|A|An|Skilled|Nursing|Senior
-            |Group|Apartment)\b)
-          {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}
-          (?:,[ ](?:{STATE}|{_CAPITAL_WORD})(?![A-Za-z]))?)
+        {_HOME_CUE}
+        (?P<phi>{_HOME_TOWN}(?:,[ ](?!{STATE}(?![A-Za-z])){_CAPITAL_WORD})?)
         """,
         re.VERBOSE,
     ),
     score=0.75,
-    needs=words(
-        "lives living lived resides residing resident born grew raised moved native"
-        " originally visiting travel traveled travelled traveling trip flew hometown"
-        " house home"
-    ),
+    needs=_HOME_NEEDS,
     found=(
-        "She lives in «Springfield, Illinois».",
+        "She lives in «Springfield», Illinois.",
+        "born in «Lagos, Nigeria»",
         "born in «Lagos», moved to «Fort Worth» in 2019",
         "trip to «Costa Rica»",
     ),
@@ -272,6 +282,98 @@ HOME_TOWN = Rule(
         "lives in Assisted Living",
         "moved to the ICU",
     ),
+)
+
+HOME_STATE = Rule(
+    name="state_after_home_town",
+    label=Label.STATE,
+    pattern=re.compile(
+        rf"{_HOME_CUE}{_HOME_TOWN},[ ](?P<phi>{STATE})(?![A-Za-z-])", re.VERBOSE
+    ),
+    score=0.75,
+    needs=_HOME_NEEDS,
+    beyond=120,
+    found=("She lives in Springfield, «Illinois», moved to Fort Worth, «TX».",),
+    not_found=("lives in Springfield", "born in Lagos, Nigeria", "in Reno, Nevada"),
+)
+
+_END_OF_FIELD = r"(?=[ \t]{0,3}(?:[.;|)]?[ \t]{0,3}(?:\r?\n|\Z)|[.;|][ \t]|[ \t]{2}))"
+
+LABELLED_STATE = Rule(
+    name="state_labelled",
+    label=Label.STATE,
+    # Nothing else may stand in the field: "State: Virginia Miller" is a name.
+    pattern=re.compile(
+        rf"""
+        {_LABEL_BEFORE}(?i:(?:birth|home)[ ]state|state(?:[ ]of[ ](?:residence|birth))?)
+        [ \t]{{0,2}}[:=-][ \t]{{0,3}}
+        (?P<phi>{STATE})(?![A-Za-z-]){_END_OF_FIELD}
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    needs=words("birth home state"),
+    beyond=60,
+    found=(
+        "State: «Vermont».\nState of residence: «Maine»",
+        "City: Barre  State: «VT»  Zip: 05641",
+        "Birth state: «New Mexico»; home state: «OH»\nState of birth - «Georgia»",
+    ),
+    not_found=(
+        "State: Virginia Miller",
+        "State: Vermont, John",
+        "State: alert",
+        "mental state: OR\n",
+        "Mrs. State: Vermont is her name",
+    ),
+)
+
+LABELLED_CITY = Rule(
+    name="city_labelled",
+    label=Label.CITY,
+    pattern=re.compile(
+        rf"""
+        {_LABEL_BEFORE}(?i:(?:home[ ])?(?:city|town)(?:/town)?(?:[ ]of[ ](?:residence
+          |birth))?|place[ ]of[ ](?:birth|residence)|birth[ -]?place|hometown)
+        [ \t]{{0,2}}[:=][ \t]{{0,3}}
+        (?P<phi>(?!(?i:unknown|none|same|other|not|n/a|see|state)\b)
+          {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}})
+        (?:{_END_OF_FIELD}|(?=,?[ ]{{1,2}}{STATE}(?![A-Za-z])))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.95,
+    needs=words("home city town place birth birthplace hometown"),
+    beyond=100,
+    found=(
+        "City: «Barre»  State: VT, Place of birth: «Fall River», MA",
+        "Home town: «Ely»\nBirthplace: «Lagos».",
+    ),
+    not_found=(
+        "City: Unknown\n",
+        "the city: crowded",
+        "City: Denver Health clinic notes",
+        "capacity: Full\n",
+    ),
+)
+
+LABELLED_COUNTY = Rule(
+    name="county_labelled",
+    label=Label.LOCATION_OTHER,
+    pattern=re.compile(
+        rf"""
+        {_LABEL_BEFORE}(?i:(?:home[ ])?county(?:[ ]of[ ]residence)?)
+        [ \t]{{0,2}}[:=][ \t]{{0,3}}
+        (?P<phi>(?!(?i:unknown|none|same|other|not|n/a|see)\b)
+          {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}){_END_OF_FIELD}
+        """,
+        re.VERBOSE,
+    ),
+    score=0.95,
+    needs=words("home county"),
+    beyond=90,
+    found=("County: «Washington».\nCounty of residence: «Fall River»",),
+    not_found=("County: Unknown\n", "the county: Rural"),
 )
 
 RULES = (
@@ -284,4 +386,8 @@ RULES = (
     STREET_NAME,
     PO_BOX,
     HOME_TOWN,
+    HOME_STATE,
+    LABELLED_STATE,
+    LABELLED_CITY,
+    LABELLED_COUNTY,
 )

@@ -17,6 +17,8 @@ from ..lexicons.kinds import Kind, kinds_of
 from .fragments import words
 from .lexicon import context
 from .lexicon.houses import is_own_name
+from .places import LABELLED_STATE
+from .short_drugs import is_short_drug
 from .trimming import MAY_NAME, WORD, form_of, is_no_name
 
 _FOREMOST_NAME = Kind.GIVEN | Kind.FAMILY
@@ -55,11 +57,25 @@ FAIRLY_SURE = 0.7
 SURE_OF_PLACE = 0.6
 """Likewise for towns and houses, of which lists hold few."""
 _AROUND = 120
+_LABEL_REACH = 32
 _NEVER = 1.1
 _PEOPLE_TOO = frozenset(
     words(
         "discussed lived talked visited agreed married stayed moved arrived consulted"
     )
+)
+
+
+_FINDING = re.compile(
+    r"""
+    [ ](?:is|are|was|were|remains?|appears?)[ ]
+    (?:also[ ]|otherwise[ ]|well[ ]|grossly[ ]|again[ ]|not[ ])?
+    (?:preserved|maintained|intact|normal|unremarkable|unchanged|patent|palpable
+      |visualized|visualised|demonstrated|enlarged|dilated|thickened|calcified
+      |symmetric(?:al)?|anatomic|satisfactory|elevated|within[ ]normal[ ]limits)
+    (?![a-z])
+    """,
+    re.VERBOSE,
 )
 
 
@@ -163,12 +179,12 @@ def _least_of_words(text: str, start: int, end: int, label: Label) -> float:
 def _is_no_person(
     text: str, start: int, end: int, kinds: list[int], doubt: _Doubt
 ) -> bool:
-    if any(map(str.isdigit, text[start:end])):
-        return True
-    if text[end - 1] == "-" and doubt.score < FAIRLY_SURE:
+    if _is_no_word(text, start, end, doubt.score):
         return True
     if context.is_person_described(text, start, end):
         return False
+    if _is_something_else(text, start, end, kinds, doubt):
+        return True
     if form_of(text[start:end]) in _MODALS:
         return not context.is_subject(text, start, end)
     is_line = _is_line(text, start, end)
@@ -181,6 +197,32 @@ def _is_no_person(
         is_owned = len(kinds) == 1 and context.is_owned(text, start)
         return (is_owned and not doubt.is_sure) or context.is_before_thing(text, end)
     return context.is_thing(text, start, end) or _is_handled(text, start, end)
+
+
+def _is_no_word(text: str, start: int, end: int, score: float) -> bool:
+    """Return whether it holds a digit, or is half a word."""
+    if any(map(str.isdigit, text[start:end])):
+        return True
+    return text[end - 1] == "-" and score < FAIRLY_SURE
+
+
+def _is_something_else(
+    text: str, start: int, end: int, kinds: list[int], doubt: _Doubt
+) -> bool:
+    """Return whether it is a state in its field, a drug for short, what was found."""
+    if _is_state_in_its_field(text, start, end):
+        return True
+    if not _are_listed(kinds) and _FINDING.match(text, end):
+        return True
+    return not doubt.is_sure and is_short_drug(text, start, end)
+
+
+def _is_state_in_its_field(text: str, start: int, end: int) -> bool:
+    """Return whether a state, and nothing else, stands behind "State:"."""
+    fields = LABELLED_STATE.pattern.finditer(
+        text, max(0, start - _LABEL_REACH), end + _LABEL_REACH
+    )
+    return any(each.span("phi") == (start, end) for each in fields)
 
 
 def _are_listed(kinds: list[int]) -> bool:

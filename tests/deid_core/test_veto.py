@@ -186,3 +186,63 @@ def test_what_somebody_has_and_half_a_word_are_no_names(marked):
 def test_a_user_name_is_one_word():
     assert vetoed("blood drawn: «eGFR 58».", Label.USERNAME, 0.98)
     assert not vetoed("edited by «jroe58».", Label.USERNAME, 0.98)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "hx a-fib on «warf».",
+        "Pt on «Coum». and digoxin",
+        "hold furos., d/c «gaba».",
+        "Switched from «warf». to apixaban",
+        "given «Metop» 25 mg",
+        "«metop» bid",
+    ],
+)
+def test_a_drug_for_short_where_drugs_stand_is_no_name(marked):
+    assert vetoed(marked, score=0.8)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Seen by «warf».",
+        "Dr. «Warf» on call",
+        "«Warf» denies pain",
+        "I am waiting on «warf». He is late",
+        "The plan is on «Warf». She agrees",
+        "started «rosa» on insulin",
+    ],
+)
+def test_a_name_with_which_a_drug_begins_stays_one_elsewhere(marked):
+    assert not vetoed(marked, score=0.8)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    ["State: «Vermont».\nSex: F", "Home state: «Maine»", "STATE:  «Georgia»\n"],
+)
+def test_a_state_alone_behind_its_label_is_no_name(marked):
+    assert vetoed(marked, score=0.95)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "State: «Virginia Miller»",
+        "State: «Virginia» Miller",
+        "Mrs. «State» came",
+        "Dr. «Vermont» came",
+        "Name: «Virginia»",
+        "asked «Vermont», John",
+    ],
+)
+def test_a_name_that_is_a_state_stays_one_elsewhere(marked):
+    assert not vetoed(marked, score=0.95)
+
+
+def test_what_is_preserved_at_a_sentences_start_is_a_finding_not_a_person():
+    assert vetoed("FINDINGS:\n«Alignment» is preserved from C2", score=0.95)
+    assert vetoed("No edema. «Sensation» was grossly intact", score=0.95)
+    assert not vetoed("Seen today. «Virginia» is unchanged", score=0.95)
+    assert not vetoed("Seen today. «Kowalski» remains intact", score=0.95)
