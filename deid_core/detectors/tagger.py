@@ -13,6 +13,7 @@ from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
 from .fragments import fold_note
 from .options import Options
+from .place_parts import parts_of
 from .trimming import without_words
 from .veto import is_vetoed
 
@@ -102,8 +103,8 @@ class TaggerDetector:
             again = values.count(folded[start:end].lower()) > 1
             if is_vetoed(folded, start, end, each.label, each.score, is_repeated=again):
                 continue
-            is_whole = (start, end) == (each.span.start, each.span.end)
-            yield each if is_whole else replace(each, span=Span(start, end))
+            for span, label in parts_of(folded, start, end, each.label):
+                yield replace(each, span=span, label=label)
 
 
 class _Reader:

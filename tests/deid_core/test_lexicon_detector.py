@@ -49,7 +49,7 @@ PLACES = [
 ]
 HOUSES = [
     "treated at «Cedar Crest» on Monday",
-    "seen at «Mayo Clinic in Rochester, MN» for this",
+    "seen at «Mayo Clinic» in «Rochester», «MN» for this",
     "admitted to «St. Mary's Hospital».",
     "transferred to «Mercy General Hospital».",
     "was seen at «Children's Hospital Boston».",

@@ -28,6 +28,7 @@ __all__ = ["LexiconDetector"]
 
 
 _ACRONYM = 4
+_CITY_OF_HOUSE = 0.7
 _DECIMAL = len("2.4 ")
 _LITRES = re.compile(r"[0-9][.][0-9][ ]L[.][ ]")
 _NO_NAME = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.RARE
@@ -172,8 +173,19 @@ def _houses(text: str, start: int, houses: Iterable[House]) -> Iterator[Annotati
         first, past = start + house.start, start + house.end
         if house.needs_cue and not _is_house(text, first, past):
             continue
-        span = Span(first, cues.end_of_house(text, past))
-        yield _annotation(span, house.label, house.score, house.rule)
+        yield from _house(text, first, past, house.label, house.score, house.rule)
+
+
+def _house(
+    text: str, start: int, end: int, label: Label, score: float, rule: str
+) -> Iterator[Annotation]:
+    """Yield an institution, and its town and state behind it."""
+    end, city, state = cues.tail_of_house(text, end)
+    yield _annotation(Span(start, end), label, score, rule)
+    if city is not None:
+        yield _annotation(Span(*city), Label.CITY, _CITY_OF_HOUSE, "city_of_hospital")
+    if state is not None:
+        yield _annotation(Span(*state), Label.STATE, _CITY_OF_HOUSE, "state")
 
 
 def _is_house(text: str, start: int, end: int) -> bool:
@@ -186,8 +198,8 @@ def _by_cue_alone(text: str, start: int, end: int) -> Iterator[Annotation]:
     """Yield a house that no list knows: "treated at Cedar Crest"."""
     if cues.is_after_care(text, start):
         if cues.may_be_house(text, start, end):
-            span = Span(start, cues.end_of_house(text, end))
-            yield _annotation(span, Label.HOSPITAL, 0.6, "hospital_after_care")
+            rule = "hospital_after_care"
+            yield from _house(text, start, end, Label.HOSPITAL, 0.6, rule)
     elif cues.is_where_somebody_works(text, start):
         if context.is_before_thing(text, end):
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from ..fragments import STATE, words
 from .context import before
@@ -70,11 +71,11 @@ _MONTHS = (
 )
 _HOUSE_TAIL = re.compile(
     rf"""
-    (?:'s)?
-    (?:[ ](?:hospital|clinic|office|campus|hosp)(?![a-z]))?
+    (?P<house>(?:'s)?(?:[ ](?:hospital|clinic|office|campus|hosp)(?![a-z]))?)
     (?:,?[ ](?:(?:in|of|at)[ ])?(?:the[ ])?
-       [A-Z][A-Za-z]+(?:[ ][A-Z][a-z]+){{0,2}}(?:,[ ](?:{STATE})(?![A-Za-z]))
-      |,?[ ]in[ ](?!{_MONTHS})[A-Z][a-z]+(?:[ ][A-Z][a-z]+){{0,2}})?
+       (?P<city>[A-Z][A-Za-z]+(?:[ ][A-Z][a-z]+){{0,2}})
+       ,[ ](?P<state>{STATE})(?![A-Za-z])
+      |,?[ ]in[ ](?!{_MONTHS})(?P<town>[A-Z][a-z]+(?:[ ][A-Z][a-z]+){{0,2}}))?
     """,
     re.VERBOSE,
 )
@@ -193,10 +194,28 @@ def end_of_place(text: str, end: int) -> tuple[int, tuple[int, int] | None]:
     return (end, tail.span("state")) if tail["state"] else (tail.end(), None)
 
 
-def end_of_house(text: str, end: int) -> int:
-    """Return where an institution ends: "Mayo Clinic in Rochester, MN"."""
+class Tail(NamedTuple):
+    """What follows the name of an institution: "'s hospital in Rochester, MN".
+
+    Args:
+        end: Where the institution itself ends.
+        city: Where its town stands, if it does.
+        state: Likewise.
+    """
+
+    end: int
+    city: tuple[int, int] | None = None
+    state: tuple[int, int] | None = None
+
+
+def tail_of_house(text: str, end: int) -> Tail:
+    """Return where an institution ends, and its town and state behind it."""
     tail = _HOUSE_TAIL.match(text, end)
-    return tail.end() if tail else end
+    if tail is None:
+        return Tail(end)
+    if tail["state"]:
+        return Tail(tail.end("house"), tail.span("city"), tail.span("state"))
+    return Tail(tail.end("house"), tail.span("town") if tail["town"] else None)
 
 
 def is_after_house_cue(text: str, start: int) -> bool:

@@ -1,0 +1,89 @@
+"""The parts of a place that a tagger names as one.  For English.
+
+"Mercy Hospital, Reno, NV 89501" is a hospital, a town and a state; a policy may let the
+state stay, which nothing else may touch then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..document import Span
+from ..labels import Label
+from .fragments import STATE, ZIP, words
+from .lexicon import context
+
+_CAPITAL_WORDS = r"[A-Z][A-Za-z'.-]{1,24}(?:[ ][A-Z][A-Za-z'-]{1,24}){0,2}"
+_WITH_STATE = re.compile(
+    rf"""
+    (?:,[ ]{{1,2}}(?P<city>{_CAPITAL_WORDS}))?
+    (?:,[ ]{{1,2}}|[ ](?=[A-Z][A-Z](?![A-Za-z])))(?P<state>{STATE})(?![A-Za-z])
+    (?:[.,]?[ ]{{1,2}}{ZIP})?
+    \Z
+    """,
+    re.VERBOSE,
+)
+_IN_TOWN = re.compile(
+    rf"""
+    (?i:(?:hospital|hosp|clinic|infirmary|hospice|(?:medical|health)[ ]cent(?:er|re)))
+    (?:'?s)?(?P<joint>,?[ ](?:in|at)[ ])(?P<city>{_CAPITAL_WORDS})\Z
+    """,
+    re.VERBOSE,
+)
+_SAINT = re.compile(r"(?:St\.?|Saint|ST\.?|SAINT)[ ][A-Za-z]+'[sS]")
+_GOES_TO = frozenset(
+    words(
+        """
+        admitted readmitted transferred transfer referred sent brought taken discharged
+        released presented
+        """
+    )
+)
+_SPLIT = frozenset({Label.HOSPITAL, Label.ORGANIZATION, Label.CITY})
+_OF_HOSPITAL = frozenset(
+    words("hospital hospitals hosp clinic clinics infirmary hospice")
+)
+_MEDICAL_CENTER = re.compile(r"medical[ ](?:center|centre|ctr)\Z", re.IGNORECASE)
+
+Part = tuple[Span, Label]
+
+
+def parts_of(text: str, start: int, end: int, label: Label) -> Iterator[Part]:
+    """Yield what a proposed place consists of; any other proposal as it is.
+
+    Args:
+        text: The note, folded (`fragments.fold`).
+        start: Of the proposal.
+        end: Of the proposal.
+        label: What the tagger calls it.
+    """
+    if label not in _SPLIT:
+        yield Span(start, end), label
+        return
+    found = _WITH_STATE.search(text, start, end)
+    if found is not None and found.start() > start:
+        end = found.start()
+        yield Span(*found.span("state")), Label.STATE
+        if found["city"]:
+            yield Span(*found.span("city")), Label.CITY
+    within = _IN_TOWN.search(text, start, end)
+    if within is not None:
+        end = within.start("joint")
+        yield Span(*within.span("city")), Label.CITY
+    is_hospital = label is Label.CITY and _is_hospital(text, start, end)
+    yield Span(start, end), Label.HOSPITAL if is_hospital else label
+
+
+def _is_hospital(text: str, start: int, end: int) -> bool:
+    """Return whether it is no town: "Mercy Hospital", "admitted to St. Luke's"."""
+    value = text[start:end]
+    last = value.rpartition(" ")[2].lower()
+    if last in _OF_HOSPITAL or _MEDICAL_CENTER.search(value):
+        return True
+    if not _SAINT.fullmatch(value):
+        return False
+    left = context.before(text, start)
+    return left.nearest == "at" or (
+        left.nearest in {"to", "from"} and left.word(1) in _GOES_TO
+    )

@@ -1,0 +1,80 @@
+"""What a place that a tagger names as one consists of."""
+
+import pytest
+
+from deid_core import Label
+from deid_core.detectors.place_parts import parts_of
+from tests.deid_core.marked import unmark
+
+HOSPITAL, CITY, STATE = Label.HOSPITAL, Label.CITY, Label.STATE
+
+
+def parts(marked, label):
+    text, [span] = unmark(marked)
+    found = sorted(parts_of(text, *span, label))
+    return [(text[span.start : span.end], each) for span, each in found]
+
+
+@pytest.mark.parametrize("said", [HOSPITAL, Label.ORGANIZATION])
+def test_an_institution_ends_before_its_town_and_state(said):
+    assert parts("at «Mercy Hospital, Fall River, MA 02720».", said) == [
+        ("Mercy Hospital", said),
+        ("Fall River", CITY),
+        ("MA", STATE),
+    ]
+    assert parts("at «Mayo Clinic in Rochester, Minnesota»", said) == [
+        ("Mayo Clinic", said),
+        ("Rochester", CITY),
+        ("Minnesota", STATE),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marked", "town", "state"),
+    [
+        ("in «Sacramento, CA»", "Sacramento", "CA"),
+        ("in «Fort Worth TX 76102»", "Fort Worth", "TX"),
+        ("in «Fall River, Massachusetts»", "Fall River", "Massachusetts"),
+    ],
+)
+def test_a_town_ends_before_its_state(marked, town, state):
+    assert parts(marked, CITY) == [(town, CITY), (state, STATE)]
+
+
+@pytest.mark.parametrize(
+    ("marked", "label"),
+    [
+        ("in «West Virginia»", CITY),
+        ("in «New York»", CITY),
+        ("in «Lagos, Nigeria»", CITY),
+        ("in «Washington»", CITY),
+        ("«Roe, Jane, MD»", Label.DOCTOR),
+        ("at «Scott and White»", HOSPITAL),
+    ],
+)
+def test_anything_else_is_left_whole(marked, label):
+    assert parts(marked, label) == [
+        (unmark(marked)[0][slice(*unmark(marked)[1][0])], label)
+    ]
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "seen at «St. Luke's Hospital» on",
+        "in «Mercy Clinic»",
+        "at «Reno Medical Center»",
+        "seen at «St. Luke's» on 03/14/2024",
+        "was admitted to «Saint Mary's» last week",
+    ],
+)
+def test_a_hospital_that_is_called_a_town_is_a_hospital(marked):
+    assert [HOSPITAL] == [label for _, label in parts(marked, CITY)]
+
+
+@pytest.mark.parametrize(
+    "marked",
+    ["lives in «St. Mary's»", "moved to «St. John's»", "lives in «Newton Center»"],
+)
+def test_a_town_with_the_name_of_a_saint_stays_a_town(marked):
+    assert [CITY] == [label for _, label in parts(marked, CITY)]
