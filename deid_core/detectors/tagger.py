@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
+from ..lexicons import forms_of
+from ..toml_files import refuse_unknown
+from . import spanish
 from .fragments import fold_note
 from .options import Options
 from .place_parts import parts_of
@@ -34,6 +37,9 @@ class TaggerOptions(Options):
     outside_below: float | None = Field(default=None, ge=0.0, le=1.0)
     """A word that is no identifier with no higher probability is proposed as what it
     most probably is (Deleger and others 2013, MCRF, .85 to .99)."""
+    left_out: Mapping[str, Annotated[frozenset[str], Field(strict=False)]] = {}
+    """By tag of the model, words in compared form that are no identifiers under it:
+    what consists of them alone is not proposed."""
     veto: bool = False
     """Whether headings, devices and drugs of English are refused (`veto`)."""
     one_case_model: str = ""
@@ -53,18 +59,19 @@ class TaggerDetector:
         options: Which models, and how sure they must be.
 
     Raises:
-        ConfigError: A model is unknown, damaged, or of another format.
+        ConfigError: A model is unknown, damaged, or of another format, or has not the
+            tags that are left out.
     """
 
     name = "tagger"
 
     def __init__(self, options: TaggerOptions) -> None:
         bias, below = options.outside_bias, options.outside_below
-        self._read = _Reader(options.model, bias, below)
+        self._read = _Reader(options.model, bias, below, options.left_out)
         self._read_small: _Reader | None = None
         if options.one_case_model:
             name, bias = options.one_case_model, options.one_case_bias
-            self._read_small = _Reader(name, bias, below)
+            self._read_small = _Reader(name, bias, below, {})
         # Whether a note is of one case is seen in the note as it was written.
         self.reads_as_written = self._read_small is not None
         self._threshold = options.threshold
@@ -108,22 +115,44 @@ class TaggerDetector:
 
 
 class _Reader:
-    """A compiled model: texts in, what it finds in each out, disjoint, in order."""
+    """A compiled model: texts in, what it finds in each out, in order."""
 
-    def __init__(self, name: str, bias: float, below: float | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        bias: float,
+        below: float | None,
+        left_out: Mapping[str, frozenset[str]],
+    ) -> None:
         # Here, so that a preset without the tagger does not load its compiler.
         from ..tagger.compiled import Bias, CompiledModel
         from ..tagger.model_files import load_model
 
         model = load_model(name)
+        refuse_unknown([*left_out], tuple(model.tags), "tagger: left_out: tag")
+        self._left_out = left_out
+        self._is_spanish = model.language == spanish.LANGUAGE
         self._compiled = CompiledModel(model)
         self._bias = Bias(bias, below)
         self._labels = model.tags
         self._rules = {tag: _rule(model.name, tag) for tag in model.tags}
 
     def __call__(self, texts: Sequence[str]) -> list[list[Annotation]]:
-        found = self._compiled.tag(texts, self._bias)
-        return [list(map(self._annotation, each)) for each in found]
+        found = [
+            [self._annotation(one) for one in each if not self._is_left_out(text, one)]
+            for text, each in zip(
+                texts, self._compiled.tag(texts, self._bias), strict=True
+            )
+        ]
+        if self._is_spanish:
+            return list(map(spanish.renamed, texts, found))
+        return found
+
+    def _is_left_out(self, text: str, found: Tagged) -> bool:
+        allowed = self._left_out.get(found.tag)
+        if allowed is None:
+            return False
+        return allowed.issuperset(forms_of(text[found.start : found.end]))
 
     def _annotation(self, found: Tagged) -> Annotation:
         label = self._labels[found.tag]

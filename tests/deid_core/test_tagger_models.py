@@ -182,17 +182,43 @@ def test_a_preset_refuses_a_tagger_without_model(tmp_path):
         load_preset(str(preset))
 
 
-def test_the_meddocan_preset_speaks_meddocans_tags():
+SPANISH = "Nombre: Zoilo.\nEdad: 70 años Sexo: H.\nLocalidad/ Provincia: Teruel."
+
+
+def tags_of(preset):
     from deid_core import Deidentifier
 
-    text = "Nombre: Zoilo.\nEdad: 70 años Sexo: H.\nLocalidad/ Provincia: Teruel."
-    found = Deidentifier.from_names(preset="meddocan").deidentify(Document("1", text))
-    assert {each.tag for each in found.annotations} == {
+    system = Deidentifier.from_names(preset=preset)
+    found = system.deidentify(Document("1", SPANISH))
+    return {each.tag for each in found.annotations}
+
+
+def test_the_preset_of_the_task_speaks_all_of_meddocans_tags():
+    assert tags_of("meddocan-task") == {
         "NOMBRE_SUJETO_ASISTENCIA",
         "EDAD_SUJETO_ASISTENCIA",
         "SEXO_SUJETO_ASISTENCIA",
         "TERRITORIO",
     }
+
+
+def test_the_meddocan_preset_lets_the_sex_stand():
+    assert tags_of("meddocan-task") - tags_of("meddocan") == {"SEXO_SUJETO_ASISTENCIA"}
+
+
+def test_only_words_for_a_sex_stand_not_all_that_the_model_takes_for_one():
+    few = TaggerOptions(
+        model="meddocan", left_out={"SEXO_SUJETO_ASISTENCIA": ["mujer"]}
+    )
+
+    [found] = TaggerDetector(few)([Document("1", SPANISH)])
+
+    assert "SEXO_SUJETO_ASISTENCIA" in {each.tag for each in found}
+
+
+def test_a_tag_that_the_model_does_not_have_cannot_be_left_out():
+    with pytest.raises(ConfigError, match="left_out: tag 'SEX' is unknown; known: "):
+        TaggerDetector(TaggerOptions(model="meddocan", left_out={"SEX": ["m"]}))
 
 
 @pytest.mark.parametrize("seed", range(3))
