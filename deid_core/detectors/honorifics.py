@@ -304,6 +304,7 @@ FAMILY_FIRST_BEFORE_CREDENTIAL = Rule(
     needs=_CREDENTIAL_NEEDS,
     reach=110,
     beyond=12,
+    holds=re.compile(",[ ]"),
     found=(
         "read by «HALVORSEN, INGRID» MD; «Halvorsen, Ingrid A.», M.D.",
         "«Roe, Jane Mary» RN, «DOE, JANE» PA-C; «HALVORSEN, Ingrid» NP",
