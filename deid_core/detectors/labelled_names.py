@@ -52,8 +52,10 @@ _NEXT_FIELD = r"""
 """
 
 
-# "CC: Halos" is a complaint, "Ordered: Echo, Holter" no provider.
-_ROLES_OF_THINGS = frozenset(words("cc ordered ordering requesting"))
+# "CC: Halos" is a complaint, "Ordered: Cultures" a test, "Admitting: Sepsis" a disease.
+_ROLES_OF_THINGS = frozenset(
+    words("cc ordered ordering requesting admitting performing performed")
+)
 
 
 def _is_no_complaint(match: re.Match[str]) -> bool:
@@ -99,6 +101,7 @@ DOCTOR_AFTER_LABEL = Rule(
         "reviewed by Radiology\n",
         "cc: headache, CC: Halos, Glare",
         "Ordered: Cultures, Glucose\n",
+        "Admitting: Pneumonia, Sepsis\n",
         "performed by the surgeon",
         "Physician: None\n",
         "Anesthesia: General\n",

@@ -19,7 +19,7 @@ _WITH_STATE = re.compile(
     rf"""
     (?:,[ ]{{1,2}}(?P<city>{_CAPITAL_WORDS}))?
     (?:,[ ]{{1,2}}|[ ](?=[A-Z][A-Z](?![A-Za-z])))(?P<state>{STATE})(?![A-Za-z])
-    (?:[.,]?[ ]{{1,2}}{ZIP})?
+    (?:[.,]?[ ]{{1,2}}(?P<zip>{ZIP}))?
     \Z
     """,
     re.VERBOSE,
@@ -67,6 +67,8 @@ def parts_of(text: str, start: int, end: int, label: Label) -> Iterator[Part]:
         yield Span(*found.span("state")), Label.STATE
         if found["city"]:
             yield Span(*found.span("city")), Label.CITY
+        if found["zip"]:
+            yield Span(*found.span("zip")), Label.ZIP
     within = _IN_TOWN.search(text, start, end)
     if within is not None:
         end = within.start("joint")

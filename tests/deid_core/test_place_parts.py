@@ -21,6 +21,7 @@ def test_an_institution_ends_before_its_town_and_state(said):
         ("Mercy Hospital", said),
         ("Fall River", CITY),
         ("MA", STATE),
+        ("02720", Label.ZIP),
     ]
     assert parts("at «Mayo Clinic in Rochester, Minnesota»", said) == [
         ("Mayo Clinic", said),
@@ -33,12 +34,26 @@ def test_an_institution_ends_before_its_town_and_state(said):
     ("marked", "town", "state"),
     [
         ("in «Sacramento, CA»", "Sacramento", "CA"),
-        ("in «Fort Worth TX 76102»", "Fort Worth", "TX"),
+        ("in «Fort Worth TX»", "Fort Worth", "TX"),
         ("in «Fall River, Massachusetts»", "Fall River", "Massachusetts"),
     ],
 )
 def test_a_town_ends_before_its_state(marked, town, state):
     assert parts(marked, CITY) == [(town, CITY), (state, STATE)]
+
+
+@pytest.mark.parametrize(
+    ("marked", "values"),
+    [
+        ("in «Fort Worth TX 76102»", ["Fort Worth", "TX", "76102"]),
+        (
+            "at «Mercy Clinic in Reno, ID 12345»",
+            ["Mercy Clinic", "Reno", "ID", "12345"],
+        ),
+    ],
+)
+def test_a_number_behind_the_state_stays_covered(marked, values):
+    assert values == [value for value, _ in parts(marked, CITY)]
 
 
 @pytest.mark.parametrize(
