@@ -6,9 +6,11 @@ reaches a log line or a traceback must not carry PHI with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from operator import attrgetter
+from typing import Any
 
 from .labels import Label
 
@@ -116,7 +118,28 @@ class KnownIdentifiers:
         return any(_values_of(self))
 
 
-_values_of = attrgetter(*(each.name for each in fields(KnownIdentifiers)))
+def with_changed_values(
+    known: KnownIdentifiers, change: Callable[[str], str]
+) -> KnownIdentifiers:
+    """Return a record in which every written value is changed."""
+    parts = {each.name: _changed(getattr(known, each.name), change) for each in _PARTS}
+    return replace(known, **parts)
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
+    """Return one value of any kind changed; labels and days stay as they are."""
+    if type(value) is str:
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_changed(each, change) for each in value)
+    if isinstance(value, (PersonName, Address, KnownId)):
+        own = {each.name: getattr(value, each.name) for each in fields(value)}
+        return replace(value, **{n: _changed(v, change) for n, v in own.items()})
+    return value
+
+
+_PARTS = fields(KnownIdentifiers)
+_values_of = attrgetter(*(each.name for each in _PARTS))
 NOTHING_KNOWN = KnownIdentifiers()
 
 

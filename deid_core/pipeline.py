@@ -1,4 +1,4 @@
-"""The way of a note: detect, echo, merge, replace, verify.  Read this module first."""
+"""The way of a note: read, detect, echo, merge, replace, verify.  Read this first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from .detectors import Detector
 from .document import Annotation, Document
 from .errors import DeidError, DetectorFailed
 from .explain import Explanation, explanation
+from .in_note import in_note, values_in, with_invisible
 from .labels import Label
+from .language.reading import Reading, readings_of
 from .merge import merge
 from .policy import Policy, load_policy
 from .replace import OffsetMap, apply_replacements
@@ -20,6 +22,7 @@ from .surrogates.replacer import Replacer
 from .verify import verify
 
 Proposals = list[Annotation] | DetectorFailed
+Readings = tuple[Reading, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +115,33 @@ class Deidentifier:
         self, documents: Sequence[Document]
     ) -> list[ScrubbedDocument | DeidError]:
         """Return, for each document, its scrubbed form or why it is refused."""
-        return [
-            self._finish(document, proposals)
-            for document, proposals in zip(
-                documents, self._proposals(documents), strict=True
-            )
-        ]
+        readings = [readings_of(each.text) for each in documents]
+        proposals = self._proposals(documents, readings)
+        return list(map(self._finish, documents, readings, proposals))
 
     def explain(self, documents: Sequence[Document]) -> list[Explanation]:
         """Return how each document of a batch became what `deidentify_batch` returns.
 
         An explanation holds the note: it is for the eyes of who may read that.
         """
-        return [
-            explanation(document, proposals, self._finish(document, proposals))
-            for document, proposals in zip(
-                documents, self._proposals(documents), strict=True
-            )
-        ]
+        readings = [readings_of(each.text) for each in documents]
+        proposals = self._proposals(documents, readings)
+        results = map(self._finish, documents, readings, proposals)
+        return list(map(explanation, documents, proposals, results))
 
-    def _proposals(self, documents: Sequence[Document]) -> list[Proposals]:
+    def _proposals(
+        self, documents: Sequence[Document], readings: Sequence[Readings]
+    ) -> list[Proposals]:
+        """Return the proposals for each document, by all of its readings."""
+        read = [
+            _with_text(document, reading.text)
+            for document, own in zip(documents, readings, strict=True)
+            for reading in own
+        ]
+        found = iter(self._proposals_for(read))
+        return [_in_note(own, [next(found) for _ in own]) for own in readings]
+
+    def _proposals_for(self, documents: Sequence[Document]) -> list[Proposals]:
         # Detectors read the note as it would be written in mixed case: same offsets.
         read = [_with_text(each, self._recase(each.text)) for each in documents]
         detected = [
@@ -168,22 +178,27 @@ class Deidentifier:
         ]
 
     def _finish(
-        self, document: Document, proposals: Proposals
+        self, document: Document, readings: Readings, proposals: Proposals
     ) -> ScrubbedDocument | DeidError:
         try:
-            return self._scrub(document, proposals)
+            return self._scrub(document, readings, proposals)
         except DeidError as error:
             return error
         except Exception as error:
             # A bug of ours must refuse this document, not stop the stream with it.
             return DetectorFailed(f"after detection: {type(error).__name__}")
 
-    def _scrub(self, document: Document, proposals: Proposals) -> ScrubbedDocument:
+    def _scrub(
+        self, document: Document, readings: Readings, proposals: Proposals
+    ) -> ScrubbedDocument:
         if isinstance(proposals, DetectorFailed):
             raise proposals
-        annotations = merge(proposals)
+        annotations, values = merge(proposals), None
+        if not _is_as_written(document, readings):
+            annotations = with_invisible(document.text, annotations)
+            values = values_in(document.text, readings, annotations)
         replacer = self._replacer
-        replacements = replacer.replacements(document, annotations, proposals)
+        replacements = replacer.replacements(document, annotations, proposals, values)
         text, offset_map = apply_replacements(document.text, replacements)
         known = replacer.withheld(document)
         is_all = known is document.known
@@ -198,7 +213,7 @@ class Deidentifier:
 
         For fields outside of any note; see `Replacer.value`.
         """
-        return self._replacer.value(document, label, value)
+        return self._replacer.value(document, label, readings_of(value)[0].text)
 
 
 def _as_written(text: str) -> str:
@@ -208,6 +223,23 @@ def _as_written(text: str) -> str:
 def _with_text(document: Document, text: str) -> Document:
     # Most notes are in mixed case, and stay the very same.
     return document if text is document.text else replace(document, text=text)
+
+
+def _is_as_written(document: Document, readings: Readings) -> bool:
+    return readings[0].text is document.text
+
+
+def _in_note(readings: Readings, proposals: Sequence[Proposals]) -> Proposals:
+    """Return the proposals for the readings of one note, with spans of the note."""
+    found: list[list[Annotation]] = []
+    for each in proposals:
+        if isinstance(each, DetectorFailed):
+            return each
+        found.append(each)
+    try:
+        return in_note(readings, found)
+    except ValueError:
+        return DetectorFailed("a detector's proposal lies beyond the note")
 
 
 def _reads_as_written(detector: Detector) -> bool:

@@ -12,8 +12,9 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from .document import Address, KnownIdentifiers, PersonName
+from .document import Address, KnownIdentifiers, PersonName, with_changed_values
 from .lexicons import forms_of, is_ordinary, load_list, normal
+from .plain_text import plain
 
 _MONTHS = [
     "january",
@@ -82,6 +83,7 @@ class Values(NamedTuple):
 @lru_cache(maxsize=_MAX_RECORDS)
 def values_of(known: KnownIdentifiers) -> Values:
     """Return the values of a record that detection is responsible for."""
+    known = with_changed_values(known, plain)
     names, full_names = _names(known)
     emails = tuple(filter(None, map(_email_value, known.emails)))
     ids = filter(None, (_id(each.value) for each in known.ids))

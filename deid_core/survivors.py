@@ -17,6 +17,7 @@ from .document import Annotation
 from .labels import Label
 from .lexicons import is_vocabulary, load_list, normal
 from .lexicons.kinds import Kind, kinds_of
+from .plain_text import plain
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})
@@ -119,7 +120,7 @@ def _values(
 ) -> Iterator[tuple[str, str]]:
     # Several detectors propose most values: each is looked at once.
     replaced = {
-        (each.label, original[each.span.start : each.span.end])
+        (each.label, plain(original[each.span.start : each.span.end]))
         for each in proposals
         if each.score >= _TRUSTED and not each.detector.startswith("known/")
     }

@@ -1,9 +1,11 @@
 """The last look at the output: no value of the record and none that was replaced.
 
 Independent of the detectors: its own, simple scan of what was kept of the note, after
-normalisation (case, diacritics), for whole values of the record, for names of the
-record with one slip, and for what was replaced elsewhere in the same note; and of what
-was written instead, for values of the record.  It can only refuse.
+normalisation (invisible characters, compatibility forms, case, diacritics), for whole
+values of the record, for names of the record with one slip, and for what was replaced
+elsewhere in the same note; and of what was written instead, for values of the record.
+It can only refuse.  Where an invisible character may separate two words, the text is
+looked at with and without a blank there (`plain_text`).
 
 What it calls residue is what detection promises to find, not more, or the guards would
 turn into dead letters.  These are therefore no residue: a name that is also a common
@@ -27,6 +29,7 @@ from .document import Annotation, Document, KnownIdentifiers
 from .errors import ResidueFound
 from .labels import Label
 from .lexicons import load_list, normal, words_of
+from .plain_text import views_of
 from .replace import OffsetMap
 from .residue import Value, Values, values_of
 from .survivors import misspelt_in, replaced_in
@@ -63,16 +66,19 @@ def verify(
     Raises:
         ResidueFound: The message names the kinds and counts, never a value.
     """
-    kept = offset_map.kept(scrubbed_text)
-    residue = list(replaced_in(document.text, proposals, kept))
+    residue: Counter[str] = Counter()
+    for kept in views_of(offset_map.kept(scrubbed_text)):
+        residue |= Counter(replaced_in(document.text, proposals, kept))
+        if document.known:
+            names = values_of(document.known).names
+            residue |= Counter({"misspelt name": misspelt_in(names, kept)})
     if document.known:
-        values = values_of(document.known)
         invented = _invented(scrubbed_text, offset_map, annotations)
-        residue += _residue(values, [*kept, *invented])
-        residue += ["misspelt name"] * misspelt_in(values.names, kept)
+        residue |= residue_in(
+            document.known, [*offset_map.kept(scrubbed_text), *invented]
+        )
     if residue:
-        counts = sorted(Counter(residue).items())
-        kinds = ", ".join(f"{kind} ({n})" for kind, n in counts)
+        kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(residue.items()))
         raise ResidueFound(f"survived in the scrubbed text: {kinds}; do not publish it")
 
 
@@ -83,7 +89,10 @@ def residue_in(known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
         known: The patient's record.
         texts: Pieces that do not continue one another.
     """
-    return Counter(_residue(values_of(known), texts) if known else ())
+    residue: Counter[str] = Counter()
+    for view in views_of([*texts]) if known else ():
+        residue |= Counter(_residue(values_of(known), view))
+    return residue
 
 
 def _residue(values: Values, texts: Iterable[str]) -> Iterator[str]:

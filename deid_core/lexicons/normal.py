@@ -28,7 +28,10 @@ WORD = rf"(?:{LETTER}+|[\u0300-\u036f]+)+|\d+"
 """Pattern of a word or a number in any text."""
 
 _WORDS = re.compile(WORD)
-_MARKS = re.compile("[\u0300-\u036f]+")
+# The usual marks, and the usual invisible characters.
+_LEFT_OUT = re.compile(
+    "[\u0300-\u036f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+"
+)
 
 
 def words_of(text: str) -> list[str]:
@@ -43,16 +46,16 @@ def forms_of(text: str) -> tuple[str, ...]:
 
 
 def normal(word: str) -> str:
-    """Return the word without case, diacritics and compatibility forms.
+    """Return the word without case, diacritics, compatibility forms, soft hyphens.
 
     ``normal("MÜLLER") == normal("Muller") == "muller"``; it is its own fixed point.
     """
     if word.isascii():
         return word.lower()
     folded = unicodedata.normalize("NFKD", word.casefold()).translate(_STROKES)
-    # The usual marks at once; what is left of most words is ASCII.
-    if (bare := _MARKS.sub("", folded)).isascii():
+    # The usual ones at once; what is left of most words is ASCII.
+    if (bare := _LEFT_OUT.sub("", folded)).isascii():
         return bare.lower()  # "\u33c7" is "Co."
-    bare = "".join(each for each in folded if not unicodedata.combining(each))
+    bare = "".join(each for each in bare if not unicodedata.combining(each))
     # Taking a mark off can bare a letter that itself has another form.
     return bare.lower() if bare.isascii() or bare == word else normal(bare)

@@ -14,6 +14,7 @@ from itertools import accumulate
 from ..document import Annotation, Document, KnownIdentifiers, Span
 from ..errors import ConfigError
 from ..labels import Label
+from ..language.reading import is_visible
 from ..policy import Policy
 from ..replace import Replacement
 from ..verify import residue_in
@@ -67,6 +68,7 @@ class Replacer:
         document: Document,
         annotations: Sequence[Annotation],
         proposals: Iterable[Annotation] = (),
+        values: Sequence[str] | None = None,
     ) -> list[Replacement]:
         """Return what to write for each annotation.
 
@@ -75,9 +77,12 @@ class Replacer:
             annotations: Ordered and disjoint.
             proposals: What they were merged from: a value is kept only if all
                 detectors call it what may be kept.
+            values: How each annotation reads, where that is not as it is written.
         """
         text = document.text
-        found = [(a.label, text[a.span.start : a.span.end]) for a in annotations]
+        originals = [text[a.span.start : a.span.end] for a in annotations]
+        read = originals if values is None else values
+        found = [(a.label, value) for a, value in zip(annotations, read, strict=True)]
         crosswalk = self._crosswalk(document, found)
         doubtful = self._doubtful(document, annotations, proposals)
         written = [
@@ -86,9 +91,11 @@ class Replacer:
             else self._write(crosswalk, label, value)
             for annotation, (label, value) in zip(annotations, found, strict=True)
         ]
-        if text and not any(written) and len(text) == sum(len(v) for _, v in found):
+        if text and not any(written) and len(text) == sum(map(len, originals)):
             # A note must not become nothing.
             written = [tag_of(label) for label, _ in found]
+        if values is not None:
+            written = list(map(_as_written, written, values, originals))
         return [Replacement(*each) for each in zip(annotations, written, strict=True)]
 
     def value(self, document: Document, label: Label, value: str) -> str:
@@ -154,6 +161,11 @@ class Replacer:
             return before > 0 and furthest[before - 1] > span.start
 
         return {each for each in kept if is_touched(each.span)}
+
+
+def _as_written(written: str, value: str, original: str) -> str:
+    """Return what is kept of a note in the note's own characters, if all are seen."""
+    return original if written == value and is_visible(original) else written
 
 
 def _styles(policy: Policy, note_type: str) -> Mapping[Label, Style]:

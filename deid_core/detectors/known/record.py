@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...document import KnownIdentifiers
+from ...document import KnownIdentifiers, with_changed_values
 from ...labels import Label
+from ...language.reading import readings_of
 from .dates import BirthDates
 from .emails import emails_of
 from .labelled import Labelled
@@ -38,7 +39,11 @@ class Record:
 
 
 def compile_record(known: KnownIdentifiers) -> Record:
-    """Return the record prepared for look-ups; placeholders and blanks are left out."""
+    """Return the record prepared for look-ups; placeholders and blanks are left out.
+
+    Its values are read as notes are.
+    """
+    known = with_changed_values(known, _read)
     names = Names.of(known)
     places = Places.of(known)
     birth_dates = BirthDates.of(known.birth_dates)
@@ -54,3 +59,7 @@ def compile_record(known: KnownIdentifiers) -> Record:
         keys=keys,
         sought=Sought.of(keys, names),
     )
+
+
+def _read(value: str) -> str:
+    return readings_of(value)[0].text

@@ -1,0 +1,1 @@
+"""What is known about text itself; imports nothing above it."""
