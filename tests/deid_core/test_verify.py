@@ -1,7 +1,8 @@
+import re
 from datetime import date
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deid_core import (
@@ -287,12 +288,29 @@ O'Brien o'brien Brien Wu Bartholomew 3/4/57 03-04-1957 March 4th, 1957 4 Mar 195
 19570304 57 3 12 Oak oak Street St Springfield SPRINGFIELD MA 02139 02139-4301
 617-555-0123 (617) 555-0123 +1 jane@example.com 77881234 0077881234 77-88-1234 AB123
 ab-123 St. Mary's Hospital ST MARYS Acme Widgets catheter sign Dr. Mr. seen . , : ; - /
-( the Patient 1 s 's J. é ½ ²
+( the Patient 1 s 's J. é ½ ² Kowal\u00adski Ja\u200bne Wi\u2060ll Fo\x00ley \uff2aane
+6\u00ad17-555\u200b-0123 Bar\u00adtholomew \uff17\uff17881234 Spring\u200dfield
+\ufeff Ann
 """
-pieces = st.sampled_from(TEXT.split())
-gaps = st.sampled_from(["", " ", " ", " ", "\n", ", ", "-", ". ", "  ", "\t"])
+pieces = st.sampled_from(re.split(r"[ \n]", TEXT.strip()))
+gaps = st.sampled_from(
+    [
+        "",
+        " ",
+        " ",
+        " ",
+        "\n",
+        ", ",
+        "-",
+        ". ",
+        "  ",
+        "\t",
+        *"\u00a0\u200d",
+    ]
+)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(pieces, gaps), max_size=12))
 @example([("Jane\u0301", ""), ("jane@example.com", "")])
 def test_what_detection_leaves_is_never_residue(parts):

@@ -68,6 +68,19 @@ def record(text, *, patient=PATIENT, note_type="", key=None, partition=None, off
     return Record(Partition("notes", at), offset, key, orjson.dumps(note.to_json()))
 
 
+def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    text = "Na\u0308ive M\u200br. Quell\u00adwright is well."
+
+    [(note, audit)] = scrub.process([record(text)])
+
+    [found] = orjson.loads(audit.value)["annotations"]
+    assert "Quell\u00adwright" == text[found["start"] : found["end"]]
+    published = orjson.loads(note.value)
+    assert "Na\u0308ive M\u200br. [NAME:PATIENT] is well." == published["text"]
+    assert [[12, 24, 12, 26]] == published["offsets"]
+
+
 def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
     table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
 

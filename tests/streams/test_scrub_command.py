@@ -54,6 +54,21 @@ def test_annotations_in_input_order_with_code_points_of_the_input(notes):
     assert 0 == done.returncode
 
 
+def test_offsets_are_of_the_input_where_characters_are_invisible(tmp_path):
+    text = "M\u200br. Quell\u00adwright\u2060 seen \uff13/14/2024 by \ufb01ve."
+    note = {"id": "a", "text": text, "patient": PATIENT}
+    file = tmp_path / "notes.jsonl"
+    file.write_text(json.dumps(note))
+
+    done = phistream("--annotations", file)
+
+    line = json.loads(done.stdout)
+    assert [("Quell\u00adwright\u2060", 5), ("\uff13/14/2024", 23)] == [
+        (text[a["start"] : a["end"]], a["start"]) for a in line["annotations"]
+    ]
+    assert "M\u200br. [NAME:PATIENT] seen [DATE] by \ufb01ve." == line["text"]
+
+
 def test_without_annotations_the_text_alone(notes):
     done = phistream(notes)
 
