@@ -21,6 +21,9 @@ def in_note(
     Raises:
         ValueError: A proposal lies beyond its reading.
     """
+    if len(readings) == 1 and not readings[0].starts:
+        # Most notes read as they are written.
+        return list(proposals[0])
     first, *others = map(_all_moved, readings, proposals)
     covered = [each.span for each in merge(first)] if others else []
     more = (each for other in others for each in other)
@@ -60,9 +63,6 @@ def values_in(
 def _all_moved(
     reading: Reading, proposals: Sequence[Annotation]
 ) -> Sequence[Annotation]:
-    if not reading.starts:
-        # Most notes read as they are written.
-        return proposals
     return [_moved(reading, each) for each in proposals]
 
 

@@ -72,7 +72,7 @@ def views_of(pieces: Sequence[str]) -> list[Sequence[str]]:
 
 def plain(text: str) -> str:
     """Return a text without what is unseen, in compatibility form."""
-    if not _is_odd(text):
+    if (text.isascii() and text.isprintable()) or not _is_odd(text):
         return text
     whole = _HYPHENATED.sub("", text) if "\u00ad" in text else text
     return unicodedata.normalize("NFC", whole.translate(_JOINED))

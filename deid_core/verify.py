@@ -66,17 +66,17 @@ def verify(
     Raises:
         ResidueFound: The message names the kinds and counts, never a value.
     """
+    kept = offset_map.kept(scrubbed_text)
+    values = values_of(document.known) if document.known else None
+    written = _invented(scrubbed_text, offset_map, annotations) if values else ()
     residue: Counter[str] = Counter()
-    for kept in views_of(offset_map.kept(scrubbed_text)):
-        residue |= Counter(replaced_in(document.text, proposals, kept))
-        if document.known:
-            names = values_of(document.known).names
-            residue |= Counter({"misspelt name": misspelt_in(names, kept)})
-    if document.known:
-        invented = _invented(scrubbed_text, offset_map, annotations)
-        residue |= residue_in(
-            document.known, [*offset_map.kept(scrubbed_text), *invented]
-        )
+    for view in views_of([*kept, *written]):
+        read = view[: len(kept)]
+        found = list(replaced_in(document.text, proposals, read))
+        if values:
+            found += _residue(values, view)
+            found += ["misspelt name"] * misspelt_in(values.names, read)
+        residue |= Counter(found)
     if residue:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(residue.items()))
         raise ResidueFound(f"survived in the scrubbed text: {kinds}; do not publish it")

@@ -19,7 +19,8 @@ stand alone stay as well.
 **Two readings.**  A zero-width space or a control may be all that separates two words,
 a soft hyphen may be a real one ("12\u00ad05\u00ad2019"), one at a line's end may have
 been left there, and tags may spell something.  A note with such a place has a second
-reading, in which all of them separate.
+reading, in which all of them separate.  That some of a note's separate and others
+split a word beside them is not considered.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain
@@ -95,10 +97,10 @@ class Reading:
     """
 
     text: str = field(repr=False)
-    starts: array[int] = field(default_factory=lambda: array("q"), repr=False)
-    ends: array[int] = field(default_factory=lambda: array("q"), repr=False)
-    note_starts: array[int] = field(default_factory=lambda: array("q"), repr=False)
-    note_ends: array[int] = field(default_factory=lambda: array("q"), repr=False)
+    starts: Sequence[int] = field(default=(), repr=False)
+    ends: Sequence[int] = field(default=(), repr=False)
+    note_starts: Sequence[int] = field(default=(), repr=False)
+    note_ends: Sequence[int] = field(default=(), repr=False)
 
     def in_note(self, start: int, end: int) -> tuple[int, int]:
         """Return the range of the note for one of the reading that is not empty.
@@ -123,10 +125,10 @@ class Reading:
 
 def _moved(
     at: int,
-    starts: array[int],
-    ends: array[int],
-    other_starts: array[int],
-    other_ends: array[int],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    other_starts: Sequence[int],
+    other_ends: Sequence[int],
 ) -> tuple[int, int]:
     """Return the range of the other text for one character."""
     row = bisect_right(starts, at) - 1

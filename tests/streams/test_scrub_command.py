@@ -63,7 +63,7 @@ def test_offsets_are_of_the_input_where_characters_are_invisible(tmp_path):
     done = phistream("--annotations", file)
 
     line = json.loads(done.stdout)
-    assert [("Quell\u00adwright\u2060", 5), ("\uff13/14/2024", 23)] == [
+    assert [("Quell\u00adwright\u2060", 5), ("\uff13/14/2024", 24)] == [
         (text[a["start"] : a["end"]], a["start"]) for a in line["annotations"]
     ]
     assert "M\u200br. [NAME:PATIENT] seen [DATE] by \ufb01ve." == line["text"]
