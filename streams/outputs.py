@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import orjson
 
-from schemas import SchemaError, checker
+from schemas import SchemaError, strict_checker
 
 from .errors import FatalError, InvalidRecord
 from .records import Output, Record
@@ -42,7 +42,7 @@ def encoded(
     """
     body = {"schema_version": SCHEMA_VERSION, **value}
     try:
-        checker(topic.name, SCHEMA_VERSION)(body)
+        strict_checker(topic.name, SCHEMA_VERSION)(body)
     except SchemaError as error:
         raise FatalError(f"our output breaks its schema: {error}; stop") from None
     marks = {
