@@ -23,12 +23,17 @@ READY_SECONDS = 120.0
 HOST = "127.0.0.1"
 
 
-def with_metrics(settings: Settings, workers: int) -> Settings:
+def with_metrics(settings: Settings, workers: int, *, page: int) -> Settings:
     """Return settings under which intake and scrub tell watch how they are.
 
     Intake, a single worker, listens on the first of the ports, scrub on the others.
+
+    Args:
+        settings: Of the demo.
+        workers: Of scrub.
+        page: The page's port, which nobody has opened yet.
     """
-    first = _free_run(workers + 1)
+    first = _free_run(workers + 1, apart_from=page)
     addresses = (f"{HOST}:{first + n}" for n in range(workers + 1))
     changes = {"metrics_port": first, "watch_workers": ",".join(addresses)}
     return settings.model_copy(update=changes)
@@ -116,7 +121,10 @@ def _wait_until_ready(running: list[Service], stop: threading.Event, port: int) 
         if _answers(f"http://{HOST}:{port}/readyz"):
             return
         if time.monotonic() > deadline:
-            raise FatalError(f"the page is not ready after {READY_SECONDS:.0f} s")
+            raise FatalError(
+                f"the page is not ready after {READY_SECONDS:.0f} s: "
+                f"read {running[0].log.name}"
+            )
 
 
 def _answers(url: str) -> bool:
@@ -132,10 +140,11 @@ def _check(running: Iterable[Service]) -> None:
         service.check()
 
 
-def _free_run(count: int) -> int:
+def _free_run(count: int, *, apart_from: int) -> int:
     """Return the first of ``count`` neighbouring ports that nobody listens on."""
     for first in chain(range(18080, 19000, count), range(28080, 60000, count)):
-        if all(_is_free(first + n) for n in range(count)):
+        ports = range(first, first + count)
+        if apart_from not in ports and all(map(_is_free, ports)):
             return first
     raise FatalError("no free ports on loopback")
 

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,6 +23,8 @@ from ..topics import create_topics
 from ..worker import wait_for_broker
 
 DRAIN_SECONDS = 60.0
+TAIL_LINES = 5
+TAIL_BYTES = 4096
 
 
 @dataclass(slots=True)
@@ -37,7 +39,17 @@ class Service:
         """Raise FatalError when it has ended."""
         status = self.process.poll()
         if status is not None:
-            raise FatalError(f"{self.stage} ended with {status}: read {self.log.name}")
+            raise FatalError(
+                f"{self.stage} ended with {status}: read {self.log.name}; "
+                f"its last lines:\n{self.tail()}"
+            )
+
+    def tail(self) -> str:
+        """Return the last lines of its log."""
+        with Path(self.log.name).open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
+            lines = log.read().decode(errors="replace").splitlines()
+        return "\n".join(lines[-TAIL_LINES:])
 
     def stop(self) -> None:
         """Drain it; kill it when it does not end in time."""
@@ -51,8 +63,12 @@ class Service:
 
 
 @contextmanager
-def home(settings: Settings) -> Iterator[Settings]:
-    """Give settings whose state, key and broker lie in a folder that goes away."""
+def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings]:
+    """Give settings whose state, key and broker lie in a folder that goes away.
+
+    When the demo fails, the services' logs are kept and ``report`` says where.  The
+    host's metrics ports are not used: its own services may listen there.
+    """
     folder = Path(tempfile.mkdtemp(prefix="phistream-demo-"))
     key = folder / "pseudonym.key"
     key.write_text(secrets.token_hex(32), "ascii")
@@ -64,10 +80,32 @@ def home(settings: Settings) -> Iterator[Settings]:
                 "broker_dir": folder / "broker",
                 "pseudonym_key_file": key,
                 "bootstrap": "",
+                "metrics_port": 0,
+                "watch_workers": "",
             }
         )
-    finally:
+    except Exception:
+        keep_logs(folder)
+        report(f"the logs are kept in {folder}")
+        raise
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_logs(folder: Path) -> None:
+    """Delete all of a demo's folder but the logs: its data may be your own messages."""
+    # By name: Kafka calls its files of records .log as well.
+    logs = {*folder.glob("*.log"), *folder.glob("broker/node-*/kafka.log")}
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path in logs:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # a log is in it
+                path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
