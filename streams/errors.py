@@ -9,6 +9,8 @@
   x FatalError         no code can help                   -> stop the process
     * ConfigError        a setting is wrong               -> refuse to start
     * BrokerUnreachable  the cluster stays silent         -> stop after a bounded time
+    * InputError         a file is absent or unreadable   -> name it, stop
+    * OutputError        a file can't be written          -> name it, stop
 
 No message holds a value: it names the field and the next step.
 """
@@ -60,3 +62,11 @@ class ConfigError(FatalError):
 
 class BrokerUnreachable(FatalError):
     """No broker answered within the bounded time."""
+
+
+class InputError(FatalError):
+    """A file or folder to read is not there or may not be read; names the path."""
+
+
+class OutputError(FatalError):
+    """A file or folder can't be written; names the path."""

@@ -24,7 +24,7 @@ from deid_core.evaluation.corpus import GoldDocument
 from deid_core.evaluation.readers import read_corpus
 from deid_core.evaluation.spans_file import line_of
 
-from ..errors import FatalError
+from ..errors import OutputError
 
 app = typer.Typer(
     help="Write notes with drawn identifiers as JSON lines.", no_args_is_help=True
@@ -125,7 +125,7 @@ def _save(out: Path, notes: Iterable[GoldDocument]) -> int:
     try:
         out.write_bytes(b"".join(lines))
     except OSError as error:
-        raise FatalError(f"{out}: {error.strerror}; check the path") from None
+        raise OutputError(f"{out}: {error.strerror}; check the path") from None
     return len(lines)
 
 

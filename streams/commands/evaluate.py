@@ -30,7 +30,8 @@ from deid_core.evaluation.readers import read_corpus
 from deid_core.evaluation.results import as_json
 from deid_core.evaluation.tables import Table, markdown, tables_of
 
-from ..errors import FatalError
+from ..errors import OutputError
+from ..sources import require_present
 
 _WIDTH = 120
 
@@ -105,6 +106,7 @@ def evaluate(
     """
     if brat_folder is not None and len(corpus) > 1:
         raise typer.BadParameter("--write-brat takes one --corpus")
+    require_present(corpus)
     chosen = None if rows is None else Rows.parse(rows)
     systems = [_System.of(name) for name in (preset, against) if name is not None]
     done = []
@@ -219,4 +221,4 @@ def _write(path: Path | None, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise FatalError(f"{path}: {error.strerror}; check the path") from None
+        raise OutputError(f"{path}: {error.strerror}; check the path") from None

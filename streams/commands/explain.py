@@ -82,7 +82,7 @@ class Explainer:
         """Write the page.
 
         Raises:
-            FatalError: It cannot be written.
+            OutputError: It cannot be written.
         """
         if self._page:
             preset, policy = self._names

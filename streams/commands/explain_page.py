@@ -14,7 +14,7 @@ from string import Template
 
 from deid_core import Annotation, Decision, Explanation, Label
 
-from ..errors import FatalError
+from ..errors import OutputError
 from .explain_words import counted, pieces, place_of, verdict, visible
 
 _OWNER_ONLY = 0o600
@@ -27,14 +27,14 @@ def write_page(
     """Write the page; a new file is readable by its owner alone.
 
     Raises:
-        FatalError: It cannot be written.
+        OutputError: It cannot be written.
     """
     page = page_of(explanations, preset=preset, policy=policy)
     try:
         with open(path, "w", encoding="utf-8", opener=_owner_only) as out:
             out.write(page)
     except OSError as error:
-        raise FatalError(f"{path}: {error.strerror}; choose another file") from None
+        raise OutputError(f"{path}: {error.strerror}; choose another file") from None
 
 
 def page_of(explanations: Sequence[Explanation], *, preset: str, policy: str) -> str:
