@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numpy.typing import NDArray
+
+# A relative NUMBA_CACHE_DIR would leave folders wherever a program is started; without
+# it numba keeps machine code in __pycache__, or else in the user's cache folder.
+_config: Any = numba.config
+if not Path(_config.CACHE_DIR).is_absolute():
+    _config.CACHE_DIR = ""
 
 # Any: of compiled code numba finds the types, and numpy's stubs know only Python's.
 Array = NDArray[Any]
@@ -14,6 +21,8 @@ Int = Any
 Float = Any
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_kernels: list[Any] = []
 
 
 def compiled(function: F) -> F:
@@ -25,4 +34,21 @@ def compiled(function: F) -> F:
         made = numba.njit(cache=True, fastmath=True, nogil=True)(function)
     except RuntimeError:
         made = numba.njit(fastmath=True, nogil=True)(function)
+    _kernels.append(made)
     return cast(F, made)
+
+
+def is_machine_code_kept() -> bool:
+    """Return whether an earlier process left machine code of what is imported so far.
+
+    Without it the first use compiles, which takes a minute or so.
+    """
+    # Not of all: a note without a patient's record leaves some functions uncompiled.
+    return any(_is_kept(each) for each in _kernels)
+
+
+def _is_kept(kernel: Any) -> bool:  # noqa: ANN401 (numba has no type for it)
+    folder = kernel.stats.cache_path
+    return folder is not None and any(
+        Path(folder).glob(f"*{kernel.py_func.__qualname__}-*.nbi")
+    )
