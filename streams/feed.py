@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from .errors import FatalError
+from .errors import FatalError, InvalidRecord
+from .json_notes import for_topic
 from .kafka import PRODUCER
 from .settings import Settings
+from .sources import SourceRecord
 from .topics import HL7_RAW
 
 log = logging.getLogger(__name__)
@@ -25,6 +27,25 @@ class RawMessage:
     value: bytes | None = field(repr=False)
     key: bytes | None = field(default=None, repr=False)
     headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+def raw_messages(
+    records: Iterable[SourceRecord], refused: Callable[[str], None]
+) -> Iterator[RawMessage]:
+    """Yield the records of files as messages, keyed by file: they keep their order.
+
+    Args:
+        records: JSON notes in their short form become note events.
+        refused: Called with the place of each JSON note that can't be published, and
+            the reason.
+    """
+    for each in records:
+        try:
+            value = for_topic(each.value)
+        except InvalidRecord as error:
+            refused(f"{each.origin} record {each.ordinal + 1}: {error.reason}")
+        else:
+            yield RawMessage(value, str(each.origin).encode())
 
 
 def feed(

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import orjson
 
-from .errors import FatalError
+from .errors import FatalError, InputError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 20
@@ -61,20 +61,29 @@ def records_in(
         skipped: Called with each file whose suffix is not in ``READERS``.
 
     Raises:
-        FatalError: A path is absent or cannot be read, or one record is larger than
-            ``MAX_RECORD_BYTES``; the message names the path.
+        InputError: A path is absent or cannot be read.
+        FatalError: A record is larger than ``MAX_RECORD_BYTES``; names the path.
     """
     paths = tuple(paths)
+    require_present(paths)
+    return _records_of(paths, skipped)
+
+
+def require_present(paths: Iterable[Path]) -> None:
+    """Refuse paths that are not there, before the first is read.
+
+    Raises:
+        InputError: One is absent.
+    """
     for path in paths:
         if not path.exists():
-            raise FatalError(f"{path}: no such file or folder; check the path")
-    return _records_of(paths, skipped)
+            raise InputError(f"{path}: no such file or folder; check the path")
 
 
 def _records_of(
     paths: tuple[Path, ...], skipped: Callable[[Path], None]
 ) -> Iterator[SourceRecord]:
-    for path in _files_in(paths):
+    for path in files_in(paths):
         reader = READERS.get(path.suffix.lower())
         if reader is None:
             skipped(path)
@@ -87,7 +96,12 @@ def _records_of(
             raise _unreadable(path, error) from error
 
 
-def _files_in(paths: Iterable[Path]) -> Iterator[Path]:
+def files_in(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield files, and of folders all files at any depth, in sorted order.
+
+    Raises:
+        InputError: A folder cannot be read.
+    """
     for path in paths:
         if not path.is_dir():
             yield path
@@ -101,8 +115,8 @@ def _refuse(error: OSError) -> None:
     raise _unreadable(Path(error.filename), error) from error
 
 
-def _unreadable(path: Path, error: OSError) -> FatalError:
-    return FatalError(f"{path}: {error.strerror}; check that it may be read")
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: {error.strerror}; check that it may be read")
 
 
 class _Source:
@@ -232,10 +246,21 @@ def _messages(source: _Source) -> Iterator[bytes]:
     return _Splitter(source).split()
 
 
+def holds_hl7(head: bytes) -> bool:
+    """Return whether a file that begins so holds HL7 messages."""
+    start = head.removeprefix(BYTE_ORDER_MARK).lstrip(START_BLOCK + b"\r\n")
+    return bool(_MESSAGE.match(start) or _ENVELOPE.match(start))
+
+
+def json_values_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the records of a ``.json`` file; ``origin`` names it in errors."""
+    return _json_file(_Source(origin, stream))
+
+
 def _json_lines(source: _Source) -> Iterator[bytes]:
     for line in source.lines():
         if content := line.strip():
-            yield _unwrapped(content)
+            yield unwrapped(content)
 
 
 def _json_file(source: _Source) -> Iterator[bytes]:
@@ -245,12 +270,12 @@ def _json_file(source: _Source) -> Iterator[bytes]:
     except orjson.JSONDecodeError:
         value = None
     if isinstance(value, list):
-        yield from (_unwrapped(orjson.dumps(each)) for each in value)
+        yield from (unwrapped(orjson.dumps(each)) for each in value)
     elif content:
-        yield _unwrapped(content)
+        yield unwrapped(content)
 
 
-def _unwrapped(content: bytes) -> bytes:
+def unwrapped(content: bytes) -> bytes:
     """Return the HL7 text of ``{"message": text}`` in UTF-8, or else the JSON as is."""
     try:
         value = orjson.loads(content)

@@ -16,13 +16,14 @@ from ..demo import flow, report
 from ..demo.page import keep_open, require_free, with_metrics
 from ..demo.services import Service, broker, home, services
 from ..demo.ward import Ward, WardMessage
-from ..feed import RawMessage, feed
+from ..feed import RawMessage, feed, raw_messages
 from ..reconcile import Auditor
 from ..settings import Settings, load_settings
 from ..sources import records_in
 from .broker import own_cluster, start
 from .options import Config
 from .run import verdict_grid
+from .terminal import say
 
 ENDLESS = 1_000_000_000
 
@@ -55,21 +56,19 @@ def demo(
         require_free(port)
     # SIGTERM then leaves by way of the same clean-up as Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
-    is_sound = True
-    with home(load_settings(config)) as settings:
+    with home(load_settings(config), say) as settings:
         cluster = own_cluster(settings)
         console.print("starting Apache Kafka ...")
         start(cluster, 1, console)
         with broker(cluster, settings) as named:
             console.print(f"Kafka answers at {named.bootstrap}", highlight=False)
-            named = with_metrics(named, workers) if page else named
+            named = with_metrics(named, workers, page=port) if page else named
             with services(named, workers, console) as running:
                 if page:
                     fed = _steady(source, seed)
                     keep_open(named, running, fed, console, port=port, rate=rate)
-                else:
-                    is_sound = _show(named, running, console, source, messages, seed)
-    raise typer.Exit(0 if is_sound else 1)
+                elif not _show(named, running, console, source, messages, seed):
+                    raise typer.Exit(1)
 
 
 def _show(
@@ -103,8 +102,7 @@ def _parts(
 ) -> Iterator[tuple[str, Iterator[RawMessage]]]:
     if source is not None:
         records = records_in([source])
-        raw = (RawMessage(each.value, str(each.origin).encode()) for each in records)
-        yield f"messages of {source}", raw
+        yield f"messages of {source}", raw_messages(records, _say_refused)
         return
     ward = Ward(seed=seed)
     yield "the ward's admissions", map(_raw, ward.admissions())
@@ -114,6 +112,10 @@ def _parts(
 def _steady(source: Path | None, seed: int) -> Iterator[RawMessage]:
     parts = _parts(source, ENDLESS, seed)
     return (message for _, part in parts for message in part)
+
+
+def _say_refused(reason: str) -> None:
+    say(f"refused: {reason}")
 
 
 def _raw(message: WardMessage) -> RawMessage:

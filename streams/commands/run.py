@@ -17,16 +17,20 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table as Grid
 
 from ..errors import ConfigError
-from ..feed import RawMessage
 from ..feed import feed as publish
+from ..feed import raw_messages
 from ..log import set_up_logging
 from ..reconcile import Auditor, Verdict
 from ..settings import load_settings
-from ..sources import records_in
+from ..sources import records_in, require_present
 from ..supervisor import Supervisor
 from ..versions import models, runtime
 from ..worker import wait_for_broker
 from .options import Bootstrap, Config
+from .terminal import say
+
+EXAMPLES = 20
+"""Refused notes that are named one by one."""
 
 log = logging.getLogger(__name__)
 
@@ -69,21 +73,32 @@ def feed(
     config: Config = None,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Publish HL7 v2 messages and JSON note events on hl7.raw."""
+    """Publish HL7 v2 messages and JSON notes on hl7.raw; status 1 if one is refused.
+
+    JSON notes are note events, or in the short form {"id", "text",
+    "patient_id"[, "patient": demographics][, "note_type"]}: whose note it is
+    must be said.  See schemas/README.md.
+    """
     settings = load_settings(config, {"bootstrap": bootstrap})
+    settings.client()
+    require_present(files)
     wait_for_broker(settings)
     skipped: list[Path] = []
+    refused: list[str] = []
     records = records_in(files, skipped=skipped.append)
     with _counting("messages published") as bar:
         task = bar.add_task("feed", total=None, count=0)
         count = publish(
             settings,
-            # Keyed by file, so that a file's messages keep their order.
-            (RawMessage(each.value, str(each.origin).encode()) for each in records),
+            raw_messages(records, refused.append),
             progress=lambda done: bar.update(task, count=done),
         )
+    for reason in refused[:EXAMPLES]:
+        say(f"refused: {reason}")
     note = f", {len(skipped)} files of other kinds skipped" if skipped else ""
+    note += f", {len(refused)} JSON notes refused" if refused else ""
     Console().print(f"{count} messages published on hl7.raw{note}", highlight=False)
+    raise typer.Exit(1 if refused else 0)
 
 
 def reconcile(

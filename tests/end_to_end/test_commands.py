@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -10,6 +11,10 @@ import time
 
 import psutil
 import pytest
+
+from schemas import checker
+from streams.settings import Settings
+from tests.harness import values
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -48,10 +53,35 @@ def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
         create = phistream("topics", "create", cwd=tmp_path, **three)
         assert (0, True) == (create.returncode, "notes.scrubbed" in create.stdout)
         assert 0 == phistream("topics", "check", cwd=tmp_path).returncode
+        what_scrub_takes_can_be_fed(tmp_path, up.stdout.split()[-1])
     finally:
         down = phistream("broker", "down", cwd=tmp_path)
     assert 0 == down.returncode
     assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
+
+
+def what_scrub_takes_can_be_fed(folder, bootstrap):
+    """A short JSON note becomes a note event; one of nobody is refused, not lost."""
+    notes = [
+        {"id": 1, "text": "Seen.", "patient_id": "7", "patient": {"names": []}},
+        {"id": 2, "text": "ZZMARKER"},
+        {"note_id": "3", "text": "Seen.", "patient": {"assigning_authority": "A"}},
+    ]
+    (folder / "n.jsonl").write_text("".join(json.dumps(each) + "\n" for each in notes))
+
+    done = phistream("feed", "n.jsonl", cwd=folder)
+
+    assert 1 == done.returncode
+    assert "2 messages published on hl7.raw, 1 JSON notes refused" in done.stdout
+    assert (
+        'n.jsonl record 2: says not whose note it is; add "patient_id"' in done.stderr
+    )
+    assert "ZZMARKER" not in done.stderr + done.stdout
+    fed = values(Settings(bootstrap=bootstrap), "hl7.raw")
+    first, second = sorted(fed, key=lambda each: each["note_id"])
+    checker("note_event")(first)
+    assert {"assigning_authority": "", "id": "7"} == first["patient"]
+    assert notes[2] == second
 
 
 def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
@@ -100,23 +130,21 @@ def test_a_key_is_made_once_and_for_its_owner_alone(tmp_path):
     assert 64 == len((tmp_path / "k").read_text().strip())
 
 
-def running_here():
-    lines = []
-    for process in psutil.process_iter(["cmdline"]):
-        line = " ".join(process.info["cmdline"] or [])
-        if "phistream-demo-" in line or "streams.commands run" in line:
-            lines.append(line)
-    return lines
+def running_in(folder):
+    """Return what runs with this working folder, as all that a command starts does."""
+    return [
+        each.info["cmdline"]
+        for each in psutil.process_iter(["cmdline", "cwd"])
+        if each.info["cwd"] == str(folder)
+    ]
 
 
 def test_the_demo_passes_and_leaves_nothing_running(tmp_path):
-    before = running_here()
-
     done = phistream("demo", "--messages", 150, cwd=tmp_path)
 
     assert 0 == done.returncode, done.stdout + done.stderr
     assert "reconcile passes" in done.stdout
     assert "Dead letters, and why" in done.stdout
     assert "before (notes)" in done.stdout
-    assert before == running_here()
+    assert [] == running_in(tmp_path)
     assert [] == list(tmp_path.iterdir())

@@ -1,12 +1,14 @@
 """The contract: every schema with examples that keep it and examples that break it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import schemas
-from schemas import KINDS, SchemaError, checker, schema
+from schemas import KINDS, SchemaError, checker, schema, strict_checker
+from streams.json_notes import note_event_of
 
 FOLDER = Path(schemas.__file__).parent
 VALID = sorted(FOLDER.glob("*/examples/valid/*.json"))
@@ -19,13 +21,16 @@ def case(path):
 
 @pytest.mark.parametrize("path", [case(path) for path in VALID])
 def test_takes_what_keeps_the_schema(path):
-    checker(path.parts[-4])(json.loads(path.read_text()))
+    value = json.loads(path.read_text())
+
+    checker(path.parts[-4])(value)
+    strict_checker(path.parts[-4])(value)
 
 
 @pytest.mark.parametrize("path", [case(path) for path in INVALID])
 def test_refuses_what_breaks_the_schema(path):
     with pytest.raises(SchemaError):
-        checker(path.parts[-4])(json.loads(path.read_text()))
+        strict_checker(path.parts[-4])(json.loads(path.read_text()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -34,18 +39,96 @@ def test_every_schema_has_both_kinds_of_examples(kind):
     assert 4 <= len([path for path in INVALID if path.parts[-4] == kind])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_schema_is_closed(kind):
+PUBLISHED = ("notes.scrubbed", "phi.audit", "dead.letters")
+
+
+def with_more(value):
+    """Return the value with an undeclared property in every object of fixed ones."""
+    added = {"added_later": "x"}
+    more = {**value, **added, "source": value["source"] | added}
+    if "annotations" in value:
+        more["annotations"] = [each | added for each in value["annotations"]]
+    return more
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {*PUBLISHED}))
+def test_what_phistream_reads_is_closed(kind):
     """An unknown property is refused, not passed through."""
     assert schema(kind)["additionalProperties"] is False
 
 
-def test_names_the_field_and_never_the_value():
-    broken = {"note_id": "n", "patient": {"assigning_authority": "A", "id": ""}}
+@pytest.mark.parametrize("path", [case(p) for p in VALID if p.parts[-4] in PUBLISHED])
+def test_a_reader_ignores_properties_that_are_added_and_the_writer_refuses_them(path):
+    kind = path.parts[-4]
+    value = json.loads(path.read_text())
 
+    checker(kind)(with_more(value))
+
+    for more in ({**value, "x": 1}, {**value, "source": {**value["source"], "x": 1}}):
+        with pytest.raises(SchemaError, match="holds 1 unknown"):
+            strict_checker(kind)(more)
+
+
+EVENT = {
+    "note_id": "n",
+    "patient": {"assigning_authority": "A", "id": "i"},
+    "text": "ZZMARKER",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"patient": {"id": "ZZMARKER"}}, "patient: lacks assigning_authority"),
+        (
+            {"patient": {"assigning_authority": "A", "id": ""}},
+            "id: must have 1 or more characters",
+        ),
+        ({"text": ["ZZMARKER"]}, "text: must be of type string"),
+        ({"schema_version": 2}, "schema_version: must be 1"),
+        ({"note_type": "ZZMARKER of X"}, "note_type: must match ^[A-Za-z0-9"),
+        ({"ZZMARKER": 1}, "value: holds 1 unknown; known: schema_version, note_id"),
+        (
+            {"demographics": {"names": [{"given": 7}]}},
+            "demographics.names.given: must be of type string",
+        ),
+        (
+            {"demographics": {"names": [{}] * 129}},
+            "demographics.names: must hold 128 items at most",
+        ),
+        ({"demographics": {"names": [{"ZZMARKER": ""}]}}, "names: holds 1 unknown"),
+    ],
+)
+def test_names_the_property_and_what_is_expected_and_never_the_value(changes, says):
     with pytest.raises(SchemaError) as caught:
-        checker("note_event")(broken | {"text": "ZZMARKER"})
+        checker("note_event")(EVENT | changes)
 
-    assert "note_event: patient.id: breaks minLength" == str(caught.value)
+    assert says in str(caught.value)
+    assert "ZZMARKER" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+def test_a_property_that_is_lacking_is_named():
+    with pytest.raises(SchemaError, match=r"^note_event: value: lacks note_id, text$"):
+        checker("note_event")({"patient": EVENT["patient"]})
+
+
+def test_a_name_of_the_senders_choice_is_never_part_of_the_message():
+    letter = json.loads(next(p for p in VALID if "dead" in p.parts[-4]).read_text())
+    letter["original"]["headers"] = {"ZZMARKER": 7}
+
+    with pytest.raises(SchemaError) as caught:
+        checker("dead.letters")(letter)
+
+    assert "dead.letters: original.headers: must be of type string" == str(caught.value)
+
+
+def test_the_two_forms_of_a_json_note_in_the_readme_are_one_note_event():
+    text = (FOLDER / "README.md").read_text("utf-8")
+    event, short = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+
+    checker("note_event")(event)
+    checker("note_event")(note_event_of(short))
+    assert event == note_event_of(event)
+    assert event["text"] == note_event_of(short)["text"]
