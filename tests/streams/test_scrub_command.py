@@ -193,9 +193,16 @@ def test_a_policy_without_its_key_refuses_to_start(notes, tmp_path, key, says):
     assert b"" == done.stdout
 
 
+def test_json_on_standard_input_is_not_taken_for_text(notes):
+    done = phistream("-", stdin=notes.read_bytes())
+
+    assert (1, b"") == (done.returncode, done.stdout)
+    assert b"say --format jsonl" in done.stderr
+
+
 def test_a_missing_file_is_one_line(tmp_path):
     done = phistream(tmp_path / "none.txt")
 
-    assert 70 == done.returncode
+    assert 66 == done.returncode
     assert b"check the path" in done.stderr
     assert b"Traceback" not in done.stderr
