@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
+import orjson
 import typer
 from rich.console import Console
-from rich.table import Table as Grid
 
 from ..acls import grants
 from ..settings import load_settings
 from ..topics import ALL_TOPICS, check_topics, create_topics
 from ..worker import wait_for_broker
 from .options import Bootstrap, Config
+from .terminal import show_table
 
 app = typer.Typer(help="The topics, declared once.", no_args_is_help=True)
 
@@ -40,21 +42,30 @@ def check(config: Config = None, bootstrap: Bootstrap = None) -> None:
 
 
 @app.command(name="list")
-def list_() -> None:
+def list_(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
     """Print the declaration."""
-    grid = Grid("topic", "key", "value", "cleanup", "retention", "PHI", "read by")
-    for topic in ALL_TOPICS:
-        days = f"{topic.retention_days} days"
-        grid.add_row(
-            topic.name,
-            topic.key,
-            topic.schema,
-            topic.cleanup,
-            "for ever" if topic.cleanup == "compact" else days,
-            "yes" if topic.phi else "no",
-            topic.readers,
-        )
-    Console().print(grid)
+    if as_json:
+        rows = [{**asdict(each), "config": each.config()} for each in ALL_TOPICS]
+        typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        return
+    show_table(
+        ("topic", "key", "value", "kept", "PHI", "read by"),
+        [
+            (
+                each.name,
+                each.key,
+                each.schema,
+                "compacted"
+                if each.cleanup == "compact"
+                else f"{each.retention_days} days",
+                "yes" if each.phi else "no",
+                each.readers,
+            )
+            for each in ALL_TOPICS
+        ],
+    )
 
 
 @app.command()
