@@ -14,10 +14,10 @@ from types import MappingProxyType
 from .detectors import DETECTORS, Detector
 from .detectors.options import Options
 from .errors import ConfigError
-from .toml_files import load_table, name_in, names_in, refuse_unknown
+from .toml_files import load_table, name_in, names_in, refuse_unknown, summary_in
 
 _SWITCHES = ("recasing", "consistency")
-_KEYS = ("name", "detectors", *_SWITCHES)
+_KEYS = ("name", "summary", "detectors", *_SWITCHES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class DeidConfig:
         recasing: Detectors read a note in one letter case as if in mixed case.
         consistency: What was found once is sought in the rest of the note, and in the
             same patient's notes beside it.
+        summary: What it is, in a line.
     """
 
     name: str
@@ -38,6 +39,12 @@ class DeidConfig:
     options: Mapping[str, Options] = field(default_factory=dict)
     recasing: bool = True
     consistency: bool = True
+    summary: str = ""
+
+    @property
+    def untrained(self) -> str:
+        """The recipe of a model that must be trained before use; "" if usable."""
+        return "".join(each.untrained for each in self.options.values())
 
     def build(self) -> list[Detector]:
         """Return the detectors, in their order."""
@@ -57,6 +64,8 @@ def load_preset(name: str) -> DeidConfig:
     Raises:
         ConfigError: It does not exist, or holds what is not known.
     """
+    if not name.endswith(".toml"):
+        _refuse_unknown_preset(name)
     table, where = load_table("preset", "presets", name)
     refuse_unknown(table, (*_KEYS, *DETECTORS), f"{where}: key")
     detectors = table.get("detectors")
@@ -80,6 +89,19 @@ def load_preset(name: str) -> DeidConfig:
         tuple(detectors),
         MappingProxyType(options),
         **{key: _switch(table, key, where) for key in _SWITCHES},
+        summary=summary_in(table, where),
+    )
+
+
+def _refuse_unknown_preset(name: str) -> None:
+    known = known_presets()
+    if name in known:
+        return
+    ready = [each for each in known if not load_preset(each).untrained]
+    others = [each for each in known if each not in ready]
+    raise ConfigError(
+        f"preset {name!r} is unknown; known: {', '.join(ready)}; and, once their model "
+        f"is trained (phistream train --recipe NAME): {', '.join(others)}"
     )
 
 

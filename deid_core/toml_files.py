@@ -53,6 +53,18 @@ def name_in(table: Mapping[str, Any], where: str) -> str:
     return name
 
 
+def summary_in(table: Mapping[str, Any], where: str) -> str:
+    """Return what the table says it is, in a line; "" if it does not say.
+
+    Raises:
+        ConfigError: It is no text.
+    """
+    summary = table.get("summary", "")
+    if not isinstance(summary, str):
+        raise ConfigError(f"{where}: summary must be a text")
+    return summary
+
+
 def refuse_unknown(given: Collection[Any], known: Collection[str], what: str) -> None:
     """Refuse any of the given that is not known, with the list of what is.
 

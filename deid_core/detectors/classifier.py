@@ -36,6 +36,11 @@ class ClassifierOptions(Options):
     post_rules: tuple[str, ...] = Field(default=(), strict=False)
     """What adds to the model's proposals, in this order."""
 
+    @property
+    def untrained(self) -> str:
+        """The recipe, as long as no model of it is named."""
+        return "" if self.model else self.recipe
+
 
 class ClassifierDetector:
     """Propose what a published system's model finds.

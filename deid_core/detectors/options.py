@@ -16,6 +16,11 @@ class Options(BaseModel):
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
     )
 
+    @property
+    def untrained(self) -> str:
+        """The recipe of a model that must be trained first; "" if there is none."""
+        return ""
+
     @classmethod
     def read(cls, values: dict[str, Any], where: str) -> Self:
         """Return the options that a preset's table holds.

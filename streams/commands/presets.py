@@ -1,0 +1,24 @@
+"""``phistream presets``: what detection there is to choose, and how to get the rest."""
+
+from __future__ import annotations
+
+from deid_core import known_presets, load_preset
+
+from .terminal import say, show_table
+
+
+def presets() -> None:
+    """List the presets: usable as they are, or once their model is trained."""
+    loaded = [load_preset(name) for name in known_presets()]
+    loaded.sort(key=lambda each: bool(each.untrained))
+    show_table(
+        ("preset", "usable", "what it is"),
+        [
+            (each.name, "train first" if each.untrained else "yes", each.summary)
+            for each in loaded
+        ],
+    )
+    say(
+        "to train a published system on marked notes of your own: phistream train "
+        "--recipe PRESET --corpus PATH --out FOLDER; then --preset FOLDER/preset.toml"
+    )
