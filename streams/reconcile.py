@@ -7,6 +7,7 @@ It shares no code with the engine but the names of topics and headers.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ from .topics import (
     PHI_AUDIT,
     partition_counts,
 )
+
+log = logging.getLogger(__name__)
 
 SILENT_SECONDS = 30.0
 INPUTS = (HL7_RAW, NOTES)
@@ -180,7 +183,8 @@ class Auditor:
                     "enable.partition.eof": True,
                     "auto.offset.reset": "earliest",
                 }
-            )
+            ),
+            logger=log,
         )
 
     def _note(self, topic: str, message: Message) -> None:

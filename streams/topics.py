@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from .errors import ConfigError, RetriableError
+from .offsets import admin_client
 from .settings import Settings
 
 TO_HAVE_THEM = (
@@ -143,7 +144,7 @@ def create_topics(settings: Settings) -> list[str]:
         RetriableError: The cluster did not answer.
         ConfigError: The cluster refuses, e.g. replication above the brokers.
     """
-    admin = AdminClient(settings.client())
+    admin = admin_client(settings)
     counts = partition_counts(admin)
     wanted = [
         NewTopic(
@@ -166,7 +167,7 @@ def create_topics(settings: Settings) -> list[str]:
 
 def check_topics(settings: Settings) -> list[str]:
     """Return what is wrong with the cluster's topics, one sentence each."""
-    admin = AdminClient(settings.client())
+    admin = admin_client(settings)
     counts = partition_counts(admin)
     problems = [
         f"{topic.name}: missing; run: phistream topics create"
@@ -185,7 +186,7 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
         ConfigError: One is missing, ``notes`` and ``patients`` can't be joined, or one
             of ``names`` has not the partitions of the topic that it stands beside.
     """
-    counts = partition_counts(AdminClient(settings.client()))
+    counts = partition_counts(admin_client(settings))
     missing = [name for name in names if name not in counts]
     if missing:
         raise ConfigError(

@@ -12,7 +12,7 @@ from rich.console import Console
 from ..doctor.checks import examine
 from ..doctor.finding import Level
 from ..doctor.house import House
-from ..doctor.report import as_json, rows, verdict
+from ..doctor.report import as_json, rows, skipped, verdict
 from .options import Bootstrap, Config
 
 
@@ -28,11 +28,12 @@ def doctor(
     examined = []
     for each in examine(house):
         examined.append(each)
-        if not with_json:
+        if not with_json and not each.lacks:
             console.print(rows(each))
     told = as_json(examined)
     if with_json:
         typer.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
     else:
+        console.print(skipped(examined))
         console.print(verdict(examined))
     raise typer.Exit(1 if told["level"] is Level.FAIL else 0)

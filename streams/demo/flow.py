@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ from ..topics import (
     PHI_AUDIT,
     partition_counts,
 )
+
+log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 600.0
 
@@ -151,7 +154,8 @@ def read_topic(settings: Settings, topic: str) -> Iterator[Message]:
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
             }
-        )
+        ),
+        logger=log,
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in sorted(left)])
     try:

@@ -69,17 +69,19 @@ class Examined:
 
     check: str
     findings: tuple[Finding, ...]
+    lacks: str = ""
+    """The failed check for which this one was not run."""
 
 
 def examine(house: House, checks: Sequence[Check] = CHECKS) -> Iterator[Examined]:
     """Run the checks in their order; what a failed one is needed for is not run."""
     failed: set[str] = set()
     for check in checks:
-        lacking = [name for name in check.needs if name in failed]
-        findings = _not_run(lacking[0]) if lacking else _run(check, house)
-        if lacking or worst(findings) is Level.FAIL:
+        lacks = next((name for name in check.needs if name in failed), "")
+        findings = _not_run(lacks) if lacks else _run(check, house)
+        if lacks or worst(findings) is Level.FAIL:
             failed.add(check.name)
-        yield Examined(check.name, findings)
+        yield Examined(check.name, findings, lacks)
 
 
 def _run(check: Check, house: House) -> tuple[Finding, ...]:

@@ -20,9 +20,9 @@ from ..settings import Settings, load_settings
 
 ANSWER_SECONDS = 8.0
 _API = re.compile(r"ApiKey \S+ \((\d+)\) Versions (\d+)\.\.(\d+)")
-_client = logging.getLogger("streams.doctor.client")
-_client.addHandler(logging.NullHandler())
-_client.propagate = False
+client_log = logging.getLogger("streams.doctor.client")
+client_log.addHandler(logging.NullHandler())
+client_log.propagate = False
 """What the client says while it can't connect is the finding's to say, once."""
 
 Versions = Mapping[int, tuple[int, int]]
@@ -68,7 +68,7 @@ class House:
     @cached_property
     def admin(self) -> AdminClient:
         """A client for questions."""
-        return AdminClient(self.settings.client(), logger=_client)
+        return AdminClient(self.settings.client(), logger=client_log)
 
     @cached_property
     def broker(self) -> BrokerFacts:
@@ -79,7 +79,8 @@ class House:
         """
         with _listening() as told:
             # Only the client's own log shows which versions the broker speaks.
-            admin = AdminClient(self.settings.client(debug="feature"), logger=_client)
+            properties = self.settings.client(debug="feature")
+            admin = AdminClient(properties, logger=client_log)
             try:
                 metadata = admin.list_topics(timeout=ANSWER_SECONDS)
             except KafkaException as error:
@@ -90,19 +91,19 @@ class House:
     def consumer(self, group: str) -> Consumer:
         """Return a consumer of stable records that is no member of any group."""
         properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
-        return Consumer(self.settings.client(**properties), logger=_client)
+        return Consumer(self.settings.client(**properties), logger=client_log)
 
 
 @contextmanager
 def _listening() -> Iterator[_Told]:
     told = _Told()
-    _client.addHandler(told)
-    _client.setLevel(logging.DEBUG)
+    client_log.addHandler(told)
+    client_log.setLevel(logging.DEBUG)
     try:
         yield told
     finally:
-        _client.setLevel(logging.WARNING)
-        _client.removeHandler(told)
+        client_log.setLevel(logging.WARNING)
+        client_log.removeHandler(told)
 
 
 class _Told(logging.Handler):

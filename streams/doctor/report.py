@@ -32,10 +32,25 @@ def rows(examined: Examined) -> RenderableType:
     return grid
 
 
+def skipped(all_examined: Sequence[Examined]) -> RenderableType:
+    """Return a line for each failed check that others need: they were not run."""
+    grid = Grid.grid(padding=(0, 1))
+    grid.add_column(width=4)
+    grid.add_column(overflow="fold")
+    for cause in dict.fromkeys(each.lacks for each in all_examined if each.lacks):
+        names = ", ".join(each.check for each in all_examined if each.lacks == cause)
+        said = Text(f"skipped, since {cause} failed: {names}")
+        grid.add_row(Text("-"), said)
+    return grid
+
+
 def verdict(all_examined: Sequence[Examined]) -> RenderableType:
     """Return the last line."""
-    levels = [each.level for examined in all_examined for each in examined.findings]
+    run = [examined for examined in all_examined if not examined.lacks]
+    levels = [each.level for examined in run for each in examined.findings]
     counts = ", ".join(f"{levels.count(level)} {level}" for level in Level)
+    if len(run) < len(all_examined):
+        counts += f", {len(all_examined) - len(run)} skipped"
     style = STYLES[worst(_findings(all_examined))]
     return Group(Padding(Text(counts, style=style), (1, 0, 0, 0)))
 

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from ..errors import ConfigError
 from ..settings import PREFIX
 from .finding import Finding, fail, ok, warn
-from .house import House
+from .house import House, client_log
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 OLDEST_CLIENT = (2, 16)
@@ -85,7 +85,6 @@ def configuration(house: House) -> Iterator[Finding]:
     sources.append(f"environment: {', '.join(names) or 'nothing'}")
     try:
         settings = house.settings
-        settings.client()
     except ConfigError as error:
         yield fail(str(error), f"mend it ({'; '.join(sources)})")
         return
@@ -98,10 +97,15 @@ def configuration(house: House) -> Iterator[Finding]:
 
 
 def client_properties(house: House) -> Iterator[Finding]:
-    """Look at [kafka]: known to the client, and encrypted where it leaves the host."""
+    """Look at the cluster's name and [kafka]: known to the client, and encrypted."""
     settings = house.settings
     try:
-        AdminClient(settings.client())
+        settings.client()
+    except ConfigError as error:
+        yield fail(str(error), "the checks that need no broker run all the same")
+        return
+    try:
+        AdminClient(settings.client(), logger=client_log)
     except KafkaException as error:
         # The client's own text may show the value, which may be a password.
         named = _PROPERTY.search(error.args[0].str())

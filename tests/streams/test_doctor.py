@@ -9,10 +9,12 @@ import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.resources import files
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Message
+from rich.console import Console
 
 from streams.doctor import (
     broker,
@@ -30,7 +32,7 @@ from streams.doctor import topics as topic_checks
 from streams.doctor.checks import CHECKS, Check, examine
 from streams.doctor.finding import Level, fail, ok, warn
 from streams.doctor.house import House
-from streams.doctor.report import as_json, rows
+from streams.doctor.report import as_json, rows, skipped, verdict
 from streams.doctor.topics import SeenTopic
 from streams.errors import RetriableError
 from streams.settings import Settings
@@ -93,6 +95,34 @@ def test_what_a_failed_check_is_needed_for_is_not_run():
 
     assert [[FAIL], [WARN], [WARN]] == [levels(each.findings) for each in examined]
     assert "not looked at: first failed" == examined[1].findings[0].seen
+
+
+def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
+    bad = Check("bad", lambda _house: [fail("bad", "mend")])
+    others = [Check(name, lambda _house: [], ("bad",)) for name in ("two", "three")]
+    shown = StringIO()
+
+    examined = [*examine(None, [bad, *others, Check("good", lambda _house: [ok("x")])])]
+    Console(file=shown, width=80).print(skipped(examined), verdict(examined))
+
+    first, *_, last = [line.strip() for line in shown.getvalue().splitlines()]
+    assert "skipped, since bad failed: two, three" in first
+    assert "1 OK, 0 WARN, 1 FAIL, 2 skipped" == last
+
+
+def test_without_a_cluster_every_check_that_needs_none_runs(tmp_path):
+    house = House(None, {"broker_dir": tmp_path, "state_dir": tmp_path}, {})
+    without = [check for check in CHECKS if check.name not in ("self-test", "key")]
+
+    examined = {each.check: each for each in examine(house, without)}
+
+    assert [OK] == levels(examined["configuration"].findings)
+    assert [FAIL] == levels(examined["client"].findings)
+    assert "phistream broker up" in said(examined["client"].findings)
+    assert {"schemas", "models", "state dir", "ports", "python"} <= {
+        name for name, each in examined.items() if not each.lacks
+    }
+    assert {"client"} == {each.lacks for each in examined.values() if each.lacks}
 
 
 def test_every_check_stands_behind_what_it_needs():
