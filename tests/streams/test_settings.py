@@ -1,3 +1,4 @@
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,16 @@ def test_the_shipped_configuration_names_every_setting():
         k for k in Settings.model_fields if f"{k} =" not in text and k != "kafka"
     ]
     assert [] == missing
+
+
+def test_the_shipped_configuration_holds_the_defaults():
+    """What is commented out has none, or an empty one."""
+    from streams.settings import Settings
+
+    path = Path(__file__).parents[2] / "deploy/config/phistream.toml"
+    values = tomllib.loads(path.read_text("utf-8"))
+
+    assert Settings() == Settings.model_validate(values)
+    assert {"bootstrap", "kafka_password", "pseudonym_key_file", "java_home"} == (
+        Settings.model_fields.keys() - values.keys()
+    )
