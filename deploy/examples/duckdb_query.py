@@ -23,5 +23,7 @@ def answers(lake: str) -> Iterator[duckdb.DuckDBPyRelation]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python duckdb_query.py LAKE")
     for answer in answers(sys.argv[1]):
         answer.show()

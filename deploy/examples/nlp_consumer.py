@@ -64,4 +64,6 @@ def main(bootstrap: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python nlp_consumer.py HOST:PORT")
     main(sys.argv[1])

@@ -133,5 +133,7 @@ def schema(topic: str) -> pa.Schema:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (4, 5):
+        sys.exit("usage: python parquet_lake.py HOST:PORT TOPIC LAKE [RECORDS]")
     most = int(sys.argv[4]) if len(sys.argv) > 4 else 10_000
     main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), most)

@@ -31,8 +31,9 @@ def experiment(
         list[str] | None, typer.Argument(help="Which; without any, they are listed.")
     ] = None,
     data: Annotated[
-        Path, typer.Option(help="The folder that holds the corpora.")
-    ] = Path("../shared/data"),
+        Path | None,
+        typer.Option(help="The folder that holds the corpora; needed to run one."),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="A folder for JSON, Markdown and plots.")
     ] = Path("experiments"),
@@ -67,6 +68,10 @@ def experiment(
             raise ConfigError(
                 f"experiment {name!r} is unknown; known: {', '.join(known)}"
             )
+    if data is None:
+        raise typer.BadParameter(
+            "name the folder that holds the corpora: --data FOLDER"
+        )
     from deid_core.laboratory.bench import Bench
     from deid_core.laboratory.pages import write_index, write_report
 

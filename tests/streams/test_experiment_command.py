@@ -36,6 +36,14 @@ def test_a_folder_without_corpora_is_named(tmp_path):
     assert "--data" in str(result.exception)
 
 
+def test_without_a_folder_of_corpora_nothing_runs(tmp_path):
+    result = run("presets", "--out", tmp_path)
+
+    assert 2 == result.exit_code
+    assert "--data FOLDER" in result.stderr
+    assert [] == [*tmp_path.iterdir()]
+
+
 def test_a_report_is_printed_and_written_beside_those_of_earlier_runs(
     tmp_path, monkeypatch
 ):
@@ -46,7 +54,8 @@ def test_a_report_is_printed_and_written_beside_those_of_earlier_runs(
     known = {name: answer(name) for name in ("first", "second")}
     monkeypatch.setattr(experiments, "EXPERIMENTS", known)
 
-    results = [run(name, "--out", tmp_path) for name in known]
+    folders = ("--data", tmp_path, "--out", tmp_path)
+    results = [run(name, *folders) for name in known]
 
     assert all("is so" in each.output for each in results)
     index = (tmp_path / "README.md").read_text("utf-8")
