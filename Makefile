@@ -16,9 +16,11 @@ install: $(VENV)/.installed ## everything into .venv, from the lock file
 
 $(VENV)/.installed: pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { echo "needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "installing the dependencies into $(VENV): a few minutes the first time"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "compiling the tagger: a minute"
 	@$(BIN)/python -c "from deid_core import Deidentifier; Deidentifier.from_names()" # compiles the tagger once
 	@touch $@
 

@@ -1,7 +1,8 @@
 """The application, and the one place where errors become exit statuses.
 
 0 fine; 1 the answer is no (reconcile, topics check, a refused note); 2 wrong usage;
-69 no broker answers; 70 something failed; 78 a setting is wrong.
+66 an input is missing; 69 no broker answers; 70 something failed; 73 an output can't be
+written; 78 a setting is wrong.  A worker may end with 75, too: deploy/runbook.md.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from deid_core import ConfigError as DeidConfigError
 
 from ..broker import BrokerError
-from ..errors import BrokerUnreachable, ConfigError, StreamError
+from ..errors import (
+    BrokerUnreachable,
+    ConfigError,
+    InputError,
+    OutputError,
+    StreamError,
+)
 from ..versions import models, runtime
 from . import (
     broker,
@@ -25,6 +31,7 @@ from . import (
     doctor,
     evaluate,
     experiment,
+    presets,
     run,
     scrub,
     status,
@@ -32,13 +39,14 @@ from . import (
     train,
     watch,
 )
+from .terminal import say
 
-EX_UNAVAILABLE, EX_SOFTWARE, EX_CONFIG = 69, 70, 78
+EX_NOINPUT, EX_UNAVAILABLE, EX_SOFTWARE, EX_CANTCREAT, EX_CONFIG = 66, 69, 70, 73, 78
 
 app = typer.Typer(
     name="phistream",
     help="Scrubs clinical notes in flight, from Kafka to Kafka, exactly once.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -52,6 +60,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -62,10 +71,13 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Options that stand before any command."""
+    """Options that stand before any command; without one, show the help."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 app.command()(scrub.scrub)
+app.command()(presets.presets)
 app.command()(evaluate.evaluate)
 app.command()(train.train)
 app.command()(experiment.experiment)
@@ -92,10 +104,14 @@ def main() -> None:
         _end(str(error), EX_CONFIG)
     except BrokerUnreachable as error:
         _end(str(error), EX_UNAVAILABLE)
+    except InputError as error:
+        _end(str(error), EX_NOINPUT)
+    except OutputError as error:
+        _end(str(error), EX_CANTCREAT)
     except (BrokerError, StreamError) as error:
         _end(str(error), EX_SOFTWARE)
 
 
 def _end(message: str, status: int) -> None:
-    Console(stderr=True).print(f"phistream: {message}", markup=False, soft_wrap=True)
+    say(message)
     sys.exit(status)

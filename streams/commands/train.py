@@ -13,6 +13,7 @@ from deid_core.evaluation.corpus import Corpus
 from deid_core.evaluation.readers import READERS, read_corpus
 
 from ..errors import FatalError
+from ..sources import require_present
 
 
 def train(
@@ -42,11 +43,12 @@ def train(
         Path | None, typer.Option(help="Its vocabulary: TERM<tab>TREE NUMBER a line.")
     ] = None,
 ) -> None:
-    """Train the tagger; the folder is what `model` in a preset's [tagger] may name.
+    """Train the tagger; the folder is what `model` in a preset's \\[tagger] may name.
 
     Needs the extra "train".  The model holds words of the corpus, as features: treat
     it as you treat the corpus.
     """
+    require_present(corpus)
     try:
         from deid_core.tagger.model_files import save_model
         from deid_core.tagger.recipe import load_recipe
