@@ -146,5 +146,5 @@ def test_what_is_not_known_is_refused_and_named(corpus, options, status, words):
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     done = phistream("--corpus", tmp_path / "none.jsonl")
 
-    assert 78 == done.returncode
+    assert 66 == done.returncode
     assert "none.jsonl" in done.stderr
