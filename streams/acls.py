@@ -89,7 +89,7 @@ def _worker(
 
 
 def _watch(group: str) -> Iterator[Grant]:
-    for topic in (PHI_AUDIT, NOTES_SCRUBBED, DEAD_LETTERS):
+    for topic in (PHI_AUDIT, DEAD_LETTERS):
         yield _topic(topic, READ)
     for topic in WATCH_TOPICS:
         yield _topic(topic, ("Read", *WRITE))

@@ -17,13 +17,15 @@ from confluent_kafka import (
 from .errors import Fenced, StreamError
 from .kafka_errors import transactional, translated
 from .observer import PartitionState
-from .records import Output, Partition, Record
+from .records import NO_TIMESTAMP, Output, Partition, Record
 from .settings import Settings
 
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 15.0
 IDLE_SECONDS = 0.1
+STAMPED_NOW = 0
+"""What librdkafka takes for the time of the call."""
 
 PRODUCER = {
     # As Java's, Connect's and Faust's default, so that a join by partition agrees.
@@ -232,6 +234,7 @@ class KafkaProducer:
                         value=output.value,
                         key=output.key,
                         headers=list(output.headers.items()),
+                        timestamp=NO_TIMESTAMP if output.timeless else STAMPED_NOW,
                     )
             except BufferError:
                 self._producer.poll(0.1)

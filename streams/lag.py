@@ -21,6 +21,7 @@ from confluent_kafka.admin import AdminClient
 from .errors import ConfigError
 from .lag_states import WINDOW, History, LagState, has_moved, judge
 from .offsets import GroupOffsets, admin_client, end_offsets, first_offsets
+from .records import NO_TIMESTAMP
 from .settings import Settings
 from .topics import TO_HAVE_THEM, partition_counts
 
@@ -188,7 +189,7 @@ class LagMonitor:
 def _seconds(records: int, oldest_ms: int | None, now: float) -> float | None:
     if not records:
         return 0.0
-    # A record without a time says -1; a producer's clock may be ahead of ours.
-    if oldest_ms is None or oldest_ms < 0:
+    # A producer's clock may be ahead of ours.
+    if oldest_ms is None or oldest_ms == NO_TIMESTAMP:
         return None
     return max(0.0, now - oldest_ms / 1000)

@@ -23,7 +23,10 @@ SCHEMA = "schema"
 OUTPUTS = "outputs"
 """Header of an audit event: how many notes or dead letters the record gave."""
 RECEIVED = "received"
-"""Header: when the message came to hl7.raw, in milliseconds since 1970, 13 digits."""
+"""Header: when the message came to hl7.raw, in milliseconds since 1970, 13 digits.
+
+Never on a timeless topic: see `Topic.timeless`.
+"""
 
 SCHEMA_VERSION = 1
 
@@ -48,9 +51,16 @@ def encoded(
     marks = {
         SOURCE: source_header(source),
         SCHEMA: f"{topic.name}/{SCHEMA_VERSION}".encode(),
-        RECEIVED: received_header(source),
     }
-    return Output(topic.name, key, orjson.dumps(body), marks | dict(headers or {}))
+    if not topic.timeless:
+        marks[RECEIVED] = received_header(source)
+    return Output(
+        topic.name,
+        key,
+        orjson.dumps(body),
+        marks | dict(headers or {}),
+        timeless=topic.timeless,
+    )
 
 
 def source_header(record: Record) -> bytes:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+NO_TIMESTAMP = -1
+"""What Kafka has in place of the time of a record without one."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Partition:
@@ -27,6 +30,7 @@ class Record:
     value: bytes | None = field(repr=False)
     headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     timestamp_ms: int = 0
+    """Milliseconds since 1970, or NO_TIMESTAMP."""
 
     @property
     def next_offset(self) -> int:
@@ -39,9 +43,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A record to write."""
+    """A record to write; one that is not timeless is stamped when it is produced."""
 
     topic: str
     key: bytes | None = field(repr=False)
     value: bytes | None = field(repr=False)
     headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    timeless: bool = False

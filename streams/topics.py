@@ -40,6 +40,8 @@ class Topic:
     max_message_bytes: int = 8 * MIB
     beside: str = ""
     """A topic whose number of partitions this one needs."""
+    timeless: bool = False
+    """Whether its records may not tell when the event happened (decision 14)."""
 
     def config(self) -> dict[str, str]:
         """Return the topic's settings at the broker."""
@@ -47,6 +49,9 @@ class Topic:
             "cleanup.policy": self.cleanup,
             "max.message.bytes": str(self.max_message_bytes),
         }
+        if self.timeless:
+            # Under LogAppendTime the broker would stamp each record with its clock.
+            settings["message.timestamp.type"] = "CreateTime"
         if self.cleanup == "compact":
             # A table that is younger than this never misses a tombstone.
             return settings | {"delete.retention.ms": str(TOMBSTONE_DAYS * DAY_MS)}
@@ -90,6 +95,7 @@ NOTES_SCRUBBED = Topic(
     phi=False,
     retention_days=30,
     max_message_bytes=16 * MIB,
+    timeless=True,
 )
 PHI_AUDIT = Topic(
     name="phi.audit",
@@ -128,7 +134,6 @@ WATCH_TOPICS = tuple(
     )
     for name, source in (
         ("audit", PHI_AUDIT),
-        ("scrubbed", NOTES_SCRUBBED),
         ("dead", DEAD_LETTERS),
     )
 )

@@ -1,4 +1,4 @@
-"""Ask the lake of parquet_lake.py: notes, what was removed, dead letters, by day.
+"""Ask the lake of parquet_lake.py: notes by type, what was removed, dead letters.
 
     python duckdb_query.py LAKE
 

@@ -1,8 +1,8 @@
 -- In the lake's folder: duckdb < duckdb_query.sql, or: python duckdb_query.py LAKE
 
--- Scrubbed notes by day and type, and of how many patients.
-SELECT date, note_type, count(*) AS notes, count(DISTINCT patient) AS patients
-FROM read_parquet('notes.scrubbed/*/*.parquet', hive_partitioning = true)
+-- Scrubbed notes by type, and of how many patients.
+SELECT note_type, count(*) AS notes, count(DISTINCT patient) AS patients
+FROM read_parquet('notes.scrubbed/*.parquet')
 GROUP BY ALL ORDER BY ALL;
 
 -- What was removed, by day and label.

@@ -2,7 +2,11 @@
 
     python parquet_lake.py HOST:PORT TOPIC LAKE [RECORDS_A_FILE]
 
-    LAKE/TOPIC/date=2026-01-31/TOPIC-PARTITION-FIRSTOFFSET-LASTOFFSET.parquet
+    LAKE/notes.scrubbed/notes.scrubbed-PARTITION-FIRSTOFFSET-LASTOFFSET.parquet
+    LAKE/phi.audit/date=2026-01-31/phi.audit-PARTITION-FIRSTOFFSET-LASTOFFSET.parquet
+
+Notes come without a time, and get none here: beside shifted dates the day of arrival
+would tell by how much.  So keep phi.audit, which has times, where its readers are few.
 
 The files are the position: a start reads on after the last offset that a file's name
 holds, so nothing is committed to Kafka, and a kill -9 leaves neither loss nor doubles.
@@ -29,9 +33,13 @@ from confluent_kafka import (
 )
 
 COLUMNS = {
-    "notes.scrubbed": "note_id patient key_id note_type text preset policy join",
-    "phi.audit": "stage outcome code note_id patient join policy version annotations",
+    "notes.scrubbed": "note_id patient key_id note_type written_at text preset policy"
+    " join",
+    "phi.audit": "timestamp_ms stage outcome code note_id patient join policy version"
+    " annotations",
 }
+DATED = {"phi.audit"}
+"""Topics whose records have a time: their files lie in a folder for each day."""
 TYPES = {
     "partition": pa.int32(),
     "offset": pa.int64(),
@@ -98,22 +106,27 @@ def store(folder: Path, messages: Iterable[Message]) -> None:
     """Write messages into files, each complete or not there at all."""
     # Runs of a day, not all of a day at once: a crash between two files leaves no gap.
     in_order = sorted(messages, key=Message.partition)
-    for (partition, day), run in groupby(in_order, key=partition_and_day):
+    is_dated = folder.name in DATED
+    for (partition, day), run in groupby(in_order, partition_and_day):
         rows = [row(message) for message in run]
         first, last = rows[0]["offset"], rows[-1]["offset"]
         name = f"{folder.name}-{partition}-{first}-{last}"
-        (folder / day).mkdir(exist_ok=True)
-        unfinished = folder / day / f"{name}.tmp"
+        place = folder / day if is_dated else folder
+        place.mkdir(exist_ok=True)
+        unfinished = place / f"{name}.tmp"
         with unfinished.open("wb") as out:
             pq.write_table(pa.Table.from_pylist(rows, schema(folder.name)), out)
             out.flush()
             os.fsync(out.fileno())  # the name must not outlive the content
+        if not is_dated:
+            os.utime(unfinished, (0, 0))  # the file's own time would tell the day
         os.replace(unfinished, unfinished.with_suffix(".parquet"))
 
 
 def partition_and_day(message: Message) -> tuple[int, str]:
     """Return where a message belongs; the day is that of its time in Kafka, in UTC."""
-    day = datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC).date()
+    milliseconds = message.timestamp()[1]  # -1 for a message without a time
+    day = datetime.fromtimestamp(max(0, milliseconds) / 1000, UTC).date()
     return message.partition(), f"date={day}"
 
 
@@ -128,7 +141,7 @@ def row(message: Message) -> dict:
 
 def schema(topic: str) -> pa.Schema:
     """Return the columns of a topic's files; what is not among them is left out."""
-    names = ["partition", "offset", "timestamp_ms", *COLUMNS[topic].split()]
+    names = ["partition", "offset", *COLUMNS[topic].split()]
     return pa.schema({name: TYPES.get(name, pa.string()) for name in names})
 
 

@@ -68,6 +68,7 @@ def server_properties(node: Listening, nodes: Sequence[Listening], folder: Path)
         "broker.session.timeout.ms": 6000,
         "log.cleaner.backoff.ms": 1000,
         "log.cleaner.min.cleanable.ratio": 0.01,
+        "log.retention.check.interval.ms": 5000,
     }
     return _text(settings)
 

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from importlib import metadata
 from typing import Any
 
@@ -16,6 +17,7 @@ from deid_core import (
     Deidentifier,
     DeidError,
     Document,
+    Label,
     ScrubbedDocument,
     residue_in,
 )
@@ -34,7 +36,12 @@ from .join import KnownCache
 
 log = logging.getLogger(__name__)
 
+_DAY_OR_YEAR = re.compile(r"[0-9]{4}(?:-[0-9]{2}-[0-9]{2})?")
 _STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
+
+_MAY_BE_A_DATE = re.compile(
+    r"[0-9]{6}|[0-9]{4}[-./][0-9]|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2}"
+)
 
 WAIT_AGAIN = 10.0
 """Seconds after which an unknown patient's record in flight is waited for again."""
@@ -214,6 +221,13 @@ class Scrub:
             return InvalidRecord(
                 "residue", "notes: note_type holds a value of the patient's record"
             )
+        try:
+            written_at = self._publishable_day(joined)
+        except Exception as error:
+            # As in deid_core: a bug of ours refuses the note, not the whole batch.
+            return InvalidRecord(
+                "deid_error", f"notes: written_at: {type(error).__name__}"
+            )
         note, pseudonyms = joined.note, self._pseudonyms
         patient = pseudonyms.patient(note.patient.key)
         common = {
@@ -223,9 +237,9 @@ class Scrub:
             "preset": self._preset,
             "policy": self._policy,
             "join": "found" if joined.is_known else "missing",
+            "note_type": _publishable_type(joined),
         }
         scrubbed = common | {
-            "note_type": _publishable_type(joined),
             "text": result.text,
             "offsets": [list(row) for row in result.offset_map.rows],
             "source": source_position(joined.record),
@@ -237,11 +251,24 @@ class Scrub:
             "characters": len(note.text),
             "annotations": annotations_json(result),
         }
+        if written_at:
+            scrubbed["written_at"] = written_at
         key = patient.encode()
         return (
             encoded(NOTES_SCRUBBED, key, scrubbed, joined.record),
             audit_event("scrub", joined.record, key, 1, audit),
         )
+
+    def _publishable_day(self, joined: Joined) -> str:
+        """Return the day of the note as the policy writes dates; "" if not as a date.
+
+        A tag or a pseudonym says nothing here, and a time of day is never published.
+        """
+        day = joined.note.written_at[:10]
+        if not _is_day(day):
+            return ""
+        written = self._deidentifier.replaced_value(joined.document, Label.DATE, day)
+        return written if _DAY_OR_YEAR.fullmatch(written) else ""
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
@@ -281,13 +308,23 @@ def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
     ]
 
 
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def _publishable_type(joined: Joined) -> str:
     """Return the note's type; of an unknown patient only LOINC codes and HL7 events.
 
     A sender's own code was looked at with the record; without one it may be a name.
+    One that may hold a date is not published either: no policy would shift it.
     """
     code = joined.note.note_type
-    return code if joined.is_known or _STANDARD_TYPE.fullmatch(code) else ""
+    if _STANDARD_TYPE.fullmatch(code):
+        return code
+    return code if joined.is_known and not _MAY_BE_A_DATE.search(code) else ""
 
 
 def _code(error: DeidError) -> str:

@@ -17,12 +17,11 @@ from ..errors import RetriableError
 from ..kafka import CALL_SECONDS, record_of
 from ..kafka_errors import translated
 from ..offsets import END_OF_PARTITION
-from ..outputs import RECEIVED
 from ..records import Record
 from ..topics import DEAD_LETTERS, HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from ..watch.facts import facts_of
 from ..watch.figures import below
-from ..watch.sketch import bucket_of, quantiles
+from ..watch.sketch import quantiles
 from .picture import Latency, Rates, Refused
 
 MINUTE, HOUR = 60.0, 3600.0
@@ -60,7 +59,6 @@ class Ledger:
         counts = facts_of(
             PHI_AUDIT.name, record.value, record.headers, record.timestamp_ms
         )
-        counts += _latency(record, counts)
         self._seconds[int(at)].update(counts)
         if len(self._seconds) > 2 * HOUR:
             self._forget(now)
@@ -169,14 +167,6 @@ class AuditTail:
                 self._behind.discard(partition)
             elif not error.retriable():
                 raise RetriableError(f"read phi.audit: {error.name()}")
-
-
-def _latency(record: Record, counts: Mapping[str, int]) -> Counter[str]:
-    told = record.headers.get(RECEIVED, b"")
-    if not any(name.startswith("join/") for name in counts) or not told.isdigit():
-        return Counter()
-    took = max(0, record.timestamp_ms - int(told))
-    return Counter({f"latency/scrub/{bucket_of(took)}": 1})
 
 
 def _sum(counts: Mapping[str, int], name: str) -> int:

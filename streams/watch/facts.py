@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from ..outputs import RECEIVED
-from ..topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT
+from ..topics import DEAD_LETTERS, PHI_AUDIT
 from . import words
 from .sketch import bucket_of
 
@@ -51,7 +51,7 @@ def _audit(event: dict[str, Any], took: int | None) -> Counts:
         counts += _routed(event.get("routed"))
         counts += _latency("intake", took)
     elif outcome == "scrubbed":
-        counts += _scrubbed_event(event)
+        counts += _scrubbed_event(event) + _latency("scrub", took)
     return counts
 
 
@@ -69,18 +69,17 @@ def _scrubbed_event(event: dict[str, Any]) -> Counts:
         words.key_id(event.get("key_id")),
     )
     counts = Counter(
-        {"setup/" + "/".join(setup): 1, f"join/{words.join(event.get('join'))}": 1}
+        {
+            "published/notes": 1,
+            "setup/" + "/".join(setup): 1,
+            f"join/{words.join(event.get('join'))}": 1,
+            f"type/{words.note_type(event.get('note_type'))}": 1,
+        }
     )
     for each in event.get("annotations") or ():
         counts[f"label/{words.label(each.get('label'))}"] += 1
         counts[f"detector/{words.detector(each.get('detector'))}"] += 1
     return counts
-
-
-def _published(note: dict[str, Any], took: int | None) -> Counts:
-    counts = Counter({"published/notes": 1})
-    counts[f"type/{words.note_type(note.get('note_type'))}"] += 1
-    return counts + _latency("scrub", took)
 
 
 def _dead_letter(letter: dict[str, Any], _took: int | None) -> Counts:
@@ -109,7 +108,6 @@ def _count(value: object) -> int:
 
 READERS: Mapping[str, Callable[[dict[str, Any], int | None], Counts]] = {
     PHI_AUDIT.name: _audit,
-    NOTES_SCRUBBED.name: _published,
     DEAD_LETTERS.name: _dead_letter,
 }
 """How each topic is counted."""

@@ -151,7 +151,7 @@ def test_the_lake_holds_every_record_once_and_answers(ward, tmp_path):
 
     notes, labels, dead = map(duckdb.DuckDBPyRelation.fetchall, answers(tmp_path))
 
-    assert len(ward.scrubbed) == sum(row[2] for row in notes)
+    assert len(ward.scrubbed) == sum(row[1] for row in notes)
     events = [json.loads(m.value()) for m in ward.audit]
     found = Counter(a["label"] for e in events for a in e.get("annotations", []))
     assert found == {label: removed for _day, label, removed, _score in labels}
@@ -202,6 +202,7 @@ def lake_of_copies(ward, topic, lake):
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]);"
         "import parquet_lake as lake;"
         f"lake.COLUMNS[{topic!r}] = lake.COLUMNS['notes.scrubbed'];"
+        f"lake.DATED.add({topic!r});"
         f"lake.main(sys.argv[2], {topic!r}, Path(sys.argv[3]), 3)"
     )
     process = subprocess.Popen(

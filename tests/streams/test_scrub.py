@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import orjson
 import pytest
 
@@ -61,8 +63,30 @@ def scrub(table, deidentifier):
     )
 
 
-def record(text, *, patient=PATIENT, note_type="", key=None, partition=None, offset=0):
-    note = ClinicalNote("n1", patient, note_type, "", text)
+def scrub_with(system, table, pseudonyms):
+    return Scrub(
+        system,
+        table,
+        pseudonyms,
+        4,
+        preset="hybrid",
+        policy="surrogate",
+        max_bytes=10_000,
+        join_wait=0,
+    )
+
+
+def record(
+    text,
+    *,
+    patient=PATIENT,
+    note_type="",
+    written_at="",
+    key=None,
+    partition=None,
+    offset=0,
+):
+    note = ClinicalNote("n1", patient, note_type, written_at, text)
     key = patient.key if key is None else key
     at = partition_of(key, 4) if partition is None else partition
     return Record(Partition("notes", at), offset, key, orjson.dumps(note.to_json()))
@@ -118,16 +142,7 @@ def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
     table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
     pseudonyms = Pseudonyms(b"k" * 32)
     system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
-    scrub = Scrub(
-        system,
-        table,
-        pseudonyms,
-        4,
-        preset="hybrid",
-        policy="surrogate",
-        max_bytes=10_000,
-        join_wait=0,
-    )
+    scrub = scrub_with(system, table, pseudonyms)
     other = PatientId("N", "other")
     records = [
         record("Mabel Quellwright, 3/14/2024."),
@@ -222,3 +237,73 @@ def test_an_unknown_patients_note_type_is_a_standard_code_or_nothing(
     [(note, _)] = scrub.process([record("Stable.", note_type=code)])
 
     assert published == orjson.loads(note.value)["note_type"]
+
+
+@pytest.mark.parametrize(
+    "code", ["RAD20240314", "2024-03", "14.3.24", "3/14/2024", "1710374400"]
+)
+def test_a_note_type_that_may_hold_a_date_is_not_published(scrub, table, code):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    [outputs] = scrub.process([record("Stable.", note_type=code)])
+
+    assert ["", ""] == [orjson.loads(each.value)["note_type"] for each in outputs]
+
+
+# --- when the note was written
+
+
+def bodies(outputs):
+    return [orjson.loads(note.value) for note, _audit in outputs]
+
+
+def test_the_day_of_a_note_is_shifted_as_the_dates_of_its_text(table):
+    pseudonyms = Pseudonyms(b"k" * 32)
+    system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
+    notes = [
+        record("Seen on 2024-03-14.", written_at="2024-03-14T09:26:53"),
+        record("Seen on 2024-03-14.", written_at="2024-03-16", offset=1),
+    ]
+
+    first, second = bodies(scrub_with(system, table, pseudonyms).process(notes))
+
+    shown = date.fromisoformat(first["written_at"])
+    assert f"Seen on {shown}." == first["text"]
+    assert 31 <= abs((shown - date(2024, 3, 14)).days)
+    assert 2 == (date.fromisoformat(second["written_at"]) - shown).days
+
+
+@pytest.mark.parametrize("day", ["", "ZZMARKER", "2024-02-30", "2024-03", "20240314"])
+def test_what_is_no_day_is_not_published(table, day):
+    pseudonyms = Pseudonyms(b"k" * 32)
+    system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
+    scrub = scrub_with(system, table, pseudonyms)
+
+    [body] = bodies(scrub.process([record("Stable.", written_at=day)]))
+
+    assert "written_at" not in body
+
+
+def test_a_policy_that_writes_dates_as_tags_publishes_no_day(scrub):
+    [body] = bodies(scrub.process([record("Stable.", written_at="2024-03-14")]))
+
+    assert "written_at" not in body
+
+
+def test_a_day_that_can_not_be_replaced_refuses_the_note_alone(
+    scrub, deidentifier, monkeypatch
+):
+    def fail(*_arguments):
+        raise ZeroDivisionError("ZZMARKER")
+
+    monkeypatch.setattr(deidentifier, "replaced_value", fail)
+    notes = [
+        record("One.", written_at="2024-03-14"),
+        record("Two.", offset=1),
+    ]
+
+    refused, outputs = scrub.process(notes)
+
+    assert "deid_error" == refused.code
+    assert "ZZMARKER" not in str(refused)
+    assert "Two." == orjson.loads(outputs[0].value)["text"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
+from pathlib import Path
 
 import orjson
 import pytest
 
+import schemas
 from streams.errors import FatalError, InvalidRecord
 from streams.log import JsonLines
 from streams.outputs import audit_event, dead_letter, encoded
 from streams.pseudonyms import Pseudonyms
 from streams.records import Output, Partition, Record
-from streams.topics import ALL_TOPICS, NOTES
+from streams.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
 
@@ -50,6 +52,23 @@ def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
         "outputs": b"1",
         "received": b"0000000000005",
     } == event.headers
+
+
+def test_what_subscribers_get_has_no_time_and_restricted_topics_have():
+    example = Path(schemas.__file__).parent / "notes.scrubbed/examples/valid"
+    value = orjson.loads((example / "nothing_found.json").read_bytes())
+
+    scrubbed = encoded(NOTES_SCRUBBED, b"k", value, RECORD)
+    letter = dead_letter("intake", RECORD, InvalidRecord("code", "PID-3: why"))
+
+    assert ({"source", "schema"}, True) == ({*scrubbed.headers}, scrubbed.timeless)
+    assert ("received" in letter.headers, letter.timeless) == (True, False)
+    assert "CreateTime" == NOTES_SCRUBBED.config()["message.timestamp.type"]
+    # All that is for subscribers is timeless; the others' readers may know when.
+    assert {"notes.scrubbed"} == {t.name for t in ALL_TOPICS if t.timeless}
+    assert {"notes.scrubbed"} == {
+        t.name for t in ALL_TOPICS if "subscribers" in t.readers
+    }
 
 
 def test_records_and_outputs_hide_their_values():
@@ -90,7 +109,6 @@ def test_every_topic_says_who_may_read_it():
         "notes.scrubbed",
         "phi.audit",
         "watch.audit",
-        "watch.scrubbed",
         "watch.dead",
     }
     assert free == {topic.name for topic in ALL_TOPICS if not topic.phi}
