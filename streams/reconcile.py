@@ -42,11 +42,15 @@ OUTCOMES = (NOTES, NOTES_SCRUBBED, DEAD_LETTERS)
 class Verdict:
     """What became of the records of one input topic.
 
+    Where all is sound, the inputs are the sum of `scrubbed`, `dead_letters`, `no_note`
+    and `pending`.
+
     Args:
         topic: The input topic.
         inputs: Stable records it holds (transaction markers are no records).
         scrubbed: Of them, how many gave a note or a scrubbed note.
         dead_letters: Of them, how many gave a dead letter.
+        no_note: Of them, how many owe none, e.g. admissions: their audit event says so.
         pending: Past the group's committed offset, so not due yet.
         missing: Due, but without audit event, or with less than it promises.
         doubled: With two audit events, or with more than it promises.
@@ -57,6 +61,7 @@ class Verdict:
     inputs: int = 0
     scrubbed: int = 0
     dead_letters: int = 0
+    no_note: int = 0
     pending: int = 0
     missing: int = 0
     doubled: int = 0
@@ -234,6 +239,8 @@ class Auditor:
         verdict.inputs += int(ledger.is_input.sum())
         verdict.scrubbed += int((due & (ledger.given > ledger.dead)).sum())
         verdict.dead_letters += int((due & (ledger.dead > 0)).sum())
+        owes_none = (owed == 0) & (ledger.given == 0) & ~short
+        verdict.no_note += int((due & owes_none).sum())
         verdict.pending += int((ledger.is_input & ~due).sum())
         verdict.missing += int((due & short).sum())
         verdict.doubled += int(over.sum())

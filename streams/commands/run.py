@@ -142,13 +142,20 @@ def key(
 
 def verdict_grid(verdicts: list[Verdict]) -> Grid:
     """Return reconcile's table."""
-    names = "input inputs notes dead_letters pending missing doubled out_of_order"
-    grid = Grid(*(name.replace("_", " ") for name in names.split()))
+    names = (
+        "input inputs notes dead_letters no_note pending missing doubled out_of_order"
+    )
+    # Made for 80 columns, with counts of millions.
+    grid = Grid(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    for name in names.split():
+        is_count = name != "input"
+        grid.add_column(name.replace("_", " "), justify="right" if is_count else "left")
     for each in verdicts:
         numbers = (
             each.inputs,
             each.scrubbed,
             each.dead_letters,
+            each.no_note,
             each.pending,
             each.missing,
             each.doubled,

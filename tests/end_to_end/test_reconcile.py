@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from rich.console import Console
 
-from streams.reconcile import Auditor
+from streams.commands.run import verdict_grid
+from streams.reconcile import Auditor, Verdict
 from streams.topics import DEAD_LETTERS, HL7_RAW, NOTES, NOTES_SCRUBBED, PHI_AUDIT
 
 pytestmark = pytest.mark.kafka
@@ -49,7 +53,14 @@ def faults(settings):
 def counts(verdict):
     return {
         name: getattr(verdict, name)
-        for name in ("inputs", "pending", "missing", "doubled", "out_of_order")
+        for name in (
+            "inputs",
+            "no_note",
+            "pending",
+            "missing",
+            "doubled",
+            "out_of_order",
+        )
         if getattr(verdict, name)
     }
 
@@ -98,7 +109,29 @@ def test_an_intake_record_owes_what_its_audit_event_says(faults, settings):
 
     by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
 
-    assert {"inputs": 3, "missing": 1} == counts(by_topic["hl7.raw"])
+    assert {"inputs": 3, "no_note": 1, "missing": 1} == counts(by_topic["hl7.raw"])
+
+
+def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(faults, settings):
+    faults.inputs(HL7_RAW.name, 6)
+    for offset, outputs in enumerate((0, 2, 1, 0, 1)):
+        faults.output(PHI_AUDIT.name, HL7_RAW.name, offset, outputs=outputs)
+    for offset in (1, 1, 4):
+        faults.output(NOTES.name, HL7_RAW.name, offset)
+    faults.output(DEAD_LETTERS.name, HL7_RAW.name, 2, key=None)
+    faults.commit("intake", HL7_RAW.name, 5)
+
+    [raw] = [each for each in Auditor(settings).verdicts() if each.topic == "hl7.raw"]
+
+    assert raw.is_sound
+    parts = (raw.scrubbed, raw.dead_letters, raw.no_note, raw.pending)
+    assert (6, (2, 1, 2, 1)) == (raw.inputs, parts)
+    table = Console(width=80, record=True, file=io.StringIO())
+    table.print(verdict_grid([raw, Verdict("notes", 2_202_005, 1_754_000, 43_000)]))
+    told = table.export_text()
+    assert "2,202,005 1,754,000" in told
+    assert "…" not in told
+    assert re.search(r"hl7.raw\W+6\W+2\W+1\W+2\W+1\W+0", told)
 
 
 def test_the_command_exits_1_and_speaks_json(faults, settings, tmp_path):
