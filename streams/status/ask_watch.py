@@ -76,7 +76,7 @@ class Watch:
             rates={edge: told[edge] for edge in EDGES},
             rate_seconds=10.0,
             arriving=_number(flow["arriving"]),
-            lags=tuple(map(_lag, parts["lag"]["partitions"])),
+            lags=tuple(_lag(e) for e in parts["lag"]["partitions"] if not e.get("own")),
             is_judged=True,
             refused=tuple(map(_refused, hour["rows"])),
             latency=_latency(parts["latency"]["minute"]["scrub"]),

@@ -8,14 +8,17 @@ from typing import Any, Protocol
 
 from ..topics import WATCH_TOPICS, Topic
 from . import figures
+from .alerts import Alerts, Sight
 from .app import WatchApp
 from .lags import Lags
 from .models import model_in
-from .windows import DAY, WINDOWS
+from .windows import DAY, HOUR, WINDOWS
 
 log = logging.getLogger(__name__)
 
-PARTS = ("flow", "lag", "latency", "phi", "dead-letters", "versions", "tables")
+PARTS = (
+    "alerts", "flow", "lag", "latency", "phi", "dead-letters", "versions", "tables",
+)  # fmt: skip
 """The names below /api, and in each server-sent event."""
 
 
@@ -54,6 +57,7 @@ class Desk:
         self.app: WatchApp | None = None
         self.lives = 0
         self.figures: dict[str, Any] = {}
+        self._alerts = Alerts()
 
     def begin_life(self, app: WatchApp) -> None:
         """Show this Faust application from now on."""
@@ -96,6 +100,9 @@ class Desk:
             "windows": {
                 w.name: {"width": w.width, "seconds": w.seconds} for w in WINDOWS
             },
+            "alerts": self._alerts.judge(
+                Sight(windows[HOUR.name], self._lags.latest(), self._workers.json())
+            ),
             "flow": figures.flow(windows, self._lags.arriving()),
             "lag": self._lags.json(),
             "latency": figures.latency(windows),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import StreamError
@@ -14,6 +14,7 @@ from ..lag import LagMonitor, LagState, PartitionLag
 from ..settings import Settings
 from ..topics import HL7_RAW, NOTES
 from .app import READ, group_of
+from .windows import HOUR
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +23,54 @@ RATE_SECONDS = 10.0
 ORDER = tuple(LagState)
 
 
+STAGES: Mapping[str, str] = {HL7_RAW.name: "intake", NOTES.name: "scrub"}
+"""Who reads the topics of the data path."""
+
+
 def watched(settings: Settings) -> list[tuple[str, str]]:
     """Return each group and the topic it reads."""
     group = settings.group
-    stages = [(f"{group}-intake", HL7_RAW.name), (f"{group}-scrub", NOTES.name)]
+    stages = [(f"{group}-{stage}", topic) for topic, stage in STAGES.items()]
     return stages + [(group_of(settings), topic) for topic in READ]
+
+
+def is_own(lag: PartitionLag) -> bool:
+    """Return whether it is watch's own lag, for which no note waits."""
+    return lag.topic not in STAGES
+
+
+class Trend:
+    """The lag of each stage over the last hour: the most records of each minute."""
+
+    def __init__(self) -> None:
+        self._minutes: dict[int, Counter[str]] = {}
+
+    def add(self, at: float, lags: Iterable[PartitionLag]) -> None:
+        """Take in a reading."""
+        records: Counter[str] = Counter()
+        for lag in lags:
+            if not is_own(lag):
+                records[STAGES[lag.topic]] += lag.records
+        start = HOUR.start_of(at)
+        # The union of counters takes the larger of two counts.
+        self._minutes[start] = self._minutes.get(start, Counter()) | records
+        first = HOUR.first_start(at)
+        self._minutes = {s: most for s, most in self._minutes.items() if s >= first}
+
+    def json(self, at: float) -> dict[str, Any]:
+        """Return a number a minute; None where nothing was read."""
+        starts = range(HOUR.first_start(at), HOUR.start_of(at) + 1, HOUR.width)
+        return {
+            "starts": list(starts),
+            "width": HOUR.width,
+            "series": {
+                stage: [
+                    self._minutes[start][stage] if start in self._minutes else None
+                    for start in starts
+                ]
+                for stage in STAGES.values()
+            },
+        }
 
 
 class Lags:
@@ -51,6 +95,7 @@ class Lags:
         self._thread = threading.Thread(target=self._run, name="lags", daemon=True)
         self._latest: tuple[float, list[PartitionLag]] | None = None
         self._ends: deque[tuple[float, int]] = deque(maxlen=30)
+        self._trend = Trend()
 
     def start(self) -> None:
         """Begin to read."""
@@ -66,12 +111,21 @@ class Lags:
         return self._latest[1] if self._latest else ()
 
     def json(self) -> dict[str, Any]:
-        """Return the last reading, when it was, and the worst state."""
+        """Return the last reading, when it was, the worst state of the data path, and
+        its trend.
+        """
+        now = self._clock()
         if self._latest is None:
-            return {"at": None, "worst": None, "partitions": []}
+            trend = self._trend.json(now)
+            return {"at": None, "worst": None, "partitions": [], "trend": trend}
         at, lags = self._latest
-        worst = max((lag.state for lag in lags), key=ORDER.index, default=LagState.OK)
-        return {"at": at, "worst": worst.value, "partitions": [_row(x) for x in lags]}
+        states = (lag.state for lag in lags if not is_own(lag))
+        return {
+            "at": at,
+            "worst": max(states, key=ORDER.index, default=LagState.OK).value,
+            "partitions": [_row(lag) for lag in lags],
+            "trend": self._trend.json(now),
+        }
 
     def arriving(self) -> float | None:
         """Return records a second that come into hl7.raw, over the last ten seconds."""
@@ -106,6 +160,7 @@ class Lags:
     def _take(self, lags: list[PartitionLag]) -> None:
         now = self._clock()
         self._latest = (now, lags)
+        self._trend.add(now, lags)
         ends = sum(lag.stable for lag in lags if lag.topic == HL7_RAW.name)
         self._ends.append((now, ends))
         self._observe(lags)
@@ -121,4 +176,5 @@ def _row(lag: PartitionLag) -> dict[str, Any]:
         "records": lag.records,
         "seconds": None if lag.seconds is None else round(lag.seconds, 1),
         "state": lag.state.value,
+        "own": is_own(lag),
     }

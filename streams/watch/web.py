@@ -15,6 +15,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from ..metrics.registry import new_registry
+from . import runbook
 from .desk import PARTS, Desk
 from .examples import Examples
 from .pause import pause
@@ -37,6 +38,7 @@ FILES: Mapping[str, tuple[str, str]] = {
     "/": ("index.html", "text/html"),
     "/watch.css": ("watch.css", "text/css"),
     "/watch.js": ("watch.js", "text/javascript"),
+    "/theme.js": ("theme.js", "text/javascript"),
     "/charts.js": ("charts.js", "text/javascript"),
     "/flow.js": ("flow.js", "text/javascript"),
     "/dom.js": ("dom.js", "text/javascript"),
@@ -76,6 +78,7 @@ class Site:
             application.router.add_get(path, self._file)
         for part in PARTS:
             application.router.add_get(f"/api/{part}", self._part)
+        application.router.add_get("/runbook", self._runbook)
         application.router.add_get("/api/notes", self._notes)
         application.router.add_get("/api/events", self._events)
         application.router.add_get("/metrics", self._metrics)
@@ -88,6 +91,11 @@ class Site:
         name, kind = FILES[request.path]
         text = (resources.files("streams.watch") / "page" / name).read_text("utf-8")
         return web.Response(text=text, content_type=kind, charset="utf-8")
+
+    async def _runbook(self, _request: web.Request) -> web.Response:
+        return web.Response(
+            text=runbook.page(), content_type="text/html", charset="utf-8"
+        )
 
     async def _part(self, request: web.Request) -> web.Response:
         figures = self._desk.figures

@@ -63,6 +63,7 @@ NOTE_TYPES: Mapping[str, str] = MappingProxyType(
 _EVENT = re.compile(r"(?:MDM|ORU|ADT)_[A-Z][0-9]{2}")
 _NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
 _VERSION = re.compile(r"[0-9][0-9a-z.+-]{0,19}")
+_DIGEST = re.compile(r"[0-9a-f]{12}")
 _KEY_ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -115,6 +116,12 @@ def version(value: object) -> str:
 def key_id(value: object) -> str:
     """Return which pseudonym key: eight hex digits of its hash."""
     return _of_form(value, _KEY_ID)
+
+
+def digest(value: object) -> str:
+    """Return the first twelve hex digits of a model's hash."""
+    short = value[:12] if isinstance(value, str) else value
+    return _of_form(short, _DIGEST)
 
 
 def _one_of(value: object, known: Container[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aiohttp
@@ -60,6 +60,9 @@ def row_of(address: str, answer: object) -> dict[str, Any]:
     parts = [part for part in parts or () if isinstance(part, dict)]
     return {
         "worker": f"{words.stage(told.get('stage'))} at {address}" if told else address,
+        "stage": words.stage(told.get("stage")),
+        "partitions": _length(told.get("partitions")),
+        "setup": _setup(told),
         "table": "patients",
         "reachable": bool(told),
         "ready": told.get("ready") is True,
@@ -76,6 +79,25 @@ async def _ask(session: aiohttp.ClientSession, address: str) -> dict[str, Any]:
             return row_of(address, await response.json(content_type=None))
     except (aiohttp.ClientError, TimeoutError, ValueError):
         return row_of(address, None)
+
+
+def _setup(told: Mapping[str, Any]) -> str:
+    """Return what a worker runs, so that two can be compared."""
+    model = told.get("model")
+    card = model if isinstance(model, dict) else {}
+    return "/".join(
+        (
+            words.name(told.get("preset")),
+            words.name(told.get("policy")),
+            words.version(told.get("version")),
+            words.name(card.get("model")),
+            words.digest(card.get("sha256")),
+        )
+    )
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
 
 
 def _number(value: object) -> int:

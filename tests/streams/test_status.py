@@ -287,9 +287,10 @@ def watch_pages(**changes):
         "group": "g-scrub", "topic": "notes", "partition": 2, "committed": 5,
         "stable": 9, "records": 4, "seconds": 1.5, "state": "WARN",
     }  # fmt: skip
+    own = row | {"group": "g-watch", "topic": "phi.audit", "own": True}
     parts = {
         "flow": figures.flow(windows, 7.5),
-        "lag": {"at": NOW, "worst": "WARN", "partitions": [row]},
+        "lag": {"at": NOW, "worst": "WARN", "partitions": [row, own]},
         "latency": figures.latency(windows),
         "dead-letters": figures.dead_letters(windows),
     }

@@ -128,12 +128,15 @@ def test_our_own_lines_stay_as_they_are():
 def test_of_a_workers_answer_only_numbers_and_known_words_are_shown():
     answer = {
         "stage": "scrub", "ready": True, "reason": "Zzquist", "model": "Zzquist",
+        "partitions": [3, "Zzquist"], "preset": "hybrid", "policy": "Zz quist",
+        "version": "0.1.0",
         "table": [{"rows": 5, "behind": 2}, {"rows": "Zzquist", "behind": 1}, "x"],
     }  # fmt: skip
 
     assert {
         "worker": "scrub at h:1", "table": "patients", "reachable": True,
-        "ready": True, "records": 5, "remaining": 3,
+        "ready": True, "records": 5, "remaining": 3, "stage": "scrub",
+        "partitions": 2, "setup": "hybrid/other/0.1.0/other/other",
     } == row_of("h:1", answer)  # fmt: skip
     assert "Zzquist" not in str(row_of("h:1", {"stage": "Zzquist", "ready": "Zzquist"}))
 

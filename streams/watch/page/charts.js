@@ -25,9 +25,9 @@ export function stacked(host, { starts, width, series, kinds, label }) {
 }
 
 /** Lines of several series; null leaves a gap, and a lone point is a dot. */
-export function lines(host, { starts, width, series, label }) {
+export function lines(host, { starts, width, series, label, unit = span, least = 100 }) {
   const all = Object.values(series).flat().filter((v) => v !== null);
-  const paper = sheet(host, Math.max(100, ...all), starts, width, span, label);
+  const paper = sheet(host, Math.max(least, ...all), starts, width, unit, label);
   const step = (paper.w - LEFT) / starts.length;
   const x = (n) => LEFT + (n + 0.5) * step;
   for (const [kind, values] of Object.entries(series)) {

@@ -59,7 +59,10 @@ export function rows(table, cells, empty) {
 }
 
 function make(cell, n, column) {
-  const { text = cell, as = null, state: value = null } = cell !== null && typeof cell === "object" ? cell : {};
-  const kind = n === 0 ? ["th", { scope: "row", class: as }] : ["td", { class: column.className || as }];
-  return el(kind[0], kind[1], value === null ? String(text) : state(value, String(text)));
+  const { text = cell, as = null, state: value = null, link = null, note = null } = cell !== null && typeof cell === "object" ? cell : {};
+  // On a narrow screen each cell is shown with the name of its column.
+  const label = { "data-label": column.textContent };
+  const kind = n === 0 ? ["th", { scope: "row", class: as }] : ["td", { class: column.className || as, ...label }];
+  const shown = value === null ? String(text) : state(value, String(text));
+  return el(kind[0], kind[1], link === null ? shown : el("a", { href: link }, shown), note === null ? null : el("span", { class: "note" }, note));
 }

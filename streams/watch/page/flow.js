@@ -95,6 +95,7 @@ function node(name, [x, y], form) {
   const h = HEIGHT;
   const second = svg("text", { class: "dim lag", x, y: y + 15, "text-anchor": "middle" });
   const group = svg("g", { class: isStage ? "stage" : `topic${PHI.includes(name) ? " phi" : ""}` },
+    ABOUT[name] ? svg("title", {}, ABOUT[name]) : null,
     svg("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: isStage ? 10 : 4 }),
     svg("text", { x, y: y - 3, "text-anchor": "middle" }, name), second);
   return { name, second, group };
@@ -117,7 +118,13 @@ function tell({ edges, nodes, about }, figures) {
 }
 
 const READER = { "hl7.raw": "-intake", notes: "-scrub" };
-const WORDS = { patients: "compacted table", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
+const WORDS = { patients: "latest of each", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
+const ABOUT = {
+  patients: "A compacted topic: the latest record of each patient. Every message that names a patient updates it, notes included.",
+  "phi.audit": "What was removed where, by which detector; no text. Restricted: it tells when.",
+  "dead.letters": "Records that can't be processed, whole; for those who may see the originals.",
+  "notes.scrubbed": "The published notes: no PHI, no time.",
+};
 const RANK = ["OK", "WARN", "STALL", "STOP"];
 
 function note(second, name, figures) {
@@ -127,7 +134,7 @@ function note(second, name, figures) {
     const lags = figures.lag.partitions.filter((p) => p.topic === name && p.group.endsWith(READER[name]));
     const records = lags.reduce((sum, p) => sum + p.records, 0);
     const worst = RANK[Math.max(0, ...lags.map((p) => RANK.indexOf(p.state)))];
-    second.textContent = lags.length ? (records ? `${whole(records)} behind${worst === "OK" ? "" : `, ${worst}`}` : "no lag") : "–";
+    second.textContent = lags.length ? (records ? `${whole(records)} ${worst === "OK" ? "behind" : worst}` : "no lag") : "–";
     second.dataset.state = worst;
   } else {
     const took = figures.latency.minute[name].p50;

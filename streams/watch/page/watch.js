@@ -1,5 +1,6 @@
 // The page: takes the server's events and tells every part its numbers.
 
+import "./theme.js";
 import { lines, stacked } from "./charts.js";
 import { age, byId, clock, el, rate, rows, span, state, svg, whole } from "./dom.js";
 import { flowPicture } from "./flow.js";
@@ -11,29 +12,8 @@ const SILENT_MS = 5000;
 const memory = { window: "minute", figures: null, open: new Set(), at: 0, notes: [], shown: 0, said: "" };
 const drawFlow = flowPicture(byId("flow"));
 
-// --- theme and window ------------------------------------------------------------
+// --- window ----------------------------------------------------------------------
 
-function setTheme(dark) {
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  byId("theme").setAttribute("aria-pressed", String(dark));
-}
-
-function stored(key, value) {
-  try {
-    if (value !== undefined) localStorage.setItem(key, value);
-    return localStorage.getItem(key);
-  } catch {
-    return null; // storage is off: the choice lasts as long as the page
-  }
-}
-
-const preferred = matchMedia("(prefers-color-scheme: dark)");
-setTheme((stored("theme") ?? (preferred.matches ? "dark" : "light")) === "dark");
-byId("theme").addEventListener("click", () => {
-  const dark = document.documentElement.dataset.theme !== "dark";
-  setTheme(dark);
-  stored("theme", dark ? "dark" : "light");
-});
 byId("windows").addEventListener("change", (event) => {
   memory.window = event.target.value;
   render();
@@ -45,8 +25,9 @@ for (const query of ["(max-width: 36rem)", "(max-width: 60rem)"]) {
 // --- parts -----------------------------------------------------------------------
 
 function headline(f, w) {
-  const lag = f.lag.partitions.reduce((sum, p) => sum + p.records, 0);
-  const oldest = Math.max(0, ...f.lag.partitions.map((p) => p.seconds ?? 0));
+  const path = f.lag.partitions.filter((p) => !p.own);
+  const lag = path.reduce((sum, p) => sum + p.records, 0);
+  const oldest = Math.max(0, ...path.map((p) => p.seconds ?? 0));
   const took = f.latency[w].scrub;
   const published = f.flow.edges.find((e) => e.to === "notes.scrubbed");
   const notes = published[w];
@@ -67,17 +48,91 @@ const parted = (text) => (text.includes(" ") ? text.split(" ") : [text, ""]);
 
 function overall(f) {
   const silent = Date.now() - memory.at > SILENT_MS;
-  const bad = f?.lag.partitions.filter((p) => p.state !== "OK") ?? [];
-  const worst = RANK[Math.max(0, ...bad.map((p) => RANK.indexOf(p.state)))];
   let said;
   if (!f || silent) said = ["WAIT", f ? "No news from watch" : "Connecting"];
   else if (!f.ready) said = ["WAIT", "Restoring tables"];
   else if (f.lag.worst === null) said = ["WAIT", "Reading lag"];
-  else if (bad.length) said = [worst, `${worst}: ${[...new Set(bad.map((p) => p.topic))].join(", ")}`];
-  else said = ["OK", "All groups keep up"];
+  else said = judged(f);
   // Spoken only when it changes.
-  if (memory.said !== said.join()) byId("overall").replaceChildren(state(...said));
+  if (memory.said !== said.join()) byId("overall").replaceChildren(el("a", { href: "#h-alerts" }, state(...said)));
   memory.said = said.join();
+}
+
+// The worst of lag and alerts gives the colour; both are said.
+function judged(f) {
+  const bad = f.lag.partitions.filter((p) => !p.own && p.state !== "OK");
+  const { rows: alerts } = f.alerts;
+  const firing = alerts.filter((a) => a.state === "firing");
+  const paging = firing.some((a) => a.severity === "page") ? "STOP" : "OK";
+  const worst = worse(bad.map((p) => p.state), [paging, alerts.length ? "WARN" : "OK"]);
+  const said = [];
+  if (bad.length) said.push(`${worse(bad.map((p) => p.state))}: ${[...new Set(bad.map((p) => p.topic))].join(", ")}`);
+  if (firing.length) said.push(`${counted(firing.length, "alert")} firing`);
+  if (alerts.length > firing.length) said.push(`${counted(alerts.length - firing.length, "alert")} pending`);
+  return [worst, said.join(" · ") || "All groups keep up, no alert"];
+}
+
+const worse = (...states) => RANK[Math.max(0, ...states.flat().map((s) => RANK.indexOf(s)))];
+
+const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+// --- alerts ----------------------------------------------------------------------
+
+const runbook = (name, text = name) => el("a", { href: `/runbook#${name.toLowerCase()}` }, text);
+const AMOUNT = {
+  PhistreamLagOld: lasting, PhistreamLatencyHigh: lasting,
+  PhistreamDeadLetters: share, PhistreamJoinMisses: share,
+  PhistreamLagStop: records, PhistreamLagStall: records, PhistreamLagGrows: records,
+  PhistreamVersionsDiffer: (n) => `${n} setups`,
+  PhistreamResidueRefused: whole, PhistreamOwnBug: whole, PhistreamForeignProducer: whole,
+};
+const SHOWN = 3;
+
+function share(part) {
+  return `${+(100 * part).toFixed(part < 0.1 ? 2 : 1)}%`;
+}
+
+function lasting(seconds) {
+  return seconds < 90 ? `${Math.round(seconds)} s` : `${+(seconds / 60).toFixed(1)} min`;
+}
+
+function records(n) {
+  return `${whole(n)} waiting`;
+}
+
+function alerts(f) {
+  const { rows: found, judged: known, not_judged: others } = f.alerts;
+  const firing = found.filter((a) => a.state === "firing").length;
+  byId("alerts-total").textContent = found.length
+    ? `${firing} firing, ${found.length - firing} pending, of ${known.length} conditions judged here`
+    : `none; ${known.length} conditions judged here`;
+  rows(byId("alerts-table"), found.map((a) => [alertState(a), { link: `/runbook#${a.name.toLowerCase()}`, text: a.name, note: a.meaning },
+    where(a), since(a, f.at)]), "No condition holds");
+  const told = others.join();
+  const host = byId("alerts-others");
+  if (host.dataset.told === told) return;
+  host.dataset.told = told;
+  byId("alerts-others-count").textContent = `${others.length} more are judged by Prometheus alone`;
+  host.replaceChildren(...others.map((name) => el("li", {}, runbook(name))));
+}
+
+function alertState(a) {
+  if (a.state === "firing") return { state: a.severity === "page" ? "STOP" : "WARN", text: a.severity === "page" ? "page" : "ticket" };
+  return { state: "WAIT", text: "pending" };
+}
+
+function where(a) {
+  const amount = AMOUNT[a.name];
+  const over = a.threshold && amount ? ` (limit ${amount(a.threshold)}${a.window ? ` over ${lasting(a.window)}` : ""})` : "";
+  const names = a.subjects.slice(0, SHOWN).map((s) => (amount ? `${s.subject}: ${amount(s.value)}` : s.subject));
+  const rest = a.subjects.length - names.length;
+  return names.join("; ") + (rest ? ` and ${rest} more` : "") + over;
+}
+
+function since(a, now) {
+  const first = Math.min(...a.subjects.map((s) => s.since));
+  const lasted = lasting(Math.max(0, now - first));
+  return a.state === "firing" ? lasted : `${lasted} of ${lasting(a.hold)}`;
 }
 
 function flow(f, w) {
@@ -95,12 +150,23 @@ function lag(f) {
     const key = `${p.group} ${p.topic}`;
     groups.set(key, [...(groups.get(key) ?? []), p]);
   }
-  for (const [key, partitions] of groups) lagGroup(key, partitions);
+  const own = ([, partitions]) => partitions[0].own;
+  for (const [key, partitions] of [...groups].filter((g) => !own(g))) lagGroup(key, partitions);
+  byId("lag-own").hidden = ![...groups].some(own);
+  for (const [key, partitions] of [...groups].filter(own)) lagGroup(key, partitions);
+  trend(f.lag.trend);
+}
+
+function trend({ starts, width, series }) {
+  const most = (name) => Math.max(0, ...series[name].filter((n) => n !== null));
+  lines(byId("lag-chart"), { starts, width, series, unit: whole, least: 10,
+    label: `Lag over the last hour: at most ${whole(most("intake"))} records before intake, ${whole(most("scrub"))} before scrub` });
 }
 
 function lagGroup(key, partitions) {
   const id = `lag-${key.replace(/[^a-z0-9]/gi, "-")}`;
-  const body = byId(id) ?? byId("lag").appendChild(el("tbody", { id }));
+  const table = byId("lag");
+  const body = byId(id) ?? table.insertBefore(el("tbody", { id }), partitions[0].own ? null : byId("lag-own"));
   const open = memory.open.has(key);
   const records = partitions.reduce((sum, p) => sum + p.records, 0);
   const seconds = Math.max(...partitions.map((p) => p.seconds ?? 0));
@@ -226,7 +292,8 @@ function dead(f, w) {
   byId("dead-total").textContent = `${whole(here.total)} in the last ${w}`;
   stacked(byId("dead-chart"), { starts: here.starts, width: f.windows[w].width, series: { bar: here.series }, kinds: ["bar"],
     label: () => `Dead letters over the last ${w}: ${whole(here.total)}` });
-  rows(byId("dead"), here.rows.map((r) => [r.stage, { text: r.code, as: "code" }, whole(r.count)]), "None");
+  const reason = (code) => ({ text: code, as: "code", link: code === "other" ? null : `/runbook#${code}` });
+  rows(byId("dead"), here.rows.map((r) => [r.stage, reason(r.code), whole(r.count)]), "None");
 }
 
 function versions(f) {
@@ -286,6 +353,7 @@ function render() {
   if (!f) return;
   const w = memory.window;
   headline(f, w);
+  alerts(f);
   flow(f, w);
   lag(f);
   latency(f, w);
@@ -308,6 +376,7 @@ setInterval(() => overall(memory.figures), 1000);
 
 const status = await (await fetch("/status")).json();
 if (status.demo) {
+  byId("promise").textContent = "A demo: the notes above are invented. Without --demo this page holds counts and codes only: no note, name or key.";
   await fetchNotes();
   setInterval(fetchNotes, 4000);
 }

@@ -1,0 +1,24 @@
+// Light or dark: as the system has it, until somebody chooses.
+
+function stored(value) {
+  try {
+    if (value !== undefined) localStorage.setItem("theme", value);
+    return localStorage.getItem("theme");
+  } catch {
+    return null; // storage is off: the choice lasts as long as the page
+  }
+}
+
+const button = document.getElementById("theme");
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  button?.setAttribute("aria-pressed", String(name === "dark"));
+}
+
+setTheme(stored() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+button?.addEventListener("click", () => {
+  const name = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  setTheme(name);
+  stored(name);
+});
