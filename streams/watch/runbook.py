@@ -14,6 +14,7 @@ from markdown_it.token import Token
 
 IN_REPOSITORY = Path(__file__).parents[2] / "deploy" / "runbook.md"
 
+SCROLLING = '<div class="scroll" tabindex="0" role="region" aria-label="Where to look">'
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -50,7 +51,7 @@ def page() -> str:
         token.children = _without_files(token.children or ()) or None
     body = markdown.renderer.render(tokens, markdown.options, {})
     # A wide table scrolls by itself; the page does not.
-    body = body.replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    body = body.replace("<table>", f"{SCROLLING}<table>")
     return PAGE.format(body=body.replace("</table>", "</table></div>"))
 
 
