@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
+import zipfile
 
 import pytest
 
@@ -29,6 +32,19 @@ def error_classes():
         for name, kind in inspect.getmembers(module, inspect.isclass):
             if kind.__module__ == module.__name__:
                 yield f"{name} of {house}" if name == "ConfigError" else name
+
+
+def test_a_wheel_holds_the_runbook_that_watch_serves(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
+        cwd=DEPLOY.parent,
+        check=True,
+        capture_output=True,
+    )
+
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        assert TEXT == packed.read("streams/watch/runbook.md").decode()
 
 
 WANTED = [*(rule["alert"] for rule in rules()), *error_classes(), *REASONS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from importlib import metadata
 from types import SimpleNamespace
 
@@ -11,15 +12,19 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from streams.errors import ConfigError
+from streams.lag import LagState, PartitionLag
 from streams.outputs import RECEIVED, received_header
 from streams.records import Partition, Record
 from streams.settings import Settings
 from streams.watch.credentials import credentials
 from streams.watch.desk import PARTS
 from streams.watch.examples import require_own_broker
+from streams.watch.lags import Trend
 from streams.watch.models import model_in, model_of
 from streams.watch.quiet import WithoutValues
+from streams.watch.runbook import IN_REPOSITORY, slug
 from streams.watch.web import FILES, Site
+from streams.watch.windows import HOUR
 from streams.watch.workers import Workers, row_of
 
 
@@ -154,6 +159,36 @@ def test_an_address_that_is_none_is_refused(addresses):
         Workers(addresses)
 
 
+# --- lag over time
+
+
+def lag(topic, records, partition=0):
+    return PartitionLag("g", topic, partition, 0, 9, records, 1.0, LagState.OK)
+
+
+def test_the_trend_holds_the_most_of_each_minute_and_nothing_of_watchs_own():
+    trend, at = Trend(), HOUR.start_of(1_790_000_000.0)
+    trend.add(at - 61, [lag("notes", 7)])
+    trend.add(at + 1, [lag("notes", 5), lag("notes", 4, 1), lag("hl7.raw", 2)])
+    trend.add(at + 2, [lag("notes", 1), lag("hl7.raw", 3), lag("phi.audit", 99)])
+
+    told = trend.json(at + 30)
+
+    assert (at, 60, 60) == (told["starts"][-1], len(told["starts"]), told["width"])
+    assert [7, None, 9] == told["series"]["scrub"][-3:]
+    assert [0, None, 3] == told["series"]["intake"][-3:]
+
+
+def test_the_trend_forgets_what_is_older_than_an_hour():
+    trend, at = Trend(), HOUR.start_of(1_790_000_000.0)
+    for minute in range(200):
+        trend.add(at + 60 * minute, [lag("notes", minute)])
+
+    told = trend.json(at + 60 * 199)
+    assert list(range(140, 200)) == told["series"]["scrub"]
+    assert [None] * 60 == trend.json(at + 60 * 300)["series"]["scrub"]
+
+
 # --- models and the demo's guard
 
 
@@ -248,6 +283,31 @@ def test_ready_says_whether_partitions_are_held_and_tables_restored(ready, statu
 
 def test_before_the_first_look_there_are_no_figures():
     assert 503 == ask("/api/flow", StillDesk(figures=False)).status
+
+
+def test_the_runbook_is_served_with_an_anchor_for_every_section():
+    answer = ask("/runbook")
+    anchors = re.findall(r'<h[12] id="([^"]+)">', answer.body)
+
+    assert (200, "text/html; charset=utf-8") == (
+        answer.status,
+        answer.headers["Content-Type"],
+    )
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    sections = re.findall(r"^#{1,2} (.+)$", IN_REPOSITORY.read_text("utf-8"), re.M)
+    assert [*map(slug, sections)] == anchors
+    assert len(anchors) == len(set(anchors)) > 50
+
+
+def test_the_runbook_leads_to_no_place_that_is_not_there():
+    body = ask("/runbook").body
+    anchors = {f"#{each}" for each in re.findall(r' id="([^"]+)"', body)}
+
+    links = set(re.findall(r'href="([^"]+)"', body))
+    assert links <= anchors | {"/", "/icon.svg", "/watch.css"}
+    # What the links to files of the repository said is still there.
+    assert "streams/reasons.py" in body
+    assert "http" not in body.replace("http-equiv", "")
 
 
 @pytest.mark.parametrize("path", ["/api/none", "/../settings.py", "/words.py"])
