@@ -59,13 +59,14 @@ class Trend:
 
     def json(self, at: float) -> dict[str, Any]:
         """Return a number a minute; None where nothing was read."""
+        minutes = self._minutes  # another thread puts a new one in its place
         starts = range(HOUR.first_start(at), HOUR.start_of(at) + 1, HOUR.width)
         return {
             "starts": list(starts),
             "width": HOUR.width,
             "series": {
                 stage: [
-                    self._minutes[start][stage] if start in self._minutes else None
+                    minutes[start][stage] if start in minutes else None
                     for start in starts
                 ]
                 for stage in STAGES.values()
