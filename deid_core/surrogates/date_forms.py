@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..detectors.fragments import TIME
+from .holidays import HOLIDAYS
 
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -38,51 +39,6 @@ SEASONS = {
     "autumn": (10, 15),
 }
 """Season to its middle, as month and day."""
-
-HOLIDAYS = {
-    "christmas eve": (12, 24),
-    "christmas day": (12, 25),
-    "christmas": (12, 25),
-    "xmas": (12, 25),
-    "boxing day": (12, 26),
-    "new year's eve": (12, 31),
-    "new years eve": (12, 31),
-    "new year's day": (1, 1),
-    "new years day": (1, 1),
-    "new year's": (1, 1),
-    "new years": (1, 1),
-    "new year": (1, 1),
-    "mlk day": (1, 18),
-    "groundhog day": (2, 2),
-    "valentine's day": (2, 14),
-    "valentines day": (2, 14),
-    "presidents day": (2, 18),
-    "presidents' day": (2, 18),
-    "st. patrick's day": (3, 17),
-    "st patrick's day": (3, 17),
-    "easter": (4, 8),
-    "easter sunday": (4, 8),
-    "easter monday": (4, 9),
-    "good friday": (4, 6),
-    "cinco de mayo": (5, 5),
-    "mother's day": (5, 11),
-    "mothers day": (5, 11),
-    "memorial day": (5, 28),
-    "father's day": (6, 18),
-    "fathers day": (6, 18),
-    "juneteenth": (6, 19),
-    "independence day": (7, 4),
-    "labor day": (9, 4),
-    "columbus day": (10, 11),
-    "halloween": (10, 31),
-    "veterans day": (11, 11),
-    "veterans' day": (11, 11),
-    "thanksgiving": (11, 25),
-    "thanksgiving day": (11, 25),
-    "black friday": (11, 26),
-    "kwanzaa": (12, 29),
-}
-"""Holiday to its month and day, of movable ones to the middle of where they fall."""
 
 
 class Grain(StrEnum):

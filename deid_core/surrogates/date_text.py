@@ -10,14 +10,15 @@ from ..detectors.fragments import fold
 from .date_fields import Printed, numbers_in_order, print_field, weekday_name
 from .date_forms import (
     FORMS,
-    HOLIDAYS,
     MONTHS,
     ORDINAL_WORDS,
     SEASONS,
     WEEKDAY_ALONE,
+    WEEKDAYS,
     Form,
     Grain,
 )
+from .holidays import HOLIDAYS, holiday_near
 
 PIVOT = 50
 """Years of two digits below are of this century, the others of the last.  Only the
@@ -25,7 +26,9 @@ leap day of 1900 depends on it."""
 
 _MID_MONTH = 15
 _MID_YEAR = (7, 1)
-_COMMON_YEAR, _LEAP_YEAR = 2001, 2000
+_COMMON_YEAR = 2001
+_AROUND = (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
+"""Some year of these has any weekday on any day but the leap day."""
 _EARLIEST, _LATEST = 1800, 2199
 
 
@@ -60,17 +63,15 @@ class DateText:
 
         Args:
             anchor: Without a year, the one nearest to this day is meant; without an
-                anchor, a year without a leap day.
+                anchor, a year without a leap day.  A weekday's name goes before either.
         """
         if self.year is not None:
-            return _date(self.year, self.month, self.day)
-        if anchor is None:
-            return _date(_COMMON_YEAR, self.month, self.day) or _date(
-                _LEAP_YEAR, self.month, self.day
-            )
-        around = (anchor.year + step for step in (0, -1, 1, -2, 2, -3, 3, -4, 4))
-        days = [day for year in around if (day := _date(year, self.month, self.day))]
-        return min(days, key=lambda day: abs(day - anchor), default=None)
+            return self._in(self.year)
+        middle = anchor.year if anchor else _COMMON_YEAR
+        days = [day for step in _AROUND if (day := self._in(middle + step))]
+        if anchor is not None:
+            days.sort(key=lambda day: abs(day - anchor))
+        return next((day for day in days if self._fits(day)), days[0] if days else None)
 
     def written(self, other: date, weekdays: int) -> str:
         """Return the text with another day, in the same format.
@@ -80,8 +81,7 @@ class DateText:
             weekdays: By how many days a weekday's name moves.
         """
         if self.form.grain is Grain.HOLIDAY:
-            year = f" {other.year}" if "y" in self.spans else ""
-            return MONTHS[other.month - 1].capitalize() + year
+            return self._as_holiday(other)
         pieces: list[Printed] = []
         for name, (start, end) in self.spans.items():
             part = self.text[start:end]
@@ -90,6 +90,32 @@ class DateText:
             else:
                 pieces.append((start, end, print_field(name, part, other, self)))
         return spliced(self.text, pieces)
+
+    def _in(self, year: int) -> date | None:
+        if "holiday" in self.spans:
+            return HOLIDAYS[self._part("holiday")](year)
+        return _date(year, self.month, self.day)
+
+    def _fits(self, day: date) -> bool:
+        weekday = self._part("wd")
+        return not weekday or WEEKDAYS[day.weekday()][:2] == weekday[:2]
+
+    def _part(self, name: str) -> str:
+        return fold(self.text[slice(*self.spans.get(name, (0, 0)))]).lower()
+
+    def _as_holiday(self, other: date) -> str:
+        """Return the holiday that is near a day, else its month and day."""
+        start, end = self.spans["holiday"]
+        near = holiday_near(other, self._part("holiday"))
+        name, day = near or (
+            f"{MONTHS[other.month - 1].capitalize()} {other.day}",
+            other,
+        )
+        if "y" in self.spans:
+            end = self.spans["y"][1]
+            name = f"{name} {day.year}" if near else f"{name}, {day.year}"
+        name = name.upper() if self.text.isupper() else name
+        return self.text[:start] + name + self.text[end:]
 
 
 def read(text: str, *, day_first: bool) -> DateText | None:
@@ -155,7 +181,7 @@ def _month_and_day(parts: dict[str, str]) -> tuple[int, int]:
     if "season" in parts:
         return SEASONS[parts["season"]]
     if "holiday" in parts:
-        return HOLIDAYS[parts["holiday"]]
+        return _MID_YEAR
     if "q" in parts:
         return 3 * int(parts["q"]) - 1, _MID_MONTH
     if "m" in parts:

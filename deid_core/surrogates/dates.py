@@ -4,7 +4,8 @@ What is kept: the number of days between any two full dates of a patient, on all
 and in all formats, and so every age at every date.  A day without a year is taken to be
 the one nearest to the last full date of its note.  Months, seasons and years move by
 the same days from their middle, so intervals between them are right to half of one.
-Holidays become the month into which they move.  Times, separators and words stay.
+A holiday becomes one that is near the day to which it moves, else that day.  Times,
+separators and words stay.
 """
 
 from __future__ import annotations

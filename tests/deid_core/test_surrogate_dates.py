@@ -5,6 +5,7 @@ The oracle is the standard library's strptime, told each date's format.
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 from itertools import product
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from deid_core import Annotation, Document, KnownIdentifiers, Label, Span
 from deid_core.policy import Policy
+from deid_core.surrogates.holidays import HOLIDAYS
 from deid_core.surrogates.options import SurrogateOptions
 from deid_core.surrogates.replacer import Replacer
 
@@ -342,13 +344,83 @@ def test_what_is_no_date_of_the_calendar_falls_to_the_tag(text):
     assert "[DATE]" == moved(text)
 
 
-def test_a_holiday_becomes_a_month():
-    assert moved("Christmas Day 2023").split()[0] in after_months()
-    assert moved("Thanksgiving") in after_months()
+HOLIDAY_DATES = {
+    "Christmas Day 2023": date(2023, 12, 25),
+    "Thanksgiving 2023": date(2023, 11, 23),
+    "Easter 2024": date(2024, 3, 31),
+    "Memorial Day 2024": date(2024, 5, 27),
+    "Labor Day of 2024": date(2024, 9, 2),
+    "Good Friday, 2025": date(2025, 4, 18),
+    "Ash Wednesday 2024": date(2024, 2, 14),
+    "Mother's Day 2024": date(2024, 5, 12),
+    "Black Friday 2024": date(2024, 11, 29),
+    "Presidents' Day 2024": date(2024, 2, 19),
+    "MLK Day 2024": date(2024, 1, 15),
+}
 
 
-def after_months():
-    return {date(2001, month, 1).strftime("%B") for month in range(1, 13)}
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(sorted(HOLIDAY_DATES)), patients)
+def test_a_holiday_becomes_one_near_the_moved_day_or_that_day(text, patient):
+    name, _ = re.fullmatch(r"(.*?),?(?: of)? (\d{4})", text).groups()
+    offset = read(moved("2020-06-15", patient=patient), "%Y-%m-%d") - date(2020, 6, 15)
+    day = HOLIDAY_DATES[text] + offset
+
+    new = moved(text, patient=patient)
+
+    assert name not in new
+    other = re.fullmatch(r"(.*) (\d{4})", new)
+    holiday = HOLIDAYS.get(other[1].lower())
+    if holiday:
+        assert abs(holiday(int(other[2])) - day) <= timedelta(days=4)
+    else:
+        assert f"{day:%B} {day.day}, {day.year}" == new
+
+
+def test_a_holiday_without_a_year_is_that_of_its_note():
+    full = "3/14/2024"
+    offset = read(moved(full), "%m/%d/%Y") - date(2024, 3, 14)
+    day = date(2023, 11, 23) + offset
+
+    new = moved("Thanksgiving", beside=[full])
+
+    assert new.lower() in HOLIDAYS or f"{day:%B} {day.day}" == new
+    assert new.upper() == moved("THANKSGIVING", beside=[full])
+
+
+@given(days, st.integers(-180, 180), patients)
+def test_a_weekday_before_a_day_is_that_of_the_moved_day(day, distance, patient):
+    """
+    Also where only another date of the note, or the weekday itself, tells the year.
+    """
+    other = day + timedelta(days=distance)
+    full = day.strftime("%m/%d/%Y")
+    offset = read(moved(full, patient=patient), "%m/%d/%Y") - day
+
+    new = moved(other.strftime("%A, %m/%d"), patient=patient, beside=[full])
+
+    assert (other + offset).strftime("%A, %m/%d") == new
+
+
+@settings(deadline=None)
+@given(days, patients)
+def test_a_weekday_tells_the_year_where_nothing_else_does(day, patient):
+    offset = read(moved("2020-06-15", patient=patient), "%Y-%m-%d") - date(2020, 6, 15)
+    weekday, moved_day = moved(day.strftime("%A, %m/%d"), patient=patient).split(", ")
+
+    fitting = [
+        (each + offset).strftime("%A, %m/%d")
+        for year in range(1970, 2046)
+        if (each := _in_year(day, year)) and each.weekday() == day.weekday()
+    ]
+    assert f"{weekday}, {moved_day}" in fitting
+
+
+def _in_year(day, year):
+    try:
+        return day.replace(year=year)
+    except ValueError:
+        return None
 
 
 def test_a_note_with_days_over_twelve_in_front_is_read_that_way():
