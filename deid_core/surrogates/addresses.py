@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from ..lexicons import forms_of, load_list
-from ..lexicons.lists import load_pairs
+from ..lexicons import load_list
 from .crosswalk import Crosswalk
+from .localities import is_unit, place_behind, street_key
 from .name_pools import name_pools
 from .numbers import in_format, number, other_number
 from .person_names import in_case_of
-from .places import city
+from .places import place
 from .real import squeezed
 
 _BOX = re.compile(r"(?i)(.*\bbox\b[ #]*)([0-9]{1,7})\s*")
@@ -29,27 +29,23 @@ def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     if box is not None:
         other = other_number(crosswalk, "box", box[2].lstrip("0"), box[2])
         return other and box[1] + in_format(box[2], other)
-    pieces = _PARTS.split(text)
+    start = place_behind(text)
+    pieces = _PARTS.split(text[:start] if start else text)
     for at in range(0, len(pieces), 2):
-        other = _part(crosswalk, pieces[at], is_first=at == 0)
+        written = _unit if is_unit(_WORD.split(pieces[at])[0]) else _line
+        other = written(crosswalk, pieces[at]) if pieces[at] else ""
         if other is None:
             return None
         pieces[at] = other
-    return "".join(pieces)
-
-
-def _part(crosswalk: Crosswalk, text: str, *, is_first: bool) -> str | None:
-    words = _WORD.split(text)
-    if _is_unit(words[0]):
-        return _unit(crosswalk, text)
-    return _line(crosswalk, text) if is_first else city(crosswalk, Label.CITY, text)
+    tail = place(crosswalk, Label.CITY, text[start:]) if start else ""
+    return None if tail is None else "".join(pieces) + tail
 
 
 def _line(crosswalk: Crosswalk, text: str) -> str | None:
     found = _LINE.fullmatch(text)
     house, rest = (found["house"] or "", found["rest"]) if found else ("", text)
     words = rest.split()
-    units = [at for at, word in enumerate(words) if at and _is_unit(word)]
+    units = [at for at, word in enumerate(words) if at and is_unit(word)]
     at = units[0] if units else len(words)
     name = _name(crosswalk, words[:at])
     if name is None:
@@ -88,7 +84,7 @@ def _proper(crosswalk: Crosswalk, words: list[str]) -> str | None:
         at = crosswalk.draws.number("ordinal", ordinal[1], below=80)
         every = [n for n in range(10, 91) if n != int(ordinal[1]) and n % 10 > 3]
         return f"{every[at % len(every)]}{'TH' if text.isupper() else 'th'}"
-    other = crosswalk.choose("street", _canonical(text), name_pools().surnames)
+    other = crosswalk.choose("street", street_key(text), name_pools().surnames)
     return other and in_case_of(text, other)
 
 
@@ -108,14 +104,5 @@ def _unit(crosswalk: Crosswalk, text: str) -> str | None:
     return other and found[1] + other
 
 
-def _is_unit(word: str) -> bool:
-    return word.startswith("#") or _is_in(word, "street_units")
-
-
 def _is_in(word: str, name: str) -> bool:
-    return _canonical(word) in load_list(name)
-
-
-def _canonical(text: str) -> str:
-    shorter = load_pairs("street_words")
-    return " ".join(shorter.get(word, word) for word in forms_of(text))
+    return street_key(word) in load_list(name)

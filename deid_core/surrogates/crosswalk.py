@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..document import Document
 from ..errors import ConfigError
 from ..labels import Label
 from ..lexicons import forms_of
 from .calendar import Calendar
+from .found import Found
 from .keys import Draws
+from .localities import Localities
+from .name_parts import roles_shown
 from .options import SurrogateOptions
-from .people import People, people_of
+from .people import People, Role, people_of
 from .real import RealValues, number_key, real_in_record
 
 TRIES = 64
@@ -22,24 +25,27 @@ class Crosswalk:
     """What the styles ask: keyed numbers, the patient's people, and what is real.
 
     A surrogate hangs on key, patient and value alone, and on the record and the note
-    only in this: a candidate that is real there is passed over, and a name that the
-    record knows (or nearly) counts as that name.  So a value gets one surrogate
-    wherever it stands, unless that surrogate is itself in the note; then the note gets
-    the next candidate.
+    only in this: a candidate that is real there is passed over, a name that the record
+    knows (or nearly) counts as that name, and both say what lists leave open: in which
+    state a town lies, whether a rare name is a given name.  So a value gets one
+    surrogate wherever it stands, unless that surrogate is itself in the note; then the
+    note gets the next candidate.
 
     Args:
         document: Whose patient, and which record.
         options: The policy's.
         draws: The patient's; None if the policy needs no key.
-        found: The annotations of the note, as label and text.
+        found: The values of the note, in their order.
     """
 
     __slots__ = (
         "_calendar",
         "_draws",
         "_found",
+        "_localities",
         "_people",
         "_real_values",
+        "_roles_shown",
         "document",
         "options",
     )
@@ -49,7 +55,7 @@ class Crosswalk:
         document: Document,
         options: SurrogateOptions,
         draws: Draws | None,
-        found: Sequence[tuple[Label, str]] = (),
+        found: Sequence[Found] = (),
     ) -> None:
         self.document = document
         self.options = options
@@ -58,6 +64,8 @@ class Crosswalk:
         self._calendar: Calendar | None = None
         self._real_values: tuple[RealValues, RealValues] | None = None
         self._people: People | None = None
+        self._roles_shown: Mapping[str, Role] | None = None
+        self._localities: Localities | None = None
 
     @property
     def draws(self) -> Draws:
@@ -74,10 +82,29 @@ class Crosswalk:
         return self._people
 
     @property
+    def roles_shown(self) -> Mapping[str, Role]:
+        """Which part of a name words are, wherever the note shows it."""
+        if self._roles_shown is None:
+            names = (
+                (each.before, each.text)
+                for each in self._found
+                if each.label in (Label.PATIENT, Label.DOCTOR)
+            )
+            self._roles_shown = roles_shown(names, self.people)
+        return self._roles_shown
+
+    @property
+    def localities(self) -> Localities:
+        """Which town, state and ZIP code belong together."""
+        if self._localities is None:
+            self._localities = Localities.of(self.document.known, self._found)
+        return self._localities
+
+    @property
     def calendar(self) -> Calendar:
         """How this note's dates are to be read."""
         if self._calendar is None:
-            dates = [text for label, text in self._found if label is Label.DATE]
+            dates = [each.text for each in self._found if each.label is Label.DATE]
             self._calendar = Calendar.of(dates, self.options.day_first)
         return self._calendar
 
@@ -127,6 +154,6 @@ class Crosswalk:
 
     def _real(self) -> tuple[RealValues, RealValues]:
         if self._real_values is None:
-            in_note = RealValues.of(text for _, text in self._found)
+            in_note = RealValues.of(each.text for each in self._found)
             self._real_values = real_in_record(self.document.known), in_note
         return self._real_values

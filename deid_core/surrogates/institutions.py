@@ -1,28 +1,42 @@
-"""Realistic hospitals, employers and other places: another name, the same kind."""
+"""Realistic hospitals, employers and other places: other names, the same form.
+
+The words that tell the kind stay where they are, names between them become others:
+"Mercy General Hospital" is "Meehan General Hospital", and "Mercy" is "Meehan".  A saint
+becomes a saint, a state the patient's other state, and a town a town of it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 
 from ..detectors.fragments import words
 from ..labels import Label
-from ..lexicons import forms_of
+from ..lexicons import forms_of, load_list
 from .addresses import street
 from .crosswalk import Crosswalk
+from .localities import Kind, key_of, parts_of
 from .name_pools import name_pools
 from .numbers import number
 from .person_names import in_case_of
-from .places_lists import professions
+from .places import place, state, town
+from .places_lists import is_large_town, professions, states
 
 _KINDS = {
     Label.HOSPITAL: frozenset(
         words(
             """
-        academy asylum center centers centre children childrens clinic clinics community
-        ctr department emergency facility general group health healthcare home hosp
-        hospice hospital hospitals house infirmary institute living medical medicine
-        memorial nursing of pavilion pharmacy practice regional rehab rehabilitation
-        sanatorium senior services surgery surgical system unit university urgent care
+        academy acute ambulatory asylum cancer cardiology care center centers centre
+        children childrens clinic clinics college community county ctr department
+        diagnostic dialysis emergency eye facility family foundation general group
+        health healthcare heart home hosp hospice hospital hospitals house imaging
+        infirmary institute international laboratory living med medical medicine
+        memorial mental municipal national nursing oncology orthopedic outpatient
+        pavilion pediatric pharmacy physicians practice primary psychiatric radiology
+        regional rehab rehabilitation research sanatorium school senior services
+        specialty surgery surgical system trauma unit university urgent veterans
+        womens women
         """
         )
     ),
@@ -55,30 +69,41 @@ _DEFAULTS = {
     Label.ORGANIZATION: ("Group", "Industries", "Associates"),
     Label.LOCATION_OTHER: ("Park", "Hall", "Bridge"),
 }
+_BETWEEN = frozenset(words("a and at by for in of on s the"))
+_SAINT = frozenset(words("st saint ste sainte sts saints santa san"))
+_SPACE = re.compile(r"(\s+)")
+_EDGES = re.compile(
+    r"(?P<start>[^\w]*)(?P<name>.*?)(?P<end>(?:['\u2019][sS])?[^\w]*)", re.DOTALL
+)
 _ACRONYM = re.compile(r"[A-Z]{2,5}")
+_CODE = 2
 _LETTERS = "BCDFGHJKLMNPRSTVW"
 
 
 def institution(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
-    """Return another name with the words that tell the kind: "... Medical Center"."""
+    """Return an institution of the same form: "... Medical Center"."""
     if label is Label.LOCATION_OTHER and any(map(str.isdigit, text)):
         return street(crosswalk, label, text) or number(crosswalk, label, text)
     if _ACRONYM.fullmatch(text.strip()):
         return _acronym(crosswalk, text.strip())
-    parts = text.split()
-    end = len(parts)
-    while end and set(forms_of(parts[end - 1])) <= _KINDS[label]:
-        end -= 1
-    kind = parts[end:]
-    # What is all kind ("the clinic") gets another; a bare "Acme" stays bare.
-    if not end or (not kind and label is Label.ORGANIZATION and end > 1):
-        kind = [_other_kind(crosswalk, label, text)]
-    key = " ".join(forms_of(" ".join(parts[:end] or parts)))
-    name = crosswalk.choose("institution", key, name_pools().surnames)
-    if name is None:
-        return None
-    written = " ".join((name.capitalize(), *kind))
-    return in_case_of(text, written) if text.isupper() or text.islower() else written
+    head, comma, tail = text.partition(",")
+    if comma and head.strip() and _is_place(tail):
+        name = institution(crosswalk, label, head)
+        other = place(crosswalk, Label.CITY, tail)
+        return name and other and name + comma + other
+    pieces = _SPACE.split(text)
+    runs = list(_names(pieces, label))
+    if not runs or (label is Label.ORGANIZATION and _is_bare(pieces, runs)):
+        # What is all kind ("the clinic") gets another; a bare "Acme" stays bare.
+        name = _name(crosswalk, " ".join(forms_of(text)))
+        written = f"{name} {_other_kind(crosswalk, label, text)}"
+        return name and _cased(text, written)
+    for start, end in reversed(runs):
+        other = _other_name(crosswalk, label, "".join(pieces[start:end]))
+        if other is None:
+            return None
+        pieces[start:end] = [other]
+    return "".join(pieces)
 
 
 def profession(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
@@ -87,6 +112,67 @@ def profession(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     if other is None:
         return None
     return in_case_of(text, other) if not text[0].islower() else other.lower()
+
+
+def _names(pieces: list[str], label: Label) -> Iterator[tuple[int, int]]:
+    """Yield the runs of words that tell no kind, as ranges of pieces."""
+    start = end = -1
+    for at in range(0, len(pieces), 2):
+        forms = set(forms_of(pieces[at]))
+        if forms <= _KINDS[label] | _BETWEEN:
+            if start >= 0 and forms:
+                yield start, end
+                start = -1
+            continue
+        start, end = (start if start >= 0 else at), at + 1
+    if start >= 0:
+        yield start, end
+
+
+def _is_bare(pieces: list[str], runs: list[tuple[int, int]]) -> bool:
+    return runs == [(0, len(pieces))] and len(pieces) > 1
+
+
+def _other_name(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
+    """Return another name; quotes, commas and "'s" around it stay."""
+    found = _EDGES.fullmatch(text)
+    if found is None or not found["name"]:
+        return None
+    other = _proper(crosswalk, label, found["name"])
+    return other and found["start"] + _cased(found["name"], other) + found["end"]
+
+
+def _proper(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
+    key = " ".join(forms_of(text))
+    if label is not Label.LOCATION_OTHER:
+        if key in states() and len(key) > _CODE:
+            return state(crosswalk, text)
+        if is_large_town(key):
+            return town(crosswalk, text)
+    saint, _, name = text.partition(" ")
+    if label is Label.HOSPITAL and name and set(forms_of(saint)) <= _SAINT:
+        other = crosswalk.choose("saint", " ".join(forms_of(name)), _saints())
+        return other and f"{saint} {other.capitalize()}"
+    return _name(crosswalk, key)
+
+
+def _name(crosswalk: Crosswalk, key: str) -> str | None:
+    other = crosswalk.choose("institution", key, name_pools().surnames)
+    return other and other.capitalize()
+
+
+@cache
+def _saints() -> tuple[str, ...]:
+    return tuple(sorted(load_list("saints")))
+
+
+def _is_place(text: str) -> bool:
+    kinds = {each.kind for each in parts_of(Label.CITY, text)}
+    return bool(kinds - {Kind.CITY, Kind.OTHER}) or is_large_town(key_of(text))
+
+
+def _cased(text: str, other: str) -> str:
+    return in_case_of(text, other) if text.isupper() or text.islower() else other
 
 
 def _other_kind(crosswalk: Crosswalk, label: Label, text: str) -> str:

@@ -1,5 +1,7 @@
 """Names to draw from: the US census of 1990, by role, gender and first letter.
 
+Which role and gender a name has, Faker's lists of some fifty cultures tell, too.
+
 The most frequent names are left out: a real person in the note is likely to bear one.
 So are words ("Grace", "Young"), which would read as such, and surnames that are also
 given names.
@@ -17,23 +19,31 @@ from itertools import islice
 import names
 
 from ..lexicons import is_ordinary
+from ..lexicons.people import family_names
 from .people import Role
+from .prebuilt import prebuilt
 
 _MOST_COMMON = {"first:male": 25, "first:female": 25, "last": 150}
 _LEAST_COMMON = {"first:male": 1000, "first:female": 2200, "last": 8000}
 _SHORTEST = 3
-_LEAST_OF_A_LETTER = {Role.GIVEN: 12, Role.FAMILY: 60}
-_ONE_GENDER = 0.8
+_LEAST_OF_A_LETTER = 12
+_LEAST_FAMILY_OF_A_LETTER = 60
+_LEAST_OF_EITHER = 4
+_ONE_GENDER = 0.85
+_SURELY = 50
 _ENOUGH = 8
 _SHORT, _MEDIUM = 4, 6
 
 
 class Gender(StrEnum):
-    """What the given-name lists tell; EITHER where they don't."""
+    """Who bears a given name; EITHER for names of both, and where no list tells."""
 
     FEMALE = "female"
     MALE = "male"
     EITHER = "either"
+
+
+_GENDERS = {"first:female": Gender.FEMALE, "first:male": Gender.MALE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class NamePools:
         given: By gender and first letter.
         letters: By role, first letters with enough names of every gender.
         shares: How many in a hundred bear a given name: women, men.
+        family_shares: How many in a hundred bear a family name.
         surnames: All family names, in alphabetical order.
         by_length: By role or gender, first letter, and length class.
     """
@@ -53,47 +64,96 @@ class NamePools:
     given: Mapping[Gender, Mapping[str, tuple[str, ...]]] = field(repr=False)
     letters: Mapping[Role, str]
     shares: Mapping[str, tuple[float, float]] = field(repr=False)
+    family_shares: Mapping[str, float] = field(repr=False)
     surnames: tuple[str, ...] = field(repr=False)
     by_length: Mapping[tuple[str, str, int], tuple[str, ...]] = field(repr=False)
 
     def gender(self, word: str) -> Gender:
         """Return the gender of those who bear a given name, in compared form."""
-        return _gender(self.shares, word)
+        found = _gender(self.shares, word)
+        if found is not Gender.EITHER or word in self.shares:
+            return found
+        return _genders_of_the_world().get(word, Gender.EITHER)
 
     def is_given(self, word: str) -> bool:
-        """Return whether a word, in compared form, is a given name."""
-        return word in self.shares
+        """Return whether a word, in compared form, is a given name before all."""
+        if sum(self.shares.get(word, ())) > self.family_shares.get(word, 0.0):
+            return True
+        return word in _genders_of_the_world() and not self.is_family(word)
 
-    def like(self, role: Role, word: str, letter: str) -> tuple[str, ...]:
-        """Return names of a first letter with the word's gender and length class."""
-        group = role if role is Role.FAMILY else self.gender(word)
+    def is_family(self, word: str) -> bool:
+        """Return whether a word, in compared form, is on a list of family names."""
+        return word in self.family_shares or word in family_names()
+
+    def sure_role(self, word: str) -> Role | None:
+        """Return which part of a name a word, in compared form, can only be."""
+        given = sum(self.shares.get(word, ()))
+        family = self.family_shares.get(word, 0.0)
+        if given or family:
+            if given > _SURELY * family:
+                return Role.GIVEN
+            return Role.FAMILY if family > _SURELY * given else None
+        is_given = word in _genders_of_the_world()
+        if is_given is self.is_family(word):
+            return None
+        return Role.GIVEN if is_given else Role.FAMILY
+
+    def like(
+        self, role: Role, word: str, letter: str, gender: Gender
+    ) -> tuple[str, ...]:
+        """Return names of a first letter and the word's length class.
+
+        Args:
+            role: Family names have no gender.
+            word: In compared form.
+            letter: Small.
+            gender: Of given names.
+        """
+        group = role if role is Role.FAMILY else gender
         alike = self.by_length.get((group, letter, _length_class(word)), ())
         if len(alike) >= _ENOUGH:
             return alike
-        table = self.family if role is Role.FAMILY else self.given[self.gender(word)]
+        table = self.family if role is Role.FAMILY else self.given[gender]
         return table.get(letter, ())
 
 
 @cache
 def name_pools() -> NamePools:
     """Return the names; the first call reads the lists, in half a second."""
-    shares = _given_shares()
-    women = [n for n in _ranked("first:female") if _gender(shares, n) is Gender.FEMALE]
-    men = [n for n in _ranked("first:male") if _gender(shares, n) is Gender.MALE]
-    given = {
-        Gender.FEMALE: _by_letter(women),
-        Gender.MALE: _by_letter(men),
-        Gender.EITHER: _by_letter([*women, *men]),
+    shares, family_shares = _given_shares(), dict(_census("last"))
+
+    def is_given(name: str) -> bool:
+        # "Smith" and "Jackson" are given names, too, but mostly surnames.
+        return sum(shares.get(name, ())) > family_shares.get(name, 0.0)
+
+    women, men = (
+        _by_letter(
+            n for n in _ranked(key) if is_given(n) and _gender(shares, n) is each
+        )
+        for key, each in _GENDERS.items()
+    )
+    either = _by_letter(
+        name
+        for name in shares
+        if is_given(name) and _gender(shares, name) is Gender.EITHER and _is_fit(name)
+    )
+    letters = _rich(_LEAST_OF_A_LETTER, women, men)
+    letters = "".join(x for x in letters if len(either.get(x, ())) >= _LEAST_OF_EITHER)
+    # With initials that stay, a letter may have no names that both bear.
+    mixed = {
+        x: either.get(x) or women.get(x, ()) + men.get(x, ()) for x in {**women, **men}
     }
-    family = _by_letter(name for name in _ranked("last") if name not in shares)
+    given = {Gender.FEMALE: women, Gender.MALE: men, Gender.EITHER: mixed}
+    family = _by_letter(name for name in _ranked("last") if not is_given(name))
     return NamePools(
         family=family,
         given=given,
         letters={
-            Role.GIVEN: _rich(_LEAST_OF_A_LETTER[Role.GIVEN], *given.values()),
-            Role.FAMILY: _rich(_LEAST_OF_A_LETTER[Role.FAMILY], family),
+            Role.GIVEN: letters,
+            Role.FAMILY: _rich(_LEAST_FAMILY_OF_A_LETTER, family),
         },
         shares=shares,
+        family_shares=family_shares,
         surnames=tuple(sorted(name for pool in family.values() for name in pool)),
         by_length=_by_length(family, given),
     )
@@ -110,17 +170,24 @@ def _gender(shares: Mapping[str, tuple[float, float]], word: str) -> Gender:
 def _ranked(key: str) -> list[str]:
     """Return a list's names that are neither too common nor too rare nor words."""
     ranks = islice(_census(key), _MOST_COMMON[key], _LEAST_COMMON[key])
-    return [
-        name for name, _ in ranks if len(name) >= _SHORTEST and not is_ordinary(name)
-    ]
+    return [name for name, _ in ranks if _is_fit(name)]
+
+
+def _is_fit(name: str) -> bool:
+    return len(name) >= _SHORTEST and not is_ordinary(name)
 
 
 def _given_shares() -> dict[str, tuple[float, float]]:
     women, men = dict(_census("first:female")), dict(_census("first:male"))
-    families = dict(islice(_census("last"), _LEAST_COMMON["last"]))
-    shares = {n: (women.get(n, 0.0), men.get(n, 0.0)) for n in {**women, **men}}
-    # "Smith" and "Jackson" are given names, too, but mostly surnames.
-    return {n: each for n, each in shares.items() if sum(each) > families.get(n, 0.0)}
+    return {n: (women.get(n, 0.0), men.get(n, 0.0)) for n in {**women, **men}}
+
+
+@cache
+def _genders_of_the_world() -> Mapping[str, Gender]:
+    """Return the gender of names that the census does not have, or hardly."""
+    lists = prebuilt()
+    women = dict.fromkeys(lists["women"], Gender.FEMALE)
+    return {**women, **dict.fromkeys(lists["men"], Gender.MALE)}
 
 
 def _census(key: str) -> Iterator[tuple[str, float]]:

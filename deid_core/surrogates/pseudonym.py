@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..labels import Label
 from ..lexicons import forms_of
 from .crosswalk import Crosswalk
+from .name_parts import is_title
 from .people import words_in
-from .person_names import is_title
 from .real import number_key
 
 _BYTES = 4

