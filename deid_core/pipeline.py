@@ -149,7 +149,14 @@ class Deidentifier:
             for each in self._detectors
         ]
         proposals = [_joined(each) for each in zip(*detected, strict=True)]
-        return self._with_echoes(read, proposals) if self._is_consistent else proposals
+        if self._is_consistent:
+            proposals = self._with_echoes(read, proposals)
+        return [
+            each
+            if isinstance(each, DetectorFailed)
+            else each + self._replacer.companions(document)
+            for document, each in zip(documents, proposals, strict=True)
+        ]
 
     def _detect(
         self, detector: Detector, documents: Sequence[Document]

@@ -5,9 +5,10 @@ not known is refused, with the list of what is.
 
     name = "ours"
     default = "tag"                       # for labels that are not listed
+    dates = "year"                        # the style of DATE; or under [labels]
 
     [labels]
-    "DATE" = "shift"
+    "AGE" = "generalise"
 
     [note_type."11506-3".labels]          # progress notes (LOINC)
     "NAME:DOCTOR" = "surrogate"
@@ -32,8 +33,8 @@ from .surrogates import STYLES
 from .surrogates.options import SurrogateOptions
 from .toml_files import load_table, name_in, names_in, refuse_unknown
 
-_KEYS = ("name", "default", "labels", "note_type", "options")
-_KEYS_OF_NOTE_TYPE = ("default", "labels")
+_KEYS = ("name", "default", "dates", "labels", "note_type", "options")
+_KEYS_OF_NOTE_TYPE = ("default", "dates", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,13 @@ def _labels(table: Mapping[str, Any], where: str) -> dict[Label, str]:
     labels = _table(table, "labels", where)
     refuse_unknown(labels, [label.value for label in Label], f"{where}: label")
     refuse_unknown(labels.values(), STYLES, f"{where}: labels: style")
-    return {Label(label): style for label, style in labels.items()}
+    styles = {Label(label): style for label, style in labels.items()}
+    if "dates" in table:
+        if Label.DATE in styles:
+            raise ConfigError(f"{where}: set either dates or DATE under labels")
+        refuse_unknown([table["dates"]], STYLES, f"{where}: dates: style")
+        styles[Label.DATE] = table["dates"]
+    return styles
 
 
 def _note_types(

@@ -264,6 +264,44 @@ LABELLED_DATE = Rule(
     not_found=("DOB: unknown", "dose 031452", "DOB 991452", "update 5 12 1948"),
 )
 
+BIRTH_YEAR = Rule(
+    name="date_birth_year",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])
+        (?:dob|d\.o\.b\.?|yob|born
+          |(?:date|year)[ ]of[ ]birth|birth[ ]?(?:date|year|day))
+        (?:[ \t]{0,3}(?:[:=(-]|is|was|on|in|about|around|circa|ca\.?|the[ ]year)){0,3}
+        (?:(?<=[ ]in)[ ][a-z][a-z.'-]{1,20}(?:,?[ ][a-z][a-z.'-]{1,20}){0,3},?[ ]in)?
+        [ \t]{0,3}
+        (?P<phi>(?:1[89]|20)[0-9]{2}|'[0-9]{2})
+        (?!['0-9])(?![-/.,:][0-9])(?![ ]?(?:g|grams?|lbs?|hrs?|hours?|h)(?![a-z]))
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    score=0.85,
+    needs=(
+        "d.o.b",
+        *words("dob yob date year birth birthdate birthday birthyear born"),
+    ),
+    beyond=150,
+    found=(
+        "born in «1932», DOB: «1948», YOB «1951»",
+        "She was born in «'41» and he was born about «1950».",
+        "Year of birth: «1939»",
+        "born in Lagos, Nigeria, in «1932»",
+    ),
+    not_found=(
+        "born at 1932",
+        "born at 1932 g",
+        "born in 12 hours",
+        "DOB: 1948/03/14",
+        "stillborn 1990",
+        "born in Lagos with 1932 others",
+    ),
+)
+
 DAY_OF_MONTH = Rule(
     name="date_day_of_month",
     label=Label.DATE,
@@ -300,4 +338,5 @@ RULES = (
     RANGE_OF_DAYS,
     DOTTED_DATE,
     LABELLED_DATE,
+    BIRTH_YEAR,
 )

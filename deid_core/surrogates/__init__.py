@@ -13,6 +13,7 @@ from .mask import mask
 from .pseudonym import pseudonym
 from .realistic import REALISTIC, Writer, realistic
 from .tag import keep, remove, tag
+from .years import year
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Style:
         is_invented: What it writes may be read as a value, so it must be none: neither
             the original nor another of the patient.
         may_keep: What it writes may be the value itself.
+        shows_year: What it writes for a date tells the year, or the moved one.
     """
 
     write: Writer
@@ -34,6 +36,7 @@ class Style:
     needs_key: bool = False
     is_invented: bool = False
     may_keep: bool = False
+    shows_year: bool = False
 
 
 _KEPT = frozenset(
@@ -57,9 +60,10 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         "surrogate": Style(
             realistic, frozenset(REALISTIC), needs_key=True, is_invented=True
         ),
-        "shift": Style(shift, frozenset({Label.DATE}), needs_key=True),
+        "shift": Style(shift, frozenset({Label.DATE}), needs_key=True, shows_year=True),
+        "year": Style(year, frozenset({Label.DATE}), may_keep=True, shows_year=True),
         "generalise": Style(generalise, GENERALISED, may_keep=True),
-        "keep": Style(keep, _KEPT, may_keep=True),
+        "keep": Style(keep, _KEPT, may_keep=True, shows_year=True),
     }
 )
 """Every style by its name in policies."""

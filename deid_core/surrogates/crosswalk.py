@@ -104,8 +104,7 @@ class Crosswalk:
     def calendar(self) -> Calendar:
         """How this note's dates are to be read."""
         if self._calendar is None:
-            dates = [each.text for each in self._found if each.label is Label.DATE]
-            self._calendar = Calendar.of(dates, self.options.day_first)
+            self._calendar = Calendar.of(self._found, self.options.day_first)
         return self._calendar
 
     def choose(

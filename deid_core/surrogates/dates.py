@@ -13,10 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, timedelta
 
-from ..detectors.fragments import fold
 from ..labels import Label
+from .calendar import NEVER
 from .crosswalk import TRIES, Crosswalk
-from .date_forms import BETWEEN
 from .date_ranges import read_range, written_range
 from .date_text import DateText, is_weekday
 
@@ -83,18 +82,13 @@ def _moved(crosswalk: Crosswalk, single: DateText, days: int) -> str | None:
 
 def _moved_pair(crosswalk: Crosswalk, text: str, days: int) -> str | None:
     """Return both ends of a range moved; a year stands for both if only one has it."""
-    for between in BETWEEN.finditer(fold(text)):
-        ends = [
-            crosswalk.calendar.read(part)
-            for part in (text[: between.start()], text[between.end() :])
-        ]
-        left, right = ends
-        if left is not None and right is not None:
-            new_left = _moved(crosswalk, _with_year_of(right, left), days)
-            new_right = _moved(crosswalk, right, days)
-            gap = text[between.start() : between.end()]
-            return new_left and new_right and new_left + gap + new_right
-    return None
+    ends = crosswalk.calendar.ends_of(text)
+    if ends is None:
+        return None
+    left, between, right = ends
+    new_left = _moved(crosswalk, _with_year_of(right, left), days)
+    new_right = _moved(crosswalk, right, days)
+    return new_left and new_right and new_left + between + new_right
 
 
 def _with_year_of(right: DateText, left: DateText) -> DateText:
@@ -106,8 +100,12 @@ def _with_year_of(right: DateText, left: DateText) -> DateText:
 
 
 def _plus(crosswalk: Crosswalk, day: date | None, days: int) -> date | None:
-    """Return the moved day; None for none, and for a birth date."""
-    if day is None:
+    """Return the moved day.
+
+    None for none, for one that would be a birth date, and for the end of time, which
+    would tell by how many days it was moved.
+    """
+    if day is None or day == NEVER:
         return None
     other = day + timedelta(days=days)
     return None if other in crosswalk.document.known.birth_dates else other

@@ -98,12 +98,15 @@ def institution(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
         name = _name(crosswalk, " ".join(forms_of(text)))
         written = f"{name} {_other_kind(crosswalk, label, text)}"
         return name and _cased(text, written)
-    for start, end in reversed(runs):
-        other = _other_name(crosswalk, label, "".join(pieces[start:end]))
-        if other is None:
+    others: list[str] = []
+    kept = 0
+    for start, end in runs:
+        new = _other_name(crosswalk, label, "".join(pieces[start:end]))
+        if new is None:
             return None
-        pieces[start:end] = [other]
-    return "".join(pieces)
+        others += *pieces[kept:start], new
+        kept = end
+    return "".join((*others, *pieces[kept:]))
 
 
 def profession(crosswalk: Crosswalk, label: Label, text: str) -> str | None:

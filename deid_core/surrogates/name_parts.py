@@ -208,5 +208,4 @@ def _all(parts: list[Part], unit: list[int], role: Role) -> Iterator[tuple[int, 
 
 
 def _is_titled(parts: list[Part], first: int) -> bool:
-    before = parts[:first]
-    return bool(before) and before[-1].kind is Kind.TITLE
+    return first > 0 and parts[first - 1].kind is Kind.TITLE

@@ -25,11 +25,13 @@ def person_name(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
         return None
     pieces = pieces_of(text)
     parts = parts_of(pieces, crosswalk.people)
-    roles = [_role(crosswalk, part) for part in parts]
+    has_family_name = False
     for at, part in enumerate(parts):
-        written = _written(
-            crosswalk, part, roles[: at + 1], is_last=at + 1 == len(parts)
-        )
+        # "Smith J." ends with a given name's initial, "J.S." and "Jane S." do not.
+        ends_a_name = at + 1 == len(parts) and not has_family_name
+        role = _role(crosswalk, part)
+        has_family_name |= role is Role.FAMILY
+        written = _written(crosswalk, part, role, at, ends_a_name=ends_a_name)
         if written is None:
             return None
         pieces[2 * at + 1] = written
@@ -105,15 +107,16 @@ def _role(crosswalk: Crosswalk, part: Part) -> Role | None:
 
 
 def _written(
-    crosswalk: Crosswalk, part: Part, roles: list[Role | None], *, is_last: bool
+    crosswalk: Crosswalk, part: Part, role: Role | None, at: int, *, ends_a_name: bool
 ) -> str | None:
     """Return what is written for a word; "" for nothing, None for failure.
 
     Args:
         crosswalk: The patient's.
         part: The word.
-        roles: Those of the words up to this one.
-        is_last: Whether no word follows.
+        role: Its role.
+        at: How many words are before it.
+        ends_a_name: Whether it is the last word, and no other is a family name.
     """
     if not part.compared:
         return None
@@ -122,21 +125,18 @@ def _written(
     if part.kind is Kind.PARTICLE:
         return ""
     if part.kind is Kind.INITIALS:
-        return _initials(crosswalk, part, roles, is_last=is_last)
-    other = name_word(crosswalk, part.compared, roles[-1])
+        return _initials(crosswalk, part, at, ends_a_name=ends_a_name)
+    other = name_word(crosswalk, part.compared, role)
     return other and in_case_of(part.word, other)
 
 
 def _initials(
-    crosswalk: Crosswalk, part: Part, roles: list[Role | None], *, is_last: bool
+    crosswalk: Crosswalk, part: Part, at: int, *, ends_a_name: bool
 ) -> str | None:
-    ends_a_name = is_last and Role.FAMILY not in roles
     letters = part.compared
     written = ""
     for place, letter in enumerate(letters):
-        is_family = (
-            ends_a_name and place == len(letters) - 1 and (len(roles) > 1 or place)
-        )
+        is_family = ends_a_name and place == len(letters) - 1 and (at or place)
         role = Role.FAMILY if is_family else Role.GIVEN
         other = initial_of(crosswalk, role, letter)
         if other is None:

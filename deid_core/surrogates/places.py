@@ -82,7 +82,7 @@ def _part(
         case Kind.OTHER:
             # A province, a county: what stands for the town's region will do.
             other = region and _other_region(crosswalk, region)
-            return other and _cased(text, _name_of(other))
+            return other and _name_of(other)
 
 
 def _town(crosswalk: Crosswalk, key: str, region: str | None) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ..labels import Label
+from ..lexicons import forms_of
 from .addresses import street
 from .crosswalk import Crosswalk
 from .institutions import institution, profession
@@ -18,6 +19,16 @@ from .places import place
 Writer = Callable[[Crosswalk, Label, str], str | None]
 """Returns what to write for a value of a label; None if it can't."""
 
+_INSTITUTIONS = frozenset(("clinic", "hospital", "hospitals", "infirmary", "medical"))
+
+
+def _place(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
+    """Return another place; detection may call "St. Luke's Hospital" a town."""
+    if _INSTITUTIONS.isdisjoint(forms_of(text)):
+        return place(crosswalk, label, text)
+    return institution(crosswalk, Label.HOSPITAL, text)
+
+
 REALISTIC: Mapping[Label, Writer] = MappingProxyType(
     {
         Label.PATIENT: person_name,
@@ -27,7 +38,7 @@ REALISTIC: Mapping[Label, Writer] = MappingProxyType(
         Label.HOSPITAL: institution,
         Label.ORGANIZATION: institution,
         Label.STREET: street,
-        Label.CITY: place,
+        Label.CITY: _place,
         Label.STATE: place,
         Label.COUNTRY: place,
         Label.ZIP: place,

@@ -5,6 +5,7 @@ What a style can't do for a value falls closed: the tag is written, never the va
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,9 +25,15 @@ from .found import Found, found_in
 from .keys import SecretKey
 from .real import squeezed
 from .tag import tag_of
+from .years import old_year, tells_old_age
 
 _MAX_RECORDS = 1024
-_TAG = STYLES["tag"]
+_TAG, _SHIFT, _KEEP = STYLES["tag"], STYLES["shift"], STYLES["keep"]
+_COMPANION = 0.05
+_WEEKDAY = re.compile(
+    r"\b(?<!\bgood )(?<!\bash )(?:mon|tues|wednes|thurs|fri|satur|sun)day(?=s?\b)",
+    re.IGNORECASE,
+)
 _PARTS_OF_ADDRESS = {
     Label.CITY: "city",
     Label.STATE: "state",
@@ -63,6 +70,20 @@ class Replacer:
     def key_id(self) -> str:
         """Which key the surrogates hang on; "" if on none."""
         return self._key.id if self._key else ""
+
+    def companions(self, document: Document) -> list[Annotation]:
+        """Return what must be replaced with the dates, though it is no PHI alone.
+
+        Weekdays, where the policy moves dates: "on Tuesday" beside a moved date would
+        tell by how many days.  Whole weeks leave them.
+        """
+        style = self._styles_of(document)[Label.DATE]
+        if style is not _SHIFT or self._policy.options.keep_weekday:
+            return []
+        return [
+            Annotation(Span(*found.span()), Label.DATE, _COMPANION, "shift/weekday")
+            for found in _WEEKDAY.finditer(document.text)
+        ]
 
     def replacements(
         self,
@@ -127,12 +148,20 @@ class Replacer:
         style = self._styles_of(document)[label]
         if style is _TAG:
             return tag_of(label)
+        if label is Label.DATE and self._hides_year(crosswalk, style, value):
+            return old_year(crosswalk, is_shifted=style is _SHIFT)
         written = style.write(crosswalk, label, value)
         if written is None or not _may_stand(crosswalk, style, value, written):
             return tag_of(label)
         if style.may_keep and residue_in(self.withheld(document), [written]):
             return tag_of(label)
         return written
+
+    def _hides_year(self, crosswalk: Crosswalk, style: Style, value: str) -> bool:
+        """Return whether a date would tell an age that the policy does not."""
+        ages = self._styles_of(crosswalk.document)[Label.AGE]
+        is_hidden = style.shows_year and ages is not _KEEP
+        return is_hidden and tells_old_age(crosswalk, value)
 
     def _styles_of(self, document: Document) -> Mapping[Label, Style]:
         return self._styles.get(document.note_type, self._styles[""])

@@ -19,8 +19,8 @@ def toml(tmp_path):
     return write
 
 
-def test_four_policies_come_along_and_load():
-    names = ["internal-qa", "limited-data-set", "safe-harbor", "surrogate"]
+def test_five_policies_come_along_and_load():
+    names = ["i2b2", "internal-qa", "limited-data-set", "safe-harbor", "surrogate"]
 
     assert names == known_policies()
     assert names == [load_policy(name).name for name in names]
@@ -37,8 +37,14 @@ def test_safe_harbor_writes_tags_but_for_what_the_rule_lets_stand():
     policy = load_policy("safe-harbor")
     others = {label for label in Label if policy.style(label) != "tag"}
 
-    assert {Label.AGE, Label.ZIP, Label.STATE, Label.COUNTRY} == others
+    assert {
+        *(Label.AGE, Label.ZIP, Label.STATE, Label.COUNTRY, Label.PROFESSION)
+    } == others
     assert {"generalise"} == {policy.style(label) for label in others}
+
+
+def test_i2b2_writes_a_tag_for_every_category():
+    assert {"tag"} == load_policy("i2b2").styles
 
 
 def test_a_limited_data_set_keeps_what_164_514_e_does_not_name():
@@ -58,7 +64,7 @@ def test_a_policy_that_needs_a_key_does_not_start_without(name, key, says):
         Replacer(load_policy(name), key)
 
 
-@pytest.mark.parametrize("name", ["safe-harbor", "limited-data-set"])
+@pytest.mark.parametrize("name", ["safe-harbor", "i2b2", "limited-data-set"])
 def test_the_others_start_without_a_key_and_name_none(name):
     assert "" == Replacer(load_policy(name)).key_id
     assert "" == Replacer(load_policy(name), b"k" * 32).key_id
@@ -91,6 +97,10 @@ TAG = 'name="a"\ndefault="tag"\n'
         (f'{TAG}[labels]\n"ID:SSN"="keep"', "'keep' is not for ID:SSN"),
         ('name="a"\ndefault="keep"', "'keep' is not for NAME:PATIENT"),
         ('name="a"\ndefault="surrogate"', "'surrogate' is not for AGE"),
+        (f'{TAG}dates="years"', "dates: style 'years' is unknown; known: tag"),
+        (f'{TAG}dates="surrogate"', "'surrogate' is not for DATE; those are: tag"),
+        (f'{TAG}dates="year"\n[labels]\nDATE="tag"', "set either dates or DATE"),
+        (f'{TAG}[labels]\nAGE="year"', "'year' is not for AGE"),
         (f"{TAG}[options]\nkeep_day=true", "option 'keep_day' is unknown; known: keep"),
         (f"{TAG}[options]\nmost_days=3", "options.most_days: .*greater than"),
         (f'{TAG}[options]\nkeep_weekday="no"', "options.keep_weekday: .*valid bool"),

@@ -88,7 +88,9 @@ patients = st.text("abcdefghij0123456789", min_size=1, max_size=6)
 
 
 def policy(**options):
-    return Policy("t", "tag", {Label.DATE: "shift"}, {}, SurrogateOptions(**options))
+    # Ages stay, or years that tell one over 89 would not be moved but hidden.
+    styles = {Label.DATE: "shift", Label.AGE: "keep"}
+    return Policy("t", "tag", styles, {}, SurrogateOptions(**options))
 
 
 def moved(text, *, patient="p1", known=None, key=KEY, beside=(), **options):
@@ -454,6 +456,19 @@ def test_no_date_becomes_the_birth_date():
 def test_a_weekday_that_would_stay_is_a_tag():
     assert "[DATE]" == moved("Monday", keep_weekday=True)
     assert "[DATE]" != moved("Monday")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("policy_", ["surrogate", "year", "keep"])
+def test_a_row_of_dates_without_end_falls_to_the_tag_in_no_time(policy_):
+    text = "3/14/2024-" * 50_000
+    styles = {Label.DATE: "shift" if policy_ == "surrogate" else policy_}
+    document = Document("n1", text, patient="p1")
+    found = [Annotation(Span(0, len(text)), Label.DATE, 1.0, "t/date")]
+
+    [only] = Replacer(Policy("t", "tag", styles), KEY).replacements(document, found)
+
+    assert only.surrogate == (text if policy_ == "keep" else "[DATE]")
 
 
 def test_no_date_moves_out_of_the_calendar():

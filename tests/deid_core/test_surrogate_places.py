@@ -121,6 +121,11 @@ def test_a_longer_zip_code_begins_with_the_shorter():
             "Bank of Springfield",
             r"Bank of (?!Spring)[A-Z][A-Za-z ]+",
         ),
+        (
+            Label.CITY,
+            "St. Luke's Hospital, Boise, ID",
+            r"St\. (?!Luke)[A-Z][a-z]+'s Hospital, [A-Z][A-Za-z ]+, [A-Z]{2}",
+        ),
         (Label.HOSPITAL, "Mayo Clinic", r"[A-Z][a-z]+ Clinic"),
         (Label.HOSPITAL, "MGH", r"[A-Z]{3}"),
         (Label.HOSPITAL, "the clinic", r"[a-z]+ .*"),

@@ -1,4 +1,4 @@
-"""The four policies on a note, and what holds for all of a patient's notes."""
+"""The policies on a note, and what holds for all of a patient's notes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import date, datetime
 
 import pytest
+import zipcodes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from deid_core import (
     residue_in,
 )
 from deid_core.lexicons import forms_of
+from deid_core.surrogates.calendar import RELEASED
 from deid_core.surrogates.real import squeezed
 
 from .surrogate_cases import KEY, KNOWN, OTHER_KEY
@@ -85,6 +87,88 @@ def test_safe_harbor():
     )
 
 
+def test_i2b2():
+    assert scrubbed(NOTE, "i2b2", key=None).text == (
+        "Ms. [NAME:PATIENT] (MRN [ID:MEDICALRECORD]) is a [AGE]-year-old from "
+        "[LOCATION:CITY], [LOCATION:STATE] [LOCATION:ZIP], born [DATE], seen on "
+        "[DATE] by Dr. [NAME:DOCTOR]. [NAME:PATIENT] was last here [DATE]. "
+        "Call [CONTACT:PHONE]."
+    )
+
+
+PROFESSIONS = [
+    ("plumber", True),
+    ("retired air traffic controller", True),
+    ("schoolteacher", True),
+    ("Acme foreman", False),
+    ("mayor of Zzyzx", False),
+    ("Quellwright", False),
+    ("Mabel", False),
+    ("unit 4 guard", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_kept"), PROFESSIONS)
+def test_safe_harbor_keeps_a_profession_that_holds_no_name(text, is_kept):
+    note = f"a «PROFESSION|{text}»"
+
+    assert [text if is_kept else "[PROFESSION]"] == parts(note, "safe-harbor")
+    assert ["[PROFESSION]"] == parts(note, "i2b2")
+
+
+def test_a_profession_that_another_detector_calls_a_name_does_not_stay():
+    note = "a plumber"
+    found = [
+        Annotation(Span(2, 9), label, score, "t/x")
+        for label, score in ((Label.PROFESSION, 0.9), (Label.PATIENT, 0.1))
+    ]
+    detector = Marked([note])
+    detector._proposals = {note: found}
+    system = Deidentifier([detector], load_policy("safe-harbor"))
+
+    assert "a [PROFESSION]" == system.deidentify(Document("n1", note)).text
+
+
+WEEKDAYS = "Seen «DATE|3/14/2024», again on Tuesday and SUNDAY; dialysis on Mondays."
+
+
+def test_weekdays_alone_move_with_the_dates():
+    """
+    Though they are no PHI, and stay where dates do not move.
+    """
+    for patient in range(20):
+        result = scrubbed(WEEKDAYS, "surrogate", patient=str(patient)).text
+        day, *weekdays = re.fullmatch(
+            r"Seen (.*), again on (.*) and (.*); dialysis on (.*)s\.", result
+        ).groups()
+        moved = datetime.strptime(day, "%m/%d/%Y").date() - date(2024, 3, 14)
+        expected = [
+            (date(2024, 3, each) + moved).strftime("%A") for each in (12, 17, 11)
+        ]
+        assert [expected[0], expected[1].upper(), expected[2]] == weekdays
+    for policy in ("safe-harbor", "i2b2", "limited-data-set", "internal-qa"):
+        assert scrubbed(WEEKDAYS, policy).text.endswith(
+            "again on Tuesday and SUNDAY; dialysis on Mondays."
+        )
+
+
+def test_weekdays_stay_where_dates_move_by_whole_weeks(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(
+        'name="a"\ndefault="tag"\ndates="shift"\n[options]\nkeep_weekday=true\n'
+    )
+
+    assert scrubbed(WEEKDAYS, str(path)).text.endswith(WEEKDAYS.partition("»")[2])
+
+
+def test_a_weekday_in_a_name_is_the_name_s():
+    note = "«NAME:PATIENT|Tuesday Quellwright» came on Friday"
+    [name, day] = parts(note, "surrogate")
+
+    assert "Quellwright" not in name
+    assert day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Saturday", "Sunday")
+
+
 def test_limited_data_set():
     assert scrubbed(NOTE, "limited-data-set", key=None).text == (
         "Ms. [NAME:PATIENT] (MRN [ID:MEDICALRECORD]) is a 92-year-old from "
@@ -121,17 +205,14 @@ def test_surrogate():
     assert re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", name)
     assert re.fullmatch(r"\d\d-\d\d-\d{4}", mrn)
     assert "90+" == age
-    assert re.fullmatch(r"[A-Z]\w+( [A-Z]\w+)?", city)
-    assert re.fullmatch(r"[A-Z]{2}", state)
-    assert re.fullmatch(r"\d{5}", zip_)
+    [found] = zipcodes.matching(zip_)
+    assert (city, state) == (found["city"], found["state"])
     assert re.fullmatch(r"[A-Z][a-z]+", doctor)
     assert again == ", ".join(reversed(name.upper().split()))
     assert re.fullmatch(r"\([2-9]\d\d\) 555-01\d\d", phone)
-    days = [
-        datetime.strptime(birth, "%B %d, %Y").date(),
-        *(datetime.strptime(each, "%m/%d/%Y").date() for each in (seen, before)),
-    ]
-    real = [date(1932, 3, 14), date(2024, 3, 14), date(2024, 2, 1)]
+    assert birth == f"{RELEASED - 90} or earlier"
+    days = [datetime.strptime(each, "%m/%d/%Y").date() for each in (seen, before)]
+    real = [date(2024, 3, 14), date(2024, 2, 1)]
     assert 1 == len({new - old for new, old in zip(days, real, strict=True)})
 
 
@@ -288,6 +369,28 @@ def test_outputs_of_two_keys_have_no_surrogate_in_common(one, other):
         parts(note, "internal-qa", key=other),
     )
     assert set(first).isdisjoint(second)
+
+
+LETTER = """\
+«NAME:PATIENT|Mabel Quellwright», DOB «DATE|3/14/1932», «AGE|92», of \
+«LOCATION:STREET|12 Oak Street», «LOCATION:CITY|Springfield», «LOCATION:STATE|IL» «LOCATION:ZIP|62704», with \
+«NAME:PATIENT|Tobias Quellwright», was at «LOCATION:HOSPITAL|St. Mary's Hospital» on \
+«DATE|Thanksgiving», and at «LOCATION:HOSPITAL|University of Illinois Hospital, \
+Chicago, IL» on «DATE|Tuesday, 3/12/2024»; «NAME:DOCTOR|O'Brien» called on Sunday. \
+«LOCATION:ORGANIZATION|Acme Widgets»."""
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(min_size=32, max_size=32), st.integers(0, 10_000))
+def test_verify_lets_surrogates_pass(key, patient):
+    """
+    No surrogate of any key is taken for a value that survived.
+    """
+    result = scrubbed(LETTER, "surrogate", key=key, patient=str(patient)).text
+
+    assert "[" not in result.replace("[DATE]", "")
+    for real in ("Mabel", "Quellwright", "Tobias", "Springfield", "62704", "St. Mary"):
+        assert real not in result
 
 
 WIDE = {"ID:MEDICALRECORD", "ID:IDNUM", "ID:SSN", "CONTACT:EMAIL", "NAME:DOCTOR"}
