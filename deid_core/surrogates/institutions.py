@@ -122,7 +122,9 @@ def _names(pieces: list[str], label: Label) -> Iterator[tuple[int, int]]:
     start = end = -1
     for at in range(0, len(pieces), 2):
         forms = set(forms_of(pieces[at]))
-        if forms <= _KINDS[label] | _BETWEEN:
+        # What has no compared form is no word that tells a kind.
+        has_letters = any(map(str.isalnum, pieces[at]))
+        if forms <= _KINDS[label] | _BETWEEN and bool(forms) is has_letters:
             if start >= 0 and forms:
                 yield start, end
                 start = -1

@@ -143,6 +143,11 @@ def test_an_institution_keeps_its_kind(label, text, form):
     assert written != text
 
 
+@pytest.mark.parametrize("text", ["東京 Hospital", "Клиника Hospital", "٣ Clinic"])
+def test_what_no_list_can_read_does_not_stay_in_an_institution(text):
+    assert text.split()[0] not in write(Label.HOSPITAL, text)
+
+
 def test_an_institution_has_one_name_in_every_form():
     name = write(Label.HOSPITAL, "Mercy General Hospital").split()[0]
 

@@ -373,11 +373,12 @@ def test_outputs_of_two_keys_have_no_surrogate_in_common(one, other):
 
 LETTER = """\
 «NAME:PATIENT|Mabel Quellwright», DOB «DATE|3/14/1932», «AGE|92», of \
-«LOCATION:STREET|12 Oak Street», «LOCATION:CITY|Springfield», «LOCATION:STATE|IL» «LOCATION:ZIP|62704», with \
-«NAME:PATIENT|Tobias Quellwright», was at «LOCATION:HOSPITAL|St. Mary's Hospital» on \
-«DATE|Thanksgiving», and at «LOCATION:HOSPITAL|University of Illinois Hospital, \
-Chicago, IL» on «DATE|Tuesday, 3/12/2024»; «NAME:DOCTOR|O'Brien» called on Sunday. \
-«LOCATION:ORGANIZATION|Acme Widgets»."""
+«LOCATION:STREET|12 Oak Street», «LOCATION:CITY|Springfield», «LOCATION:STATE|IL» \
+«LOCATION:ZIP|62704», with «NAME:PATIENT|Tobias Quellwright», was at \
+«LOCATION:HOSPITAL|St. Mary's Hospital» on «DATE|Thanksgiving», and at \
+«LOCATION:HOSPITAL|University of Illinois Hospital, Chicago, IL» on «DATE|Tuesday, \
+3/12/2024»; «NAME:DOCTOR|O'Brien» called on Sunday. «LOCATION:ORGANIZATION|Acme \
+Widgets»."""
 
 
 @settings(max_examples=100, deadline=None)
