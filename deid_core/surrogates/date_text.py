@@ -68,7 +68,9 @@ class DateText:
         if self.year is not None:
             return self._in(self.year)
         middle = anchor.year if anchor else _COMMON_YEAR
-        days = [day for step in _AROUND if (day := self._in(middle + step))]
+        # Two leap days are at most eight years apart.
+        steps = _AROUND if "wd" in self.spans else _AROUND[:9]
+        days = [day for step in steps if (day := self._in(middle + step))]
         if anchor is not None:
             days.sort(key=lambda day: abs(day - anchor))
         return next((day for day in days if self._fits(day)), days[0] if days else None)

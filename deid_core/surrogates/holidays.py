@@ -147,7 +147,7 @@ def holiday_near(day: date, name: str) -> tuple[str, date] | None:
     around = [
         (abs(at - day), other, at)
         for other in _WRITTEN
-        for year in (day.year - 1, day.year, day.year + 1)
+        for year in {(day - _NEAR).year, (day + _NEAR).year}
         if abs((at := HOLIDAYS[other.lower()](year)) - day) <= _NEAR
         and not _words(other) & _words(name)
     ]
