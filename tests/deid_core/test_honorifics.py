@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 
 from deid_core.detectors.fragments import words
@@ -33,29 +35,28 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("title", TITLES)
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("mark", ["", "."])
-def test_finds_the_whole_name_after_every_title(title, name, mark):
-    text = f"Seen with {title.title()}{mark} {name}, who agrees."
-
-    assert covers(text, name)
+def test_finds_the_whole_name_after_every_title(subtests):
+    for title, name, mark in product(TITLES, NAMES, ["", "."]):
+        text = f"Seen with {title.title()}{mark} {name}, who agrees."
+        with subtests.test(example=text):
+            assert covers(text, name)
 
 
-@pytest.mark.parametrize("title", words("Mr Mrs Ms Mdm Dr Prof A/Prof"))
-def test_finds_a_name_in_letters_without_case(title):
+def test_finds_a_name_in_letters_without_case(subtests):
     """
     Titles that are words too ("General") need title case, which Chinese has not.
     """
-    assert covers(f"Seen with {title} 王小明, who agrees.", "王小明")
+    for title in words("Mr Mrs Ms Mdm Dr Prof A/Prof"):
+        with subtests.test(title=title):
+            assert covers(f"Seen with {title} 王小明, who agrees.", "王小明")
 
 
-@pytest.mark.parametrize("title", TITLES)
-def test_the_title_stays(title):
-    text = f"Seen with {title.title()}. Smith today."
-    [annotations] = DETECT_ALL([Document("d1", text)])
-
-    assert {"Smith"} == {text[a.span.start : a.span.end] for a in annotations}
+def test_the_title_stays(subtests):
+    for title in TITLES:
+        text = f"Seen with {title.title()}. Smith today."
+        [annotations] = DETECT_ALL([Document("d1", text)])
+        with subtests.test(title=title):
+            assert {"Smith"} == {text[a.span.start : a.span.end] for a in annotations}
 
 
 @pytest.mark.parametrize(

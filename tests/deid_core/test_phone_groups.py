@@ -1,3 +1,5 @@
+from itertools import product
+
 import phonenumbers
 import pytest
 from phonenumbers import PhoneNumberFormat as Form
@@ -28,15 +30,17 @@ def examples(form):
     )
 
 
-@pytest.mark.parametrize("number", examples(Form.INTERNATIONAL) + examples(Form.E164))
-def test_finds_the_worlds_numbers_with_their_country_code(number):
-    assert covers(f"Her number, {number}, is new.", number)
+def test_finds_the_worlds_numbers_with_their_country_code(subtests):
+    for number in examples(Form.INTERNATIONAL) + examples(Form.E164):
+        with subtests.test(number=number):
+            assert covers(f"Her number, {number}, is new.", number)
 
 
-@pytest.mark.parametrize("number", examples(Form.NATIONAL))
-@pytest.mark.parametrize("cue", ["Tel: ", "mobile no. ", "Phone ", "call me on "])
-def test_finds_the_worlds_numbers_after_a_label(cue, number):
-    assert covers(f"{cue}{number}, please", number)
+def test_finds_the_worlds_numbers_after_a_label(subtests):
+    cues = ("Tel: ", "mobile no. ", "Phone ", "call me on ")
+    for cue, number in product(cues, examples(Form.NATIONAL)):
+        with subtests.test(cue=cue, number=number):
+            assert covers(f"{cue}{number}, please", number)
 
 
 @pytest.mark.parametrize("cue", ["pager ", "pgr ", "beeper #", "page me at ", "x"])

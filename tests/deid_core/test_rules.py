@@ -17,10 +17,6 @@ NOT_FOUND = [(rule, example) for rule in RULES for example in rule.not_found]
 FILLER = "She walks daily and sleeps well without complaint.\n" * 5
 
 
-def short_id(value):
-    return getattr(value, "name", None) or ascii(value)[:40]
-
-
 def a_rule(**changes):
     parts = {
         "name": "ward",
@@ -32,29 +28,32 @@ def a_rule(**changes):
     return Rule(**(parts | changes))
 
 
-@pytest.mark.parametrize(("rule", "marked"), FOUND, ids=short_id)
-def test_finds_what_stands_between_the_marks(rule, marked):
+def test_finds_what_stands_between_the_marks(subtests):
     """
     The text between « and » is annotated, and nothing else.
     """
-    text, expected = read_marks(marked)
-
-    assert expected == spans_of((rule,), text)
-
-
-@pytest.mark.parametrize(("rule", "text"), NOT_FOUND, ids=short_id)
-def test_leaves_alone_what_it_must_not_find(rule, text):
-    assert [] == spans_of((rule,), text)
+    for rule, marked in FOUND:
+        text, expected = read_marks(marked)
+        with subtests.test(rule=rule.name, example=marked):
+            assert expected == spans_of((rule,), text)
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.holds], ids=short_id)
-def test_every_match_holds_what_its_rule_says(rule):
-    texts = [fold(read_marks(example)[0]) for example in rule.found]
-    matches = [match for text in texts for match in rule.pattern.finditer(text)]
+def test_leaves_alone_what_it_must_not_find(subtests):
+    for rule, text in NOT_FOUND:
+        with subtests.test(rule=rule.name, example=text):
+            assert [] == spans_of((rule,), text)
 
-    assert matches
-    for match in matches:
-        assert rule.holds.search(match.string, match.start())
+
+def test_every_match_holds_what_its_rule_says(subtests):
+    for rule in RULES:
+        if not rule.holds:
+            continue
+        texts = [fold(read_marks(example)[0]) for example in rule.found]
+        matches = [match for text in texts for match in rule.pattern.finditer(text)]
+        with subtests.test(rule=rule.name):
+            assert matches
+            for match in matches:
+                assert rule.holds.search(match.string, match.start())
 
 
 def test_a_pattern_is_not_tried_where_nothing_of_what_it_holds_stands():
@@ -66,26 +65,27 @@ def test_a_pattern_is_not_tried_where_nothing_of_what_it_holds_stands():
     assert [] == spans_of((never,), text)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=short_id)
-def test_has_examples_of_both_kinds(rule):
-    assert rule.found
-    assert all("«" in example for example in rule.found)
-    assert rule.not_found
+def test_has_examples_of_both_kinds(subtests):
+    for rule in RULES:
+        with subtests.test(rule=rule.name):
+            assert rule.found
+            assert all("«" in example for example in rule.found)
+            assert rule.not_found
 
 
-@pytest.mark.parametrize("rule", RULES, ids=short_id)
-def test_finds_its_examples_in_the_middle_of_a_note(rule):
+def test_finds_its_examples_in_the_middle_of_a_note(subtests):
     """
     Looking only near a rule's needs loses nothing that the whole note would show.
     """
-    note, expected = "", []
-    for marked in rule.found:
-        text, spans = read_marks(marked)
-        note += FILLER
-        expected += [(len(note) + start, len(note) + end) for start, end in spans]
-        note += text + "\n"
-
-    assert expected == spans_of((rule,), note + FILLER)
+    for rule in RULES:
+        note, expected = "", []
+        for marked in rule.found:
+            text, spans = read_marks(marked)
+            note += FILLER
+            expected += [(len(note) + start, len(note) + end) for start, end in spans]
+            note += text + "\n"
+        with subtests.test(rule=rule.name):
+            assert expected == spans_of((rule,), note + FILLER)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_any_text_can_be_searched(text):
     assert all(0 <= a.span.start < a.span.end <= len(text) for a in annotations)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "part",
     [
