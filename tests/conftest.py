@@ -1,34 +1,59 @@
-"""Fixtures shared by all tests: a real broker, started once, and settings for it."""
+"""Fixtures shared by all tests: real brokers, kept for the session, and settings."""
 
 from __future__ import annotations
 
-import itertools
 import secrets
-from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from streams.broker import Cluster
 from streams.settings import Settings
 from streams.topics import create_topics
 from streams.worker import wait_for_broker
+from tests.brokers import CACHE, Brokers
 
-CACHE = Path("~/.cache/phistream/maven").expanduser()
-_numbers = itertools.count()
+STARTS_A_BROKER = {"brokers", "fresh_cluster"}
+"""Fixtures whose tests need Kafka, and thus Java."""
+
+# A deadline per example fails on a busy machine; each test has its timeout.
+hypothesis_settings.register_profile("phistream", deadline=None)
+hypothesis_settings.load_profile("phistream")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that need Kafka, and run them first: the others fill the gaps."""
+    for item in items:
+        if STARTS_A_BROKER & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.kafka)
+    items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory):
-    """One Kafka broker for the whole session, by the code of `phistream broker up`."""
-    cluster = Cluster(tmp_path_factory.mktemp("kafka") / "home", cache=CACHE)
-    cluster.up()
-    yield cluster
-    cluster.down()
+def brokers(tmp_path_factory):
+    """The brokers of this process, started by the code of `phistream broker up`."""
+    brokers = Brokers(tmp_path_factory.mktemp("brokers"))
+    yield brokers
+    brokers.down()
+
+
+@pytest.fixture
+def cluster(brokers):
+    """A broker without topics, the test's own until it ends; leave it running."""
+    with brokers.borrow() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def module_cluster(brokers):
+    """Likewise, for a fixture that the tests of a module share."""
+    with brokers.borrow() as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def fresh_cluster(tmp_path):
-    """A broker of the test's own, for topics that no other test has touched."""
+    """A broker that the test may kill and restart."""
     cluster = Cluster(tmp_path / "kafka", cache=CACHE)
     cluster.up()
     yield cluster
@@ -44,7 +69,7 @@ def settings_for(cluster, folder, **changes):
         state_dir=folder / "state",
         broker_dir=folder / "none",
         pseudonym_key_file=key,
-        group=f"test-{next(_numbers)}",
+        group=f"test-{secrets.token_hex(4)}",
         partitions=4,
         broker_wait_seconds=20,
     )
@@ -52,9 +77,9 @@ def settings_for(cluster, folder, **changes):
 
 
 @pytest.fixture
-def settings(fresh_cluster, tmp_path):
+def settings(cluster, tmp_path):
     """Settings for a cluster that has all topics and nothing in them."""
-    return with_topics(settings_for(fresh_cluster, tmp_path))
+    return with_topics(settings_for(cluster, tmp_path))
 
 
 def with_topics(settings):

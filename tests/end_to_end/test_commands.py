@@ -16,8 +16,6 @@ from schemas import checker
 from streams.settings import Settings
 from tests.harness import values
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
-
 
 def phistream(*arguments, cwd, **environment):
     return subprocess.run(
@@ -36,6 +34,7 @@ def free_port():
         return each.getsockname()[1]
 
 
+@pytest.mark.kafka
 def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
     assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
     up = phistream("broker", "up", "--brokers", 3, cwd=tmp_path)
@@ -139,6 +138,7 @@ def running_in(folder):
     ]
 
 
+@pytest.mark.kafka
 def test_the_demo_passes_and_leaves_nothing_running(tmp_path):
     done = phistream("demo", "--messages", 150, cwd=tmp_path)
 

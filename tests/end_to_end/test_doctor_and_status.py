@@ -26,37 +26,30 @@ from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
 from tests.harness import RawMessage, feed_and_drain, produce, raw, running
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
-
 KEY = MRN.encode()
 COMMAND = [sys.executable, "-m", "streams.commands"]
 
 
 @pytest.fixture(scope="module")
-def ward(tmp_path_factory):
+def ward(module_cluster, tmp_path_factory):
     """A cluster whose intake and scrub work, and have refused a record of each kind."""
     folder = tmp_path_factory.mktemp("doctor")
-    cluster = Cluster(folder / "kafka", cache=CACHE)
-    cluster.up()
-    try:
-        settings = with_topics(settings_for(cluster, folder))
-        settings.pseudonym_key_file.chmod(0o600)
-        people = Ward(seed=5, split="test", patients=20, note_words=60)
-        with running(settings, "intake", "scrub") as services:
-            feed_and_drain(
-                settings,
-                services,
-                [
-                    RawMessage(adt(), KEY),
-                    RawMessage(event("n1", f"{FAMILY} came."), KEY),
-                    RawMessage(b"zzfam is no message", KEY),
-                    *map(raw, people.admissions()),
-                    *map(raw, people.notes(30)),
-                ],
-            )
-            yield SimpleNamespace(settings=settings, services=services)
-    finally:
-        cluster.down()
+    settings = with_topics(settings_for(module_cluster, folder))
+    settings.pseudonym_key_file.chmod(0o600)
+    people = Ward(seed=5, split="test", patients=20, note_words=60)
+    with running(settings, "intake", "scrub") as services:
+        feed_and_drain(
+            settings,
+            services,
+            [
+                RawMessage(adt(), KEY),
+                RawMessage(event("n1", f"{FAMILY} came."), KEY),
+                RawMessage(b"zzfam is no message", KEY),
+                *map(raw, people.admissions()),
+                *map(raw, people.notes(30)),
+            ],
+        )
+        yield SimpleNamespace(settings=settings, services=services)
 
 
 def environment_of(settings):
@@ -244,6 +237,7 @@ def become(settings, wanted):
         time.sleep(1)
 
 
+@pytest.mark.kafka
 def test_three_brokers_are_fine_until_one_of_them_dies(tmp_path):
     cluster = Cluster(tmp_path / "kafka", cache=CACHE)
     cluster.up(brokers=3)

@@ -23,7 +23,7 @@ from tests.harness import (
     worker_processes,
 )
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 
 def ward():

@@ -19,45 +19,37 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
-from streams.broker import Cluster
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
 from streams.errors import RetriableError
 from streams.kafka import PRODUCER
 from streams.offsets import GroupOffsets, admin_client, end_offsets
 from streams.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
-from tests.conftest import CACHE, settings_for, with_topics
+from tests.conftest import settings_for, with_topics
 from tests.deploy.example import EXAMPLES, load
 from tests.harness import feed_and_drain, raw, running
-
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 PATIENCE = 60
 ABORTED = b'{"text": "an aborted copy of aspirin", "note_id": "aborted", "offsets": []}'
 
 
 @pytest.fixture(scope="module")
-def ward(tmp_path_factory):
+def ward(module_cluster, tmp_path_factory):
     """Topics that intake and scrub have filled, with aborted copies among the notes."""
     folder = tmp_path_factory.mktemp("examples")
-    cluster = Cluster(folder / "kafka", cache=CACHE)
-    cluster.up()
-    try:
-        settings = with_topics(settings_for(cluster, folder))
-        people = Ward(seed=3, split="test", patients=40, note_words=80)
-        with running(settings, "intake", "scrub") as services:
-            feed_and_drain(settings, services, map(raw, people.admissions()))
-            feed_and_drain(settings, services, map(raw, people.messages(150)))
-            abort_some(settings)
-            feed_and_drain(settings, services, map(raw, people.messages(50)))
-        yield SimpleNamespace(
-            settings=settings,
-            bootstrap=settings.bootstrap,
-            scrubbed=[*read_topic(settings, NOTES_SCRUBBED.name)],
-            audit=[*read_topic(settings, PHI_AUDIT.name)],
-        )
-    finally:
-        cluster.down()
+    settings = with_topics(settings_for(module_cluster, folder))
+    people = Ward(seed=3, split="test", patients=40, note_words=80)
+    with running(settings, "intake", "scrub") as services:
+        feed_and_drain(settings, services, map(raw, people.admissions()))
+        feed_and_drain(settings, services, map(raw, people.messages(150)))
+        abort_some(settings)
+        feed_and_drain(settings, services, map(raw, people.messages(50)))
+    return SimpleNamespace(
+        settings=settings,
+        bootstrap=settings.bootstrap,
+        scrubbed=[*read_topic(settings, NOTES_SCRUBBED.name)],
+        audit=[*read_topic(settings, PHI_AUDIT.name)],
+    )
 
 
 def abort_some(settings, partitions=4):

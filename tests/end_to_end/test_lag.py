@@ -14,7 +14,7 @@ from streams.lag import LagMonitor, LagState
 from streams.offsets import end_offsets
 from tests.conftest import settings_for
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.timeout(120)
 
 WRITTEN_AT = 1_700_000_000.0
 _names = itertools.count()

@@ -17,7 +17,6 @@ from confluent_kafka import Consumer, TopicPartition
 
 from deid_core.lexicons import forms_of
 from deid_core.lexicons.places import states
-from streams.broker import Cluster
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
@@ -25,10 +24,10 @@ from streams.feed import RawMessage
 from streams.patients import PatientId
 from streams.reconcile import Auditor
 from streams.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
-from tests.conftest import CACHE, settings_for, with_topics
+from tests.conftest import settings_for, with_topics
 from tests.harness import drain, feed_and_drain, produce, raw, running, values
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 MSH = "MSH|^~\\&|LAB|NORTH|PHI|X|20250107{minute:02}00||{event}|C{minute}|P|2.5.1\r"
 FAMILY, GIVEN, MAIDEN = "Zzfamquist", "Zzgivena", "Zzmaidenby"
@@ -62,27 +61,22 @@ def event(note_id, text, *, mrn=MRN):
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory):
+def job(module_cluster, tmp_path_factory):
     """The run: what was fed, and what came of it."""
     folder = tmp_path_factory.mktemp("job")
-    cluster = Cluster(folder / "kafka", cache=CACHE)
-    cluster.up()
-    try:
-        settings = with_topics(settings_for(cluster, folder, log_level="debug"))
-        ward = Ward(seed=11, split="test", patients=60, note_words=80)
-        with running(settings, "intake", "scrub") as services:
-            fed = _feed(settings, services, ward)
-        yield SimpleNamespace(
-            settings=settings,
-            fed=fed,
-            verdicts={each.topic: each for each in Auditor(settings).verdicts()},
-            scrubbed=values(settings, NOTES_SCRUBBED.name),
-            audit=values(settings, PHI_AUDIT.name),
-            dead=values(settings, DEAD_LETTERS.name),
-            logs="".join(path.read_text() for path in folder.glob("*.log")),
-        )
-    finally:
-        cluster.down()
+    settings = with_topics(settings_for(module_cluster, folder, log_level="debug"))
+    ward = Ward(seed=11, split="test", patients=60, note_words=80)
+    with running(settings, "intake", "scrub") as services:
+        fed = _feed(settings, services, ward)
+    return SimpleNamespace(
+        settings=settings,
+        fed=fed,
+        verdicts={each.topic: each for each in Auditor(settings).verdicts()},
+        scrubbed=values(settings, NOTES_SCRUBBED.name),
+        audit=values(settings, PHI_AUDIT.name),
+        dead=values(settings, DEAD_LETTERS.name),
+        logs="".join(path.read_text() for path in folder.glob("*.log")),
+    )
 
 
 def _feed(settings, services, ward):

@@ -15,7 +15,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deid_core.labels import Label
-from streams.broker import Cluster
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
@@ -24,13 +23,13 @@ from streams.lag import LagState
 from streams.metrics import catalogue
 from streams.reasons import OTHER, REASONS
 from streams.topics import NOTES, PHI_AUDIT
-from tests.conftest import CACHE, settings_for, with_topics
+from tests.conftest import settings_for, with_topics
 from tests.deploy.promql import names_in, queries, rules
 from tests.end_to_end.prometheus import needs_prometheus, prometheus
 from tests.end_to_end.test_main_job import FAMILY, GIVEN, MARKERS, MRN, adt, event
 from tests.harness import drain, feed_and_drain, raw, values
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 KEY = MRN.encode()
 PATIENCE_SECONDS = 60
@@ -90,16 +89,14 @@ class Scraped:
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory):
+def job(module_cluster, tmp_path_factory):
     """Intake and two scrub workers, scraped after all is drained."""
     folder = tmp_path_factory.mktemp("metrics")
-    cluster = Cluster(folder / "kafka", cache=CACHE)
-    cluster.up()
+    settings = with_topics(settings_for(module_cluster, folder, log_level="debug"))
+    intake_port, scrub_port = free_port(), free_port()
+    ports = (intake_port, scrub_port, scrub_port + 1)
     services = []
     try:
-        settings = with_topics(settings_for(cluster, folder, log_level="debug"))
-        intake_port, scrub_port = free_port(), free_port()
-        ports = (intake_port, scrub_port, scrub_port + 1)
         for stage, port, workers in (("intake", ports[0], 1), ("scrub", ports[1], 2)):
             own = settings.model_copy(update={"metrics_port": port})
             services.append(start_service(stage, own, workers=workers))
@@ -121,7 +118,6 @@ def job(tmp_path_factory):
     finally:
         for service in services:
             service.stop()
-        cluster.down()
 
 
 def _feed(settings, services, ward):

@@ -16,8 +16,6 @@ from streams.commands.run import verdict_grid
 from streams.reconcile import Auditor, Verdict
 from streams.topics import DEAD_LETTERS, HL7_RAW, NOTES, NOTES_SCRUBBED, PHI_AUDIT
 
-pytestmark = pytest.mark.kafka
-
 
 class Faults:
     """Writes inputs and outputs by hand, as a broken engine would."""

@@ -14,8 +14,6 @@ from streams.topics import NOTES_SCRUBBED, PATIENTS, check_topics
 from tests.end_to_end.test_main_job import FAMILY, MRN, adt, event
 from tests.harness import RawMessage, drain, feed_and_drain, produce, running, values
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
-
 KEY = MRN.encode()
 
 

@@ -29,8 +29,6 @@ from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.harness import count_records, read_topic
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
-
 MARKER = "Zzquist"
 PATIENCE = 60
 
@@ -323,9 +321,8 @@ def labels_of(port):
     return (body or {}).get("phi", {}).get("day", {}).get("labels", {})
 
 
-def test_killed_again_and_again_watch_counts_everything_once(cluster, tmp_path):
+def test_killed_again_and_again_watch_counts_everything_once(settings, tmp_path):
     """kill -9 while it reads, counts and writes its tables: none lost, none twice."""
-    settings = with_topics(settings_for(cluster, tmp_path))
     writer, port, written = Writer(settings), free_port(), 0
     for kill in range(4):
         process = started(settings, tmp_path, port)
@@ -376,8 +373,7 @@ def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_watch_cleanly(cluster, tmp_path, number):
-    settings = with_topics(settings_for(cluster, tmp_path))
+def test_a_signal_ends_watch_cleanly(settings, tmp_path, number):
     port = free_port()
     process = started(settings, tmp_path, port)
     wait_for(lambda: get(port, "/readyz")[0] == 200)
@@ -394,8 +390,8 @@ def test_a_signal_ends_watch_cleanly(cluster, tmp_path, number):
     assert "Traceback" not in log
 
 
-def test_watch_without_its_topics_says_what_to_do(fresh_cluster, tmp_path):
-    settings = settings_for(fresh_cluster, tmp_path)
+def test_watch_without_its_topics_says_what_to_do(cluster, tmp_path):
+    settings = settings_for(cluster, tmp_path)
 
     process = started(settings, tmp_path, free_port())
 
