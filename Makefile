@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-without-kafka pythons check bench lock clean
+.PHONY: help install demo test test-all test-without-kafka pythons check bench lock clean
 
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -27,11 +27,17 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 demo: install ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled
 	$(BIN)/phistream demo
 
-test: install ## all tests, real Kafka included
-	$(BIN)/python -m pytest
+# A file stays in one process, and those that need Kafka come first (tests/conftest.py).
+PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
+
+test: install ## the tests, real Kafka included, but those that take long by nature
+	$(PYTEST)
+
+test-all: install ## all tests
+	$(PYTEST) -m ""
 
 test-without-kafka: install ## the tests that need neither Kafka nor Java
-	$(BIN)/python -m pytest -m "not kafka"
+	$(PYTEST) -m "not kafka and not long"
 
 pythons: ## the same on every supported interpreter that is found on this machine
 	@$(PYTHON) -m tests.pythons

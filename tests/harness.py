@@ -89,7 +89,7 @@ def count_records(settings, topic, isolation):
     consumer.assign([TopicPartition(topic, p, 0) for p in left])
     count = 0
     while left:
-        for message in consumer.consume(1000, timeout=1.0):
+        for message in consumer.consume(1000, timeout=0.1):
             if message.error() is None:
                 count += 1
             else:

@@ -161,7 +161,7 @@ def read_topic(settings: Settings, topic: str) -> Iterator[Message]:
     try:
         while left:
             with translated("read"):
-                messages = consumer.consume(500, timeout=1.0)
+                messages = consumer.consume(500, timeout=0.1)
             for message in messages:
                 if message.error() is None:
                     yield message

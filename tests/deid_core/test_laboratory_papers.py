@@ -20,8 +20,11 @@ from tests.deid_core.laboratory_cases import bench, corpus, known, marked, note
 
 DATA = Path(__file__).parents[3] / "shared/data"
 OF_PAPERS = (
-    *("feature-classes", "kernels", "training-size", "phi-confusion"),
-    *("uza", "nus", "unseen"),
+    *("kernels", "training-size", "phi-confusion"),
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ("feature-classes", "uza", "nus", "unseen")
+    ),
 )
 
 

@@ -21,6 +21,7 @@ NAMES = (
 NEEDED = ("meddocan/train", "aci-bench", "mtsamples", "asq-phi", "mts-dialog")
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(
         not all((DATA / each).exists() for each in NEEDED),
         reason=f"the corpora are not in {DATA}",

@@ -30,7 +30,7 @@ from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, labels_of, wait_for
 from tests.harness import count_records, drain, raw
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.kafka
 
 NOTES_WRITTEN = 60
 TYPES = {

@@ -21,6 +21,7 @@ from streams.doctor.finding import Level
 from streams.doctor.house import House
 from streams.offsets import admin_client
 from streams.topics import NOTES_SCRUBBED, PATIENTS, partition_counts
+from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
@@ -69,14 +70,8 @@ def environment_of(settings):
 
 
 def phistream(settings, *arguments, **changes):
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=environment_of(settings) | {"COLUMNS": "80"} | changes,
-    )
+    environment = environment_of(settings) | {"COLUMNS": "80"} | changes
+    return commands.phistream(*arguments, env=environment, text=True)
 
 
 def house_of(settings, **options):
@@ -102,6 +97,32 @@ def said(findings):
 
 
 # --- doctor
+
+
+def test_broken_topics_and_values_fail_and_are_told_by_place_alone(settings):
+    admin = admin_client(settings)
+    admin.create_partitions([NewPartitions(PATIENTS.name, 6)])[PATIENTS.name].result()
+    admin.delete_topics(["hl7.raw"])["hl7.raw"].result()
+    # The controller has answered; the broker that is asked learns it a moment later.
+    deadline = time.monotonic() + 30
+    while (counts := partition_counts(admin))[PATIENTS.name] != 6 or (
+        "hl7.raw" in counts
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    produce(settings, NOTES_SCRUBBED.name, [(b"k", b'{"text": "zzfam"}')])
+
+    findings = looked_at(house_of(settings), "topics", "newest values", "features")
+
+    assert Level.FAIL in levels(findings)
+    for expected in (
+        "missing, or not shown to us: hl7.raw",
+        "notes has 4 partitions and patients 6",
+        "notes.scrubbed[",
+        "breaks",
+    ):
+        assert expected in said(findings)
+    assert "zzfam" not in said(findings)
 
 
 def test_a_working_installation_has_no_fail_and_every_check_says_something(ward):
@@ -197,32 +218,6 @@ def test_an_unknown_setting_is_a_fail_and_no_traceback(ward):
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_broken_topics_and_values_fail_and_are_told_by_place_alone(settings):
-    admin = admin_client(settings)
-    admin.create_partitions([NewPartitions(PATIENTS.name, 6)])[PATIENTS.name].result()
-    admin.delete_topics(["hl7.raw"])["hl7.raw"].result()
-    # The controller has answered; the broker that is asked learns it a moment later.
-    deadline = time.monotonic() + 30
-    while (counts := partition_counts(admin))[PATIENTS.name] != 6 or (
-        "hl7.raw" in counts
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    produce(settings, NOTES_SCRUBBED.name, [(b"k", b'{"text": "zzfam"}')])
-
-    findings = looked_at(house_of(settings), "topics", "newest values", "features")
-
-    assert Level.FAIL in levels(findings)
-    for expected in (
-        "missing, or not shown to us: hl7.raw",
-        "notes has 4 partitions and patients 6",
-        "notes.scrubbed[",
-        "breaks",
-    ):
-        assert expected in said(findings)
-    assert "zzfam" not in said(findings)
-
-
 # --- status
 
 
@@ -238,6 +233,7 @@ def become(settings, wanted):
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_three_brokers_are_fine_until_one_of_them_dies(tmp_path):
     cluster = Cluster(tmp_path / "kafka", cache=CACHE)
     cluster.up(brokers=3)

@@ -82,6 +82,7 @@ def test_a_zombie_is_fenced_by_its_replacement(settings):
     assert 1 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
 
 
+@pytest.mark.long
 def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
     """SIGSTOP past the session's time, its partitions move on, then SIGCONT."""
     settings = settings.model_copy(update={"session_seconds": 6, "batch_records": 50})
@@ -103,6 +104,7 @@ def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
     assert_sound(Auditor(settings).verdicts())
 
 
+@pytest.mark.long
 def test_workers_that_come_and_go_lose_and_double_nothing(settings):
     """Rebalances while notes flow; each worker drains on SIGTERM."""
     from streams.reconcile import Auditor

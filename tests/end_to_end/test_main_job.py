@@ -35,10 +35,10 @@ STREET, MRN, PHONE = "4711 Zzstreet Lane", "77001122", "312-555-0147"
 MARKERS = ("zzfam", "zzgiv", "zzmaid", "zzstreet", "77001122", "zzkin", "zzprov")
 
 
-def adt(event="ADT^A04", *, minute=1, family=FAMILY, extra=""):
+def adt(event="ADT^A04", *, minute=1, mrn=MRN, family=FAMILY, extra=""):
     return (
         MSH.format(event=event, minute=minute)
-        + f"PID|1||{MRN}^^^NORTH^MR||{family}^{GIVEN}^Q||19520304|F|||"
+        + f"PID|1||{mrn}^^^NORTH^MR||{family}^{GIVEN}^Q||19520304|F|||"
         + f"{STREET}^^Zztown^IL^60601||{PHONE}\r"
         + "NK1|1|Zzkinsman^Otto|SPO\r"
         + "PV1|1|I|W^1^1^NORTH||||99^Zzprovider^Ida\r"

@@ -441,6 +441,7 @@ def test_every_figure_has_its_json(port):
     assert 0 < took["p50"] <= took["p90"] <= took["p99"]
 
 
+@pytest.mark.long
 def test_sigterm_ends_all_and_leaves_nothing(tmp_path):
     """The feed moves the figures; then no process, no folder, a status of 0."""
     port = free_port()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -15,6 +13,7 @@ from rich.console import Console
 from streams.commands.run import verdict_grid
 from streams.reconcile import Auditor, Verdict
 from streams.topics import DEAD_LETTERS, HL7_RAW, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from tests.commands import phistream
 
 
 class Faults:
@@ -138,14 +137,7 @@ def test_the_command_exits_1_and_speaks_json(faults, settings, tmp_path):
     config = tmp_path / "c.toml"
     config.write_text(f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"')
 
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "streams.commands", "reconcile", "--json"),
-            *("--config", str(config)),
-        ],
-        capture_output=True,
-        check=False,
-    )
+    done = phistream("reconcile", "--json", "--config", config)
 
     body = json.loads(done.stdout)
     assert (1, False) == (done.returncode, body["sound"])

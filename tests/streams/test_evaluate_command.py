@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
+
+from tests import commands
 
 TEXTS = [
     ("Seen on 3/14/2024 by Zorblat.", [(8, 17, "DATE"), (21, 28, "DOCTOR")]),
@@ -18,12 +18,7 @@ TEXTS = [
 
 
 def phistream(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "streams.commands", "evaluate", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+    return commands.phistream("evaluate", *arguments, text=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
+
+from tests import commands
 
 PATIENT = {"names": [{"family": "Quellwright", "given": "Mabelle"}]}
 NOTES = [
@@ -17,12 +17,8 @@ NOTES = [
 
 
 def phistream(*arguments, stdin=b""):
-    return subprocess.run(
-        [sys.executable, "-m", "streams.commands", "scrub", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
+    """Run it without the tagger, whose start takes long, unless a test asks for it."""
+    return commands.phistream("scrub", "--preset=lexical", *arguments, stdin=stdin)
 
 
 @pytest.fixture
@@ -33,7 +29,7 @@ def notes(tmp_path):
 
 
 def test_annotations_in_input_order_with_code_points_of_the_input(notes):
-    done = phistream("--format", "jsonl", "--annotations", notes)
+    done = phistream("--preset=hybrid", "--format", "jsonl", "--annotations", notes)
 
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert ["a", "7", "c"] == [line["id"] for line in lines]

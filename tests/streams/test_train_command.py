@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
+from tests import commands
 from tests.deid_core.tagger_cases import invented_lines
 
 RECIPE = """
@@ -27,12 +25,7 @@ TAG_OF = {
 
 
 def phistream(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "streams.commands", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+    return commands.phistream(*arguments, text=True)
 
 
 @pytest.fixture(scope="module")
