@@ -28,7 +28,7 @@ demo: install ## the main job on real Kafka: a ward of messages in, scrubbed not
 	$(BIN)/phistream demo
 
 # A file stays in one process, and those that need Kafka come first (tests/conftest.py).
-PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 test: install ## the tests, real Kafka included, but those that take long by nature
 	$(PYTEST)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from deid_core import Deidentifier
 from streams.broker import Cluster
 from streams.settings import Settings
 from streams.topics import create_topics
@@ -21,12 +23,27 @@ hypothesis_settings.register_profile("phistream", deadline=None)
 hypothesis_settings.load_profile("phistream")
 
 
+MOST_PROCESSES = 8
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Run one process more than there are cores: tests with Kafka mostly wait."""
+    return min(MOST_PROCESSES, (os.cpu_count() or 1) + 1)
+
+
 def pytest_collection_modifyitems(items):
     """Mark the tests that need Kafka, and run them first: the others fill the gaps."""
     for item in items:
         if STARTS_A_BROKER & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kafka)
     items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
+
+
+@pytest.fixture(scope="session")
+def hybrid():
+    """The system of the default preset and policy, whose model takes long to load."""
+    return Deidentifier.from_names()
 
 
 @pytest.fixture(scope="session")

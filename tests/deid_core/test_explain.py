@@ -79,10 +79,10 @@ def test_what_is_removed_stands_nowhere(tmp_path):
     assert "abghijklmnopqrstuvwxyz" == explanation.scrubbed.text
 
 
-def test_echoes_are_among_the_proposals():
+def test_echoes_are_among_the_proposals(hybrid):
     text = "Dr. Quellwright came.  Quellwright left."
 
-    _, echo = explain(Deidentifier.from_names(), text).decisions
+    _, echo = explain(hybrid, text).decisions
 
     assert "echo/doctor" == echo.trusted.detector
 
@@ -107,17 +107,16 @@ def test_a_broken_detector_leaves_nothing_to_tell_but_itself():
     assert "DetectorFailed: detector 'one': KeyError" == explanation.refused
 
 
-def test_a_batch_is_explained_as_it_is_scrubbed():
+def test_a_batch_is_explained_as_it_is_scrubbed(hybrid):
     """
     Echoes reach from note to note of a patient, in both.
     """
     texts = ("Dr. Quellwright came.", "Quellwright left.", "Nothing.")
     documents = [Document(text, text, patient="p1") for text in texts]
-    deidentifier = Deidentifier.from_names()
 
-    explained = [each.scrubbed for each in deidentifier.explain(documents)]
+    explained = [each.scrubbed for each in hybrid.explain(documents)]
 
-    assert deidentifier.deidentify_batch(documents) == explained
+    assert hybrid.deidentify_batch(documents) == explained
     assert "[NAME:DOCTOR] left." == explained[1].text
 
 

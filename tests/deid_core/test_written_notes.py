@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deid_core import Deidentifier, Label
+from deid_core import Label
 from deid_core.evaluation.coverage import cover, coverage_measures
 from deid_core.evaluation.predict import predict
 from deid_core.evaluation.readers import read_corpus
@@ -59,13 +59,12 @@ def test_no_two_parts_share_a_sentence(one, other):
     assert ours.isdisjoint(theirs)
 
 
-def test_what_is_found_in_the_notes_that_may_be_read_stays_found():
+def test_what_is_found_in_the_notes_that_may_be_read_stays_found(hybrid):
     """
     Dense notes, far harder than dictated ones: a floor below what was reached.
     """
     corpus = read_corpus(FOLDER / "dev.jsonl")
-    system = Deidentifier.from_names("hybrid")
-    said = list(predict(system, corpus.documents))
+    said = list(predict(hybrid, corpus.documents))
 
     of = [cover(side) for side in Outcome.of(corpus, said).sides]
     measures = {each.name: each.value for each in coverage_measures(of)}

@@ -78,7 +78,9 @@ def house(tmp_path_factory):
     users = [*granted, "stranger"]
     cluster.up(users={user: password(user) for user in users})
     try:
-        settings = settings_for(cluster, folder, group="house", partitions=2)
+        settings = settings_for(
+            cluster, folder, group="house", partitions=2, preset="lexical"
+        )
         settings.pseudonym_key_file.chmod(0o600)
         with_topics(settings)
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
@@ -103,7 +105,7 @@ def settings_of(house, user):
 
 def config_of(house, user, **more):
     settings = settings_of(house, user)
-    names = ("bootstrap", "group", "partitions", "state_dir", "pseudonym_key_file")
+    names = ("bootstrap", "group", "preset", "state_dir", "pseudonym_key_file")
     values = {name: str(getattr(settings, name)) for name in names} | more
     values["partitions"] = settings.partitions
     lines = [f"{k} = {v!r}" for k, v in values.items()]

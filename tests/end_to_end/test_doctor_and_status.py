@@ -140,7 +140,7 @@ def test_a_working_installation_has_no_fail_and_every_check_says_something(ward)
 
 
 def test_people_read_the_same_in_80_columns(ward):
-    done = phistream(ward.settings, "doctor")
+    done = phistream(ward.settings, "doctor", PHISTREAM_PRESET="lexical")
 
     assert 0 == done.returncode
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -201,7 +201,7 @@ def test_without_a_broker_the_rest_is_looked_at_all_the_same(ward):
         update={"bootstrap": f"127.0.0.1:{free_port()}"}
     )
 
-    done = phistream(settings, "doctor", "--json")
+    done = phistream(settings, "doctor", "--json", PHISTREAM_PRESET="lexical")
 
     rows = {row["check"]: row for row in json.loads(done.stdout)["findings"]}
     assert 1 == done.returncode

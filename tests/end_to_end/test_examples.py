@@ -37,7 +37,7 @@ ABORTED = b'{"text": "an aborted copy of aspirin", "note_id": "aborted", "offset
 def ward(module_cluster, tmp_path_factory):
     """Topics that intake and scrub have filled, with aborted copies among the notes."""
     folder = tmp_path_factory.mktemp("examples")
-    settings = with_topics(settings_for(module_cluster, folder))
+    settings = with_topics(settings_for(module_cluster, folder, preset="lexical"))
     people = Ward(seed=3, split="test", patients=40, note_words=80)
     with running(settings, "intake", "scrub") as services:
         feed_and_drain(settings, services, map(raw, people.admissions()))

@@ -43,15 +43,10 @@ def table():
     return MemoryTable()
 
 
-@pytest.fixture(scope="module")
-def deidentifier():
-    return Deidentifier.from_names()
-
-
 @pytest.fixture
-def scrub(table, deidentifier):
+def scrub(table, hybrid):
     return Scrub(
-        deidentifier,
+        hybrid,
         table,
         Pseudonyms(b"k" * 32),
         4,
@@ -186,12 +181,12 @@ def test_too_large_a_note_is_refused(scrub):
 
 
 def test_a_detector_that_breaks_makes_a_dead_letter_never_a_note(
-    scrub, deidentifier, monkeypatch
+    scrub, hybrid, monkeypatch
 ):
     def fail(documents):
         raise ZeroDivisionError("ZZMARKER")
 
-    monkeypatch.setattr(deidentifier, "_detectors", (_Named(fail),))
+    monkeypatch.setattr(hybrid, "_detectors", (_Named(fail),))
     source = record("Mabel Quellwright.")
 
     [outcome] = scrub.process([source])
