@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,11 +51,7 @@ class Brokers:
 def empty(cluster):
     """Delete the topics, and the groups without members, that earlier tests left."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    topics = [
-        name
-        for name in admin.list_topics(timeout=ANSWER_SECONDS).topics
-        if not name.startswith("__")
-    ]
+    topics = topics_of(admin)
     listed = admin.list_consumer_groups(states={ConsumerGroupState.EMPTY})
     groups = [each.group_id for each in listed.result(ANSWER_SECONDS).valid]
     futures = {}
@@ -64,3 +61,18 @@ def empty(cluster):
         futures |= admin.delete_consumer_groups(groups)
     for future in futures.values():
         future.result(ANSWER_SECONDS)
+    # The controller has answered; the broker learns it a moment later.
+    wait_until(lambda: not topics_of(admin))
+
+
+def topics_of(admin):
+    """Return the names of the topics that are not Kafka's own."""
+    names = admin.list_topics(timeout=ANSWER_SECONDS).topics
+    return [name for name in names if not name.startswith("__")]
+
+
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)

@@ -10,10 +10,12 @@ from hypothesis import settings as hypothesis_settings
 
 from deid_core import Deidentifier
 from streams.broker import Cluster
+from streams.errors import RetriableError
+from streams.offsets import admin_client, end_offsets
 from streams.settings import Settings
-from streams.topics import create_topics
+from streams.topics import ALL_TOPICS, create_topics, partition_counts
 from streams.worker import wait_for_broker
-from tests.brokers import CACHE, Brokers
+from tests.brokers import CACHE, Brokers, wait_until
 
 STARTS_A_BROKER = {"brokers", "fresh_cluster"}
 """Fixtures whose tests need Kafka, and thus Java."""
@@ -100,6 +102,22 @@ def settings(cluster, tmp_path):
 
 
 def with_topics(settings):
+    """Create the topics, and wait until each partition has a leader that answers."""
     wait_for_broker(settings)
     create_topics(settings)
+    admin = admin_client(settings)
+    for topic in ALL_TOPICS:
+        wait_until(lambda name=topic.name: has_leaders(admin, name))
     return settings
+
+
+def has_leaders(admin, topic):
+    """Return whether a topic that was just created can be used.
+
+    The controller has answered; the broker learns it a moment later.
+    """
+    partitions = partition_counts(admin).get(topic, 0)
+    try:
+        return bool(end_offsets(admin, topic, range(partitions)))
+    except RetriableError:
+        return False

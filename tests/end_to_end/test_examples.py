@@ -21,11 +21,10 @@ from confluent_kafka.admin import NewTopic
 
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.errors import RetriableError
 from streams.kafka import PRODUCER
-from streams.offsets import GroupOffsets, admin_client, end_offsets
+from streams.offsets import GroupOffsets, admin_client
 from streams.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
-from tests.conftest import settings_for, with_topics
+from tests.conftest import has_leaders, settings_for, with_topics
 from tests.deploy.example import EXAMPLES, load
 from tests.harness import feed_and_drain, raw, running
 
@@ -216,14 +215,7 @@ def stored_names(lake, topic):
 def topic_of_copies(settings, topic, partitions=3):
     admin = admin_client(settings)
     admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result()
-
-    def has_leaders():
-        try:
-            return end_offsets(admin, topic, range(partitions))
-        except RetriableError:
-            return False
-
-    wait_until(has_leaders, "the topic's leaders")
+    wait_until(lambda: has_leaders(admin, topic), "the topic's leaders")
     return [*range(partitions)]
 
 
