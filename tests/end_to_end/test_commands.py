@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -85,7 +84,6 @@ def what_scrub_takes_can_be_fed(folder, bootstrap):
 
 def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
     (tmp_path / "key").write_text("k" * 40)
-    started = time.monotonic()
 
     done = phistream(
         *("run", "scrub", "--bootstrap", f"127.0.0.1:{free_port()}"),
@@ -96,8 +94,7 @@ def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
 
     assert 69 == done.returncode
     assert "next try in" in done.stderr
-    assert "check bootstrap, network and security settings" in done.stderr
-    assert time.monotonic() - started < 60
+    assert "after 3 s: check bootstrap, network and security settings" in done.stderr
 
 
 @pytest.mark.parametrize(

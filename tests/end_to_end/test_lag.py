@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from streams.errors import ConfigError
 from streams.lag import LagMonitor, LagState
 from streams.offsets import end_offsets
-from tests.conftest import settings_for
+from tests.brokers import wait_until
+from tests.conftest import has_leaders, settings_for
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -40,6 +41,7 @@ class Place:
         self.admin = AdminClient(settings.client())
         new = NewTopic(self.topic, num_partitions=2, replication_factor=1)
         self.admin.create_topics([new])[self.topic].result(30)
+        wait_until(lambda: has_leaders(self.admin, self.topic))
         self.clock = Clock()
         watched = [(self.group, self.topic)]
         self.monitor = LagMonitor(settings, watched, self.clock, window=60)
