@@ -20,12 +20,11 @@ from tests.brokers import CACHE, Brokers, wait_until
 STARTS_A_BROKER = {"brokers", "fresh_cluster"}
 """Fixtures whose tests need Kafka, and thus Java."""
 
+MOST_PROCESSES = 8
+
 # A deadline per example fails on a busy machine; each test has its timeout.
 hypothesis_settings.register_profile("phistream", deadline=None)
 hypothesis_settings.load_profile("phistream")
-
-
-MOST_PROCESSES = 8
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,7 +17,7 @@ from tests.deploy.promql import DEPLOY
 
 FOLDER = DEPLOY / "prometheus"
 PROGRAM = shutil.which("prometheus")
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 150
 
 needs_prometheus = pytest.mark.skipif(
     PROGRAM is None, reason="prometheus is not installed (Debian: prometheus)"

@@ -28,7 +28,7 @@ from tests.conftest import has_leaders, settings_for, with_topics
 from tests.deploy.example import EXAMPLES, load
 from tests.harness import feed_and_drain, raw, running
 
-PATIENCE = 60
+PATIENCE = 150
 ABORTED = b'{"text": "an aborted copy of aspirin", "note_id": "aborted", "offsets": []}'
 
 

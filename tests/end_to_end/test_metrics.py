@@ -32,7 +32,7 @@ from tests.harness import drain, feed_and_drain, raw, values
 pytestmark = pytest.mark.timeout(600)
 
 KEY = MRN.encode()
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 150
 CLOSED = {
     "stage": {"intake", "scrub"},
     "result": {"committed", "aborted", "unknown", "fenced", "found", "missing"},
@@ -282,7 +282,7 @@ def test_a_port_in_use_ends_the_service_and_names_the_setting(job):
     own = job.settings.model_copy(update={"metrics_port": job.ports[0], "group": "x"})
 
     service = start_service("intake", own)
-    status = service.process.wait(60)
+    status = service.process.wait(120)
     service.stop()
 
     log = (job.settings.state_dir.parent / "intake.log").read_text()

@@ -30,7 +30,7 @@ from tests.end_to_end.test_commands import free_port
 from tests.harness import count_records, read_topic
 
 MARKER = "Zzquist"
-PATIENCE = 60
+PATIENCE = 150
 
 
 def audit_event(label="DATE"):
@@ -333,7 +333,7 @@ def test_killed_again_and_again_watch_counts_everything_once(settings, tmp_path)
         # Before, within and after a flush of the tables, which comes twice a second.
         time.sleep(0.23 * kill)
         process.kill()
-        process.wait(30)
+        process.wait(120)
         writer.write(PHI_AUDIT, [audit_event()] * 20)
         written += 20
 
@@ -364,7 +364,7 @@ def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
         wait_for(lambda: labels_of(port) == {"DATE": 15}, 150)
     finally:
         process.send_signal(signal.SIGTERM)
-        status = process.wait(60)
+        status = process.wait(120)
     log = (tmp_path / "watch.log").read_text()
     assert 0 == status, log
     # The dead letters' contents went through its hands, at debug level.
@@ -383,7 +383,7 @@ def test_a_signal_ends_watch_cleanly(settings, tmp_path, number):
 
     process.send_signal(number)
 
-    assert 0 == process.wait(40)
+    assert 0 == process.wait(120)
     stream.close()
     log = (tmp_path / "watch.log").read_text()
     assert "watch has stopped" in log
@@ -395,5 +395,5 @@ def test_watch_without_its_topics_says_what_to_do(cluster, tmp_path):
 
     process = started(settings, tmp_path, free_port())
 
-    assert 78 == process.wait(60)
+    assert 78 == process.wait(120)
     assert "run: phistream topics create" in (tmp_path / "watch.log").read_text()
