@@ -25,12 +25,13 @@ from streams.demo.ward import Ward
 from streams.feed import feed
 from streams.reconcile import Auditor
 from streams.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
+from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, labels_of, wait_for
 from tests.harness import count_records, drain, raw
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
 NOTES_WRITTEN = 60
 TYPES = {
@@ -128,13 +129,8 @@ def start(house, user, *arguments, **more):
 
 
 def ask(house, user, *arguments):
-    return subprocess.run(
-        command(house, user, *arguments),
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    file = config_of(house, user)
+    return commands.phistream(*arguments, "--config", file, text=True)
 
 
 def count(house):
