@@ -22,17 +22,16 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from streams.broker import Cluster
 from streams.demo.flow import read_topic
 from streams.feed import RawMessage
 from streams.offsets import admin_client, first_offsets
 from streams.records import NO_TIMESTAMP
 from streams.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, check_topics
-from tests.conftest import CACHE, settings_for, with_topics
+from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_examples import example, stored, wait_until
 from tests.harness import feed_and_drain, running
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 # Further back than any shift reaches, so that no shifted day is the day of arrival.
 DAY = datetime.now(UTC).date() - timedelta(days=1000)
@@ -80,19 +79,14 @@ def messages():
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(module_cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("times")
-    cluster = Cluster(folder / "kafka", cache=CACHE)
-    cluster.up()
-    try:
-        settings = with_topics(settings_for(cluster, folder, policy="surrogate"))
-        with running(settings, "intake", "scrub") as services:
-            feed_and_drain(settings, services, messages())
-        scrubbed = [*read_topic(settings, NOTES_SCRUBBED.name)]
-        assert len(PATIENTS) * NOTES_EACH == len(scrubbed)
-        yield SimpleNamespace(settings=settings, scrubbed=scrubbed)
-    finally:
-        cluster.down()
+    settings = with_topics(settings_for(module_cluster, folder, policy="surrogate"))
+    with running(settings, "intake", "scrub") as services:
+        feed_and_drain(settings, services, messages())
+    scrubbed = [*read_topic(settings, NOTES_SCRUBBED.name)]
+    assert len(PATIENTS) * NOTES_EACH == len(scrubbed)
+    return SimpleNamespace(settings=settings, scrubbed=scrubbed)
 
 
 # --- what could be a time
