@@ -3,6 +3,7 @@
 * StreamError
   x InvalidRecord      the record can never be processed  -> dead letter, carry on
   x RetriableError     the broker may recover             -> abort, seek back, retry
+    * StateLocked        another process has the table    -> the same: wait for it
   x Fenced             another instance owns the work     -> drop the producer, rejoin
   x UnknownOutcome     a commit neither failed nor passed -> new producer, ask the group
   x CorruptState       the local table cannot be trusted  -> delete it, restore
@@ -11,6 +12,7 @@
     * BrokerUnreachable  the cluster stays silent         -> stop after a bounded time
     * InputError         a file is absent or unreadable   -> name it, stop
     * OutputError        a file can't be written          -> name it, stop
+    * StorageFull        the state folder has no space    -> stop; nothing is deleted
 
 No message holds a value: it names the field and the next step.
 """
@@ -38,6 +40,10 @@ class InvalidRecord(StreamError):
 
 class RetriableError(StreamError):
     """The broker did not answer, or asked for another try; the call may yet succeed."""
+
+
+class StateLocked(RetriableError):
+    """Another process, e.g. a worker that still drains, has the table's files open."""
 
 
 class Fenced(StreamError):
@@ -70,3 +76,7 @@ class InputError(FatalError):
 
 class OutputError(FatalError):
     """A file or folder can't be written; names the path."""
+
+
+class StorageFull(FatalError):
+    """No space is left for the tables; they are whole as far as they go."""

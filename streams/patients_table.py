@@ -19,7 +19,15 @@ from confluent_kafka import (
 
 from schemas import SchemaError, checker
 
-from .errors import ConfigError, CorruptState, InvalidRecord, RetriableError
+from .claim import Claim
+from .deadline import Limited, Overrun, without_limit
+from .errors import (
+    ConfigError,
+    CorruptState,
+    InvalidRecord,
+    RetriableError,
+    StreamError,
+)
 from .kafka import CALL_SECONDS, CONSUMER
 from .kafka_errors import translated
 from .offsets import END_OF_PARTITION, admin_client, end_offsets
@@ -47,11 +55,21 @@ class PatientsTable:
         settings: Where the cluster and the state folder are.
         owner: Names the folder, one a worker slot, e.g. ``scrub-0``.
         partitions: How many the topic has.
+        limited: Calls with a limit of CPU time; raises `Overrun`.
     """
 
-    def __init__(self, settings: Settings, owner: str, partitions: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        owner: str,
+        partitions: int,
+        *,
+        limited: Limited = without_limit,
+    ) -> None:
         self._folder = Path(settings.state_dir) / settings.group / owner
         self._count = partitions
+        self._limited = limited
+        self._merge_seconds = settings.note_seconds
         self._admin = admin_client(settings)
         self._identity = self._topic_id()
         self._tables: dict[int, Table] = {}
@@ -76,10 +94,12 @@ class PatientsTable:
         """Take up partitions, each from the offset that its table has reached."""
         wanted = [p for p in partitions if p not in self._tables]
         ends = end_offsets(self._admin, PATIENTS.name, wanted)
-        opened = {p: self._open(p, ends[p]) for p in wanted}
+        opened: dict[int, Table] = {}
         try:
+            for partition in wanted:
+                opened[partition] = self._open(partition, ends[partition])
             self._follow(opened)
-        except RetriableError:
+        except StreamError:
             for table in opened.values():
                 table.close()
             raise
@@ -167,8 +187,8 @@ class PatientsTable:
         if value == UNREADABLE:
             raise InvalidRecord(
                 "patient_record",
-                "patients: the record breaks its schema; write a tombstone under its "
-                "key, then send the patient again",
+                "patients: the record breaks its schema or can't be merged; write a "
+                "tombstone under its key, then send the patient again",
             )
         return value
 
@@ -212,21 +232,64 @@ class PatientsTable:
             self._apply(partition, group)
 
     def _apply(self, partition: int, messages: Sequence[Message]) -> None:
+        """Merge records into the table; suspects alone, and said to be in hand."""
+        table, done = self._tables[partition], 0
+        while table.claim.is_quarantine and done < len(messages):
+            self._apply_suspect(partition, messages[done])
+            done += 1
+        if done < len(messages):
+            self._apply_together(partition, messages[done:])
+
+    def _apply_together(self, partition: int, messages: Sequence[Message]) -> None:
         table = self._tables[partition]
+        table.say(Claim(is_held=True))
         rows: dict[bytes, bytes | None] = {}
         for message in messages:
-            key, value = message.key() or b"", message.value()
-            if partition_of(key, self._count) != partition:
-                raise ConfigError(
-                    f"patients[{partition}]@{message.offset()}: its key belongs to "
-                    "another partition; some producer does not use "
-                    "partitioner=murmur2_random, and the join would miss"
-                )
+            key = self._key_of(message)
             old = rows[key] if key in rows else table.get(key)
-            rows[key] = None if value is None else self._folded(key, old, value)
+            rows[key] = self._merged(key, old, message.value())
         after = (messages[-1].offset() or 0) + 1
         table.write(rows, after)
         self._reach(partition, after)
+
+    def _apply_suspect(self, partition: int, message: Message) -> None:
+        table, offset = self._tables[partition], message.offset() or 0
+        key = self._key_of(message)
+        merged: bytes | None = UNREADABLE
+        if table.claim.is_poison(offset):
+            log.error("patients[%d]@%d: ended its worker again", partition, offset)
+        else:
+            table.say(table.claim.taken_over(0).taking(offset))
+            merged = self._merged(key, table.get(key), message.value())
+        table.write({key: merged}, offset + 1, table.claim.passed().released())
+        self._reach(partition, offset + 1)
+
+    def _key_of(self, message: Message) -> bytes:
+        key = message.key() or b""
+        if partition_of(key, self._count) != message.partition():
+            raise ConfigError(
+                f"patients[{message.partition()}]@{message.offset()}: its key belongs "
+                "to another partition; some producer does not use "
+                "partitioner=murmur2_random, and the join would miss"
+            )
+        return key
+
+    def _merged(
+        self, key: bytes, old: bytes | None, value: bytes | None
+    ) -> bytes | None:
+        """Return the new row; UNREADABLE refuses the patient's notes, not the topic."""
+        if value is None:
+            return None
+        try:
+            return self._limited(
+                lambda: self._folded(key, old, value), self._merge_seconds
+            )
+        except MemoryError:
+            # What fails when memory runs out is chance, and the row would stay.
+            raise
+        except (Exception, Overrun):
+            log.exception("patients: a record can't be merged")
+            return UNREADABLE
 
     def _folded(self, key: bytes, old: bytes | None, value: bytes) -> bytes:
         try:
@@ -270,6 +333,9 @@ class PatientsTable:
         try:
             table = Table(folder, self._identity, oldest=oldest)
             if table.next_offset <= end:
+                if table.claim.is_held:
+                    log.warning("patients[%d]: the last owner died in it", partition)
+                    table.say(table.claim.taken_over(READ_AT_ONCE).released())
                 return table
             table.close()
             log.warning("patients[%d]: table is ahead of its topic", partition)

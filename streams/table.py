@@ -1,7 +1,12 @@
 """One partition of a changelog topic on disk, and the offset reached in the same write.
 
 An embedded ordered store (RocksDB) holds it.  What can't be read, or does not belong
-to its topic, is CorruptState: the caller drops the table and restores it.
+to its topic, is CorruptState: the caller drops the table and restores it.  A store that
+another process still holds is waited for, and a full disk deletes nothing.
+
+A record of the topic that takes the process down while it is merged is found as one of
+the input is (`claim`); what is said of it lies in the table itself, since every owner
+merges for himself.
 """
 
 from __future__ import annotations
@@ -16,10 +21,16 @@ from pathlib import Path
 import orjson
 from rocksdict import Options, Rdict, WriteBatch
 
-from .errors import CorruptState
+from .claim import Claim
+from .errors import CorruptState, StateLocked, StorageFull, StreamError
 
 ROW = b"r"
 META = b"m"
+CLAIM = b"c"
+
+LOCKED = ("While lock file", "lock hold by current process")
+FULL = ("No space left on device", "Disk quota exceeded")
+"""What RocksDB says; its binding has one exception for everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,8 @@ class Table:
 
     Raises:
         CorruptState: It is damaged, too old, or belongs to another topic.
+        StateLocked: Another process has it open.
+        StorageFull: No space is left.
     """
 
     def __init__(
@@ -71,6 +84,8 @@ class Table:
         with _translated():
             self._rows = Rdict(str(folder), options=_options())
             meta = self._rows.get(META)
+            said = self._rows.get(CLAIM)
+        self.claim = Claim.read(None if said is None else said.decode("ascii"))
         if meta is not None:
             self._check(meta, oldest)
 
@@ -90,8 +105,25 @@ class Table:
             value: bytes | None = self._rows.get(ROW + key)
         return value
 
-    def write(self, changes: Mapping[bytes, bytes | None], next_offset: int) -> None:
-        """Put or (None) delete keys, and move the offset, in one atomic write."""
+    def say(self, claim: Claim) -> None:
+        """Write down what is about to be merged, for who opens the table next."""
+        with _translated():
+            self._rows.put(CLAIM, str(claim).encode("ascii"))
+        self.claim = claim
+
+    def write(
+        self,
+        changes: Mapping[bytes, bytes | None],
+        next_offset: int,
+        claim: Claim = Claim(),  # noqa: B008  # frozen
+    ) -> None:
+        """Put or (None) delete keys, and move the offset, in one atomic write.
+
+        Args:
+            changes: Values by key.
+            next_offset: The first offset that is not in the table then.
+            claim: What is said of the records from there on.
+        """
         batch = WriteBatch(raw_mode=True)
         count = self._count
         for key, value in changes.items():
@@ -101,9 +133,11 @@ class Table:
             else:
                 batch.put(ROW + key, value)
         batch.put(META, self._meta(next_offset, count))
+        batch.put(CLAIM, str(claim).encode("ascii"))
         with _translated():
             self._rows.write(batch)
         self._next_offset, self._count = next_offset, count
+        self.claim = claim
 
     def flush(self) -> None:
         """Move what is in memory and the log into files of rows."""
@@ -164,4 +198,14 @@ def _translated() -> Iterator[None]:
     except CorruptState:
         raise
     except Exception as error:
-        raise CorruptState(f"table: {type(error).__name__} of the store") from None
+        raise _meant(str(error), type(error).__name__) from None
+
+
+def _meant(text: str, name: str) -> StreamError:
+    if any(each in text for each in LOCKED):
+        return StateLocked("table: another process has the store open; waiting for it")
+    if any(each in text for each in FULL):
+        return StorageFull(
+            "state_dir: no space is left for the tables; make room, then start again"
+        )
+    return CorruptState(f"table: {name} of the store")

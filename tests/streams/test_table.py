@@ -1,6 +1,12 @@
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
-from streams.errors import CorruptState
+from streams.claim import Claim
+from streams.errors import CorruptState, StateLocked, StorageFull
 from streams.table import Table, drop_table
 
 WEEK = 7 * 86400.0
@@ -56,8 +62,6 @@ def test_counts_its_keys_through_changes_deletions_and_a_restart(opened):
 
 def test_a_process_that_dies_after_the_write_has_both_or_neither(opened, tmp_path):
     """The files as they are after a write, without close, hold data and offset."""
-    import shutil
-
     table = opened()
     table.write({b"a": b"1"}, 5)
     shutil.copytree(tmp_path / "t", tmp_path / "copy")
@@ -112,3 +116,57 @@ def test_errors_do_not_show_keys(opened):
         table.get(b"ZZMARKER")
 
     assert "ZZMARKER" not in str(caught.value)
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from streams.table import Table
+table = Table(Path(sys.argv[1]), "topic-1", oldest=1e9)
+table.write({b"a": b"1"}, 7)
+print("open", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_table_that_another_process_holds_is_waited_for_not_deleted(tmp_path):
+    folder = tmp_path / "t"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE
+    )
+    try:
+        assert b"open\n" == holder.stdout.readline()
+        with pytest.raises(StateLocked):
+            Table(folder, "topic-1", oldest=1e9)
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+
+    assert 7 == Table(folder, "topic-1", oldest=1e9).next_offset
+
+
+def test_a_full_disk_is_no_damage(opened, monkeypatch):
+    table = opened()
+
+    def full(_batch):
+        raise OSError("IO error: No space left on device: While appending to file")
+
+    monkeypatch.setattr(table, "_rows", SimpleNamespace(write=full, get=lambda _: None))
+    with pytest.raises(StorageFull, match="make room"):
+        table.write({b"a": b"1"}, 1)
+
+
+def test_what_was_being_merged_when_its_owner_died_is_told_to_the_next(
+    opened, tmp_path
+):
+    table = opened()
+    table.write({b"a": b"1"}, 5)
+    table.say(Claim(is_held=True))
+    died = tmp_path / "died"
+    shutil.copytree(tmp_path / "t", died, ignore=shutil.ignore_patterns("LOCK"))
+
+    assert Table(died, "topic-1", oldest=1e12).claim.taken_over(10).is_quarantine
+    table.write({b"a": b"2"}, 6)
+    table.close()
+    assert not opened().claim.is_held
