@@ -17,6 +17,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from .errors import ConfigError
+from .heartbeat import Phase
 
 PREFIX = "PHISTREAM_"
 
@@ -42,6 +43,16 @@ class Settings(BaseModel):
     cache_dir: Path = Field(Path("~/.cache/phistream"), description="Kafka's jars")
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
     batch_records: int = Field(500, ge=1, le=10_000, description="a transaction's most")
+    batch_bytes: int = Field(
+        4 * 1024 * 1024,
+        ge=1024,
+        description="keys and values of a transaction; the record beyond is its last",
+    )
+    portion_bytes: int = Field(
+        256 * 1024,
+        ge=1024,
+        description="of a batch processed at once; a larger record is alone",
+    )
     batch_seconds: float = Field(
         0.01, ge=0, le=5, description="a batch waits for more after its first record"
     )
@@ -50,7 +61,21 @@ class Settings(BaseModel):
     )
     poll_seconds: float = Field(60, ge=5, le=600, description="max.poll.interval.ms")
     session_seconds: float = Field(10, ge=6, le=300, description="session.timeout.ms")
-    watchdog_seconds: float = Field(90, ge=1, description="a silent worker ends itself")
+    note_seconds: float = Field(
+        5,
+        gt=0,
+        le=300,
+        description="CPU time of a portion or a record alone; beyond: deadline",
+    )
+    note_seconds_per_mb: float = Field(
+        15, ge=0, le=300, description="more of it for each megabyte"
+    )
+    watchdog_seconds: float = Field(
+        90, ge=1, description="a worker silent for so long is killed"
+    )
+    startup_seconds: float = Field(
+        600, ge=5, description="likewise before its first poll: it loads and compiles"
+    )
     broker_wait_seconds: float = Field(60, gt=0, description="then give up the broker")
     join_wait_seconds: float = Field(
         2, ge=0, le=30, description="wait for an unknown patient's record in flight"
@@ -95,6 +120,11 @@ class Settings(BaseModel):
         if self.kafka_password is not None:
             properties["sasl.password"] = self.kafka_password.get_secret_value()
         return {**properties, **extra}
+
+    def silence(self, phase: Phase) -> float:
+        """Return the seconds after which a worker that shows no life is ended."""
+        is_running = phase is Phase.RUNNING
+        return self.watchdog_seconds if is_running else self.startup_seconds
 
     def pseudonym_key(self) -> bytes:
         """Return the secret key of the pseudonyms.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 import signal
 import time
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from types import FrameType
 
+from .heartbeat import Heartbeat
 from .outputs import Stage
 from .settings import Settings
-from .worker import EX_CONFIG, EX_UNAVAILABLE, work
+from .worker import EX_CONFIG, EX_IOERR, EX_UNAVAILABLE, work
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ class Slot:
 
     ordinal: int
     process: SpawnProcess
+    heartbeat: Heartbeat
     started_at: float
     short_lives: int = 0
 
@@ -35,7 +38,8 @@ class Supervisor:
     """Runs ``workers`` processes of a stage.
 
     A worker that dies is started again in its slot, so that its transactional id
-    fences what it left; one that refuses its settings ends the whole.
+    fences what it left; one that shows no life is killed first; one that refuses its
+    settings ends the whole.
     """
 
     def __init__(self, stage: Stage, workers: int, settings: Settings) -> None:
@@ -52,8 +56,9 @@ class Supervisor:
         signal.signal(signal.SIGINT, self._stop)
         first = self._settings.first_slot
         for ordinal in range(first, first + self._workers):
-            process = self._start(ordinal)
-            self._slots.append(Slot(ordinal, process, time.monotonic()))
+            heartbeat = Heartbeat(self._context)
+            process = self._start(ordinal, heartbeat)
+            self._slots.append(Slot(ordinal, process, heartbeat, time.monotonic()))
         while not self._is_stopping:
             status = self._mend()
             if status is not None:
@@ -67,8 +72,9 @@ class Supervisor:
         for slot in self._slots:
             status = slot.process.exitcode
             if status is None:
+                self._end_if_silent(slot)
                 continue
-            if status in (EX_CONFIG, EX_UNAVAILABLE):
+            if status in (EX_CONFIG, EX_UNAVAILABLE, EX_IOERR):
                 return status
             is_short = time.monotonic() - slot.started_at < SHORT_LIFE
             slot.short_lives = slot.short_lives + 1 if is_short else 0
@@ -76,14 +82,27 @@ class Supervisor:
                 log.critical("worker %d dies again and again", slot.ordinal)
                 return status
             log.warning("worker %d ended (%s): started again", slot.ordinal, status)
-            slot.process = self._start(slot.ordinal)
+            slot.process = self._start(slot.ordinal, slot.heartbeat)
             slot.started_at = time.monotonic()
         return None
 
-    def _start(self, ordinal: int) -> SpawnProcess:
+    def _end_if_silent(self, slot: Slot) -> None:
+        silent, phase = slot.heartbeat.silent(), slot.heartbeat.phase
+        if silent > self._settings.silence(phase):
+            log.critical(
+                "worker %d has shown no life for %.0f s (%s): killed",
+                slot.ordinal,
+                silent,
+                phase.name.lower(),
+            )
+            slot.process.kill()
+            slot.process.join()
+
+    def _start(self, ordinal: int, heartbeat: Heartbeat) -> SpawnProcess:
+        heartbeat.begin()
         process = self._context.Process(
             target=work,
-            args=(self._stage, ordinal, self._settings),
+            args=(self._stage, ordinal, self._settings, heartbeat, os.getpid()),
             name=f"{self._stage}-{ordinal}",
         )
         process.start()

@@ -178,7 +178,9 @@ def _environment(settings: Settings) -> dict[str, str]:
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
             "max_message_bytes", "join_wait_seconds", "broker_wait_seconds",
             "log_level", "first_slot", "session_seconds", "transaction_seconds",
-            "watch_workers", "metrics_host", "metrics_port",
+            "watch_workers", "metrics_host", "metrics_port", "poll_seconds",
+            "watchdog_seconds", "startup_seconds", "note_seconds",
+            "note_seconds_per_mb", "batch_bytes", "portion_bytes",
         )
     }  # fmt: skip
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
