@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from .records import Output, Partition, Record
+from .errors import FatalError
+from .records import CommittedOffset, Output, Partition, Record
 
 
 class TransactionalProducer(Protocol):
@@ -23,7 +24,9 @@ class TransactionalProducer(Protocol):
         """Add a record to the open transaction."""
         ...
 
-    def send_offsets(self, offsets: Mapping[Partition, int], group: object) -> None:
+    def send_offsets(
+        self, offsets: Mapping[Partition, CommittedOffset], group: object
+    ) -> None:
         """Add the consumer's progress to the open transaction."""
         ...
 
@@ -56,17 +59,34 @@ class Checkpoint:
         for record in records:
             self._offsets[record.partition] = record.next_offset
 
-    def commit(self, group: object) -> None:
+    def commit(self, group: object, metadata: Callable[[Partition], str]) -> None:
         """Commit what was staged; do nothing if nothing was.
 
         Args:
             group: The consumer group's metadata at this moment.
+            metadata: Returns what is committed beside a partition's offset.
         """
         if not self._is_open:
             return
-        self._producer.send_offsets(self._offsets, group)
-        self._producer.commit()
-        self._forget()
+        self._commit(
+            {
+                partition: CommittedOffset(offset, metadata(partition))
+                for partition, offset in self._offsets.items()
+            },
+            group,
+        )
+
+    def mark(self, offsets: Mapping[Partition, CommittedOffset], group: object) -> None:
+        """Commit offsets with their metadata in a transaction of their own.
+
+        Never by a plain commit: that would overtake an open transaction (of a worker
+        that is being replaced), whose outputs would then be doubled.
+        """
+        if self._is_open:
+            raise FatalError("a claim is committed between batches only; report it")
+        self._producer.begin()
+        self._is_open = True
+        self._commit(offsets, group)
 
     def abort(self) -> None:
         """Discard what was staged; do nothing if nothing was."""
@@ -78,6 +98,13 @@ class Checkpoint:
         """Leave a spent producer, and whatever it had open, to a new one's fencing."""
         self._forget()
         self._producer.renew()
+
+    def _commit(
+        self, offsets: Mapping[Partition, CommittedOffset], group: object
+    ) -> None:
+        self._producer.send_offsets(offsets, group)
+        self._producer.commit()
+        self._forget()
 
     def _forget(self) -> None:
         self._offsets = {}

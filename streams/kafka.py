@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from confluent_kafka import (
     Consumer,
@@ -17,7 +17,7 @@ from confluent_kafka import (
 from .errors import Fenced, StreamError
 from .kafka_errors import transactional, translated
 from .observer import PartitionState
-from .records import NO_TIMESTAMP, Output, Partition, Record
+from .records import NO_TIMESTAMP, CommittedOffset, Output, Partition, Record
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,8 @@ class KafkaConsumer:
         member: Stable per slot: a worker that starts again within the session's time
             takes its partitions up at once, without a rebalance (KIP-345).
         state: Told of assigned and revoked partitions.
+        release: Called with partitions that are to be handed over in order, while
+            they are still ours.
     """
 
     def __init__(
@@ -67,9 +69,12 @@ class KafkaConsumer:
         group: str,
         member: str,
         state: PartitionState,
+        release: Callable[[Sequence[int]], None] = lambda _partitions: None,
     ) -> None:
         self._topic = topic
         self._state = state
+        self._release = release
+        self._most_bytes = settings.batch_bytes
         self._assigned: set[int] = set()
         self._paused: set[int] = set()
         self._revoked_in_poll: set[int] = set()
@@ -91,23 +96,19 @@ class KafkaConsumer:
             [topic],
             on_assign=self._on_assign,
             on_revoke=self._on_revoke,
-            on_lost=self._on_revoke,
+            on_lost=self._on_lost,
         )
 
     def poll(self, most: int, seconds: float) -> list[Record]:
         """Return up to ``most`` records of partitions that are still ours.
 
         What has come while the last batch was processed is taken at once; ``seconds``
-        is only how long the batch waits for more after its first record.
+        is only how long the batch waits for more after its first record.  The record
+        that brings it to `batch_bytes` is its last.
         """
         self._revoked_in_poll.clear()
         with translated("poll"):
-            first = self._consumer.poll(IDLE_SECONDS)
-            if first is None:
-                return []
-            messages = [first]
-            if most > 1:
-                messages += self._consumer.consume(most - 1, timeout=seconds)
+            messages = self._messages(most, seconds)
         records = [record_of(message) for message in messages if not _is_error(message)]
         if not self._revoked_in_poll:
             return records
@@ -132,17 +133,32 @@ class KafkaConsumer:
         """The partitions whose records are held back."""
         return frozenset(self._paused)
 
-    def rewind(self) -> None:
-        """Go back to the committed offsets: abort does not move the position."""
-        if not self._assigned:
-            return
-        ours = sorted(self._assigned)
-        wanted = [TopicPartition(self._topic, p) for p in ours]
+    def rewind(self) -> Mapping[int, CommittedOffset]:
+        """Go back to the committed offsets: abort does not move the position.
+
+        Returns:
+            What is committed, by partition.
+        """
+        committed = self.committed(sorted(self._assigned))
+        for partition, each in committed.items():
+            self._seek(TopicPartition(self._topic, partition, each.offset))
+        return committed
+
+    def committed(
+        self, partitions: Sequence[int], seconds: float = CALL_SECONDS
+    ) -> Mapping[int, CommittedOffset]:
+        """Return what the group has committed; its first offset where nothing is.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time, e.g.
+                because a transaction of a dead owner is still open.
+        """
+        wanted = [TopicPartition(self._topic, p) for p in partitions]
+        if not wanted:
+            return {}
         with translated("committed"):
-            committed = self._consumer.committed(wanted, timeout=CALL_SECONDS)
-        for each in committed:
-            each.offset = max(0, each.offset)
-            self._seek(each)
+            answers = self._consumer.committed(wanted, timeout=seconds)
+            return {each.partition: self._as_committed(each) for each in answers}
 
     def group_metadata(self) -> object:
         """Return the group's generation, which fences a zombie's offsets (KIP-447)."""
@@ -155,6 +171,27 @@ class KafkaConsumer:
         back without a rebalance.
         """
         self._consumer.close()
+
+    def _messages(self, most: int, seconds: float) -> list[Message]:
+        first = self._consumer.poll(IDLE_SECONDS)
+        if first is None:
+            return []
+        messages, size = [first], _size(first)
+        deadline = time.monotonic() + seconds
+        while len(messages) < most and size < self._most_bytes:
+            message = self._consumer.poll(max(0.0, deadline - time.monotonic()))
+            if message is None:
+                break
+            messages.append(message)
+            size += _size(message)
+        return messages
+
+    def _as_committed(self, answer: TopicPartition) -> CommittedOffset:
+        if answer.offset >= 0:
+            return CommittedOffset(answer.offset, answer.metadata or "")
+        where = TopicPartition(self._topic, answer.partition)
+        low, _high = self._consumer.get_watermark_offsets(where, timeout=CALL_SECONDS)
+        return CommittedOffset(int(low))
 
     def _ours(self, partitions: Iterable[int]) -> list[TopicPartition]:
         return [
@@ -186,7 +223,16 @@ class KafkaConsumer:
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # No transaction is open here: a batch is committed before the next poll.
+        self._release([p.partition for p in partitions])
         log.info("revoked %s", [p.partition for p in partitions])
+        self._let_go(consumer, partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # Another may own them by now: nothing can be said of them any more.
+        log.warning("lost %s", [p.partition for p in partitions])
+        self._let_go(consumer, partitions)
+
+    def _let_go(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         gone = {p.partition for p in partitions}
         self._revoked_in_poll |= gone
         self._assigned -= gone
@@ -241,9 +287,14 @@ class KafkaProducer:
             else:
                 return
 
-    def send_offsets(self, offsets: Mapping[Partition, int], group: object) -> None:
+    def send_offsets(
+        self, offsets: Mapping[Partition, CommittedOffset], group: object
+    ) -> None:
         """Add the consumer's progress to the open transaction."""
-        positions = [TopicPartition(p.topic, p.index, o) for p, o in offsets.items()]
+        positions = [
+            TopicPartition(p.topic, p.index, each.offset, metadata=each.metadata)
+            for p, each in offsets.items()
+        ]
         with transactional("send_offsets"):
             self._producer.send_offsets_to_transaction(positions, group, CALL_SECONDS)
 
@@ -274,6 +325,10 @@ def record_of(message: Message) -> Record:
         _headers(message),
         message.timestamp()[1],
     )
+
+
+def _size(message: Message) -> int:
+    return len(message.key() or b"") + len(message.value() or b"")
 
 
 def _headers(message: Message) -> dict[str, bytes]:

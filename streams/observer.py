@@ -53,8 +53,22 @@ class Observer:
         takes over.
         """
 
-    def turned(self, paused: Collection[int], table: TableView) -> None:
-        """The loop has turned once, with these partitions waiting for their table."""
+    def overran(self, records: Sequence[Record]) -> None:
+        """Processing these records took more CPU time than it may."""
+
+    def died(self, partition: int) -> None:
+        """The last owner of a partition has died holding it."""
+
+    def turned(
+        self, paused: Collection[int], table: TableView, quarantined: int
+    ) -> None:
+        """The loop has turned once.
+
+        Args:
+            paused: Partitions that wait for their table.
+            table: How far it is.
+            quarantined: How many partitions are processed one record at a time.
+        """
 
 
 class Both:

@@ -37,8 +37,21 @@ class Record:
         """The offset to commit: the first one *not* yet processed."""
         return self.offset + 1
 
+    @property
+    def size(self) -> int:
+        """The bytes of key and value."""
+        return len(self.key or b"") + len(self.value or b"")
+
     def __str__(self) -> str:
         return f"{self.partition}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """How far a group has come on a partition, and what its owner says of it."""
+
+    offset: int
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True)

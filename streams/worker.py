@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -18,7 +17,16 @@ from deid_core import Deidentifier
 
 from . import collector
 from .checkpoint import Checkpoint
-from .errors import BrokerUnreachable, ConfigError, FatalError, StreamError
+from .custody import Custody
+from .deadline import Deadline, Limited
+from .errors import (
+    BrokerUnreachable,
+    ConfigError,
+    FatalError,
+    StorageFull,
+    StreamError,
+)
+from .heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from .intake.processor import Intake
 from .kafka import KafkaConsumer, KafkaProducer
 from .log import set_up_logging
@@ -28,15 +36,14 @@ from .offsets import admin_client
 from .outputs import Stage
 from .patients_table import PatientsTable
 from .pseudonyms import Pseudonyms
-from .runner import Processor, Runner
+from .runner import Limits, Processor, Runner
 from .scrub.processor import Scrub
 from .settings import Settings
 from .topics import HL7_RAW, NOTES, OF_INTAKE, OF_SCRUB, PATIENTS, require_topics
-from .watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
-EX_SOFTWARE, EX_UNAVAILABLE, EX_CONFIG = 70, 69, 78
+EX_UNAVAILABLE, EX_SOFTWARE, EX_IOERR, EX_CONFIG = 69, 70, 74, 78
 INPUT = {"intake": HL7_RAW, "scrub": NOTES}
 TOPICS = {"intake": OF_INTAKE, "scrub": OF_SCRUB}
 
@@ -49,29 +56,43 @@ class StageProcessor(Processor, PartitionState, Protocol):
         ...
 
 
-def work(stage: Stage, slot: int, settings: Settings) -> None:
+def work(
+    stage: Stage, slot: int, settings: Settings, heartbeat: Heartbeat, parent: int
+) -> None:
     """Run one worker until it is told to stop; ends the process with an exit status.
 
-    0 after a clean drain, 78 a wrong setting, 69 no broker, 70 anything else.
+    0 after a clean drain, 78 a wrong setting, 69 no broker, 74 no space for the tables,
+    70 anything else.
+
+    Args:
+        stage: What it does.
+        slot: Its ordinal.
+        settings: Of the whole service.
+        heartbeat: Read by the supervisor.
+        parent: The supervisor's process id.
     """
     set_up_logging(settings.log_level)
-    stop = _Stop(os.getppid())
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    raise SystemExit(_status(lambda: run(stage, slot, settings, stop)))
+    pulse = Pulse(heartbeat, settings.silence)
+    stop = Stop(Parent(parent), pulse)
+    raise SystemExit(status_of(lambda: run(stage, slot, settings, stop, pulse)))
 
 
-def run(stage: Stage, slot: int, settings: Settings, stop: Callable[[], bool]) -> None:
+def run(
+    stage: Stage,
+    slot: int,
+    settings: Settings,
+    stop: Callable[[], bool],
+    pulse: Pulse,
+) -> None:
     """Move records until ``stop()``; what is in hand is committed before it returns.
 
     Raises:
         FatalError: The process can't go on.
     """
-    watchdog = Watchdog(settings.watchdog_seconds)
-    watchdog.start()
     topic = INPUT[stage].name
-    with observing(stage, slot, topic, settings, watchdog.silent) as observer:
-        _run(stage, slot, settings, stop, watchdog, observer)
+    limit = settings.silence(Phase.RUNNING)
+    with observing(stage, slot, topic, settings, pulse.silent, limit) as observer:
+        _run(stage, slot, settings, stop, pulse, observer)
 
 
 def _run(
@@ -79,49 +100,88 @@ def _run(
     slot: int,
     settings: Settings,
     stop: Callable[[], bool],
-    watchdog: Watchdog,
+    pulse: Pulse,
     observer: Observer,
 ) -> None:
-    wait_for_broker(settings, watchdog.beat)
+    wait_for_broker(settings)
     counts = require_topics(settings, [topic.name for topic in TOPICS[stage]])
-    table = PatientsTable(settings, f"{stage}-{slot}", counts[PATIENTS.name])
+    limited = Deadline()
+    table = PatientsTable(
+        settings, f"{stage}-{slot}", counts[PATIENTS.name], limited=limited
+    )
     processor = _processor(stage, settings, table, counts[PATIENTS.name])
     name = f"{settings.group}-{stage}-{slot}"
-    producer = KafkaProducer(settings, name)
+    checkpoint = Checkpoint(KafkaProducer(settings, name))
+    custody = Custody(
+        INPUT[stage].name, checkpoint, batch=settings.batch_records, died=observer.died
+    )
     consumer = KafkaConsumer(
         settings,
         INPUT[stage].name,
         group=f"{settings.group}-{stage}",
         member=name,
-        state=Both(processor, observer),
+        state=Both(custody, Both(processor, observer)),
+        release=custody.release,
     )
-    runner = Runner(
-        consumer,
-        processor,
-        Checkpoint(producer),
-        most=settings.batch_records,
-        seconds=settings.batch_seconds,
-        pause=_back_off,
-        observer=observer,
+    custody.follow(consumer)
+    runner = _runner(
+        settings, consumer, processor, checkpoint, custody, limited, pulse, observer
     )
     collector.settle()
     log.info("%s worker %d runs", stage, slot)
+    pulse.enter(Phase.RUNNING)
     try:
         while not stop():
             runner.run_once()
-            watchdog.beat()
-            observer.turned(consumer.paused, table)
+            observer.turned(consumer.paused, table, custody.quarantined)
+        custody.release()
+    except (ConfigError, BrokerUnreachable, StorageFull):
+        # No record is to blame.
+        custody.release()
+        raise
     finally:
+        # What is not released by now says that its owner has died holding it.
+        custody.abandon()
         # The group learns at once that the partitions are free.
         consumer.close()
         processor.close()
-        watchdog.stop()
+        pulse.backstop.stop()
     log.info("%s worker %d has drained", stage, slot)
 
 
-def wait_for_broker(
-    settings: Settings, beat: Callable[[], None] = lambda: None
-) -> None:
+def _runner(
+    settings: Settings,
+    consumer: KafkaConsumer,
+    processor: Processor,
+    checkpoint: Checkpoint,
+    custody: Custody,
+    limited: Limited,
+    pulse: Pulse,
+    observer: Observer,
+) -> Runner:
+    limits = Limits(
+        most=settings.batch_records,
+        seconds=settings.batch_seconds,
+        portion_bytes=settings.portion_bytes,
+        note_seconds=settings.note_seconds,
+        note_seconds_per_mb=settings.note_seconds_per_mb,
+        portion_seconds=settings.poll_seconds / 3,
+        batch_seconds=min(settings.poll_seconds / 4, settings.transaction_seconds / 2),
+    )
+    return Runner(
+        consumer,
+        processor,
+        checkpoint,
+        custody,
+        limits,
+        limited=limited,
+        pause=_back_off,
+        beat=pulse.beat,
+        observer=observer,
+    )
+
+
+def wait_for_broker(settings: Settings) -> None:
     """Return when the cluster answers.
 
     Raises:
@@ -131,7 +191,6 @@ def wait_for_broker(
     deadline = time.monotonic() + settings.broker_wait_seconds
     delay = 0.25
     while True:
-        beat()
         left = deadline - time.monotonic()
         try:
             admin.list_topics(timeout=max(0.5, min(5.0, left)))
@@ -160,16 +219,8 @@ def _processor(
 ) -> StageProcessor:
     if stage == "intake":
         return Intake(table, partitions, max_bytes=settings.max_message_bytes)
-    try:
-        deidentifier = Deidentifier.from_names(
-            preset=settings.preset,
-            policy=settings.policy,
-            key=settings.pseudonym_key(),
-        )
-    except DeidConfigError as error:
-        raise ConfigError(str(error)) from None
     return Scrub(
-        deidentifier,
+        lambda: _deidentifier(settings),
         table,
         Pseudonyms(settings.pseudonym_key()),
         partitions,
@@ -180,11 +231,23 @@ def _processor(
     )
 
 
+def _deidentifier(settings: Settings) -> Deidentifier:
+    try:
+        return Deidentifier.from_names(
+            preset=settings.preset,
+            policy=settings.policy,
+            key=settings.pseudonym_key(),
+        )
+    except DeidConfigError as error:
+        raise ConfigError(str(error)) from None
+
+
 def _back_off(failures: int) -> None:
     time.sleep(min(5.0, 0.05 * 2**failures))
 
 
-def _status(main: Callable[[], None]) -> int:
+def status_of(main: Callable[[], None]) -> int:
+    """Run a service's process; return its exit status, and log why it is not 0."""
     try:
         main()
     except ConfigError as error:
@@ -193,6 +256,9 @@ def _status(main: Callable[[], None]) -> int:
     except BrokerUnreachable as error:
         log.critical("%s", error)
         return EX_UNAVAILABLE
+    except StorageFull as error:
+        log.critical("stopped: %s", error)
+        return EX_IOERR
     except (FatalError, StreamError) as error:
         log.critical("stopped: %s", error)
         return EX_SOFTWARE
@@ -203,14 +269,31 @@ def _status(main: Callable[[], None]) -> int:
     return 0
 
 
-class _Stop:
-    """Set by a signal, or by the parent's death."""
+class Stop:
+    """Set by SIGTERM or SIGINT, or by the supervisor's death.
 
-    def __init__(self, parent: int) -> None:
+    Args:
+        parent: The supervisor.
+        pulse: Ends the process if it does not drain without its supervisor.
+    """
+
+    def __init__(self, parent: Parent, pulse: Pulse) -> None:
         self._parent = parent
+        self._pulse = pulse
         self._is_set = False
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        parent.bind(signal.SIGTERM)
+        # It may have died before it was bound.
+        self()
 
-    def __call__(self, *signal_and_frame: int | FrameType | None) -> bool:
-        if signal_and_frame:
+    def __call__(self) -> bool:
+        """Return whether to stop."""
+        if self._parent.is_gone:
             self._is_set = True
-        return self._is_set or os.getppid() != self._parent
+            self._pulse.backstop.end_within(ORPHAN_SECONDS)
+        return self._is_set
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._is_set = True
+        self()

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import orjson
 
-from ..errors import InvalidRecord
+from ..errors import InvalidRecord, StreamError
 from ..outputs import audit_event, dead_letter, encoded
 from ..partitioner import partition_of
 from ..patients import PatientRecord, fold
@@ -53,6 +53,7 @@ class Intake:
         self._is_open = False
         self._staged: dict[bytes, PatientRecord] = {}
         self._unread: dict[bytes, PatientRecord] = {}
+        self._repaired: set[bytes] = set()
 
     def assigned(self, partitions: Sequence[int]) -> None:
         """Hold new partitions until the whole table has caught up."""
@@ -75,10 +76,13 @@ class Intake:
         done, self._waiting = self._waiting, set()
         return done
 
-    def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
-        """Return the notes, patient records and audit event of each message."""
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Read what all workers have said of patients until now."""
         self._table.catch_up(self._partitions)
         self._forget_read_back()
+
+    def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
+        """Return the notes, patient records and audit event of each message."""
         outcomes = [self._outcome(record) for record in records]
         return self._with_repairs(records, outcomes)
 
@@ -94,10 +98,16 @@ class Intake:
         """Keep what was written at hand until the table has read it back."""
         self._unread.update(self._staged)
         self._staged.clear()
+        self._repaired.clear()
 
     def aborted(self) -> None:
         """Forget what the batch would have written."""
         self._staged.clear()
+        self._table.incomplete.update(self._repaired)
+        self._repaired.clear()
+
+    def rebuild(self) -> None:
+        """Nothing is changed in place but what `aborted` forgets."""
 
     def drop_state(self) -> Iterable[int]:
         """Restore the table; hl7.raw goes on, since `process` catches up first."""
@@ -111,7 +121,7 @@ class Intake:
     def _outcome(self, record: Record) -> Outcome:
         try:
             routed = self._routed(record)
-            return self._outputs(record, routed)
+            return self._outputs(record, self._merged(record, routed), routed)
         except InvalidRecord as error:
             return error
 
@@ -127,8 +137,21 @@ class Intake:
                 "decoder_failed", f"hl7.raw: {type(error).__name__}; report it"
             ) from None
 
-    def _outputs(self, record: Record, routed: Routed) -> Sequence[Output]:
-        # Reads first: a patient record that can't be read refuses the whole message.
+    def _merged(self, record: Record, routed: Routed) -> Sequence[PatientRecord]:
+        try:
+            return self._changes(routed)
+        except (InvalidRecord, StreamError):
+            raise
+        except Exception as error:
+            log.exception("%s: a patient's record can't be merged", record)
+            raise InvalidRecord(
+                "merge_failed",
+                f"patients: {type(error).__name__} while what the message says was "
+                "merged with what is known; report it",
+            ) from None
+
+    def _changes(self, routed: Routed) -> Sequence[PatientRecord]:
+        """Return the patients' records that the message changes, all or none."""
         known = {u.patient.key: self._history(u) for u in routed.updates}
         changed = []
         for update in routed.updates:
@@ -136,9 +159,14 @@ class Intake:
             before, history = known[key]
             folded = fold(history, update)
             if not _says_nothing_new(before, folded):
-                self._staged[key] = folded
                 known[key] = (folded, folded)
                 changed.append(folded)
+        self._staged.update((each.patient.key, each) for each in changed)
+        return changed
+
+    def _outputs(
+        self, record: Record, changed: Sequence[PatientRecord], routed: Routed
+    ) -> Sequence[Output]:
         patients = [_patient(each, record) for each in changed]
         notes = [
             encoded(NOTES, note.patient.key, note.to_json(), record)
@@ -194,6 +222,7 @@ class Intake:
                 if (known := self._known(key)) is not None
             ]
             outcomes[outcomes.index(outcome)] = (*outcome, *repairs)
+            self._repaired |= self._table.incomplete
             self._table.incomplete.clear()
         return outcomes
 

@@ -114,6 +114,23 @@ READY = GaugeMetric(
     "phistream_ready", STAGE, "1 when it owns partitions and their table caught up."
 )
 
+# --- Records that stop their worker ---
+OWNER_DEATHS = CounterMetric(
+    "phistream_owner_deaths_total",
+    STAGE,
+    "Partitions taken over from an owner that died holding them.",
+)
+OVERRUNS = CounterMetric(
+    "phistream_overruns_total",
+    STAGE,
+    "Portions and single records that took more CPU time than they may.",
+)
+QUARANTINED = GaugeMetric(
+    "phistream_quarantined_partitions",
+    STAGE,
+    "Partitions whose records are processed one at a time, as suspects.",
+)
+
 # --- What became of messages and notes; counted from the committed audit events ---
 MESSAGES = CounterMetric(
     "phistream_messages_total", ("outcome",), "Messages of hl7.raw by outcome."
@@ -193,6 +210,9 @@ LOOP: tuple[Metric, ...] = (
     REBALANCES,
     ASSIGNED,
     READY,
+    OWNER_DEATHS,
+    OVERRUNS,
+    QUARANTINED,
     DEAD_LETTERS,
     LATENCY_SECONDS,
     TABLE_RECORDS,

@@ -26,15 +26,14 @@ def counting(
     topic: str,
     settings: Settings,
     silent: Callable[[], float],
+    limit: float,
 ) -> Iterator[Observer]:
     """Give an observer that counts, and serve what it sees until the end.
 
     Args: as of `observing`.
     """
     registry = new_registry()
-    health = Health(
-        _identity(stage, slot, settings), silent, limit=settings.watchdog_seconds
-    )
+    health = Health(_identity(stage, slot, settings), silent, limit)
     observer = LoopMetrics(registry, health, clock=time.time)
     port = settings.metrics_port + slot
     with (

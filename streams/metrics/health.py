@@ -32,6 +32,7 @@ class Snapshot:
     table: tuple[TableProgress, ...] = ()
     last_commit: float | None = None
     records: int = 0
+    quarantined: int = 0
 
     def trouble(self) -> str:
         """Return why the worker is not ready, or nothing."""
@@ -89,6 +90,7 @@ class Health:
             "reason": now.trouble(),
             "partitions": sorted(now.assigned),
             "waiting": sorted(now.paused),
+            "quarantined": now.quarantined,
             "table": [_row(each) for each in now.table],
             "last_commit": _iso(now.last_commit),
             "records_committed": now.records,

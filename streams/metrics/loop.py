@@ -74,6 +74,9 @@ class LoopMetrics(Observer):
         self._rebuilds = catalogue.REBUILDS.on(registry).labels(stage)
         self._owned = catalogue.ASSIGNED.on(registry).labels(stage)
         self._ready = catalogue.READY.on(registry).labels(stage)
+        self._deaths = catalogue.OWNER_DEATHS.on(registry).labels(stage)
+        self._overruns = catalogue.OVERRUNS.on(registry).labels(stage)
+        self._quarantined = catalogue.QUARANTINED.on(registry).labels(stage)
         self._rows = catalogue.TABLE_RECORDS.on(registry).labels(stage)
         self._behind = catalogue.TABLE_BEHIND.on(registry)
         self._restore = catalogue.TABLE_RESTORE_SECONDS.on(registry)
@@ -130,9 +133,23 @@ class LoopMetrics(Observer):
         if isinstance(error, Fenced | UnknownOutcome):
             self._rebuilds.inc()
 
-    def turned(self, paused: Collection[int], table: TableView) -> None:
+    def overran(self, records: Sequence[Record]) -> None:
+        """Count it; what was staged is undone."""
+        self._overruns.inc()
+        self._staged.clear()
+
+    def died(self, partition: int) -> None:
+        """Count it."""
+        self._deaths.inc()
+
+    def turned(
+        self, paused: Collection[int], table: TableView, quarantined: int
+    ) -> None:
         """Look at the table, once in a while."""
         now = self._health.now
+        if quarantined != now.quarantined:
+            self._quarantined.set(quarantined)
+            self._see(quarantined=quarantined)
         if paused != now.paused:
             self._see(paused=frozenset(paused))
         if self._ticks() - self._looked_at < LOOK_SECONDS:

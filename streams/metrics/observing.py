@@ -17,6 +17,7 @@ def observing(
     topic: str,
     settings: Settings,
     silent: Callable[[], float],
+    limit: float,
 ) -> Iterator[Observer]:
     """Give the observer of a worker; with metrics on, serve what it sees.
 
@@ -26,6 +27,7 @@ def observing(
         topic: What it reads.
         settings: `metrics_port` 0 is off.
         silent: Returns the seconds since the loop's last beat.
+        limit: A loop that is silent for longer is not alive.
 
     Raises:
         ConfigError: The port can't be had.
@@ -36,5 +38,5 @@ def observing(
     # Prometheus' client takes a tenth of a second to load; who needs none, loads none.
     from .counting import counting
 
-    with counting(stage, slot, topic, settings, silent) as observer:
+    with counting(stage, slot, topic, settings, silent, limit) as observer:
         yield observer

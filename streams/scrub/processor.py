@@ -16,6 +16,7 @@ import orjson
 from deid_core import (
     Deidentifier,
     DeidError,
+    DetectorFailed,
     Document,
     Label,
     ScrubbedDocument,
@@ -43,6 +44,8 @@ _MAY_BE_A_DATE = re.compile(
     r"[0-9]{6}|[0-9]{4}[-./][0-9]|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2}"
 )
 
+Result = ScrubbedDocument | DeidError
+
 WAIT_AGAIN = 10.0
 """Seconds after which an unknown patient's record in flight is waited for again."""
 MOST_WAITED = 10_000
@@ -62,7 +65,7 @@ class Scrub:
     """The processor of `notes`.
 
     Args:
-        deidentifier: The pipeline of deid_core.
+        make: Returns the pipeline of deid_core; called again after an interruption.
         table: The assigned partitions of `patients`; opened and closed here.
         pseudonyms: For the keys and ids of the outputs.
         partitions: How many partitions `notes` and `patients` have.
@@ -75,7 +78,7 @@ class Scrub:
 
     def __init__(
         self,
-        deidentifier: Deidentifier,
+        make: Callable[[], Deidentifier],
         table: PatientsTable,
         pseudonyms: Pseudonyms,
         partitions: int,
@@ -86,7 +89,8 @@ class Scrub:
         join_wait: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._deidentifier = deidentifier
+        self._make = make
+        self._deidentifier = make()
         self._table = table
         self._pseudonyms = pseudonyms
         self._partitions = partitions
@@ -118,12 +122,16 @@ class Scrub:
             self._to_open.clear()
         return self._table.ready()
 
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Read what is known of the notes' patients until now."""
+        self._table.catch_up({record.partition.index for record in records})
+        self._wait_for({r.key: r for r in records if self._is_unknown(r)})
+
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         """Return the scrubbed note and the audit event of each note."""
-        notes = [self._decoded(record) for record in records]
-        joined = self._joined(records, notes)
+        joined = [self._join(record, self._decoded(record)) for record in records]
         documents = [each.document for each in joined if isinstance(each, Joined)]
-        results = iter(self._deidentifier.deidentify_batch(documents))
+        results = iter(_whole(self._deidentifier.deidentify_batch(documents)))
         return [
             self._outcome(each, next(results)) if isinstance(each, Joined) else each
             for each in joined
@@ -142,6 +150,11 @@ class Scrub:
 
     def aborted(self) -> None:
         """Nothing is held between batches."""
+
+    def rebuild(self) -> None:
+        """Make the pipeline and the cache of patients anew."""
+        self._known = KnownCache()
+        self._deidentifier = self._make()
 
     def drop_state(self) -> Iterable[int]:
         """Delete the tables; their notes wait until they are restored."""
@@ -168,15 +181,6 @@ class Scrub:
             )
         return note
 
-    def _joined(
-        self, records: Sequence[Record], notes: Sequence[ClinicalNote | InvalidRecord]
-    ) -> list[Joined | InvalidRecord]:
-        pairs = list(zip(records, notes, strict=True))
-        self._table.catch_up({record.partition.index for record in records})
-        unknown = {r.key: r for r, note in pairs if self._is_unknown(r, note)}
-        self._wait_for(unknown)
-        return [self._join(record, note) for record, note in pairs]
-
     def _wait_for(self, unknown: Mapping[bytes | None, Record]) -> None:
         """Wait for what is in flight, for patients not waited for a moment ago."""
         now = self._clock()
@@ -189,11 +193,11 @@ class Scrub:
             self._waited.clear()
         self._waited.update(dict.fromkeys(new, now))
 
-    def _is_unknown(self, record: Record, note: ClinicalNote | InvalidRecord) -> bool:
-        if isinstance(note, InvalidRecord):
+    def _is_unknown(self, record: Record) -> bool:
+        if record.key is None:
             return False
         try:
-            return self._row(record, note) is None
+            return self._table.get(record.partition.index, record.key) is None
         except InvalidRecord:
             return False
 
@@ -204,9 +208,14 @@ class Scrub:
             return note
         try:
             row = self._row(record, note)
+            known = self._known.identifiers(note.patient.key, row, note.demographics)
         except InvalidRecord as error:
             return error
-        known = self._known.identifiers(note.patient.key, row, note.demographics)
+        except (ValueError, KeyError, TypeError) as error:
+            return InvalidRecord(
+                "patient_record",
+                f"patients: {type(error).__name__} in what is known of the patient",
+            )
         patient = note.patient.key.decode()
         document = Document(note.note_id, note.text, known, patient, note.note_type)
         return Joined(record, note, document, row is not None)
@@ -214,7 +223,7 @@ class Scrub:
     def _row(self, record: Record, note: ClinicalNote) -> bytes | None:
         return self._table.get(record.partition.index, note.patient.key)
 
-    def _outcome(self, joined: Joined, result: ScrubbedDocument | DeidError) -> Outcome:
+    def _outcome(self, joined: Joined, result: Result) -> Outcome:
         if isinstance(result, DeidError):
             return InvalidRecord(_code(result), str(result))
         if residue_in(joined.document.known, [joined.note.note_type]):
@@ -313,6 +322,19 @@ def _is_day(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
+
+
+def _whole(results: Sequence[Result]) -> Sequence[Result]:
+    """Return the results, unless memory ran out: what fails next is chance then.
+
+    Raises:
+        MemoryError: It did.  The process is to end, and the record that takes all
+            memory is found as any other that ends its worker.
+    """
+    for result in results:
+        if isinstance(result, DetectorFailed) and str(result).endswith("MemoryError"):
+            raise MemoryError
+    return results
 
 
 def _publishable_type(joined: Joined) -> str:

@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier
-from streams.checkpoint import Checkpoint
 from streams.metrics.health import Health, Identity
 from streams.metrics.lag import LagGauges
 from streams.metrics.loop import LoopMetrics
@@ -31,10 +30,9 @@ from streams.partitioner import partition_of
 from streams.patients import PatientId
 from streams.pseudonyms import Pseudonyms
 from streams.records import Partition, Record
-from streams.runner import Runner
 from streams.scrub.processor import Scrub
 from tests.benchmarks.library import notes_of
-from tests.streams.local_broker import LocalBroker, LocalConsumer, LocalProducer
+from tests.streams.local_broker import LocalBroker, start
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
 
@@ -64,6 +62,9 @@ class Replay:
     def ready(self):
         return [0]
 
+    def prepare(self, records):
+        pass
+
     def process(self, records):
         return [self._outputs[record.offset] for record in records]
 
@@ -83,7 +84,7 @@ def records_of(documents):
 
 def scrubbing():
     return Scrub(
-        Deidentifier.from_names(),
+        Deidentifier.from_names,
         NoTable(),
         Pseudonyms(b"k" * 32),
         1,
@@ -106,16 +107,12 @@ def seconds(records, processor, observer, batch):
     """Return the processor time of the loop until all records are committed."""
     broker = LocalBroker(partitions=1)
     broker.logs[Partition("notes", 0)] = records
-    producer, consumer = LocalProducer(broker), LocalConsumer(broker)
-    checkpoint = Checkpoint(producer)
-    runner = Runner(
-        consumer, processor, checkpoint, most=batch, seconds=0, observer=observer
-    )
+    runner = start(broker, processor, most=batch, observer=observer)
     table, done = NoTable(), 0
     started = time.process_time()
     while done < len(records):
         done += runner.run_once()
-        observer.turned(frozenset(), table)
+        observer.turned(frozenset(), table, 0)
     return time.process_time() - started
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from streams.checkpoint import Checkpoint
+from streams.custody import Custody
+from streams.deadline import without_limit
 from streams.errors import Fenced, RetriableError, StreamError, UnknownOutcome
-from streams.records import Output, Partition, Record
+from streams.records import CommittedOffset, Output, Partition, Record
+from streams.runner import Limits, Runner
 
 OPERATIONS = (
     "init", "poll", "begin", "produce", "send_offsets", "commit", "after_commit",
@@ -125,6 +129,14 @@ class LocalConsumer:
             records += taken
         return records
 
+    def committed(self, partitions, seconds=0):
+        self._broker.meet("committed")
+        offsets = self._broker.offsets
+        return {
+            p: offsets.get(Partition("notes", p), CommittedOffset(0))
+            for p in partitions
+        }
+
     def resume(self, partitions):
         self._flowing.update(partitions)
 
@@ -132,8 +144,9 @@ class LocalConsumer:
         self._flowing.difference_update(partitions)
 
     def rewind(self):
-        self._broker.meet("committed")
+        committed = self.committed(range(self._broker.partitions))
         self._go_back()
+        return committed
 
     def group_metadata(self):
         return "generation 1"
@@ -141,7 +154,27 @@ class LocalConsumer:
     def _go_back(self):
         for index in range(self._broker.partitions):
             partition = Partition("notes", index)
-            self._positions[partition] = self._broker.offsets.get(partition, 0)
+            stands = self._broker.offsets.get(partition, CommittedOffset(0))
+            self._positions[partition] = stands.offset
+
+
+def start(broker, processor, *, observer=None, limited=without_limit, **limits):
+    """Return the runner of a worker that has just been assigned all partitions."""
+    checkpoint = Checkpoint(LocalProducer(broker))
+    consumer = LocalConsumer(broker)
+    limits = Limits(**({"most": 2, "seconds": 0} | limits))
+    custody = Custody("notes", checkpoint, batch=limits.most)
+    custody.follow(consumer)
+    custody.assigned(range(broker.partitions))
+    return Runner(
+        consumer,
+        processor,
+        checkpoint,
+        custody,
+        limits,
+        limited=limited,
+        observer=observer,
+    )
 
 
 TROUBLES: dict[str, StreamError] = {
@@ -152,5 +185,5 @@ TROUBLES: dict[str, StreamError] = {
 
 __all__ = [
     "OPERATIONS", "TROUBLES", "Crash", "LocalBroker", "LocalConsumer",
-    "LocalProducer", "Output",
+    "LocalProducer", "Output", "start",
 ]  # fmt: skip

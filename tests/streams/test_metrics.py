@@ -11,7 +11,6 @@ from urllib.request import Request, urlopen
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from streams.checkpoint import Checkpoint
 from streams.errors import ConfigError, FatalError
 from streams.lag import LagState, PartitionLag
 from streams.metrics import catalogue
@@ -24,7 +23,6 @@ from streams.metrics.server import serving
 from streams.observer import Both, Observer
 from streams.outputs import audit_event
 from streams.records import Output, Partition, Record
-from streams.runner import Runner
 from streams.settings import Settings
 from streams.table import TableProgress
 from tests.streams import local_broker as local
@@ -159,6 +157,9 @@ class Copy:
         done, self._ready = self._ready, []
         return done
 
+    def prepare(self, records):
+        pass
+
     def process(self, records):
         return [[scrubbed()] for _ in records]
 
@@ -184,14 +185,7 @@ def test_the_engine_tells_how_each_transaction_ended(
     for number in range(6):
         broker.put(number % 2, b"x")
     broker.plan("commit", 1, local.TROUBLES[trouble])
-    runner = Runner(
-        local.LocalConsumer(broker),
-        Copy(),
-        Checkpoint(local.LocalProducer(broker)),
-        most=2,
-        seconds=0,
-        observer=counted.observer,
-    )
+    runner = local.start(broker, Copy(), observer=counted.observer)
     for _ in range(9):
         runner.run_once()
 
@@ -221,10 +215,10 @@ def test_a_worker_is_ready_when_it_owns_partitions_and_its_table_caught_up(count
     said = [counted.health.ready()]
     counted.observer.assigned([0, 1])
     said.append(counted.health.ready())
-    counted.observer.turned({0, 1}, table(4, 0))
+    counted.observer.turned({0, 1}, table(4, 0), 0)
     said.append(counted.health.ready())
     counted.now += 5
-    counted.observer.turned(set(), table(0, 0))
+    counted.observer.turned(set(), table(0, 0), 0)
     said.append(counted.health.ready())
     counted.observer.revoked([0, 1])
     said.append(counted.health.ready())
@@ -241,11 +235,11 @@ def test_a_worker_is_ready_when_it_owns_partitions_and_its_table_caught_up(count
 
 
 def test_the_table_is_shown_by_partition_and_disappears_with_it(counted):
-    counted.observer.turned(set(), table(4, 0))
+    counted.observer.turned(set(), table(4, 0), 0)
     place = {"stage": "scrub", "partition": "1"}
     shown = counted.value("phistream_table_restore_seconds", **place)
     counted.now += 5
-    counted.observer.turned(set(), table(0))
+    counted.observer.turned(set(), table(0), 0)
 
     assert 1.5 == shown
     assert counted.value("phistream_table_restore_seconds", **place) is None
@@ -257,7 +251,7 @@ def test_the_table_is_looked_at_once_a_second(counted):
     view = SimpleNamespace(progress=lambda: looks.append(1) or [])
     for _ in range(50):
         counted.now += 0.1
-        counted.observer.turned(set(), view)
+        counted.observer.turned(set(), view, 0)
 
     assert 4 <= len(looks) <= 6
 
@@ -301,7 +295,7 @@ def test_a_partition_that_is_not_told_of_any_more_disappears():
 def test_a_worker_shows_its_own_partitions_and_what_of_them_is_parked(counted):
     own = OwnLag(counted.registry, counted.health)
     counted.observer.assigned([0, 1])
-    counted.observer.turned({1}, table(0, 9))
+    counted.observer.turned({1}, table(0, 9), 0)
 
     own.show([lag(0), lag(1, records=6, seconds=8.0), lag(2)])
 
@@ -354,7 +348,7 @@ def test_readiness_answers_503_with_the_reason(counted, port):
 
 def test_status_says_what_runs_and_how_far_it_is(counted, port):
     counted.observer.assigned([1, 0])
-    counted.observer.turned({1}, table(0, 4))
+    counted.observer.turned({1}, table(0, 4), 0)
     batch(counted.observer, scrubbed())
 
     status, text = get(port, "/status")
@@ -379,6 +373,7 @@ def test_status_says_what_runs_and_how_far_it_is(counted, port):
         ],
         "last_commit": "1970-01-01T00:01:40.000+00:00",
         "records_committed": 1,
+        "quarantined": 0,
     } == json.loads(text)
 
 
@@ -405,7 +400,7 @@ def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
 
 
 def test_without_a_port_nothing_is_observed_and_nothing_listens():
-    with observing("scrub", 0, "notes", Settings(), lambda: 0.0) as observer:
+    with observing("scrub", 0, "notes", Settings(), lambda: 0.0, 90) as observer:
         assert Observer is type(observer)
 
 

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from deid_core import Deidentifier, Document
+from deid_core.policy import load_policy
 from streams.errors import InvalidRecord
 from streams.notes import ClinicalNote
 from streams.partitioner import partition_of
@@ -45,8 +46,12 @@ def table():
 
 @pytest.fixture
 def scrub(table, hybrid):
+    return scrub_made_by(lambda: hybrid, table)
+
+
+def scrub_made_by(make, table):
     return Scrub(
-        hybrid,
+        make,
         table,
         Pseudonyms(b"k" * 32),
         4,
@@ -60,7 +65,7 @@ def scrub(table, hybrid):
 
 def scrub_with(system, table, pseudonyms):
     return Scrub(
-        system,
+        lambda: system,
         table,
         pseudonyms,
         4,
@@ -115,7 +120,9 @@ def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
 def test_waits_for_an_unknown_patients_record_in_flight(scrub, table):
     table.in_flight[PATIENT.key] = orjson.dumps(KNOWN.to_json())
 
-    [(note, _)] = scrub.process([record("Quellwright is well.")])
+    records = [record("Quellwright is well.")]
+    scrub.prepare(records)
+    [(note, _)] = scrub.process(records)
 
     assert [1.5] == table.waits
     assert "found" == orjson.loads(note.value)["join"]
@@ -302,3 +309,35 @@ def test_a_day_that_can_not_be_replaced_refuses_the_note_alone(
     assert "deid_error" == refused.code
     assert "ZZMARKER" not in str(refused)
     assert "Two." == orjson.loads(outputs[0].value)["text"]
+
+
+class Exhausted:
+    name = "exhausted"
+
+    def __call__(self, documents):
+        if any("Quellwright" in document.text for document in documents):
+            raise MemoryError
+        return [[] for _ in documents]
+
+
+def test_memory_that_runs_out_refuses_no_note_but_ends_the_process(table):
+    policy = load_policy("safe-harbor")
+    scrub = scrub_made_by(lambda: Deidentifier([Exhausted()], policy), table)
+
+    assert scrub.process([record("well")])
+    with pytest.raises(MemoryError):
+        scrub.process([record("well"), record("Quellwright", offset=1)])
+
+
+def test_after_an_interruption_the_pipeline_is_made_anew(table, deidentifier):
+    made = []
+
+    def make():
+        made.append(1)
+        return deidentifier
+
+    scrub = scrub_made_by(make, table)
+    scrub.rebuild()
+
+    assert 2 == len(made)
+    assert scrub.process([record("well")])

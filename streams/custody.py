@@ -1,0 +1,247 @@
+"""What this worker says of its partitions in the metadata of their committed offsets.
+
+The rules are `claim`'s; here they are read, and written in transactions alone: the
+group's generation then fences a worker that has lost a partition without knowing it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from .checkpoint import Checkpoint
+from .claim import Claim
+from .errors import RetriableError, StreamError
+from .records import CommittedOffset, Partition, Record
+
+log = logging.getLogger(__name__)
+
+CLAIM_SECONDS = 1.0
+WAIT_SECONDS = 2.0
+"""How long a partition waits whose committed offset can't be told yet."""
+
+
+class Group(Protocol):
+    """The part of a consumer that custody needs."""
+
+    def committed(
+        self, partitions: Sequence[int], seconds: float
+    ) -> Mapping[int, CommittedOffset]:
+        """Return what the group has committed."""
+        ...
+
+    def group_metadata(self) -> object:
+        """Return what the producer needs to commit offsets for the group."""
+        ...
+
+
+class Custody:
+    """The claims of the partitions that are assigned.
+
+    Args:
+        topic: Whose partitions they are.
+        checkpoint: Commits the claims.
+        batch: How many records an owner may have in a batch.
+        died: Called with a partition whose last owner has died holding it.
+        clock: Seconds that never jump.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        checkpoint: Checkpoint,
+        *,
+        batch: int,
+        died: Callable[[int], None] = lambda _partition: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._topic = topic
+        self._checkpoint = checkpoint
+        self._batch = batch
+        self._died = died
+        self._group: Group | None = None
+        self._claims: dict[int, Claim] = {}
+        self._offsets: dict[int, int] = {}
+        self._unclaimed: set[int] = set()
+        self._ready: set[int] = set()
+        self._needs_renewal = False
+        self._clock = clock
+        self._not_before = 0.0
+
+    def follow(self, group: Group) -> None:
+        """Take the consumer whose partitions they are."""
+        self._group = group
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Take up partitions, to be claimed when their state is ready."""
+        self._unclaimed.update(partitions)
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Forget partitions, released or lost."""
+        for partition in partitions:
+            self._claims.pop(partition, None)
+            self._offsets.pop(partition, None)
+        self._unclaimed.difference_update(partitions)
+        self._ready.difference_update(partitions)
+
+    def release(self, partitions: Sequence[int] | None = None) -> None:
+        """Say of partitions, or all, that their owner leaves them in order.
+
+        One that can't be said costs the next owner a stretch of single records.
+        """
+        ours = self._claims if partitions is None else partitions
+        released = {p: self._claims[p].released() for p in ours if p in self._claims}
+        try:
+            self._mark(released)
+        except StreamError as error:
+            log.warning("partitions not released: %s", error)
+            self._needs_renewal = True
+        for partition in released:
+            del self._claims[partition]
+
+    def abandon(self) -> None:
+        """Leave all claims as they are: what is in hand may end the next owner too."""
+        self._claims.clear()
+
+    def open(self, ready: Iterable[int]) -> list[int]:
+        """Claim partitions whose state is ready; return those that may flow now."""
+        self._ready.update(ready)
+        if self._needs_renewal:
+            self._checkpoint.renew()
+            self._needs_renewal = False
+        self._claim(sorted(self._ready & self._unclaimed))
+        free = sorted(self._ready & self._claims.keys())
+        self._ready.difference_update(free)
+        return free
+
+    def hold(self, partitions: Iterable[int]) -> None:
+        """Wait for the state of partitions again."""
+        self._ready.difference_update(partitions)
+
+    def resume(self, committed: Mapping[int, CommittedOffset]) -> None:
+        """Take what is committed, after an undo, for what holds."""
+        for partition, each in committed.items():
+            claim = Claim.read(each.metadata)
+            if partition not in self._claims:
+                continue
+            if claim.is_held:
+                self._claims[partition] = claim
+                self._offsets[partition] = each.offset
+            else:
+                # Somebody else has set the offset, e.g. to begin anew.
+                del self._claims[partition]
+                self._unclaimed.add(partition)
+                self._ready.add(partition)
+
+    def owns(self, partition: Partition) -> bool:
+        """Return whether the partition is claimed."""
+        return partition.index in self._claims
+
+    def is_quarantine(self, partition: Partition) -> bool:
+        """Return whether the partition's records are processed one at a time."""
+        return self._claims[partition.index].is_quarantine
+
+    def is_poison(self, record: Record) -> bool:
+        """Return whether the record has ended too many workers."""
+        return self._claims[record.partition.index].is_poison(record.offset)
+
+    def deaths(self, record: Record) -> int:
+        """Return how many owners died with a suspect of the partition in hand."""
+        return self._claims[record.partition.index].deaths
+
+    @property
+    def quarantined(self) -> int:
+        """How many partitions are in quarantine."""
+        return sum(claim.is_quarantine for claim in self._claims.values())
+
+    def suspect(self, records: Sequence[Record]) -> None:
+        """Process these again one at a time; nothing of theirs is committed."""
+        counts = Counter(record.partition.index for record in records)
+        for partition, count in counts.items():
+            self._claims[partition] = self._claims[partition].suspecting(count)
+
+    def take(self, record: Record | None) -> None:
+        """Have this record in hand, and no other; None for none at all."""
+        changed: dict[int, Claim] = {}
+        for partition, claim in self._claims.items():
+            is_it = record is not None and partition == record.partition.index
+            if is_it and record is not None:
+                if not (claim.is_in_hand and claim.record == record.offset):
+                    changed[partition] = claim.taking(record.offset)
+            elif claim.is_in_hand:
+                changed[partition] = claim.put_down()
+        self._mark(changed)
+
+    def pass_on(self, record: Record, following: Record | None) -> None:
+        """Let a suspect pass; the commit of it says that the next is in hand."""
+        claim = self._claims[record.partition.index].passed()
+        if following is not None and claim.is_quarantine:
+            claim = claim.taking(following.offset)
+        self._claims[record.partition.index] = claim
+
+    def metadata(self, partition: Partition) -> str:
+        """Return what is committed beside the offset of a partition."""
+        return str(self._claims[partition.index])
+
+    def committed(self, records: Iterable[Record]) -> None:
+        """Learn that the offsets of these records are committed."""
+        for record in records:
+            self._offsets[record.partition.index] = record.next_offset
+
+    def _claim(self, partitions: Sequence[int]) -> None:
+        if not partitions or self._clock() < self._not_before:
+            return
+        found = self._committed(partitions)
+        claims = {}
+        for partition, each in found.items():
+            claims[partition] = Claim.read(each.metadata).taken_over(self._batch)
+            self._offsets[partition] = each.offset
+        self._mark(claims)
+        self._unclaimed.difference_update(claims)
+        for partition, each in found.items():
+            if Claim.read(each.metadata).is_held:
+                self._tell(partition, each.offset)
+
+    def _committed(self, partitions: Sequence[int]) -> Mapping[int, CommittedOffset]:
+        """Return what is committed on partitions, but for those that don't answer."""
+        if self._group is None:
+            return {}
+        try:
+            return self._group.committed(partitions, CLAIM_SECONDS)
+        except RetriableError:
+            # A transaction of a dead owner may be open on one of them still; the
+            # broker ends it in time, and the others need not wait for that.
+            self._not_before = self._clock() + WAIT_SECONDS
+        found: dict[int, CommittedOffset] = {}
+        for partition in partitions:
+            with suppress(RetriableError):
+                found |= self._group.committed([partition], CLAIM_SECONDS)
+        return found
+
+    def _tell(self, partition: int, offset: int) -> None:
+        claim = self._claims[partition]
+        log.warning(
+            "%s[%d]: the last owner died at offset %d; the next %d records are "
+            "processed one at a time",
+            self._topic,
+            partition,
+            offset,
+            claim.suspects,
+        )
+        self._died(partition)
+
+    def _mark(self, claims: Mapping[int, Claim]) -> None:
+        if not claims or self._group is None:
+            return
+        self._checkpoint.mark(
+            {
+                Partition(self._topic, p): CommittedOffset(self._offsets[p], str(claim))
+                for p, claim in claims.items()
+            },
+            self._group.group_metadata(),
+        )
+        self._claims.update(claims)
