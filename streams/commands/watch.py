@@ -32,7 +32,7 @@ def watch(
     """Serve the operations page until SIGTERM or Ctrl-C."""
     # Faust takes half a second to load; no other command needs it.
     from ..watch.quiet import quieten
-    from ..watch.service import Address, serve
+    from ..watch.service import Address, guard
 
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
@@ -43,7 +43,7 @@ def watch(
     set_up_logging(settings.log_level)
     log.info("%s: starting watch", runtime())
     quieten(settings.log_level)
-    serve(settings, Address(host, port), demo=demo)
+    raise typer.Exit(guard(settings, Address(host, port), demo=demo))
 
 
 def _is_loopback(host: str) -> bool:

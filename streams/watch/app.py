@@ -19,6 +19,7 @@ from faust.types import TP, StreamT
 from ..settings import Settings
 from ..topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from .credentials import credentials
+from .hand import Hand
 from .pause import pause
 from .tally import CountsTable, Tally
 from .transport import read_committed
@@ -44,9 +45,16 @@ class WatchApp:
     Args:
         settings: Where the cluster is, and the names' prefix.
         clock: Seconds since 1970.
+        hand: Says from outside of the process which record is being read.
     """
 
-    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float],
+        hand: Hand | None = None,
+    ) -> None:
+        self._hand = hand
         self._faust = _faust(settings)
         read_committed(self._faust)
         self._clock = clock
@@ -113,7 +121,7 @@ class WatchApp:
             ),
         )
         table.unconfirmed = []
-        tally = Tally(name, table, self._is_whole, self._clock)
+        tally = Tally(name, table, self._is_whole, self._clock, self._hand)
         topic = self._faust.topic(
             name,
             key_type=bytes,

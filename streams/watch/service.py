@@ -12,23 +12,28 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from ..errors import ConfigError, RetriableError, StreamError
+from ..heartbeat import Heartbeat, Parent, Phase, Pulse
+from ..log import set_up_logging
 from ..metrics.lag import LagGauges
 from ..metrics.registry import new_registry
 from ..settings import Settings
 from ..topics import WATCH_TOPICS, require_topics
-from ..watchdog import Watchdog
-from ..worker import wait_for_broker
+from ..worker import status_of, wait_for_broker
 from .app import READ, WatchApp, group_of
 from .begin import begin_within_a_day
 from .desk import Desk
 from .examples import Examples
+from .guard import Guard, silence
+from .hand import Hand
 from .lags import Lags
 from .pause import pause
+from .quiet import quieten
 from .web import Site
 from .workers import Workers
 
@@ -38,8 +43,6 @@ LOOK_SECONDS = 1.0
 GRACE_SECONDS = 150.0
 """A life younger than this is not judged by its lag."""
 MOST_BACK_OFF = 30.0
-HANGING_SECONDS = 45.0
-"""A loop that does not turn for as long, or does not stop, ends the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,57 @@ class Address:
     port: int
 
 
-def serve(settings: Settings, address: Address, *, demo: bool) -> None:
+def guard(settings: Settings, address: Address, *, demo: bool) -> int:
+    """Serve the page until SIGTERM or SIGINT, whatever becomes of its process.
+
+    Args: as of `serve`.
+
+    Returns:
+        The exit status.
+    """
+    target = partial(work, settings, address, demo)
+    return Guard(target, READ, partial(silence, settings)).run()
+
+
+def work(
+    settings: Settings,
+    address: Address,
+    demo: bool,  # by partial, which hands these to the new process
+    heartbeat: Heartbeat,
+    hand: Hand,
+    parent: int,
+) -> None:
+    """Serve the page in this process; ends it with an exit status, as a worker's."""
+    set_up_logging(settings.log_level)
+    quieten(settings.log_level)
+    pulse = Pulse(heartbeat, partial(silence, settings))
+    guardian = Parent(parent)
+    # At once: nothing is lost, and the port is free for who comes next.
+    guardian.bind(signal.SIGKILL)
+
+    def serving() -> None:
+        serve(settings, address, pulse, lambda: guardian.is_gone, hand, demo=demo)
+
+    raise SystemExit(status_of(serving))
+
+
+def serve(
+    settings: Settings,
+    address: Address,
+    pulse: Pulse,
+    stop: Callable[[], bool],
+    hand: Hand,
+    *,
+    demo: bool,
+) -> None:
     """Serve the page until SIGTERM or SIGINT.
 
     Args:
         settings: Where the cluster is.
         address: Where the page is served.
+        pulse: Shows that the loop is alive.
+        stop: Whether to stop, asked once a second.
+        hand: Shows which record is being read.
         demo: Show invented notes before and after; only on a broker of our own.
 
     Raises:
@@ -77,16 +125,24 @@ def serve(settings: Settings, address: Address, *, demo: bool) -> None:
     helpers: list[Lags | Examples] = [lags] if examples is None else [lags, examples]
     for helper in helpers:
         helper.start()
-    watchdog = Watchdog(min(HANGING_SECONDS, settings.watchdog_seconds))
-    watchdog.start()
+    pulse.enter(Phase.RUNNING)
     try:
         asyncio.run(
-            _serve(settings, address, desk, examples, workers, registry, watchdog.beat)
+            _serve(
+                settings,
+                address,
+                desk,
+                examples,
+                workers,
+                registry,
+                lambda: WatchApp(settings, time.time, hand),
+                lambda: _turn(pulse, stop),
+            )
         )
     finally:
-        watchdog.stop()
         for helper in helpers:
             helper.stop()
+        pulse.backstop.stop()
     log.info("watch has stopped")
 
 
@@ -112,7 +168,8 @@ async def _serve(
     examples: Examples | None,
     workers: Workers,
     registry: CollectorRegistry,
-    beat: Callable[[], None],
+    make: Callable[[], WatchApp],
+    stop: Callable[[], bool],
 ) -> None:
     until = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -125,11 +182,11 @@ async def _serve(
     )
     await _listen(runner, address)
     tasks = [
-        asyncio.create_task(_look(desk, until, beat)),
+        asyncio.create_task(_look(desk, until, stop)),
         asyncio.create_task(workers.follow(until)),
     ]
     try:
-        await _lives(desk, lambda: WatchApp(settings, time.time), until)
+        await _lives(desk, make, until)
     finally:
         until.set()
         await asyncio.gather(*tasks)
@@ -149,9 +206,16 @@ async def _listen(runner: web.AppRunner, address: Address) -> None:
     log.info("the page is at http://%s:%d/", address.host, address.port)
 
 
-async def _look(desk: Desk, until: asyncio.Event, beat: Callable[[], None]) -> None:
+def _turn(pulse: Pulse, stop: Callable[[], bool]) -> bool:
+    """Show that the loop is alive; return whether to stop."""
+    pulse.beat()
+    return stop()
+
+
+async def _look(desk: Desk, until: asyncio.Event, stop: Callable[[], bool]) -> None:
     while not until.is_set():
-        beat()
+        if stop():
+            until.set()
         desk.look()
         await pause(until, LOOK_SECONDS)
 

@@ -20,10 +20,13 @@ from typing import Any, cast
 
 import faust
 from faust import Stream
-from faust.types import CodecArg, EventT, FutureMessage, StreamT
+from faust.types import CodecArg, EventT, FutureMessage, Message, StreamT
 
-from .facts import facts_of
+from .facts import UNREADABLE, Counts, facts_of
+from .hand import Hand, Position
 from .windows import WINDOWS, Bucket, Fact, fold
+
+log = logging.getLogger(__name__)
 
 MOST_PENDING = 2000
 """Records of a topic in hand; beyond, it is not read on before they are counted."""
@@ -96,6 +99,7 @@ class Tally:
         table: Holds the buckets, as JSON.
         is_whole: Whether the table is restored.
         clock: Seconds since 1970.
+        hand: Says from outside of the process which record is being read.
     """
 
     def __init__(
@@ -104,8 +108,10 @@ class Tally:
         table: CountsTable,
         is_whole: Callable[[], bool],
         clock: Callable[[], float] = time.time,
+        hand: Hand | None = None,
     ) -> None:
         self.topic = topic
+        self._hand = hand
         self._table = table
         self._is_whole = is_whole
         self._clock = clock
@@ -172,10 +178,26 @@ class Tally:
 
     def _fact(self, event: EventT[Any]) -> Fact:
         message = event.message
-        headers = dict(message.headers or ())
         at = message.timestamp
-        counts = facts_of(self.topic, message.value, headers, int(at * 1000))
+        position = Position(self.topic, message.partition, message.offset)
+        if self._hand is None:
+            counts = self._counts(message)
+        elif position in self._hand.skipped:
+            counts = UNREADABLE
+        else:
+            with self._hand.holding(position):
+                counts = self._counts(message)
         return Fact(message.offset, at, counts)
+
+    def _counts(self, message: Message) -> Counts:
+        headers = dict(message.headers or ())
+        at_ms = int(message.timestamp * 1000)
+        try:
+            return facts_of(self.topic, message.value, headers, at_ms)
+        except Exception as error:
+            # Whatever is wrong with one record must not end the counting of others.
+            log.warning("%s: not read (%s)", self.topic, type(error).__name__)
+            return UNREADABLE
 
     def _look_up(self, key: str) -> Bucket | None:
         value = self._table.data.get(key)
