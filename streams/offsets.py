@@ -15,6 +15,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from .claim import Claim
 from .errors import RetriableError
 from .kafka import CALL_SECONDS, CONSUMER
 from .kafka_errors import translated
@@ -56,6 +57,19 @@ class GroupOffsets:
         Raises:
             RetriableError: The group's coordinator did not answer in time.
         """
+        answers = self._committed(partitions)
+        return {each.partition: max(0, each.offset) for each in answers}
+
+    def claims(self, partitions: Iterable[int]) -> dict[int, Claim]:
+        """Return what the partitions' owners say of them.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time.
+        """
+        answers = self._committed(partitions)
+        return {each.partition: Claim.read(each.metadata) for each in answers}
+
+    def _committed(self, partitions: Iterable[int]) -> list[TopicPartition]:
         wanted = [TopicPartition(self._topic, p) for p in partitions]
         deadline = time.monotonic() + CALL_SECONDS
         while True:
@@ -68,7 +82,7 @@ class GroupOffsets:
                     raise RetriableError(f"committed: {name}") from None
                 time.sleep(0.2)
             else:
-                return {each.partition: max(0, each.offset) for each in answers}
+                return list(answers)
 
     def has_records_from(self, offsets: Mapping[int, int]) -> bool:
         """Return whether a stable record, not only a marker, stands there or later."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from confluent_kafka import Consumer, ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
@@ -14,11 +14,11 @@ from ..kafka import CALL_SECONDS, CONSUMER
 from ..kafka_errors import translated
 from ..lag import LagMonitor, PartitionLag
 from ..lag_states import WINDOW
-from ..offsets import admin_client, end_offsets
+from ..offsets import GroupOffsets, admin_client, end_offsets
 from ..settings import Settings
 from ..topics import HL7_RAW, NOTES, PHI_AUDIT, TO_HAVE_THEM, partition_counts
 from .audit import AuditTail
-from .picture import GroupView, Member, Picture, printable
+from .picture import GroupView, Member, Picture, Quarantine, printable
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +49,10 @@ class Kafka:
         self._monitor = LagMonitor(settings, self._watched, clock)
         self._began = clock()
         self._last: tuple[float, int] | None = None
+        self._claims = [
+            (group, topic, GroupOffsets(settings, group, topic))
+            for group, topic in self._watched
+        ]
 
     def read(self) -> Picture:
         """Return the picture of this moment.
@@ -70,6 +74,7 @@ class Kafka:
             lags=lags,
             is_judged=now - self._began > WINDOW,
             groups=tuple(map(self._group, (name for name, _ in self._watched))),
+            quarantine=tuple(self._quarantine(lags)),
             refused=refused,
             refused_seconds=refused_seconds,
             latency=ledger.latency(now),
@@ -79,6 +84,8 @@ class Kafka:
         """Let go of the connections."""
         self._tail.close()
         self._monitor.close()
+        for _group, _topic, offsets in self._claims:
+            offsets.close()
 
     def _audit_tail(self) -> AuditTail:
         counts = partition_counts(self._admin)
@@ -98,6 +105,17 @@ class Kafka:
         if last is None or now <= last[0]:
             return None
         return max(0, end - last[1]) / (now - last[0])
+
+    def _quarantine(self, lags: Iterable[PartitionLag]) -> Iterator[Quarantine]:
+        known = [(lag.group, lag.partition) for lag in lags]
+        for group, topic, offsets in self._claims:
+            partitions = sorted(p for name, p in known if name == group)
+            for partition, claim in offsets.claims(partitions).items():
+                if claim.is_quarantine:
+                    record = None if claim.record < 0 else claim.record
+                    yield Quarantine(
+                        group, topic, partition, claim.suspects, record, claim.deaths
+                    )
 
     def _group(self, name: str) -> GroupView:
         with translated("describe groups"):

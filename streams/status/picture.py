@@ -54,6 +54,27 @@ class GroupView:
 
 
 @dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A partition whose records are processed one at a time, as suspects.
+
+    Args:
+        group: Who processes it.
+        topic: Of the partition.
+        partition: Its number.
+        suspects: Records that are still to be processed alone.
+        record: The offset of the suspect in hand, or last in hand; None for none.
+        deaths: Workers that have ended with it in hand.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    suspects: int
+    record: int | None
+    deaths: int
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """How many dead letters there were of late, of one reason."""
 
@@ -84,6 +105,7 @@ class Picture:
         lags: Of each group and partition.
         is_judged: Whether the lags' states rest on a whole window.
         groups: With their workers; none where watch was asked.
+        quarantine: Partitions with suspects; likewise.
         refused: Dead letters of late, the most frequent first.
         refused_seconds: How far back they were counted.
         latency: Of scrubbed notes.
@@ -97,6 +119,7 @@ class Picture:
     lags: tuple[PartitionLag, ...] = ()
     is_judged: bool = False
     groups: tuple[GroupView, ...] = ()
+    quarantine: tuple[Quarantine, ...] = ()
     refused: tuple[Refused, ...] = ()
     refused_seconds: float = 3600.0
     latency: Latency | None = None

@@ -40,6 +40,7 @@ def screen(
     parts = [_title(picture), Text(), flow(picture), Text()]
     parts += lag(picture, min(most, MOST_PARTITIONS))
     parts += [Text(), *groups(picture)] if picture.groups else []
+    parts += [Text(), quarantine(picture)] if picture.quarantine else []
     parts += [Text(), refused(picture)]
     if trouble:
         parts += [Text(), Text(trouble, style="bold red")]
@@ -114,6 +115,20 @@ def groups(picture: Picture) -> Iterator[RenderableType]:
     yield grid
 
 
+def quarantine(picture: Picture) -> RenderableType:
+    """Return the partitions whose records are processed one at a time."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for each in picture.quarantine:
+        hand = ""
+        if each.record is not None:
+            hand = f"at offset {each.record}, which has ended {each.deaths} workers"
+        grid.add_row(
+            Text(f"{each.topic}[{each.partition}]"), f"{each.suspects:,} suspects", hand
+        )
+    title = "in quarantine: one record at a time, since its last owner died"
+    return Group(Text(title, style="bold yellow"), grid)
+
+
 def refused(picture: Picture) -> RenderableType:
     """Return dead letters by reason, and the latency."""
     total = sum(each.count for each in picture.refused)
@@ -148,7 +163,8 @@ def _others(picture: Picture) -> int:
     """Return how many lines all but the lag's rows take."""
     workers = sum(max(1, len(each.members)) for each in picture.groups)
     reasons = min(MOST_REASONS, len(picture.refused))
-    return 14 + reasons + (workers + 2 if picture.groups else 0)
+    held = len(picture.quarantine) + 2 if picture.quarantine else 0
+    return 14 + held + reasons + (workers + 2 if picture.groups else 0)
 
 
 def _title(picture: Picture) -> Text:

@@ -12,15 +12,17 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
 from streams.broker import Cluster
+from streams.claim import Claim
 from streams.demo.ward import Ward
 from streams.doctor.checks import CHECKS, examine
 from streams.doctor.finding import Level
 from streams.doctor.house import House
 from streams.offsets import admin_client
-from streams.topics import NOTES_SCRUBBED, PATIENTS, partition_counts
+from streams.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
@@ -265,6 +267,21 @@ def test_status_counts_what_flowed_and_names_the_workers(ward):
         [member["name"] for member in row["members"]] for row in told["groups"]
     ]
     assert [{"stage": "intake", "code": "bad_msh", "count": 1}] == told["refused"]
+
+
+def test_status_tells_what_an_owner_says_of_its_partition(settings):
+    consumer = Consumer(settings.client(**{"group.id": f"{settings.group}-scrub"}))
+    claim = str(Claim(is_held=True, suspects=5).taking(3))
+    place = TopicPartition(NOTES.name, 1, 2, metadata=claim)
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
+
+    done = phistream(settings, "status", "--json")
+
+    [held] = json.loads(done.stdout)["quarantine"]
+    assert ("notes", 1, 5, 3) == (
+        held["topic"], held["partition"], held["suspects"], held["record"]
+    )  # fmt: skip
 
 
 def test_in_a_pipe_there_is_one_picture_without_control_codes(ward):

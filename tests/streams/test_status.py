@@ -20,6 +20,7 @@ from streams.status.picture import (
     Latency,
     Member,
     Picture,
+    Quarantine,
     Refused,
     printable,
 )
@@ -158,6 +159,21 @@ def drawn(*arguments, width=80, **options):
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
     console.print(screen(*arguments, **options))
     return console.file.getvalue()
+
+
+def test_a_partition_in_quarantine_is_shown_with_what_is_in_hand():
+    held = (Quarantine("p-scrub", "notes", 3, 412, 90_071, 1),
+            Quarantine("p-intake", "hl7.raw", 0, 7, None, 0))  # fmt: skip
+    text = drawn(picture(quarantine=held))
+
+    assert "quarantine" in text
+    assert "412 suspects" in text
+    assert "notes[3]" in text
+    assert "at offset 90071, which has ended 1 workers" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "quarantine" not in drawn(picture())
+    told = picture(quarantine=held).as_json()["quarantine"]
+    assert (412, 90_071) == (told[0]["suspects"], told[0]["record"])
 
 
 def test_the_whole_picture_fits_80_columns_and_shows_everything():
