@@ -293,12 +293,12 @@ def test_a_policy_that_writes_dates_as_tags_publishes_no_day(scrub):
 
 
 def test_a_day_that_can_not_be_replaced_refuses_the_note_alone(
-    scrub, deidentifier, monkeypatch
+    scrub, hybrid, monkeypatch
 ):
     def fail(*_arguments):
         raise ZeroDivisionError("ZZMARKER")
 
-    monkeypatch.setattr(deidentifier, "replaced_value", fail)
+    monkeypatch.setattr(hybrid, "replaced_value", fail)
     notes = [
         record("One.", written_at="2024-03-14"),
         record("Two.", offset=1),
@@ -329,12 +329,12 @@ def test_memory_that_runs_out_refuses_no_note_but_ends_the_process(table):
         scrub.process([record("well"), record("Quellwright", offset=1)])
 
 
-def test_after_an_interruption_the_pipeline_is_made_anew(table, deidentifier):
+def test_after_an_interruption_the_pipeline_is_made_anew(table, hybrid):
     made = []
 
     def make():
         made.append(1)
-        return deidentifier
+        return hybrid
 
     scrub = scrub_made_by(make, table)
     scrub.rebuild()

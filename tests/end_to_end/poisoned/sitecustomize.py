@@ -1,0 +1,160 @@
+"""Put on PYTHONPATH by the poison tests: a detector that breaks on one note.
+
+It stands in the processes of the service alone, by way of Python's own start-up hook;
+the product knows nothing of it.  What it does is in TESTS_FAULT, for text that holds
+`MARK`.
+"""
+
+import ctypes
+import importlib.abc
+import importlib.machinery
+import os
+import re
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+MARK = "zzpoisonzz"
+HELD = []
+
+
+def loop():
+    while True:
+        pass
+
+
+def pattern():
+    # Python looks at signals now and then while a pattern backtracks.
+    re.compile(r"(a+)+$").search("a" * 60 + "b")
+
+
+def kernel():
+    import numba
+
+    @numba.njit
+    def spin(number):
+        while number >= 0:
+            number = (number * 3 + 1) % 1_000_003
+        return number
+
+    spin(7)
+
+
+def segfault():
+    ctypes.string_at(8)
+
+
+def memory():
+    """Take all that RLIMIT_AS leaves, keep it, and hide what was raised."""
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    used = pages * resource.getpagesize()
+    limit = used + 256 * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    try:
+        for power in range(26, 8, -1):
+            while True:
+                try:
+                    HELD.append(bytearray(1 << power))
+                except MemoryError:
+                    break
+    finally:
+        HELD.append(bytearray(1 << 26))
+
+
+def ends():
+    os._exit(3)
+
+
+def hangs():
+    """Neither computes nor returns: no limit of CPU time sees it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    while True:
+        time.sleep(3600)
+
+
+class Poison:
+    name = "poison"
+
+    def __call__(self, documents):
+        if any(MARK in document.text for document in documents):
+            globals()[os.environ["TESTS_FAULT"]]()
+        return [[] for _ in documents]
+
+
+def poison_scrub(module):
+    class Deidentifier(module.Deidentifier):
+        def __init__(self, detectors, *arguments, **options):
+            super().__init__([*detectors, Poison()], *arguments, **options)
+
+    module.Deidentifier = Deidentifier
+
+
+def poison_intake(module):
+    inner = module.fold
+
+    def fold(older, newer):
+        if any(MARK in name.family for name in newer.current.names):
+            globals()[os.environ["TESTS_FAULT"]]()
+        return inner(older, newer)
+
+    module.fold = fold
+
+
+def poison_table(module):
+    def fold(older, newer):
+        if any(MARK in name.family for name in newer.current.names):
+            globals()[os.environ["TESTS_FAULT"]]()
+        return inner(older, newer)
+
+    inner, module.fold = module.fold, fold
+
+
+def poison_watch(module):
+    inner = module.facts_of
+
+    def facts_of(topic, value, headers, at_ms):
+        if MARK.encode() in (value or b""):
+            globals()[os.environ["TESTS_FAULT"]]()
+        return inner(topic, value, headers, at_ms)
+
+    module.facts_of = facts_of
+
+
+PLACES = {
+    "scrub": ("streams.worker", poison_scrub),
+    "intake": ("streams.intake.processor", poison_intake),
+    "table": ("streams.patients_table", poison_table),
+    "watch": ("streams.watch.tally", poison_watch),
+}
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds one module as ever, and changes it once it is loaded."""
+
+    def __init__(self, name, change):
+        self.name, self.change = name, change
+
+    def find_spec(self, name, path, target=None):
+        if name != self.name:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        spec.loader = Loader(spec.loader, self.change)
+        return spec
+
+
+class Loader(importlib.abc.Loader):
+    def __init__(self, inner, change):
+        self.inner, self.change = inner, change
+
+    def create_module(self, spec):
+        return self.inner.create_module(spec)
+
+    def exec_module(self, module):
+        self.inner.exec_module(module)
+        self.change(module)
+
+
+if os.environ.get("TESTS_FAULT"):
+    sys.meta_path.insert(0, Finder(*PLACES[os.environ.get("TESTS_PLACE", "scrub")]))

@@ -1,0 +1,177 @@
+"""A record that hangs, crashes or exhausts its worker never stops its partition."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections import Counter
+
+import orjson
+import psutil
+import pytest
+
+from streams.demo.flow import read_topic
+from streams.demo.services import start_service
+from streams.demo.ward import Ward
+from streams.feed import RawMessage, feed
+from streams.offsets import GroupOffsets
+from streams.reconcile import Auditor
+from streams.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from tests.end_to_end.test_commands import free_port
+from tests.end_to_end.test_main_job import adt, event, oru
+from tests.end_to_end.test_watch import (
+    Writer,
+    audit_event,
+    get,
+    labels_of,
+    started,
+    wait_for,
+)
+from tests.harness import drain, feed_and_drain_intake, raw, running, worker_processes
+from tests.poison import CODES, FAULTS, MARK, deaths, faulty, quick, run_poisoned
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
+
+NOTES_FED = 400
+SHORT = ("segfault",)
+
+
+def letters(settings):
+    values = (orjson.loads(m.value()) for m in read_topic(settings, DEAD_LETTERS.name))
+    return Counter((each["stage"], each["code"]) for each in values)
+
+
+def assert_sound(settings):
+    for each in Auditor(settings).verdicts():
+        found = (each.pending, each.missing, each.doubled, each.out_of_order)
+        assert (0, 0, 0, 0) == found, each.examples
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fault if fault in SHORT else pytest.param(fault, marks=pytest.mark.long)
+        for fault in FAULTS
+    ],
+)
+def test_one_record_is_a_dead_letter_and_all_others_are_published(
+    settings, fault, workers
+):
+    result = run_poisoned(settings, fault, workers=workers, notes=NOTES_FED)
+
+    print(result)
+    assert {CODES.get(fault, "poison"): 1} == dict(result.letters)
+    assert NOTES_FED == result.published
+    assert (0, 0, 0) == (result.missing, result.doubled, result.out_of_order)
+    assert result.deaths <= 3
+
+
+@pytest.mark.long
+def test_a_message_that_ends_intake_while_it_is_merged_is_a_dead_letter(settings):
+    settings = quick(settings)
+    keys = [b"%d" % number for number in range(20)]
+    with faulty("segfault", "intake"):
+        intake = start_service("intake", settings)
+    try:
+        feed(settings, (RawMessage(event(f"n{k}", "well"), k) for k in keys))
+        feed(settings, [RawMessage(adt(family=MARK), b"7")])
+        feed_and_drain_intake(
+            settings, [intake], (RawMessage(event(f"m{k}", "well"), k) for k in keys)
+        )
+    finally:
+        intake.stop()
+
+    assert {("intake", "poison"): 1} == letters(settings)
+    assert 40 == sum(1 for _ in read_topic(settings, NOTES.name))
+    assert deaths(settings, "intake") <= 3
+
+
+@pytest.mark.long
+def test_a_patients_record_that_ends_who_merges_it_refuses_that_patients_notes(
+    settings,
+):
+    """Scrub dies while it reads `patients`, before any note is in hand."""
+    settings = quick(settings)
+    ward = Ward(seed=5, split="test", patients=20, note_words=20)
+    with running(settings, "intake") as services:
+        feed_and_drain_intake(settings, services, map(raw, ward.admissions()))
+        twice = [RawMessage(adt(family=name), b"7") for name in ("Before", MARK)]
+        for each in twice:
+            feed_and_drain_intake(settings, services, [each])
+        notes = [*map(raw, ward.notes(100)), RawMessage(oru("Seen, well."), b"7")]
+        feed_and_drain_intake(settings, services, notes)
+        with faulty("segfault", "table"):
+            scrub = start_service("scrub", settings)
+        try:
+            drain(settings, [*services, scrub])
+        finally:
+            scrub.stop()
+
+    assert {("scrub", "patient_record"): 1} == letters(settings)
+    assert 100 == sum(1 for _ in read_topic(settings, NOTES_SCRUBBED.name))
+    assert_sound(settings)
+    assert deaths(settings) <= 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", ["segfault", "kernel"])
+def test_an_event_that_ends_watch_is_skipped_and_all_others_are_counted(
+    settings, tmp_path, fault
+):
+    writer, port = Writer(settings), free_port()
+    writer.write(PHI_AUDIT, [audit_event()] * 30)
+    writer.write(PHI_AUDIT, [audit_event("AGE") | {"comment": MARK}])
+    writer.write(PHI_AUDIT, [audit_event()] * 30)
+    with faulty(fault, "watch"):
+        watch = started(settings, tmp_path, port, PHISTREAM_WATCHDOG_SECONDS="5")
+    try:
+        wait_for(lambda: labels_of(port) == {"DATE": 60}, 400)
+        assert 200 == get(port, "/healthz")[0]
+    finally:
+        watch.send_signal(signal.SIGTERM)
+        watch.wait(90)
+    assert "ended watch 3 times: skipped" in (tmp_path / "watch.log").read_text()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2])
+def test_supervisors_killed_at_random_moments_leave_no_orphan_and_no_dead_letter(
+    settings, seed
+):
+    settings, rng = quick(settings), random.Random(seed)
+    ward = Ward(seed=seed, split="test", patients=60, note_words=40)
+    orphans = []
+    with running(settings, "intake") as services:
+        feed_and_drain_intake(settings, services, map(raw, ward.admissions()))
+        feed_and_drain_intake(settings, services, map(raw, ward.notes(1500)))
+        for kill in range(5):
+            scrub = start_service("scrub", settings, workers=2)
+            if kill:  # else within its very first moments
+                wait_for(lambda: progress(settings), 300)
+            time.sleep(rng.uniform(0, 2))
+            orphans += worker_processes(scrub)
+            scrub.process.kill()
+            scrub.process.wait()
+            scrub.log.close()
+        with running(settings, "scrub", workers=2) as (scrub,):
+            drain(settings, [*services, scrub])
+
+    _, alive = psutil.wait_procs(orphans, timeout=30)
+    assert not alive
+    # What the last look refuses it refuses always; no note is refused by a kill.
+    refused = letters(settings)
+    assert {("scrub", "residue")} >= refused.keys()
+    published = sum(1 for _ in read_topic(settings, NOTES_SCRUBBED.name))
+    assert 1500 == published + refused.total()
+    assert_sound(settings)
+
+
+def progress(settings, last={}):  # noqa: B006  # remembers the last call
+    """Return whether scrub has committed anything since the last call."""
+    offsets = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
+    now = sum(offsets.read(range(settings.partitions)).values())
+    offsets.close()
+    before, last[settings.group] = last.get(settings.group, 0), now
+    return now > before
