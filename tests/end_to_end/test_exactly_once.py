@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +92,9 @@ def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
         with running(settings, "scrub") as (first,):
             other = settings.model_copy(update={"first_slot": 7})
             feed_and_drain_intake(settings, services, map(raw, ward().notes(600)))
+            while b"runs" not in Path(first.log.name).read_bytes():
+                first.check()
+                time.sleep(0.2)
             [worker] = worker_processes(first)
             os.kill(worker.pid, signal.SIGSTOP)
             with running(other, "scrub") as (second,):
