@@ -27,7 +27,7 @@ def main(
 ) -> None:
     """Run each fault with one and with two workers, and print the table."""
     logging.disable()
-    console, is_sound = Console(), True
+    console, is_sound = Console(width=110), True
     grid = Table(*COLUMNS)
     for fault in faults or FAULTS:
         for workers in (1, 2):
