@@ -131,7 +131,27 @@ ALERTS = _by_name(
         '(increase(phistream_dead_letters_total{reason=~"{reasons}"}[{window}])) '
         "> {threshold}",
         window=15 * MINUTE,
-        reasons=("decoder_failed", "detector_failed", "deid_error", "other"),
+        reasons=(
+            "decoder_failed",
+            "detector_failed",
+            "merge_failed",
+            "deid_error",
+            "other",
+        ),
+    ),
+    Alert(
+        "PhistreamPoison",
+        "ticket",
+        "Everything around it was processed; the record itself waits for a person.",
+        # A worker that has just started has a first sample, and no increase yet.
+        "sum by (stage, reason) "
+        '(increase(phistream_dead_letters_total{reason=~"{reasons}"}[{window}])) > 0 '
+        "or sum by (stage, reason) "
+        '(phistream_dead_letters_total{reason=~"{reasons}"} unless '
+        'phistream_dead_letters_total{reason=~"{reasons}"} offset {window}) '
+        "> {threshold}",
+        window=15 * MINUTE,
+        reasons=("poison", "deadline"),
     ),
     Alert(
         "PhistreamForeignProducer",
@@ -195,6 +215,8 @@ OF_PROMETHEUS_ALONE = frozenset(
         "PhistreamRebalances",
         "PhistreamTableRestoreStuck",
         "PhistreamTableDropped",
+        "PhistreamQuarantine",
+        "PhistreamOwnersDie",
         "PhistreamParked",
         "PhistreamWatchDown",
     }

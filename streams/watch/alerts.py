@@ -215,6 +215,7 @@ CONDITIONS: Mapping[str, Callable[[Alert, Sight], Figures]] = {
     "PhistreamResidueRefused": _refused_by_reason,
     "PhistreamDeadLetters": _refused_share,
     "PhistreamOwnBug": _refused_by_stage,
+    "PhistreamPoison": _refused_by_stage,
     "PhistreamForeignProducer": _refused_by_reason,
     "PhistreamJoinMisses": _join_misses,
     **_OF_WORKERS,

@@ -86,7 +86,9 @@ def test_a_zombie_is_fenced_by_its_replacement(settings):
 @pytest.mark.long
 def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
     """SIGSTOP past the session's time, its partitions move on, then SIGCONT."""
-    settings = settings.model_copy(update={"session_seconds": 6, "batch_records": 50})
+    # Its supervisor must leave it alone for as long as a busy host may need.
+    changes = {"session_seconds": 6, "batch_records": 50, "watchdog_seconds": 600}
+    settings = settings.model_copy(update=changes)
     with running(settings, "intake") as services:
         feed_and_drain_intake(settings, services, map(raw, ward().admissions()))
         with running(settings, "scrub") as (first,):
