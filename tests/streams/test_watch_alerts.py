@@ -67,6 +67,7 @@ CASES = {
         "counts": {"refused/intake/bad_msh": 22, "audit/intake": 877}
     },
     "PhistreamOwnBug": {"counts": {"refused/scrub/other": 1, "audit/scrub": 99}},
+    "PhistreamPoison": {"counts": {"refused/scrub/poison": 1, "audit/scrub": 99}},
     "PhistreamForeignProducer": {
         "counts": {"refused/scrub/wrong_key": 1, "audit/scrub": 99}
     },
