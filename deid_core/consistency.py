@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from operator import attrgetter
 
 from .detectors.fragments import fold, fold_note
@@ -19,6 +19,8 @@ from .document import Annotation, Document, Span
 from .labels import Label
 from .lexicons import load_list, normal
 from .lexicons.kinds import Kind, kinds_of
+from .occurrences import Occurrences
+from .remembered import remembered
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6
@@ -43,6 +45,30 @@ Values = dict[str, Label]
 """What to look for, as it is written, and what it is."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Sought:
+    """Values, and what finds them.
+
+    Args:
+        labels: What each value is.
+        names: Those that are sought in the folded text.
+        wholes: The others, sought in the text as it stands.
+    """
+
+    labels: Values
+    names: Occurrences
+    wholes: Occurrences
+
+    @classmethod
+    def of(cls, values: Values) -> Sought:
+        """Prepare values for the notes in which they are sought."""
+        return cls(
+            values,
+            Occurrences.of(v for v, label in values.items() if label in _NAMES),
+            Occurrences.of(v for v, label in values.items() if label not in _NAMES),
+        )
+
+
 def echoes(
     documents: Sequence[Document], proposals: Sequence[Sequence[Annotation]]
 ) -> list[list[Annotation]]:
@@ -56,22 +82,25 @@ def echoes(
         _values(document.text, each)
         for document, each in zip(documents, proposals, strict=True)
     ]
-    _share(documents, values)
     return [
-        list(_echoes(document.text, found, each))
-        for document, found, each in zip(documents, values, proposals, strict=True)
+        list(_echoes(document.text, sought, each))
+        for document, sought, each in zip(
+            documents, _shared(documents, values), proposals, strict=True
+        )
     ]
 
 
-def _share(documents: Sequence[Document], values: list[Values]) -> None:
-    """Give all documents of a patient the values of each."""
+def _shared(documents: Sequence[Document], values: Sequence[Values]) -> list[Sought]:
+    """Return what to seek in each document: a patient's values in all of theirs."""
     by_patient: defaultdict[str, Values] = defaultdict(dict)
     for document, found in zip(documents, values, strict=True):
         if document.patient:
             by_patient[document.patient].update(found)
-    for at, document in enumerate(documents):
-        if document.patient:
-            values[at] = by_patient[document.patient]
+    sought = {patient: Sought.of(found) for patient, found in by_patient.items()}
+    return [
+        sought[document.patient] if document.patient else Sought.of(found)
+        for document, found in zip(documents, values, strict=True)
+    ]
 
 
 def _values(text: str, proposals: Iterable[Annotation]) -> Values:
@@ -99,19 +128,19 @@ def _is_looked_for_whole(label: Label, written: str) -> bool:
 
 
 # Several detectors propose most names.
-@lru_cache(maxsize=_CACHE_SIZE)
+@remembered(_CACHE_SIZE)
 def _name_words(written: str) -> tuple[str, ...]:
     words = _NAME_WORD.findall(fold(written))
     return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_told(w))
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@remembered(_CACHE_SIZE)
 def _is_telling(word: str) -> bool:
     """Return whether it is a name wherever it stands: it is no word, too."""
     return not kinds_of(_form(word)) & (Kind.WORD | Kind.DRUG)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@remembered(_CACHE_SIZE)
 def _may_be_told(word: str) -> bool:
     form = _form(word)
     if form in load_list("placeholders") or form in _NO_WORDS:
@@ -124,39 +153,21 @@ def _form(word: str) -> str:
 
 
 def _echoes(
-    text: str, values: Values, proposals: Iterable[Annotation]
+    text: str, sought: Sought, proposals: Iterable[Annotation]
 ) -> Iterator[Annotation]:
-    if not values:
+    if not sought.labels:
         return
     covered = {(each.span.start, each.span.end) for each in proposals}
     starts, ends = zip(*sorted(covered), strict=True) if covered else ((), ())
     folded = fold_note(text)
-    for value, label in values.items():
-        is_name = label in _NAMES
-        searched = folded if is_name else text
-        # Most values of a patient's other notes stand nowhere in this one.
-        first = searched.find(value)
-        if first < 0:
-            continue
-        for start in _places(searched, value, first):
-            end = start + len(value)
+    for occurrences, searched in ((sought.names, folded), (sought.wholes, text)):
+        for value, start in occurrences.find(searched):
+            end, label = start + len(value), sought.labels[value]
             if _is_covered(starts, ends, start, end):
                 continue
-            if not is_name or _is_name(folded, start, end, value):
+            if label not in _NAMES or _is_name(folded, start, end, value):
                 rule = f"echo/{label.name.lower()}"
                 yield Annotation(Span(start, end), label, ECHO_SCORE, rule)
-
-
-def _places(text: str, value: str, first: int) -> Iterator[int]:
-    """Yield where a value stands as whole words, from its first place on."""
-    start = first
-    while start >= 0:
-        end = start + len(value)
-        if not text[end : end + 1].isalnum() and not (
-            start and text[start - 1].isalnum()
-        ):
-            yield start
-        start = text.find(value, end)
 
 
 def _is_covered(

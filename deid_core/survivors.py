@@ -7,9 +7,10 @@ none of their code, and asks for less than they promise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import repeat
+from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
@@ -18,6 +19,7 @@ from .labels import Label
 from .lexicons import is_vocabulary, load_list, normal
 from .lexicons.kinds import Kind, kinds_of
 from .plain_text import plain
+from .remembered import remembered
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})
@@ -31,6 +33,10 @@ _PHONE_DIGITS = 10
 _SLIPS = 1
 _REACH = 60
 _CUT = "\0"
+_FEW = 32
+"""So many values are sought one by one: faster in a note of ordinary length."""
+_LONGEST_TAIL = 256
+_WORD = re.compile(r"[^\W_]+")
 _CACHE_SIZE = 65_536
 # The capital first: what stands before it is asked of few letters.
 _TITLE_CASE = re.compile(r"[A-Z](?<![\w'\u2019-][A-Z])[a-z]+(?![\w-]|['\u2019](?!s\b))")
@@ -55,8 +61,13 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     tokens = {name for name in names if len(name) >= _SHORTEST_MISSPELT}
     text = " ".join(kept)
     words = filter(_may_be_misspelt, {*_capitalised(text)})
-    forms = {normal(word) for word in words if re.search(_whole(word), text)}
-    return sum(_is_one_slip(tokens, form) for form in forms - tokens)
+    forms = {word: normal(word) for word in words}
+    near = {form for form in {*forms.values()} - tokens if _is_one_slip(tokens, form)}
+    if not near:
+        return 0
+    # Only now whole words alone: in most notes nothing is left to ask.
+    whole = {*_CAPITALISED.findall(text)}
+    return len({form for word, form in forms.items() if form in near and word in whole})
 
 
 def _is_one_slip(tokens: Iterable[str], form: str) -> bool:
@@ -79,7 +90,7 @@ def _capitalised(text: str) -> Iterator[str]:
         yield from pattern.findall(line)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@remembered(_CACHE_SIZE)
 def _may_be_misspelt(word: str) -> bool:
     if word.isupper():
         return False
@@ -105,14 +116,74 @@ def replaced_in(
         return
     # A piece does not begin a line, and what stood before it is not known any more.
     text = _CUT.join(kept)
-    names = {value for kind, value in values if kind == "name" and value in text}
+    names = {value for kind, value in values if kind == "name"}
+    if len(names) <= _FEW:
+        names = {value for value in names if value in text}
     for word in _TITLE_CASE.finditer(text) if names else ():
         if word[0] in names and _is_name(text, *word.span()):
             yield "replaced name"
+    for kind in _wholes_in([each for each in values if each[0] != "name"], text):
+        yield f"replaced {kind}"
+
+
+def _wholes_in(values: Sequence[tuple[str, str]], text: str) -> Iterator[str]:
+    """Yield the kind of each value that stands as whole words, as often as it does."""
+    if len(values) <= _FEW:
+        for kind, value in values:
+            if value in text:
+                yield from repeat(kind, len(re.findall(_whole(value), text)))
+        return
+    # A list of values must not cost a search of the note for each of them: each is
+    # looked up where its first word stands, by what follows it.
+    tails = _tails(values)
+    for word in _WORD.finditer(text):
+        start = word.start()
+        for length, by_tail in tails.get(word[0], _NO_TAILS).items():
+            for each in by_tail.get(text[start : start + length], ()):
+                if each.stands_at(text, start):
+                    yield each.kind
+
+
+class _Whole(NamedTuple):
+    """A value that is sought as whole words.
+
+    Args:
+        kind: What it is.
+        value: As it is written.
+        lead: How many marks stand before its first word.
+    """
+
+    kind: str
+    value: str
+    lead: int
+
+    def __repr__(self) -> str:
+        return f"_Whole({self.kind!r})"
+
+    def stands_at(self, text: str, start: int) -> bool:
+        """Return whether it stands where a word that is its first begins."""
+        first = start - self.lead
+        end = first + len(self.value)
+        if first < 0 or not text.startswith(self.value, first):
+            return False
+        is_free = first == 0 or not text[first - 1].isalnum()
+        return is_free and not text[end : end + 1].isalnum()
+
+
+_Tails = Mapping[int, Mapping[str, Sequence[_Whole]]]
+_NO_TAILS: _Tails = {}
+
+
+def _tails(values: Iterable[tuple[str, str]]) -> Mapping[str, _Tails]:
+    """Return values by their first word, and from there on by length and text."""
+    found: dict[str, dict[int, dict[str, list[_Whole]]]] = {}
     for kind, value in values:
-        if kind != "name" and value in text:
-            times = len(re.findall(_whole(value), text))
-            yield from repeat(f"replaced {kind}", times)
+        # Ids and phone numbers have digits, and addresses of e-mail letters.
+        if (word := _WORD.search(value)) is not None:
+            tail = value[word.start() :][:_LONGEST_TAIL]
+            by_tail = found.setdefault(word[0], {}).setdefault(len(tail), {})
+            by_tail.setdefault(tail, []).append(_Whole(kind, value, word.start()))
+    return found
 
 
 def _values(
@@ -132,7 +203,7 @@ def _values(
             yield label.name.lower(), value
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@remembered(_CACHE_SIZE)
 def _is_telling(word: str) -> bool:
     form = normal(word)
     if len(form) < _SHORTEST_NAME or is_vocabulary(form):

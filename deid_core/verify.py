@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import repeat
 
 from .document import Annotation, Document, KnownIdentifiers
@@ -30,6 +29,7 @@ from .errors import ResidueFound
 from .labels import Label
 from .lexicons import load_list, normal, words_of
 from .plain_text import views_of
+from .remembered import remembered
 from .replace import OffsetMap
 from .residue import Value, Values, values_of
 from .survivors import misspelt_in, replaced_in
@@ -138,7 +138,7 @@ def _normal_line(line: str) -> str:
     return " ".join(map(_normal_chunk, line.split(" ")))
 
 
-@lru_cache(maxsize=_CHUNKS)
+@remembered(_CHUNKS)
 def _normal_chunk(text: str) -> str:
     return normal(text)
 

@@ -14,6 +14,8 @@ from functools import cache, lru_cache
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4\u2032"
 # More than are in a batch: each detector reads all of it in turn.
 _NOTES = 128
+# What is kept is a few times as many bytes.
+_LONGEST_KEPT = 65_536
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -29,9 +31,13 @@ def fold(text: str) -> str:
     return _NOT_ASCII.sub(lambda found: _fold_character(found[0]), text)
 
 
-@lru_cache(maxsize=_NOTES)
 def fold_note(text: str) -> str:
     """Return `fold` of a note, made once for all detectors that read it."""
+    return fold(text) if len(text) > _LONGEST_KEPT else _folded_note(text)
+
+
+@lru_cache(maxsize=_NOTES)
+def _folded_note(text: str) -> str:
     return fold(text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -105,9 +106,9 @@ class TaggerDetector:
             without_words(folded, each.span.start, each.span.end) for each in sure
         ]
         # Two models may propose one place; that is once.
-        values = [folded[start:end].lower() for start, end in {*places}]
+        times = Counter(folded[start:end].lower() for start, end in {*places})
         for each, (start, end) in zip(sure, places, strict=True):
-            again = values.count(folded[start:end].lower()) > 1
+            again = times[folded[start:end].lower()] > 1
             if is_vetoed(folded, start, end, each.label, each.score, is_repeated=again):
                 continue
             for span, label in parts_of(folded, start, end, each.label):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 
 from ..lexicons import load_list, normal
 from ..lexicons.kinds import Kind, kinds_of
+from ..remembered import remembered
 from .fragments import words
 
 _CACHE_SIZE = 16_384
@@ -122,7 +123,7 @@ def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
     return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@remembered(_CACHE_SIZE)
 def form_of(word: str) -> str:
     """Return a word in compared form, without a possessive."""
     return normal(word).removesuffix("'s").replace("'", "")

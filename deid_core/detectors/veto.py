@@ -40,6 +40,7 @@ _HANDLED = re.compile(
     """,
     re.VERBOSE,
 )
+_ENDS_LINE = re.compile(r"[\W_]*?(?:\n|\Z)")
 _HANDS = frozenset(words("with using and"))
 # "Controlled by Bovie"; but "signed by", "seen by", "found by" are people's doing.
 _BY = frozenset(
@@ -237,10 +238,17 @@ def _are_listed(kinds: list[int]) -> bool:
 
 def _is_line(text: str, start: int, end: int) -> bool:
     """Return whether nothing else stands on the line, as in a heading."""
-    first = text.rfind("\n", 0, start) + 1
-    last = text.find("\n", end)
-    around = text[first:start] + text[end : last if last >= 0 else len(text)]
-    return not any(map(str.isalnum, around))
+    return _ENDS_LINE.match(text, end) is not None and _begins_line(text, start)
+
+
+def _begins_line(text: str, start: int) -> bool:
+    """Return whether no letter or digit stands before on the line."""
+    # Most often the word before says so: only blanks and marks are walked back over.
+    while start and text[start - 1] != "\n":
+        if text[start - 1].isalnum():
+            return False
+        start -= 1
+    return True
 
 
 def _is_handled(text: str, start: int, end: int) -> bool:

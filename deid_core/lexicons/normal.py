@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+
+from ..remembered import remembered
 
 # Letters that NFKD leaves whole although people type them without the stroke.
 _STROKES = str.maketrans(
@@ -39,7 +40,7 @@ def words_of(text: str) -> list[str]:
     return (_ASCII_WORDS if text.isascii() else _WORDS).findall(text)
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def forms_of(text: str) -> tuple[str, ...]:
     """Return the words and numbers of a short text in compared form, in order."""
     return tuple(words_of(normal(text)))

@@ -14,12 +14,13 @@ as names).
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import cache
 from statistics import median
 
 import names
 import wordfreq
 
+from ..remembered import remembered
 from .lists import load_list
 
 ORDINARY_ZIPF = 3.0
@@ -101,7 +102,7 @@ def is_common_name(word: str) -> bool:
     return _census().get(word, 0.0) >= COMMON_NAME_SHARE
 
 
-@lru_cache(maxsize=_ANSWERS)
+@remembered(_ANSWERS)
 def is_ordinary(word: str) -> bool:
     """Return whether the normalised word is a common word, even if some bear it."""
     return (
@@ -114,7 +115,7 @@ def is_frequent(word: str) -> bool:
     return zipf(word) >= FREQUENT_ZIPF
 
 
-@lru_cache(maxsize=_ANSWERS)
+@remembered(_ANSWERS)
 def is_vocabulary(word: str) -> bool:
     """Return whether the normalised word is an English or clinical word, no name."""
     return (

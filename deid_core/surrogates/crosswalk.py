@@ -17,6 +17,7 @@ from .options import SurrogateOptions
 from .people import People, Role, people_of
 from .real import RealValues, number_key, real_in_record
 
+_MOST_RUNS = 64
 TRIES = 64
 """Candidates that are drawn before a value falls to its tag."""
 
@@ -145,6 +146,9 @@ class Crosswalk:
     def is_free_number(self, text: str) -> bool:
         """Return whether neither the number nor any run of its parts is real."""
         runs = forms_of(text)
+        if len(runs) > _MOST_RUNS:
+            # No number has so many parts, and there are too many runs of them.
+            return False
         keys = {number_key(text)}
         for start in range(len(runs)):
             for end in range(start + 1, len(runs) + 1):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..remembered import remembered
 from .codec import Bio
 from .decode_kernels import marginals
 from .features import kind
@@ -78,7 +78,7 @@ class PathFinder:
         self._codec, self._most, self._gap = codec, most, np.float32(gap)
         self._transitions = transitions
         self._leads, self._closed = leads_of(transitions), closed_of(transitions)
-        self._kind = lru_cache(maxsize=_MOST_WORDS)(lambda word: kind(word, lists))
+        self._kind = remembered(_MOST_WORDS)(lambda word: kind(word, lists))
 
     def unsure(self, batch: Decoded, known: Values = NO_VALUES) -> Iterator[LinePaths]:
         """Yield the lines with more than one path, in order, and these paths."""
@@ -120,7 +120,7 @@ class PathFinder:
             found.append(Stretch(first, at + 1, tag))
         return tuple(found)
 
-    def _values(self, batch: Decoded, documents: set[int]) -> dict[int, Counter[Value]]:
+    def _values(self, batch: Decoded, documents: set[int]) -> dict[int, Values]:
         """Return the values that the best paths mark in some documents."""
         found = {document: Counter[Value]() for document in documents}
         labelled = np.flatnonzero(batch.path)
@@ -132,7 +132,7 @@ class PathFinder:
                 low = [word.lower() for word in batch.words.strings(first, last)]
                 values = values_in(low, self.path(batch.path[first:last]))
                 found[document].update(values)
-        return found
+        return {document: Values.of(each) for document, each in found.items()}
 
     def _paths(self, line: int, view: LineView, scores: Floats) -> LinePaths:
         totals = np.empty(self._most, dtype=np.float32)

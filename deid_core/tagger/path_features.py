@@ -68,6 +68,25 @@ NO_VALUES = Values()
 
 
 @dataclass(frozen=True, slots=True)
+class OtherLines:
+    """Values of a document, without those of one of its lines.
+
+    Args:
+        document: Counted once for all lines.
+        line: Part of them.
+    """
+
+    document: Values = NO_VALUES
+    line: Values = NO_VALUES
+
+    def seen(self, words: str, tag: str) -> tuple[int, int]:
+        """Return how often words were seen under a tag, and under others."""
+        same, other = self.document.seen(words, tag)
+        same_here, other_here = self.line.seen(words, tag)
+        return same - same_here, other - other_here
+
+
+@dataclass(frozen=True, slots=True)
 class LineView:
     """A line, as the features of its paths see it.
 
@@ -81,7 +100,7 @@ class LineView:
     words: Sequence[str] = field(repr=False)
     kinds: Sequence[str]
     known: Values = NO_VALUES
-    near: Values = NO_VALUES
+    near: OtherLines = OtherLines()
 
     def word(self, at: int) -> str:
         """Return a word, or the pad beyond the line."""

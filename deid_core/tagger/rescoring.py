@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .path_features import (
-    NO_VALUES,
     LineView,
+    OtherLines,
     Path,
     Stretch,
     Value,
@@ -80,11 +80,9 @@ def values_in(words: Sequence[str], path: Path) -> Counter[Value]:
     return Counter((_text(words, each), each.tag) for each in path)
 
 
-def without_line(document: Counter[Value], line: Counter[Value]) -> Values:
+def without_line(document: Values, line: Counter[Value]) -> OtherLines:
     """Return the values of a document's other lines."""
-    others = {value: document[value] - line[value] for value in document}
-    kept = {value: times for value, times in others.items() if times > 0}
-    return Values.of(kept) if kept else NO_VALUES
+    return OtherLines(document, Values.of(line))
 
 
 def _text(words: Sequence[str], stretch: Stretch) -> str:

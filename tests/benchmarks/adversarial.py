@@ -1,19 +1,25 @@
-"""No text takes superlinear time: seconds at sizes n, 2n and 4n, and the growth.
+"""No text takes superlinear time: time per kB from 10 kB to 10 MB, and its growth.
 
     python -m tests.benchmarks.adversarial
-    python -m tests.benchmarks.adversarial --size 2500000 --only letters --only digits
+    python -m tests.benchmarks.adversarial --sizes 1000000 --sizes 10000000 --only prose
+    python -m tests.benchmarks.adversarial --steps --only "names in one line"
 
-Each text is one hostile part, repeated; each detector of the preset reads it alone,
-then the whole pipeline does, with a patient's record.  Time that doubles with the text
-has a growth of 2; above the limit the row says SUPERLINEAR and the command fails.
+Each text of `adversarial_texts` goes through the whole pipeline, with a patient's
+record, in a process of its own: so its memory is its own too.  The growth is the
+exponent between the last two sizes: 1 is linear, 2 quadratic.  Above the limit the row
+says SUPERLINEAR and the command fails.
 """
 
 from __future__ import annotations
 
 import gc
+import math
+import multiprocessing
+import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated
 
 import typer
@@ -28,186 +34,252 @@ from deid_core import (
     KnownIdentifiers,
     Label,
     PersonName,
+    ScrubbedDocument,
 )
-from deid_core.config import load_preset
-from deid_core.errors import DeidError
+from deid_core.casing import recased
+from deid_core.consistency import echoes
+from deid_core.document import NOTHING_KNOWN
+from deid_core.merge import merge
+from deid_core.replace import apply_replacements
+from deid_core.verify import verify
+from tests.benchmarks.adversarial_texts import TEXTS
 
-LIMIT = 2.4
-TOO_SHORT = 0.02
-PARTS = {
-    "letters": "a",
-    "capitals": "A",
-    "digits": "1",
-    "nines": "9",
-    "spaces": " ",
-    "tabs": "\t",
-    "lines": "\n",
-    "commas": ",",
-    "dots": ".",
-    "parentheses": "(",
-    "nested": "([{",
-    "closing": ")]}",
-    "dashes": "-",
-    "slashes": "/",
-    "apostrophes": "O'",
-    "combining": "e\u0301",
-    "marks alone": "\u0301",
-    "chinese": "\u738b",
-    "soft hyphens": "Aa\u00adb",
-    "hyphenated lines": "aa\u00ad\n",
-    "zero width": "Aa\u200b",
-    "tag characters": "\U000e0041",
-    "control characters": "a\x00",
-    "fullwidth": "\uff33\uff4d ",
-    "ligatures": "\ufb03",
-    "raised digits": "\u00b2",
-    "line through": "S\u0336",
-    "capital words": "AA BB ",
-    "title words": "Aa Bb ",
-    "initials": "A. B. ",
-    "mr initials": "Mr. A. A. A. ",
-    "doctors": "Dr. Dr. Dr. ",
-    "doctor names": "Dr. Ana Rostova ",
-    "credentials": "M.D. ",
-    "dates": "1/1/",
-    "dates written": "1/2/2024 ",
-    "zeros": "00-00-00",
-    "months": "May ",
-    "months and days": "May 5-",
-    "ages": "91 year ",
-    "emails": "a@a@a@",
-    "dotted emails": "a.a.a.a@",
-    "dot words": "john at example dot ",
-    "links": "www.",
-    "hosts": "a.com.",
-    "ip": "1.1.1.1.",
-    "ipv6": "fe80:",
-    "phones": "212-555-0142",
-    "national phones": "020 7946 0018 ",
-    "plus": "+1 ",
-    "extensions": "x1234 ",
-    "labels": "MRN MRN: ",
-    "label words": "patient id no. ",
-    "cards": "4111 1111 ",
-    "ibans": "GB29 NWBK ",
-    "nric": "S1234567",
-    "streets": "12 Main ",
-    "street suffixes": "12 Oak St ",
-    "blocks": "Blk 1 Ang ",
-    "post codes": "SW1A 1AA ",
-    "counties": "Fox Hollow County ",
-    "boxes": "RR 2 Box ",
-    "jobs": "is a senior ",
-    "works as": "works as a ",
-    "handles": "@aa_",
-    "typists": "\nJS/mt",
-    "closings": "Sincerely,\n",
-    "quarters": "Q1 2024",
-    "possessives": "Rostova's ",
-    "lower names": "mr ana ",
-    "commas and names": "Rostova, Ana, ",
-    "known names": "Marguerite Oyelaran ",
-    "known parts": "oyelaran oyelaren ",
-    "known digits": "7788 ",
-    "hospitals": "Cedar Crest General ",
-}
-PARTS["all of them"] = " ".join(part.strip() or part for part in PARTS.values())
+LIMIT = 1.25
+KEY = b"k" * 32
+ALL = "all"
+_TOO_SHORT = 0.02
+_QUICK = 1.0
+_WARM_UP = "Dr. Ana Rostova saw Mr. Oyelaran of Ashbury, OH 43001 on 1/2/2024."
 KNOWN = KnownIdentifiers(
     patient_names=(PersonName("Oyelaran", "Marguerite", "Jo"),),
     kin_names=(PersonName("Oyelaran", "Tobias"),),
+    birth_dates=(date(1961, 4, 5),),
     addresses=(Address("77 Larkspur Crossing", "", "Ashbury", "OH", "43001"),),
     phones=("216-555-0177",),
+    emails=("m.oyelaran@example.org",),
     ids=(KnownId("77889911", Label.MEDICALRECORD),),
+    facilities=("Larkspur General Hospital",),
+    employers=("Acme Manufacturing, Inc.",),
 )
+
+Seconds = dict[str, float]
+Run = Callable[[Deidentifier, Document], Seconds]
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds that a text took at each size, or why there are none."""
+    """What a text took at each size.
 
-    seconds: tuple[float, ...]
-    error: str = ""
+    Args:
+        sizes: In characters.
+        seconds: Of each, in processor time; fewer than the sizes if it ran too long.
+        megabytes: At its peak, above what the process had before.
+        note: Why it was refused, or that it ran too long.
+    """
+
+    sizes: Sequence[int]
+    seconds: Sequence[float]
+    megabytes: float = 0.0
+    note: str = ""
 
     @property
     def growth(self) -> float:
-        """The factor a doubling of the text; 2 is linear."""
-        first, *_, last = (max(each, TOO_SHORT) for each in self.seconds)
-        return float((last / first) ** (1 / (len(self.seconds) - 1)))
+        """The exponent of the growth between the last two sizes."""
+        return growth(self.sizes, self.seconds)
 
     @property
-    def verdict(self) -> str:
-        if self.error:
-            return self.error
-        return "linear" if self.growth <= LIMIT else "SUPERLINEAR"
+    def is_linear(self) -> bool:
+        return len(self.seconds) == len(self.sizes) and self.growth <= LIMIT
 
 
-def timed(run: Callable[[Document], object], part: str, sizes: list[int]) -> Timed:
-    """Return what each size takes: the better of two runs, or of one if it is slow."""
-    seconds = []
-    for size in sizes:
-        document = Document("d", (part * (size // len(part) + 1))[:size], KNOWN)
-        best = float("inf")
-        for _ in range(2):
-            try:
-                best = min(best, _seconds(run, document))
-            except DeidError as error:
-                # A refusal is an answer; its cause matters more than its time.
-                return Timed((1.0, 1.0), type(error).__name__)
-            if best > 1:
-                break
-        seconds.append(best)
-    return Timed(tuple(seconds))
+def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
+    """Return the exponent between the last two sizes; times too short count as one."""
+    if len(seconds) < 2:
+        return 1.0
+    before, last = (max(each, _TOO_SHORT) for each in seconds[-2:])
+    place = len(seconds) - 1
+    return math.log(last / before) / math.log(sizes[place] / sizes[place - 1])
 
 
-def _seconds(run: Callable[[Document], object], document: Document) -> float:
-    # The collector's passes come in jumps that look like growth.
-    gc.collect()
-    gc.disable()
-    try:
-        started = time.process_time()
-        run(document)
-        return time.process_time() - started
-    finally:
+def whole(system: Deidentifier, document: Document) -> Seconds:
+    """Return what the whole pipeline takes.
+
+    Raises:
+        DeidError: The note is refused.
+    """
+    with _Clock() as clock:
+        system.deidentify(document)
+    return {ALL: clock.seconds}
+
+
+def by_step(system: Deidentifier, document: Document) -> Seconds:
+    """Return what each step takes, on what the steps before it found."""
+    seconds: Seconds = {}
+    with _Clock() as clock:
+        read = Document(document.id, recased(document.text), document.known)
+    seconds["letter case"] = clock.seconds
+    proposals = []
+    for detector in system._detectors:
+        with _Clock() as clock:
+            [found] = detector([document])
+        seconds[detector.name] = clock.seconds
+        proposals += found
+    with _Clock() as clock:
+        [echoed] = echoes([read], [proposals])
+    seconds["propagation"] = clock.seconds
+    proposals += echoed
+    with _Clock() as clock:
+        merged = merge(proposals)
+    seconds["merge"] = clock.seconds
+    with _Clock() as clock:
+        replacements = system._replacer.replacements(document, merged, proposals)
+    seconds["surrogates"] = clock.seconds
+    with _Clock() as clock:
+        text, offset_map = apply_replacements(document.text, replacements)
+    seconds["replace"] = clock.seconds
+    with _Clock() as clock:
+        verify(document, text, offset_map, merged, proposals)
+    seconds["verify"] = clock.seconds
+    return seconds
+
+
+class _Clock:
+    """Processor time; the collector's passes come in jumps that look like growth."""
+
+    seconds = 0.0
+
+    def __enter__(self) -> _Clock:
+        gc.collect()
+        gc.disable()
+        self._started = time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.process_time() - self._started
         gc.enable()
 
 
-def runs(preset: str, policy: str) -> dict[str, Callable[[Document], object]]:
-    """Return what is measured: each detector, then all of the pipeline."""
-    detectors = load_preset(preset).build()
-    system = Deidentifier.from_names(preset, policy)
-    alone = {
-        each.name: lambda document, each=each: each([document]) for each in detectors
+def measure(
+    system: Deidentifier,
+    run: Run,
+    name: str,
+    sizes: Sequence[int],
+    known: KnownIdentifiers,
+) -> Iterator[Seconds]:
+    """Yield what a text takes at each size: the better of two runs if it is quick."""
+    for size in sizes:
+        document = Document("d", TEXTS[name](size), known)
+        seconds = run(system, document)
+        if sum(seconds.values()) < _QUICK:
+            again = run(system, document)
+            seconds = {step: min(each, again[step]) for step, each in seconds.items()}
+        yield seconds
+
+
+def _in_child(send, system, run, name, sizes, known) -> None:
+    before = _megabytes()
+    try:
+        for seconds in measure(system, run, name, sizes, known):
+            send.send((seconds, _megabytes() - before, ""))
+    except Exception as error:
+        # A refusal is an answer; its kind matters more than its time.
+        send.send(({}, _megabytes() - before, type(error).__name__))
+    send.close()
+
+
+def _megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def timed(
+    system: Deidentifier,
+    run: Run,
+    name: str,
+    sizes: Sequence[int],
+    *,
+    known: KnownIdentifiers = KNOWN,
+    limit: float = math.inf,
+) -> dict[str, Timed]:
+    """Return, by step, what a text takes in a process of its own."""
+    forked = multiprocessing.get_context("fork")
+    receive, send = forked.Pipe(duplex=False)
+    child = forked.Process(
+        target=_in_child, args=(send, system, run, name, sizes, known)
+    )
+    child.start()
+    send.close()
+    found: list[Seconds] = []
+    megabytes, note = 0.0, ""
+    ends = time.monotonic() + limit
+    while len(found) < len(sizes) and not note:
+        left = None if limit == math.inf else max(0.0, ends - time.monotonic())
+        if not receive.poll(left):
+            note = f"over {limit:.0f} s"
+            child.kill()
+            break
+        try:
+            seconds, megabytes, note = receive.recv()
+        except EOFError:
+            note = "died"
+            break
+        if seconds:
+            found.append(seconds)
+    child.join()
+    steps = found[0] if found else {ALL: 0.0}
+    return {
+        step: Timed(sizes, [each[step] for each in found], megabytes, note)
+        for step in steps
     }
-    return alone | {"pipeline": system.deidentify}
 
 
 def main(
     preset: Annotated[str, typer.Option()] = "hybrid",
     policy: Annotated[str, typer.Option()] = "safe-harbor",
-    size: Annotated[int, typer.Option(help="n, in characters.")] = 50_000,
-    doublings: Annotated[int, typer.Option(min=1)] = 2,
+    sizes: Annotated[list[int] | None, typer.Option(help="In characters.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Texts by name.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Detectors, pipeline.")] = None,
+    steps: Annotated[bool, typer.Option(help="A row for each step.")] = False,
+    record: Annotated[bool, typer.Option(help="With a patient's record.")] = True,
+    limit: Annotated[float, typer.Option(help="Seconds a text, by the clock.")] = 3600,
     above: Annotated[float, typer.Option(help="Show rows of so many seconds.")] = 0.0,
 ) -> None:
     """Measure, print, and fail when some text takes superlinear time."""
-    sizes = [size << doubling for doubling in range(doublings + 1)]
-    grid = Grid("text", "what", *(f"{each:,}" for each in sizes), "growth", "verdict")
-    worst = Timed((1.0, 1.0))
-    failed = 0
-    measured = runs(preset, policy)
-    for name in only or PARTS:
-        for what, run in measured.items():
-            if by and what not in by:
+    sizes = sorted(sizes or [10_000, 100_000, 1_000_000])
+    system = Deidentifier.from_names(preset, policy, KEY)
+    warm = system.deidentify(Document("d", _WARM_UP))
+    assert isinstance(warm, ScrubbedDocument)
+    grid = Grid(title=f"{preset}, {policy}: milliseconds of processor time per kB")
+    for column in ("text", *(["step"] if steps else [])):
+        grid.add_column(column)
+    for column in (*(f"{each / 1000:,.0f} kB" for each in sizes), "growth", "MB", ""):
+        grid.add_column(column, justify="right")
+    worst, failed = 1.0, 0
+    for name in only or TEXTS:
+        rows = timed(
+            system,
+            by_step if steps else whole,
+            name,
+            sizes,
+            known=KNOWN if record else NOTHING_KNOWN,
+            limit=limit,
+        )
+        for step, each in rows.items():
+            is_answer = each.is_linear or each.note.endswith("Found")
+            failed += not is_answer
+            worst = max(worst, each.growth)
+            if is_answer and each.seconds and each.seconds[-1] < above:
                 continue
-            result = timed(run, PARTS[name], sizes)
-            failed += result.verdict == "SUPERLINEAR"
-            worst = max(worst, result, key=lambda each: each.growth)
-            if result.error or result.seconds[-1] >= above:
-                shown = [f"{each:.3f}" for each in result.seconds]
-                grid.add_row(name, what, *shown, f"{result.growth:.2f}", result.verdict)
-    Console(width=120).print(grid)
-    print(f"worst growth a doubling {worst.growth:.2f}; superlinear: {failed}")
+            shown = [
+                f"{1e6 * second / size:.2f}"
+                for second, size in zip(each.seconds, sizes, strict=False)
+            ]
+            shown += ["-"] * (len(sizes) - len(shown))
+            verdict = each.note or ("" if each.is_linear else "SUPERLINEAR")
+            cells = [name, step] if steps else [name]
+            grid.add_row(
+                *cells, *shown, f"{each.growth:.2f}", f"{each.megabytes:,.0f}", verdict
+            )
+    Console(width=112).print(grid)
+    print(f"worst growth: exponent {worst:.2f}; superlinear or failed: {failed}")
     raise typer.Exit(1 if failed else 0)
 
 

@@ -15,6 +15,7 @@ from deid_core.tagger.learners.options import CrfOptions
 from deid_core.tagger.model_files import load_model, save_model
 from deid_core.tagger.path_features import (
     LineView,
+    OtherLines,
     Stretch,
     Values,
     order_features,
@@ -106,7 +107,7 @@ LINE = LineView(
     ["visto", "por", "eva", "prat", "(", "madrid", "2"],
     ["a+", "a+", "givenA", "Aa+", "(", "townA", "1month"],
     Values.of({("madrid", "TOWN"): 4, ("eva prat", "TOWN"): 1}),
-    Values.of({("eva prat", "NAME"): 1}),
+    OtherLines(Values.of({("eva prat", "NAME"): 1})),
 )
 
 
@@ -148,9 +149,9 @@ def test_a_word_left_outside_is_told_by_itself_and_its_kind():
 
 def test_a_document_s_values_are_counted_without_the_line_itself():
     line = values_in(["eva", "prat"], (Stretch(0, 2, "NAME"),))
-    twice = without_line(line + line, line)
+    twice = without_line(Values.of(line + line), line)
     assert twice.seen("eva prat", "NAME") == (1, 0)
-    assert without_line(line, line).seen("eva prat", "NAME") == (0, 0)
+    assert without_line(Values.of(line), line).seen("eva prat", "NAME") == (0, 0)
 
 
 def test_each_document_knows_a_value_once():

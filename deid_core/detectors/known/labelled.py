@@ -21,7 +21,9 @@ _SHORTEST_WITH_TAIL = 7
 _TAIL_CUES = frozenset({"ending", "ends", "last", "final"})
 _OF_SSN = frozenset({"ssn", "ss", "social", "soc"})
 _TAIL_REACH = 6
-_MASK = re.compile(r"[*\u2022#]{2,}[-\s*\u2022#]*$")
+# From its first character on, so that a long gap is walked through once.
+_END_OF_GAP = re.compile(r"(?<![-\s*\u2022#])[-\s*\u2022#]++\Z")
+_MASK = re.compile(r"[*\u2022#]{2}")
 _LABEL_GAP = re.compile(r"[ :#.\t]{0,4}")
 _IN_BETWEEN = frozenset({"number", "no", "num", "nr", "id", "is"})
 
@@ -86,11 +88,17 @@ def _is_tail(note: Note, word: Word, label: Label) -> bool:
     if not gap or (not behind and word.at + 1 < len(note)):
         return False
     before = note.forms(note.clause(word.at, _TAIL_REACH).start, word.at)
-    if _MASK.search(gap) or (before and set(before[-1]) == {"x"} and "-" in gap):
+    if _ends_with_mask(gap) or (before and set(before[-1]) == {"x"} and "-" in gap):
         return True
     if label is Label.SSN and before and before[-1] in _OF_SSN:
         return not gap.strip(" :#")
     return not _TAIL_CUES.isdisjoint(before[-4:])
+
+
+def _ends_with_mask(gap: str) -> bool:
+    """Return whether digits are hidden right before: "***-**-"."""
+    end = _END_OF_GAP.search(gap)
+    return end is not None and _MASK.search(end[0]) is not None
 
 
 def _is_labelled(note: Note, word: Word) -> bool:

@@ -16,19 +16,21 @@ from ...document import Annotation, Document, Span
 from ...labels import Label
 from ...lexicons import load_list
 from ...lexicons.kinds import Kind
+from ...remembered import Answers
 from ..fragments import fold_note
 from . import context, cues
 from .houses import House, houses_in, is_generic
 from .options import LexiconOptions
 from .people import Need, Person, people_in
 from .places import Place, places_in
-from .runs import RunCache, read, runs_in
+from .runs import read, runs_in
 
 __all__ = ["LexiconDetector"]
 
 
 _ACRONYM = 4
 _CITY_OF_HOUSE = 0.7
+_MOST_RUNS = 50_000
 _DECIMAL = len("2.4 ")
 _LITRES = re.compile(r"[0-9][.][0-9][ ]L[.][ ]")
 _NO_NAME = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.RARE
@@ -70,7 +72,7 @@ class LexiconDetector:
 
     def __init__(self, options: LexiconOptions) -> None:
         self._bare_names = options.bare_names
-        self._read = RunCache(read_run)
+        self._read = Answers(read_run, _MOST_RUNS)
         # Load the lists now, so that the first note costs no more than the next.
         read_run("Anna Smith, Boston General Hospital")
 

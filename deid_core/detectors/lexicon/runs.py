@@ -7,9 +7,9 @@ ILLNESS", "Chest") come again and again, and hold nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ...lexicons import normal
 from ...lexicons.kinds import KINDS, NO_KIND, Kind, kinds_of
@@ -31,8 +31,6 @@ _RUN = re.compile(
 )
 _TOKEN = re.compile(rf"[A-Z]{_REST}|[a-z&]+")
 
-_LONGEST_CACHED = 80
-_CACHE_SIZE = 50_000
 # One code point for each mixture of kinds, so that patterns can be written over words.
 _BASE = 0x4E00
 FIRST_WORD = chr(_BASE)
@@ -79,29 +77,6 @@ class Run:
     def forms(self) -> list[str]:
         """The compared forms of its words."""
         return [token.form for token in self.tokens]
-
-
-T = TypeVar("T")
-
-
-class RunCache(dict[str, T]):
-    """What a function says of a run, remembered by the run's text; bounded.
-
-    Args:
-        judge: Depends on nothing but the text of the run.
-    """
-
-    def __init__(self, judge: Callable[[str], T]) -> None:
-        super().__init__()
-        self._judge = judge
-
-    def __missing__(self, text: str) -> T:
-        result = self._judge(text)
-        if len(text) <= _LONGEST_CACHED:
-            if len(self) >= _CACHE_SIZE:
-                self.clear()
-            self[text] = result
-        return result
 
 
 def runs_in(folded: str) -> Iterator[re.Match[str]]:

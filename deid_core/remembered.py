@@ -1,0 +1,44 @@
+"""Remember what a function says of a short text; long ones are asked again each time.
+
+Notes come from outside: a cache with room for so many texts must not hold long ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_LONGEST = 80
+
+
+class Answers(dict[str, T]):
+    """What a function says of texts; bounded.
+
+    Args:
+        function: Depends on nothing but the text.
+        most: How many answers are kept; then all are forgotten.
+    """
+
+    def __init__(self, function: Callable[[str], T], most: int) -> None:
+        super().__init__()
+        self._function = function
+        self._most = most
+
+    def __missing__(self, text: str) -> T:
+        result = self._function(text)
+        if len(text) <= _LONGEST:
+            if len(self) >= self._most:
+                self.clear()
+            self[text] = result
+        return result
+
+
+def remembered(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator that keeps a function's answers for so many short texts."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        return Answers(function, most).__getitem__
+
+    return decorate
