@@ -166,9 +166,10 @@ def _is_date(forms: _Forms, year: str, first: str, second: str, text: str) -> bo
 def _day_and_month(note: Note, at: int, forms: _Forms) -> Iterator[tuple[int, int]]:
     first = note.word(at)
     other = at + 1
-    while other < len(note) and note.form(other) in _FILLERS:
+    last = min(len(note) - 1, at + 3)
+    while other <= last and note.form(other) in _FILLERS:
         other += 1
-    if other >= len(note) or other > at + 3:
+    if other > last:
         return
     second = note.word(other)
     text = note.text[first.start : second.end]
