@@ -15,6 +15,9 @@ from .model import Model
 from .placed_words import PlacedWords, WordNumbers
 
 _WIDTH = 2 * REACH + 1
+_LONGEST, _END = 128, 64
+_MOST_LETTERS = 1 << 22
+"""More of them are not kept either: words of ordinary notes have six each."""
 _PROPERTY = re.compile(r"(\w+)\[(-?\d)\]=(.*)", re.DOTALL)
 
 Ints = NDArray[np.int32]
@@ -54,7 +57,8 @@ class TypeTables:
     def _with_learned(self, words: PlacedWords, numbers: Ints) -> Ints:
         """Return the words' numbers, after learning those that have none."""
         new = words.distinct(np.flatnonzero(numbers < 0))
-        if len(self._numbers) + len(new) > len(self._tables):
+        is_full = len(self._numbers) + len(new) > len(self._tables)
+        if is_full or self._numbers.letters > _MOST_LETTERS:
             new = words.distinct(np.arange(len(words)))
             self._forget(len(new))
         for word in new:
@@ -71,6 +75,9 @@ class TypeTables:
 
     def _learn(self, word: str) -> None:
         number = self._numbers.add(word)
+        if len(word) > _LONGEST:
+            # No model learned such a word: its ends say all that can be known of it.
+            word = word[:_END] + word[-_END:]
         blocks = map(self._block_of.get, self._features.values(word, self._lists))
         found = [block for block in blocks if block is not None]
         self._blocks[found].sum(axis=0, out=self._tables[number])

@@ -128,6 +128,11 @@ class WordNumbers:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def letters(self) -> int:
+        """How many code points all words have together."""
+        return int(self._bounds[self._count])
+
     def of(self, words: PlacedWords) -> tuple[Ints, int]:
         """Return each word's number, -1 for none, and how many have none."""
         numbers = np.empty(len(words), dtype=np.int32)

@@ -5,9 +5,9 @@
     python -m tests.benchmarks.adversarial --steps --only "names in one line"
 
 Each text of `adversarial_texts` goes through the whole pipeline, with a patient's
-record, in a process of its own: so its memory is its own too.  The growth is the
-exponent between the last two sizes: 1 is linear, 2 quadratic.  Above the limit the row
-says SUPERLINEAR and the command fails.
+record, in a process of its own: nothing is cached that another size left, and memory
+is its own too.  The growth is the exponent between the last two sizes: 1 is linear, 2
+quadratic.  Above the limit the row says SUPERLINEAR and the command fails.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import math
 import multiprocessing
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from multiprocessing.connection import Connection
 from typing import Annotated
 
 import typer
@@ -159,36 +160,45 @@ class _Clock:
         gc.enable()
 
 
-def measure(
-    system: Deidentifier,
-    run: Run,
-    name: str,
-    sizes: Sequence[int],
-    known: KnownIdentifiers,
-) -> Iterator[Seconds]:
-    """Yield what a text takes at each size: the better of two runs if it is quick."""
-    for size in sizes:
-        document = Document("d", TEXTS[name](size), known)
-        seconds = run(system, document)
-        if sum(seconds.values()) < _QUICK:
-            again = run(system, document)
-            seconds = {step: min(each, again[step]) for step, each in seconds.items()}
-        yield seconds
-
-
-def _in_child(send, system, run, name, sizes, known) -> None:
+def _in_child(
+    send: Connection, system: Deidentifier, run: Run, document: Document
+) -> None:
     before = _megabytes()
     try:
-        for seconds in measure(system, run, name, sizes, known):
-            send.send((seconds, _megabytes() - before, ""))
+        seconds, note = run(system, document), ""
     except Exception as error:
         # A refusal is an answer; its kind matters more than its time.
-        send.send(({}, _megabytes() - before, type(error).__name__))
+        seconds, note = {}, type(error).__name__
+    send.send((seconds, _megabytes() - before, note))
     send.close()
 
 
 def _megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _once(
+    system: Deidentifier, run: Run, document: Document, limit: float
+) -> tuple[Seconds, float, str]:
+    """Return seconds by step, megabytes, and why there are none.
+
+    In a process of its own: all that is cached is as it was, and memory is its own.
+    """
+    forked = multiprocessing.get_context("fork")
+    receive, send = forked.Pipe(duplex=False)
+    child = forked.Process(target=_in_child, args=(send, system, run, document))
+    child.start()
+    send.close()
+    try:
+        if not receive.poll(limit):
+            child.kill()
+            return {}, 0.0, f"over {limit:.0f} s"
+        seconds, megabytes, note = receive.recv()
+    except EOFError:
+        return {}, 0.0, "died"
+    finally:
+        child.join()
+    return seconds, megabytes, note
 
 
 def timed(
@@ -198,33 +208,20 @@ def timed(
     sizes: Sequence[int],
     *,
     known: KnownIdentifiers = KNOWN,
-    limit: float = math.inf,
+    limit: float = 3600,
 ) -> dict[str, Timed]:
-    """Return, by step, what a text takes in a process of its own."""
-    forked = multiprocessing.get_context("fork")
-    receive, send = forked.Pipe(duplex=False)
-    child = forked.Process(
-        target=_in_child, args=(send, system, run, name, sizes, known)
-    )
-    child.start()
-    send.close()
+    """Return, by step, what a text takes: the better of two runs where it is quick."""
     found: list[Seconds] = []
     megabytes, note = 0.0, ""
-    ends = time.monotonic() + limit
-    while len(found) < len(sizes) and not note:
-        left = None if limit == math.inf else max(0.0, ends - time.monotonic())
-        if not receive.poll(left):
-            note = f"over {limit:.0f} s"
-            child.kill()
+    for size in sizes:
+        document = Document("d", TEXTS[name](size), known)
+        seconds, megabytes, note = _once(system, run, document, limit)
+        if note:
             break
-        try:
-            seconds, megabytes, note = receive.recv()
-        except EOFError:
-            note = "died"
-            break
-        if seconds:
-            found.append(seconds)
-    child.join()
+        if sum(seconds.values()) < _QUICK:
+            again, _, _ = _once(system, run, document, limit)
+            seconds = {step: min(each, again[step]) for step, each in seconds.items()}
+        found.append(seconds)
     steps = found[0] if found else {ALL: 0.0}
     return {
         step: Timed(sizes, [each[step] for each in found], megabytes, note)
