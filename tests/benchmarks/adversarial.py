@@ -40,6 +40,7 @@ from deid_core import (
 from deid_core.casing import recased
 from deid_core.consistency import echoes
 from deid_core.document import NOTHING_KNOWN
+from deid_core.language.reading import readings_of
 from deid_core.merge import merge
 from deid_core.replace import apply_replacements
 from deid_core.verify import verify
@@ -116,6 +117,9 @@ def whole(system: Deidentifier, document: Document) -> Seconds:
 def by_step(system: Deidentifier, document: Document) -> Seconds:
     """Return what each step takes, on what the steps before it found."""
     seconds: Seconds = {}
+    with _Clock() as clock:
+        readings_of(document.text)
+    seconds["readings"] = clock.seconds
     with _Clock() as clock:
         read = Document(document.id, recased(document.text), document.known)
     seconds["letter case"] = clock.seconds
