@@ -51,7 +51,8 @@ KEY = b"k" * 32
 ALL = "all"
 _TOO_SHORT = 0.02
 _QUICK = 1.0
-_WARM_UP = "Dr. Ana Rostova saw Mr. Oyelaran of Ashbury, OH 43001 on 1/2/2024."
+_WARM_UP = TEXTS["prose"](20_000)
+"""Loads what is loaded at first sight, which is no part of a note's growth."""
 KNOWN = KnownIdentifiers(
     patient_names=(PersonName("Oyelaran", "Marguerite", "Jo"),),
     kin_names=(PersonName("Oyelaran", "Tobias"),),
