@@ -14,7 +14,9 @@ from markdown_it.token import Token
 
 IN_REPOSITORY = Path(__file__).parents[2] / "deploy" / "runbook.md"
 
-SCROLLING = '<div class="scroll" tabindex="0" role="region" aria-label="Where to look">'
+SCROLLING = '<div class="scroll" tabindex="0" role="region" aria-label="{columns}">'
+_TABLE = re.compile(r"<table>(?=\s*<thead>\s*<tr>((?:\s*<th>[^<]*</th>)*))")
+_COLUMN = re.compile(r"<th>([^<]*)</th>")
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -51,8 +53,14 @@ def page() -> str:
         token.children = _without_files(token.children or ()) or None
     body = markdown.renderer.render(tokens, markdown.options, {})
     # A wide table scrolls by itself; the page does not.
-    body = body.replace("<table>", f"{SCROLLING}<table>")
+    body = _TABLE.sub(_scrolling, body)
     return PAGE.format(body=body.replace("</table>", "</table></div>"))
+
+
+def _scrolling(table: re.Match[str]) -> str:
+    # Two tables of one page need different names: those of their columns.
+    columns = ", ".join(_COLUMN.findall(table[1]))
+    return SCROLLING.format(columns=columns) + table[0]
 
 
 def _text() -> str:
