@@ -72,7 +72,9 @@ def test_a_service_that_ended_is_told_with_the_last_lines_of_its_log(tmp_path):
         "import sys; [print(n) for n in range(9)]; sys.exit('phistream: port: taken')"
     )
     with (tmp_path / "intake.log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-c", code], stdout=log, stderr=log
+        )
         process.wait()
         service = Service("intake", process, log)
 
