@@ -81,12 +81,12 @@ class Watch:
 
 def _place() -> str:
     """Return the line that asked for the pattern, "" if it is none of the project's."""
-    for frame in reversed(traceback.extract_stack()[:-2]):
-        path = Path(frame.filename)
-        if path.parent.name == "re" or frame.filename == __file__:
+    for frame, line in traceback.walk_stack(None):
+        path = Path(frame.f_code.co_filename)
+        if path.parent.name == "re" or frame.f_code.co_filename == __file__:
             continue
         if ".venv" not in path.parts and path.is_relative_to(ROOT):
-            return f"{path.relative_to(ROOT)}:{frame.lineno}"
+            return f"{path.relative_to(ROOT)}:{line}"
         return ""
     return ""
 
@@ -100,8 +100,16 @@ def import_all(packages: Iterable[str]) -> None:
                 importlib.import_module(module.name)
 
 
-def use(presets: Iterable[str]) -> None:
-    """Scrub a note with a record by each preset: many patterns are made only then."""
+SYSTEMS = (
+    ("hybrid", "safe-harbor"),
+    ("hybrid", "surrogate"),
+    ("nus", "safe-harbor"),
+    ("meddocan", "surrogate"),
+)
+
+
+def use(systems: Iterable[tuple[str, str]]) -> None:
+    """Scrub a note by each preset and policy: many patterns are made only then."""
     from datetime import date
 
     from deid_core import (
@@ -131,18 +139,17 @@ def use(presets: Iterable[str]) -> None:
         "mary@example.org.\nMARY OBRIEN works at Acme Tool Works.\n"
     )
     key = b"k" * 32
-    for preset in presets:
-        for policy in ("safe-harbor", "surrogate"):
-            system = Deidentifier.from_names(preset, policy, key)
-            for each in (text, text.upper(), text.lower(), text + "né à Orléans"):
-                system.deidentify_batch([Document("d", each, record)])
+    for preset, policy in systems:
+        system = Deidentifier.from_names(preset, policy, key)
+        for each in (text, text.upper(), text.lower(), text + "né à Orléans"):
+            system.deidentify_batch([Document("d", each, record)])
 
 
 if __name__ == "__main__":
     watch = Watch()
     parser.parse = watch
     import_all(["deid_core", "streams", "schemas"])
-    use(["hybrid", "lexical", "nus", "meddocan"])
+    use(SYSTEMS)
     print("\n".join(watch.found))
     print(f"{watch.seen} patterns of the project")
     sys.exit(bool(watch.found) or not watch.seen)
