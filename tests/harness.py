@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
+from streams.errors import RetriableError
 from streams.feed import RawMessage, feed
 from streams.kafka import PRODUCER
 from streams.offsets import GroupOffsets, admin_client, end_offsets
@@ -108,12 +109,13 @@ def kill_at_random_moments(settings, service, rng, *, notes, kills, progress=Non
     moments = sorted(rng.randrange(int(notes * 0.6)) for _ in range(kills))
     group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
 
+    deadline = time.monotonic() + 300
+
     def committed():
-        return sum(group.read(range(settings.partitions)).values())
+        return _committed(group, settings.partitions, deadline)
 
     done = 0
     last = committed()
-    deadline = time.monotonic() + 300
     while done < kills and time.monotonic() < deadline:
         now = committed()
         if now >= notes:
@@ -132,6 +134,15 @@ def kill_at_random_moments(settings, service, rng, *, notes, kills, progress=Non
                 progress(done, last)
     group.close()
     return done
+
+
+def _committed(group, partitions, deadline):
+    # A killed worker's transaction hides its offsets until the next worker is up.
+    while True:
+        try:
+            return sum(group.read(range(partitions)).values())
+        except RetriableError:
+            assert time.monotonic() < deadline
 
 
 def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=None):

@@ -33,6 +33,7 @@ def free_port():
         return each.getsockname()[1]
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
     assert 1 == phistream("broker", "status", cwd=tmp_path).returncode

@@ -39,7 +39,9 @@ class Place:
         self.topic = f"lag-{next(_names)}"
         self.group = f"{settings.group}-{self.topic}"
         self.admin = AdminClient(settings.client())
-        new = NewTopic(self.topic, num_partitions=2, replication_factor=1)
+        # Its records look years old: retention would take them at once.
+        kept = {"retention.ms": "-1"}
+        new = NewTopic(self.topic, num_partitions=2, replication_factor=1, config=kept)
         self.admin.create_topics([new])[self.topic].result(30)
         wait_until(lambda: has_leaders(self.admin, self.topic))
         self.clock = Clock()

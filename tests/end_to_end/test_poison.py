@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import time
@@ -34,7 +35,7 @@ from tests.poison import CODES, FAULTS, MARK, deaths, faulty, quick, run_poisone
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 
 NOTES_FED = 400
-SHORT = ("segfault",)
+SHORT = ("segfault", 2)
 
 
 def letters(settings):
@@ -48,12 +49,11 @@ def assert_sound(settings):
         assert (0, 0, 0, 0) == found, each.examples
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
-    "fault",
+    ("fault", "workers"),
     [
-        fault if fault in SHORT else pytest.param(fault, marks=pytest.mark.long)
-        for fault in FAULTS
+        pytest.param(*each, marks=[pytest.mark.long] if each != SHORT else [])
+        for each in itertools.product(FAULTS, (1, 2))
     ],
 )
 def test_one_record_is_a_dead_letter_and_all_others_are_published(
