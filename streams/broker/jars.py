@@ -7,9 +7,11 @@ Renew the lock with ``jgo sync`` on the three coordinates named in KAFKA_COORDIN
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -59,10 +61,20 @@ def class_path(
     """
     jars = locked_jars()
     paths = []
-    for done, jar in enumerate(jars, start=1):
-        paths.append(_ready(jar, cache))
-        progress(done, len(jars))
+    with _alone(cache):
+        for done, jar in enumerate(jars, start=1):
+            paths.append(_ready(jar, cache))
+            progress(done, len(jars))
     return ":".join(str(path) for path in paths)
+
+
+@contextmanager
+def _alone(cache: Path) -> Iterator[None]:
+    """Wait for other processes that fetch: jars are written in place."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / ".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _ready(jar: Jar, cache: Path) -> Path:
