@@ -13,8 +13,12 @@ def lock(file):
 
 def test_no_other_process_fetches_jars_meanwhile(tmp_path):
     path = tmp_path / "maven" / ".lock"
-    with jars._alone(path.parent), path.open("ab") as other:
-        pytest.raises(BlockingIOError, lock, other)
+    with (
+        jars._alone(path.parent),
+        path.open("ab") as other,
+        pytest.raises(BlockingIOError),
+    ):
+        lock(other)
 
     with path.open("ab") as other:
         lock(other)
