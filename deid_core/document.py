@@ -126,7 +126,7 @@ def with_changed_values(
     return replace(known, **parts)
 
 
-def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
+def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 (fields)
     """Return one value of any kind changed; labels and days stay as they are."""
     if type(value) is str:
         return change(value)
