@@ -14,16 +14,17 @@ from .document import (
     Document,
     KnownId,
     KnownIdentifiers,
+    OffsetMap,
     PersonName,
+    ScrubbedDocument,
     Span,
     Token,
 )
 from .errors import ConfigError, DeidError, DetectorFailed, ResidueFound
 from .explain import Decision, Explanation
 from .labels import Label
-from .pipeline import Deidentifier, ScrubbedDocument
+from .pipeline import Deidentifier
 from .policy import Policy, known_policies, load_policy
-from .replace import OffsetMap
 from .verify import residue_in, verify
 
 __all__ = [

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from types import MappingProxyType
 
-from .detectors import DETECTORS, Detector
-from .detectors.options import Options
+from .detectors import Detector, detector_names, detector_spec
 from .errors import ConfigError
+from .options import Options
+from .plugins import PRESETS, plugins
 from .toml_files import load_table, name_in, names_in, refuse_unknown, summary_in
 
 _SWITCHES = ("recasing", "consistency")
@@ -26,7 +29,7 @@ class DeidConfig:
 
     Args:
         name: For audit events.
-        detectors: Names in `DETECTORS`, in the order in which they run.
+        detectors: Names of `detector_names`, in the order in which they run.
         options: By detector, what is not as the detector has it by default.
         recasing: Detectors read a note in one letter case as if in mixed case.
         consistency: What was found once is sought in the rest of the note, and in the
@@ -51,11 +54,11 @@ class DeidConfig:
         return [self._detector(name) for name in self.detectors]
 
     def _detector(self, name: str) -> Detector:
-        kind = DETECTORS[name]
+        spec = detector_spec(name)
         options = self.options.get(name)
         if options is None:
-            options = kind.options.read({}, f"preset {self.name!r}: {name}")
-        return kind.make(options)
+            options = spec.options.read({}, f"preset {self.name!r}: {name}")
+        return spec.make(options)
 
 
 def load_preset(name: str) -> DeidConfig:
@@ -66,22 +69,23 @@ def load_preset(name: str) -> DeidConfig:
     """
     if not name.endswith(".toml"):
         _refuse_unknown_preset(name)
-    table, where = load_table("preset", "presets", name)
-    refuse_unknown(table, (*_KEYS, *DETECTORS), f"{where}: key")
+    known = detector_names()
+    table, where = load_table("preset", _folders(), name)
+    refuse_unknown(table, (*_KEYS, *known), f"{where}: key")
     detectors = table.get("detectors")
     if not isinstance(detectors, list) or not detectors:
         raise ConfigError(f"{where}: detectors must be a list of at least one name")
-    refuse_unknown(detectors, tuple(DETECTORS), f"{where}: detector")
+    refuse_unknown(detectors, known, f"{where}: detector")
     if len({*detectors}) < len(detectors):
         raise ConfigError(f"{where}: detectors names one twice")
-    tables = {key: value for key, value in table.items() if key in DETECTORS}
+    tables = {key: value for key, value in table.items() if key in known}
     for detector, values in tables.items():
         if detector not in detectors:
             raise ConfigError(f"{where}: [{detector}] but detectors does not name it")
         if not isinstance(values, dict):
             raise ConfigError(f"{where}: {detector} must be a table")
     options = {
-        name: DETECTORS[name].options.read(values, f"{where}: {name}")
+        name: detector_spec(name).options.read(values, f"{where}: {name}")
         for name, values in tables.items()
     }
     return DeidConfig(
@@ -113,5 +117,11 @@ def _switch(table: Mapping[str, object], key: str, where: str) -> bool:
 
 
 def known_presets() -> list[str]:
-    """Return the names of the presets that come with the library."""
-    return names_in("presets")
+    """Return the names of the library's presets and of those other packages add."""
+    return names_in(*_folders())
+
+
+def _folders() -> list[Traversable]:
+    """Return where named presets are: ours, then those of entry points."""
+    added = (files(each.value) for each in plugins(PRESETS).values())
+    return [files(__package__) / "presets", *added]

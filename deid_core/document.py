@@ -6,11 +6,13 @@ reaches a log line or a traceback must not carry PHI with it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
+from itertools import pairwise
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from .labels import Label
 
@@ -160,3 +162,101 @@ class Document:
     known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)
     patient: str = field(default="", repr=False)
     note_type: str = field(default="", repr=False)
+
+
+class Row(NamedTuple):
+    """One replacement: a range of the note, and the range written in its place."""
+
+    start: int
+    end: int
+    scrubbed_start: int
+    scrubbed_end: int
+
+
+_ORIGIN = Row(0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetMap:
+    """The way between the offsets of a note and of its scrubbed text.
+
+    Args:
+        rows: One for each replacement, ordered and disjoint in both texts.
+
+    What was kept maps exactly, both ways.  An offset inside what was replaced maps to
+    the start of what stands there in the other text.
+    """
+
+    rows: tuple[Row, ...] = ()
+
+    def __post_init__(self) -> None:
+        for left, right in pairwise((_ORIGIN, *self.rows)):
+            kept = right.start - left.end
+            lined_up = kept == right.scrubbed_start - left.scrubbed_end
+            grows = (
+                right.start < right.end and right.scrubbed_start <= right.scrubbed_end
+            )
+            if kept < 0 or not (lined_up and grows):
+                raise ValueError("not an offset map: rows overlap or do not line up")
+
+    def to_scrubbed(self, offset: int) -> int:
+        """Return where an offset of the note lies in the scrubbed text."""
+        at = bisect_right(self.rows, offset, key=_start) - 1
+        if at < 0:
+            return _checked(offset)
+        row = self.rows[at]
+        if offset < row.end:
+            return row.scrubbed_start
+        return row.scrubbed_end + offset - row.end
+
+    def to_original(self, offset: int) -> int:
+        """Return where an offset of the scrubbed text lies in the note."""
+        at = bisect_right(self.rows, offset, key=_scrubbed_start) - 1
+        if at < 0:
+            return _checked(offset)
+        row = self.rows[at]
+        if offset < row.scrubbed_end:
+            return row.start
+        return row.end + offset - row.scrubbed_end
+
+    def kept(self, scrubbed_text: str) -> list[str]:
+        """Return the pieces of the scrubbed text that come from the note unchanged."""
+        pieces, cursor = [], 0
+        for row in self.rows:
+            pieces.append(scrubbed_text[cursor : row.scrubbed_start])
+            cursor = row.scrubbed_end
+        pieces.append(scrubbed_text[cursor:])
+        return pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ScrubbedDocument:
+    """A note that is safe to publish, and the account of how it became so.
+
+    Args:
+        id: The document's.
+        text: The scrubbed text.
+        annotations: What was replaced, with offsets in the document's text.
+        offset_map: The way between the two texts.
+        key_id: Which key the surrogates hang on; "" if on none.
+    """
+
+    id: str = field(repr=False)
+    text: str = field(repr=False)
+    annotations: tuple[Annotation, ...]
+    offset_map: OffsetMap
+    key_id: str = ""
+
+
+def _start(row: Row) -> int:
+    return row.start
+
+
+def _scrubbed_start(row: Row) -> int:
+    return row.scrubbed_start
+
+
+def _checked(offset: int) -> int:
+    if offset < 0:
+        raise ValueError(f"not an offset: {offset}")
+    return offset

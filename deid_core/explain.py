@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from .document import Annotation, Document, Span
+from .document import Annotation, Document, Row, ScrubbedDocument, Span
 from .errors import DeidError
 from .merge import merge
-from .replace import Row
-
-if TYPE_CHECKING:
-    from .pipeline import ScrubbedDocument
 
 
 @dataclass(frozen=True, slots=True)

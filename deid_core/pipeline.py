@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from .casing import recased
 from .config import DeidConfig, load_preset
-from .consistency import echoes
 from .detectors import Detector
-from .document import Annotation, Document
+from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
 from .errors import DeidError, DetectorFailed
 from .explain import Explanation, explanation
-from .in_note import in_note, values_in, with_invisible
 from .labels import Label
 from .language.reading import Reading, readings_of
+from .language.truecasing import recased
 from .merge import merge
 from .policy import Policy, load_policy
-from .replace import OffsetMap, apply_replacements
-from .surrogates.replacer import Replacer
-from .verify import verify
+from .propagation import echoes
+from .replace import Replacement, Replacer, apply_replacements
+from .spans_in_note import in_note, values_in, with_invisible
+from .surrogates.tag import tag_of
+from .verify import residue_in, verify
 
 Proposals = list[Annotation] | DetectorFailed
 Readings = tuple[Reading, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ScrubbedDocument:
-    """A note that is safe to publish, and the account of how it became so.
-
-    Args:
-        id: The document's.
-        text: The scrubbed text.
-        annotations: What was replaced, with offsets in the document's text.
-        offset_map: The way between the two texts.
-        key_id: Which key the surrogates hang on; "" if on none.
-    """
-
-    id: str = field(repr=False)
-    text: str = field(repr=False)
-    annotations: tuple[Annotation, ...]
-    offset_map: OffsetMap
-    key_id: str = ""
 
 
 class Deidentifier:
@@ -205,9 +186,10 @@ class Deidentifier:
             annotations = with_invisible(document.text, annotations)
             values = values_in(document.text, readings, annotations)
         replacer = self._replacer
-        replacements = replacer.replacements(document, annotations, proposals, values)
-        text, offset_map = apply_replacements(document.text, replacements)
         known = replacer.withheld(document)
+        written = replacer.replacements(document, annotations, proposals, values)
+        replacements = self._without_residue(document, known, written)
+        text, offset_map = apply_replacements(document.text, replacements)
         is_all = known is document.known
         shown = document if is_all else replace(document, known=known)
         verify(shown, text, offset_map, annotations, proposals)
@@ -215,12 +197,38 @@ class Deidentifier:
             document.id, text, tuple(annotations), offset_map, replacer.key_id
         )
 
+    def _without_residue(
+        self,
+        document: Document,
+        known: KnownIdentifiers,
+        replacements: Sequence[Replacement],
+    ) -> list[Replacement]:
+        """Write the tag for every value that the policy keeps but the record withholds.
+
+        Args:
+            document: The note.
+            known: The record, without what the policy lets a reader see.
+            replacements: What the policy writes.
+        """
+        return [
+            replace(each, surrogate=tag_of(each.annotation.label))
+            if self._replacer.may_keep(document, each.annotation.label)
+            and residue_in(known, [each.surrogate])
+            else each
+            for each in replacements
+        ]
+
     def replaced_value(self, document: Document, label: Label, value: str) -> str:
         """Return what a single value of a document's patient is replaced by.
 
         For fields outside of any note; see `Replacer.value`.
         """
-        return self._replacer.value(document, label, readings_of(value)[0].text)
+        replacer = self._replacer
+        written = replacer.value(document, label, readings_of(value)[0].text)
+        if not replacer.may_keep(document, label):
+            return written
+        is_leak = residue_in(replacer.withheld(document), [written])
+        return tag_of(label) if is_leak else written
 
 
 def _as_written(text: str) -> str:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
@@ -33,6 +34,7 @@ from .surrogates import STYLES
 from .surrogates.options import SurrogateOptions
 from .toml_files import load_table, name_in, names_in, refuse_unknown
 
+FOLDER = files(__package__) / "policies"
 _KEYS = ("name", "default", "dates", "labels", "note_type", "options")
 _KEYS_OF_NOTE_TYPE = ("default", "dates", "labels")
 
@@ -75,7 +77,7 @@ def load_policy(name: str) -> Policy:
     Raises:
         ConfigError: It does not exist, or holds what is not known.
     """
-    table, where = load_table("policy", "policies", name)
+    table, where = load_table("policy", [FOLDER], name)
     refuse_unknown(table, _KEYS, f"{where}: key")
     refuse_unknown([table.get("default")], STYLES, f"{where}: default style")
     labels = _labels(table, where)
@@ -98,7 +100,7 @@ def load_policy(name: str) -> Policy:
 
 def known_policies() -> list[str]:
     """Return the names of the policies that come with the library."""
-    return names_in("policies")
+    return names_in(FOLDER)
 
 
 def _labels(table: Mapping[str, Any], where: str) -> dict[Label, str]:

@@ -1,14 +1,43 @@
-"""Write the scrubbed text, and keep the way between it and the note."""
+"""Write the scrubbed text: what the policy says in place of every annotation.
+
+What a style cannot do for a value fails closed: the tag is written, never the value.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import NamedTuple
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import accumulate
 
-from .document import Annotation
+from .document import Annotation, Document, KnownIdentifiers, OffsetMap, Row, Span
+from .errors import ConfigError
+from .labels import Label
+from .language.reading import is_visible
+from .policy import Policy
+from .surrogates import STYLES, Style
+from .surrogates.crosswalk import Crosswalk
+from .surrogates.found import Found, found_in
+from .surrogates.keys import SecretKey
+from .surrogates.real import squeezed
+from .surrogates.tag import tag_of
+from .surrogates.years import old_year, tells_old_age
+
+_MAX_RECORDS = 1024
+_TAG, _SHIFT, _KEEP = STYLES["tag"], STYLES["shift"], STYLES["keep"]
+_COMPANION = 0.05
+_WEEKDAY = re.compile(
+    r"\b(?<!\bgood )(?<!\bash )(?:mon|tues|wednes|thurs|fri|satur|sun)day(?=s?\b)",
+    re.IGNORECASE,
+)
+_PARTS_OF_ADDRESS = {
+    Label.CITY: "city",
+    Label.STATE: "state",
+    Label.ZIP: "zip",
+    Label.COUNTRY: "country",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,69 +48,156 @@ class Replacement:
     surrogate: str = field(repr=False)
 
 
-class Row(NamedTuple):
-    """One replacement: a range of the note, and the range written in its place."""
-
-    start: int
-    end: int
-    scrubbed_start: int
-    scrubbed_end: int
-
-
-_ORIGIN = Row(0, 0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetMap:
-    """The way between the offsets of a note and of its scrubbed text.
+class Replacer:
+    """Writes what a policy says.  Thread-safe.
 
     Args:
-        rows: One for each replacement, ordered and disjoint in both texts.
+        policy: Which style for which label.
+        key: The project's secret key; None if no style of the policy needs one.
 
-    What was kept maps exactly, both ways.  An offset inside what was replaced maps to
-    the start of what stands there in the other text.
+    Raises:
+        ConfigError: A style needs a key and there is none, or it is too short.
     """
 
-    rows: tuple[Row, ...] = ()
-
-    def __post_init__(self) -> None:
-        for left, right in pairwise((_ORIGIN, *self.rows)):
-            kept = right.start - left.end
-            lined_up = kept == right.scrubbed_start - left.scrubbed_end
-            grows = (
-                right.start < right.end and right.scrubbed_start <= right.scrubbed_end
+    def __init__(self, policy: Policy, key: bytes | None = None) -> None:
+        needing = sorted(name for name in policy.styles if STYLES[name].needs_key)
+        if needing and key is None:
+            raise ConfigError(
+                f"policy {policy.name!r}: needs a key, for: {', '.join(needing)}; "
+                "make one with: phistream key FILE"
             )
-            if kept < 0 or not (lined_up and grows):
-                raise ValueError("not an offset map: rows overlap or do not line up")
+        self._policy = policy
+        self._key = SecretKey(key) if needing and key is not None else None
+        types = ("", *policy.note_types)
+        self._styles = {each: _styles(policy, each) for each in types}
+        self._kept = {each: _kept(policy, each) for each in types}
 
-    def to_scrubbed(self, offset: int) -> int:
-        """Return where an offset of the note lies in the scrubbed text."""
-        at = bisect_right(self.rows, offset, key=_start) - 1
-        if at < 0:
-            return _checked(offset)
-        row = self.rows[at]
-        if offset < row.end:
-            return row.scrubbed_start
-        return row.scrubbed_end + offset - row.end
+    @property
+    def key_id(self) -> str:
+        """Which key the surrogates hang on; "" if on none."""
+        return self._key.id if self._key else ""
 
-    def to_original(self, offset: int) -> int:
-        """Return where an offset of the scrubbed text lies in the note."""
-        at = bisect_right(self.rows, offset, key=_scrubbed_start) - 1
-        if at < 0:
-            return _checked(offset)
-        row = self.rows[at]
-        if offset < row.scrubbed_end:
-            return row.start
-        return row.end + offset - row.scrubbed_end
+    def companions(self, document: Document) -> list[Annotation]:
+        """Return what must be replaced with the dates, though it is no PHI alone.
 
-    def kept(self, scrubbed_text: str) -> list[str]:
-        """Return the pieces of the scrubbed text that come from the note unchanged."""
-        pieces, cursor = [], 0
-        for row in self.rows:
-            pieces.append(scrubbed_text[cursor : row.scrubbed_start])
-            cursor = row.scrubbed_end
-        pieces.append(scrubbed_text[cursor:])
-        return pieces
+        Weekdays, where the policy moves dates: "on Tuesday" beside a moved date would
+        tell by how many days.  Whole weeks leave them.
+        """
+        style = self._styles_of(document)[Label.DATE]
+        if style is not _SHIFT or self._policy.options.keep_weekday:
+            return []
+        return [
+            Annotation(Span(*found.span()), Label.DATE, _COMPANION, "shift/weekday")
+            for found in _WEEKDAY.finditer(document.text)
+        ]
+
+    def replacements(
+        self,
+        document: Document,
+        annotations: Sequence[Annotation],
+        proposals: Iterable[Annotation] = (),
+        values: Sequence[str] | None = None,
+    ) -> list[Replacement]:
+        """Return what to write for each annotation.
+
+        Args:
+            document: The annotations' document.
+            annotations: Ordered and disjoint.
+            proposals: What they were merged from: a value is kept only if all
+                detectors call it what may be kept.
+            values: How each annotation reads, where that is not as it is written.
+        """
+        text = document.text
+        originals = [text[a.span.start : a.span.end] for a in annotations]
+        found = list(
+            found_in(text, annotations, originals if values is None else values)
+        )
+        crosswalk = self._crosswalk(document, found)
+        doubtful = self._doubtful(document, annotations, proposals)
+        written = [
+            tag_of(each.label)
+            if doubtful and annotation in doubtful
+            else self._write(crosswalk, each.label, each.text)
+            for annotation, each in zip(annotations, found, strict=True)
+        ]
+        if text and not any(written) and len(text) == sum(map(len, originals)):
+            # A note must not become nothing.
+            written = [tag_of(each.label) for each in found]
+        if values is not None:
+            written = list(map(_as_written, written, values, originals))
+        return [Replacement(*each) for each in zip(annotations, written, strict=True)]
+
+    def value(self, document: Document, label: Label, value: str) -> str:
+        """Return what stands for a single value, e.g. a field of an HL7 segment.
+
+        It is what a note of the same patient has in its place.
+
+        Args:
+            document: Gives patient, record and note type; its text may be empty.
+            label: What the value is.
+            value: As it is written.
+        """
+        found = [Found(label, value)]
+        return self._write(self._crosswalk(document, found), label, value)
+
+    def may_keep(self, document: Document, label: Label) -> bool:
+        """Return whether the policy may write a value of that label as it was."""
+        return self._styles_of(document)[label].may_keep
+
+    def withheld(self, document: Document) -> KnownIdentifiers:
+        """Return the record without what the policy lets a reader see."""
+        kept = self._kept.get(document.note_type, self._kept[""])
+        return _without(document.known, kept) if kept else document.known
+
+    def _crosswalk(self, document: Document, found: Sequence[Found]) -> Crosswalk:
+        draws = self._key.draws(document) if self._key else None
+        return Crosswalk(document, self._policy.options, draws, found)
+
+    def _write(self, crosswalk: Crosswalk, label: Label, value: str) -> str:
+        document = crosswalk.document
+        style = self._styles_of(document)[label]
+        if style is _TAG:
+            return tag_of(label)
+        if label is Label.DATE and self._hides_year(crosswalk, style, value):
+            return old_year(crosswalk, is_shifted=style is _SHIFT)
+        written = style.write(crosswalk, label, value)
+        if written is None or not _may_stand(crosswalk, style, value, written):
+            return tag_of(label)
+        return written
+
+    def _hides_year(self, crosswalk: Crosswalk, style: Style, value: str) -> bool:
+        """Return whether a date would tell an age that the policy does not."""
+        ages = self._styles_of(crosswalk.document)[Label.AGE]
+        is_hidden = style.shows_year and ages is not _KEEP
+        return is_hidden and tells_old_age(crosswalk, value)
+
+    def _styles_of(self, document: Document) -> Mapping[Label, Style]:
+        return self._styles.get(document.note_type, self._styles[""])
+
+    def _doubtful(
+        self,
+        document: Document,
+        annotations: Sequence[Annotation],
+        proposals: Iterable[Annotation],
+    ) -> set[Annotation]:
+        """Return annotations that would be kept, but that hold something else too."""
+        styles = self._styles_of(document)
+        kept = [each for each in annotations if styles[each.label].may_keep]
+        if not kept:
+            return set()
+        others = sorted(
+            (each.span.start, each.span.end)
+            for each in proposals
+            if not styles[each.label].may_keep
+        )
+        starts = [start for start, _ in others]
+        furthest = list(accumulate((end for _, end in others), max))
+
+        def is_touched(span: Span) -> bool:
+            before = bisect_left(starts, span.end)
+            return before > 0 and furthest[before - 1] > span.start
+
+        return {each for each in kept if is_touched(each.span)}
 
 
 def apply_replacements(
@@ -112,15 +228,37 @@ def apply_replacements(
     return "".join(pieces), OffsetMap(tuple(rows))
 
 
-def _start(row: Row) -> int:
-    return row.start
+def _as_written(written: str, value: str, original: str) -> str:
+    """Return what is kept of a note in the note's own characters, if all are seen."""
+    return original if written == value and is_visible(original) else written
 
 
-def _scrubbed_start(row: Row) -> int:
-    return row.scrubbed_start
+def _styles(policy: Policy, note_type: str) -> Mapping[Label, Style]:
+    return {label: STYLES[policy.style(label, note_type)] for label in Label}
 
 
-def _checked(offset: int) -> int:
-    if offset < 0:
-        raise ValueError(f"not an offset: {offset}")
-    return offset
+def _kept(policy: Policy, note_type: str) -> frozenset[Label]:
+    return frozenset(
+        label for label in Label if policy.style(label, note_type) == "keep"
+    )
+
+
+def _may_stand(crosswalk: Crosswalk, style: Style, value: str, written: str) -> bool:
+    if style.may_keep:
+        return True
+    whole = squeezed(written)
+    if written == value or (whole and whole == squeezed(value)):
+        return False
+    return not style.is_invented or crosswalk.is_free_whole(whole)
+
+
+@lru_cache(maxsize=_MAX_RECORDS)
+def _without(known: KnownIdentifiers, kept: frozenset[Label]) -> KnownIdentifiers:
+    parts: Mapping[str, str] = {
+        name: "" for label, name in _PARTS_OF_ADDRESS.items() if label in kept
+    }
+    return replace(
+        known,
+        birth_dates=() if Label.DATE in kept else known.birth_dates,
+        addresses=tuple(replace(each, **parts) for each in known.addresses),
+    )

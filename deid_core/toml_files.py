@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
-from importlib.resources import files
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,22 @@ from typing import Any
 from .errors import ConfigError
 
 
-def load_table(kind: str, folder: str, name: str) -> tuple[dict[str, Any], str]:
+def load_table(
+    kind: str, folders: Sequence[Traversable], name: str
+) -> tuple[dict[str, Any], str]:
     """Return the table of that name or path, and what to call it in messages.
 
     Args:
         kind: ``preset`` or ``policy``, for messages.
-        folder: Where the named ones lie, beside this module.
-        name: A name in the folder, or a path that ends in ``.toml``.
+        folders: Where the named ones are; the first that has the name counts.
+        name: A name in a folder, or a path that ends in ``.toml``.
 
     Raises:
         ConfigError: It does not exist, cannot be read, or is not TOML.
     """
     where = f"{kind} {name!r}"
     try:
-        table = tomllib.loads(_path(kind, folder, name).read_text("utf-8"))
+        table = tomllib.loads(_path(kind, folders, name).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{where}: cannot be read: {type(error).__name__}") from None
     except tomllib.TOMLDecodeError as error:
@@ -33,9 +34,9 @@ def load_table(kind: str, folder: str, name: str) -> tuple[dict[str, Any], str]:
     return table, where
 
 
-def names_in(folder: str) -> list[str]:
-    """Return the names of the tables in a folder beside this module."""
-    found = (each.name for each in (files(__package__) / folder).iterdir())
+def names_in(*folders: Traversable) -> list[str]:
+    """Return the names of the tables in folders, sorted."""
+    found = {each.name for folder in folders for each in folder.iterdir()}
     return sorted(
         each.removesuffix(".toml") for each in found if each.endswith(".toml")
     )
@@ -76,8 +77,9 @@ def refuse_unknown(given: Collection[Any], known: Collection[str], what: str) ->
             raise ConfigError(f"{what} {each!r} is unknown; known: {', '.join(known)}")
 
 
-def _path(kind: str, folder: str, name: str) -> Path | Traversable:
+def _path(kind: str, folders: Sequence[Traversable], name: str) -> Path | Traversable:
     if name.endswith(".toml"):
         return Path(name)
-    refuse_unknown([name], names_in(folder), kind)
-    return files(__package__) / folder / f"{name}.toml"
+    refuse_unknown([name], names_in(*folders), kind)
+    named = (folder / f"{name}.toml" for folder in folders)
+    return next(each for each in named if each.is_file())

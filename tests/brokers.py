@@ -9,7 +9,7 @@ from pathlib import Path
 from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
-from streams.broker import Cluster
+from streams.cluster.local_broker import Cluster
 
 CACHE = Path("~/.cache/phistream/maven").expanduser()
 ANSWER_SECONDS = 30

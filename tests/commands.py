@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["streams.commands", "tests.warm"])
+_context.set_forkserver_preload(["streams.cli", "tests.warm"])
 
 
 def phistream(
@@ -57,7 +57,7 @@ def phistream(
 
 
 def _main(command, files, cwd, environment):
-    from streams.commands import main
+    from streams.cli import main
 
     os.environ.clear()
     os.environ.update(environment)

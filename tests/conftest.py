@@ -9,12 +9,12 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from deid_core import Deidentifier
-from streams.broker import Cluster
-from streams.errors import RetriableError
-from streams.offsets import admin_client, end_offsets
-from streams.settings import Settings
-from streams.topics import ALL_TOPICS, create_topics, partition_counts
-from streams.worker import wait_for_broker
+from streams.cluster.local_broker import Cluster
+from streams.cluster.offsets import admin_client, end_offsets
+from streams.cluster.reachable import wait_for_broker
+from streams.cluster.topics import ALL_TOPICS, create_topics, partition_counts
+from streams.engine.errors import RetriableError
+from streams.engine.settings import Settings
 from tests.brokers import CACHE, Brokers, wait_until
 
 STARTS_A_BROKER = {"brokers", "fresh_cluster"}

@@ -12,14 +12,14 @@ import orjson
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from streams.cluster.client import PRODUCER
+from streams.cluster.offsets import GroupOffsets, admin_client, end_offsets
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, partition_counts
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
-from streams.errors import RetriableError
-from streams.feed import RawMessage, feed
-from streams.kafka import PRODUCER
-from streams.offsets import GroupOffsets, admin_client, end_offsets
-from streams.reconcile import Auditor
-from streams.topics import NOTES, NOTES_SCRUBBED, partition_counts
+from streams.engine.errors import RetriableError
+from streams.files.feed import RawMessage, feed
+from streams.operations.reconcile import Auditor
 
 
 @contextmanager
@@ -173,8 +173,8 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
 
 def feed_and_drain_intake(settings, services, messages):
     """Publish on hl7.raw and wait until intake has routed all of it."""
-    from streams.lag import LagReader
-    from streams.topics import HL7_RAW
+    from streams.cluster.lag import LagReader
+    from streams.cluster.topics import HL7_RAW
 
     feed(settings, messages)
     admin = admin_client(settings)

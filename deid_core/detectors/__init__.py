@@ -1,6 +1,7 @@
 """What a detector is, and which there are.
 
-A detector proposes; it never edits and never decides.
+A detector proposes; it never edits and never decides.  Another package adds one by an
+entry point of the group ``phistream.detectors`` that names a `DetectorSpec`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .classifier import ClassifierOptions
-from .known.options import KnownOptions
+from ..errors import ConfigError
+from ..options import NoOptions, Options
+from ..plugins import DETECTORS as GROUP
+from ..plugins import plugins
 from .lexicon.options import LexiconOptions
-from .nus.options import NusOptions
-from .options import NoOptions, Options
+from .patient_record.options import KnownOptions
 from .tagger import TaggerOptions
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class Detector(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DetectorSpec:
     """A detector that presets can name.
 
     Args:
@@ -51,7 +53,7 @@ class Kind:
 
 
 def _rules(_: NoOptions) -> Detector:
-    from .rules import RuleDetector
+    from .rules.engine import RuleDetector
 
     return RuleDetector()
 
@@ -63,7 +65,7 @@ def _lexicon(options: LexiconOptions) -> Detector:
 
 
 def _known(options: KnownOptions) -> Detector:
-    from .known import KnownDetector
+    from .patient_record import KnownDetector
 
     return KnownDetector(options)
 
@@ -74,26 +76,39 @@ def _tagger(options: TaggerOptions) -> Detector:
     return TaggerDetector(options)
 
 
-def _classifier(options: ClassifierOptions) -> Detector:
-    from .classifier import ClassifierDetector
-
-    return ClassifierDetector(options)
-
-
-def _nus(options: NusOptions) -> Detector:
-    from .nus.detector import NusDetector
-
-    return NusDetector(options)
-
-
-DETECTORS: Mapping[str, Kind] = MappingProxyType(
+DETECTORS: Mapping[str, DetectorSpec] = MappingProxyType(
     {
-        "rules": Kind(NoOptions, _rules),
-        "lexicon": Kind(LexiconOptions, _lexicon),
-        "known": Kind(KnownOptions, _known),
-        "tagger": Kind(TaggerOptions, _tagger),
-        "nus": Kind(NusOptions, _nus),
-        "classifier": Kind(ClassifierOptions, _classifier),
+        "rules": DetectorSpec(NoOptions, _rules),
+        "lexicon": DetectorSpec(LexiconOptions, _lexicon),
+        "known": DetectorSpec(KnownOptions, _known),
+        "tagger": DetectorSpec(TaggerOptions, _tagger),
     }
 )
-"""Every detector by its name in presets."""
+"""The product's own detectors, by their names in presets."""
+
+
+def detector_names() -> tuple[str, ...]:
+    """Return the names of the product's detectors, then of those other packages add."""
+    added = (name for name in plugins(GROUP) if name not in DETECTORS)
+    return (*DETECTORS, *sorted(added))
+
+
+def detector_spec(name: str) -> DetectorSpec:
+    """Return the detector of that name; the product's own come first.
+
+    Args:
+        name: One of `detector_names`.
+
+    Raises:
+        ConfigError: Another package's entry point does not give a `DetectorSpec`.
+    """
+    if name in DETECTORS:
+        return DETECTORS[name]
+    try:
+        spec = plugins(GROUP)[name].load()
+    except (ImportError, AttributeError) as error:
+        problem = f"detector {name!r}: its package fails: {type(error).__name__}"
+        raise ConfigError(problem) from None
+    if not isinstance(spec, DetectorSpec):
+        raise ConfigError(f"detector {name!r}: its entry point gives no DetectorSpec")
+    return spec

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from ..document import Span
 from ..labels import Label
-from .fragments import STATE, ZIP, words
-from .lexicon import context
+from ..language import context
+from ..language.fragments import STATE, ZIP, words
 
 _CAPITAL_WORDS = r"[A-Z][A-Za-z'.-]{1,24}(?:[ ][A-Z][A-Za-z'-]{1,24}){0,2}"
 _WITH_STATE = re.compile(

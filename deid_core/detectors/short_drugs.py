@@ -6,10 +6,10 @@ import re
 from bisect import bisect_right
 from functools import cache
 
-from ..lexicons import is_common_name, load_list
-from ..lexicons.kinds import Kind, kinds_of
-from .fragments import words
-from .lexicon import context
+from ..language import context
+from ..language.fragments import words
+from ..language.lexicons import is_common_name, load_list
+from ..language.lexicons.kinds import Kind, kinds_of
 from .trimming import form_of
 
 # What is done with a drug.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ..casing import is_in_one_case, lowered, recased
 from ..document import Annotation, Document, Span
-from ..lexicons import forms_of
+from ..language.fragments import fold_note
+from ..language.lexicons import forms_of
+from ..language.truecasing import is_in_one_case, lowered, recased
+from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
-from .fragments import fold_note
-from .options import Options
 from .place_parts import parts_of
 from .trimming import without_words
 from .veto import is_vetoed

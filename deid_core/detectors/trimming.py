@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..lexicons import load_list, normal
-from ..lexicons.kinds import Kind, kinds_of
-from ..remembered import remembered
-from .fragments import words
+from ..language.fragments import words
+from ..language.lexicons import load_list, normal
+from ..language.lexicons.kinds import Kind, kinds_of
+from ..language.text_cache import remembered
 
 _CACHE_SIZE = 16_384
 WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")

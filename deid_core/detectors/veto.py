@@ -12,12 +12,12 @@ import re
 from typing import NamedTuple
 
 from ..labels import Label
-from ..lexicons import load_list
-from ..lexicons.kinds import Kind, kinds_of
-from .fragments import words
-from .lexicon import context
-from .lexicon.houses import is_own_name
-from .places import LABELLED_STATE
+from ..language import context
+from ..language.fragments import words
+from ..language.institutions import is_own_name
+from ..language.lexicons import load_list
+from ..language.lexicons.kinds import Kind, kinds_of
+from .rules.places.institutions import LABELLED_STATE
 from .short_drugs import is_short_drug
 from .trimming import MAY_NAME, WORD, form_of, is_no_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from ..lexicons import load_list
+from ..language.lexicons import load_list
 from .crosswalk import Crosswalk
 from .localities import is_unit, place_behind, street_key
 from .name_pools import name_pools

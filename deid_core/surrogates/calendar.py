@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from ..detectors.fragments import fold
 from ..labels import Label
+from ..language.fragments import fold
 from .ages import OLDEST, is_over_89
 from .date_fields import shows_day_first
 from .date_forms import BETWEEN, Grain

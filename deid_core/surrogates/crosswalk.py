@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..document import Document
 from ..errors import ConfigError
 from ..labels import Label
-from ..lexicons import forms_of
+from ..language.lexicons import forms_of
 from .calendar import Calendar
 from .found import Found
 from .keys import Draws

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..detectors.fragments import TIME
+from ..language.fragments import TIME
 from .holidays import HOLIDAYS
 
 MONTHS = (

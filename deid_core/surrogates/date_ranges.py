@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from ..detectors.fragments import fold
+from ..language.fragments import fold
 from .date_fields import Printed, cased, month_name, ordinal_ending
 from .date_forms import RANGES_IN_A_MONTH
 from .date_text import DateText, read_as, spliced

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from ..detectors.fragments import fold
+from ..language.fragments import fold
 from .date_fields import Printed, numbers_in_order, print_field, weekday_name
 from .date_forms import (
     FORMS,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..detectors.fragments import words
 from ..labels import Label
-from ..lexicons import forms_of, is_common_name, is_ordinary, load_list
+from ..language.fragments import words
+from ..language.lexicons import forms_of, is_common_name, is_ordinary, load_list
 from .ages import capped
 from .crosswalk import Crosswalk
 from .places_lists import Place, countries, state_of_city, states

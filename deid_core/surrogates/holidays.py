@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 
-from ..lexicons import forms_of
+from ..language.lexicons import forms_of
 
 _NEAR = timedelta(days=4)
 _WEEK = 7

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ..detectors.fragments import words
 from ..labels import Label
-from ..lexicons import forms_of, load_list
+from ..language.fragments import words
+from ..language.lexicons import forms_of, load_list
 from .addresses import street
 from .crosswalk import Crosswalk
 from .localities import Kind, key_of, parts_of

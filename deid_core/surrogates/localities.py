@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from ..document import Address, KnownIdentifiers
 from ..labels import Label
-from ..lexicons import forms_of, load_list
-from ..lexicons.lists import load_pairs
+from ..language.lexicons import forms_of, load_list
+from ..language.lexicons.lists import load_pairs
 from .found import Found
 from .places_lists import countries, home_of, states, town_of_zip
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import pairwise
 
-from ..detectors import fragments
-from ..lexicons import load_list
+from ..language import fragments
+from ..language.lexicons import load_list
 from .name_pools import name_pools
 from .people import NAME_WORD, People, Role
 from .real import squeezed

@@ -18,8 +18,8 @@ from itertools import islice
 
 import names
 
-from ..lexicons import is_ordinary
-from ..lexicons.people import family_names
+from ..language.lexicons import is_ordinary
+from ..language.lexicons.people import family_names
 from .people import Role
 from .prebuilt import prebuilt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ..detectors.options import Options
+from ..options import Options
 
 
 class SurrogateOptions(Options):

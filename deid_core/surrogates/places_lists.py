@@ -10,7 +10,7 @@ import pycountry
 import us
 from faker.providers.job.en_US import Provider as Jobs
 
-from ..lexicons import forms_of
+from ..language.lexicons import forms_of
 from .prebuilt import prebuilt
 
 _MOST_WORDS = 2

@@ -6,7 +6,7 @@ HMAC-SHA-256 under the patient's key, its first 32 bits in hex.
 from __future__ import annotations
 
 from ..labels import Label
-from ..lexicons import forms_of
+from ..language.lexicons import forms_of
 from .crosswalk import Crosswalk
 from .name_parts import is_title
 from .people import words_in

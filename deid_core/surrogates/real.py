@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from ..document import KnownIdentifiers
-from ..lexicons import forms_of, normal
+from ..language.lexicons import forms_of, normal
 
 _MAX_RECORDS = 1024
 _NOT_ALNUM = re.compile(r"[^a-z0-9]+")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ..labels import Label
-from ..lexicons import forms_of
+from ..language.lexicons import forms_of
 from .addresses import street
 from .crosswalk import Crosswalk
 from .institutions import institution, profession

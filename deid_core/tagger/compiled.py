@@ -20,11 +20,11 @@ from .codec import Bio, runs_of
 from .compiled_conjunctions import Conjunctions
 from .compiled_rescoring import CompiledRescorer, Decoded, PathFinder
 from .compiled_types import TypeTables
-from .decode_kernels import decode
+from .kernels.decoding import decode
+from .kernels.tables import add_properties
+from .kernels.viterbi import FORBIDDEN, closed_of, leads_of
 from .model import Model
-from .placed_words import PlacedWords
-from .table_kernels import add_properties
-from .viterbi_kernels import FORBIDDEN, closed_of, leads_of
+from .word_offsets import PlacedWords
 
 Floats = NDArray[np.float32]
 _LANES = 8

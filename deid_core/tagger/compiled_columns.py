@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .cue_columns import cue_class_values, cue_values
 from .features import LINE_COLUMNS, SEPARATOR, WORD_COLUMNS
+from .kernels.cues import cue_class_values, cue_values
 from .model import Model
 
 Numbering = dict[str, int]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled_columns import numberings
-from .cue_columns import cue_columns, without_distance
 from .encoding import PART_BITS
 from .features import PAD_VALUE, SEPARATOR, WORD_COLUMNS, Conjunction, header
+from .kernels.cues import cue_columns, without_distance
+from .kernels.tables import add_conjunctions, fill_table
 from .model import Model
-from .placed_words import PlacedWords
-from .table_kernels import add_conjunctions, fill_table
+from .word_offsets import PlacedWords
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

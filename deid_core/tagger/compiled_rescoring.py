@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..remembered import remembered
+from ..language.text_cache import remembered
 from .codec import Bio
-from .decode_kernels import marginals
 from .features import kind
+from .kernels.decoding import marginals
+from .kernels.paths import best_paths, unsure_lines
+from .kernels.viterbi import FORBIDDEN, closed_of, leads_of
 from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
-from .path_kernels import best_paths, unsure_lines
-from .placed_words import PlacedWords
 from .rescoring import Rescorer, values_in, without_line
-from .viterbi_kernels import FORBIDDEN, closed_of, leads_of
 from .word_lists import WordLists
+from .word_offsets import PlacedWords
 
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]

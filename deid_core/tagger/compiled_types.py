@@ -12,7 +12,7 @@ from .compiled_columns import numberings
 from .encoding import REACH
 from .features import PAD, WORD_COLUMNS, column_value
 from .model import Model
-from .placed_words import PlacedWords, WordNumbers
+from .word_offsets import PlacedWords, WordNumbers
 
 _WIDTH = 2 * REACH + 1
 _LONGEST, _END = 128, 64

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .codec import Bio, TagSpan
-from .cue_columns import cue_class_values, cue_columns, cue_values, without_distance
 from .features import (
     PAD,
     PAD_VALUE,
@@ -26,6 +25,7 @@ from .features import (
     header,
     property_name,
 )
+from .kernels.cues import cue_class_values, cue_columns, cue_values, without_distance
 from .word_lists import WordLists
 from .words import pieces, word_spans
 

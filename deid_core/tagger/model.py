@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ..labels import Label
 from .codec import Bio
 from .features import FeatureSet
-from .learners.weights import ChainWeights
 from .rescoring import Rescorer
+from .weights import ChainWeights
 from .word_lists import WordLists
 
 

@@ -1,7 +1,7 @@
 """Cut a text into the sequences that are tagged: its lines, and their words.
 
-Finer than `deid_core.tokenizer`: a run of letters also comes apart where a small letter
-meets a capital (``NASSMadrid``), so that a span can end there.
+A run of letters also comes apart where a small letter meets a capital (``NASSMadrid``),
+so that a span can end there.
 """
 
 from __future__ import annotations

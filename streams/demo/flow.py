@@ -12,13 +12,10 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from ..errors import FatalError
-from ..kafka_errors import translated
-from ..lag import LagReader
-from ..offsets import admin_client, end_offsets
-from ..outputs import SOURCE
-from ..settings import Settings
-from ..topics import (
+from ..cluster.client_errors import translated
+from ..cluster.lag import LagReader
+from ..cluster.offsets import admin_client, end_offsets
+from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,
@@ -26,6 +23,9 @@ from ..topics import (
     PHI_AUDIT,
     partition_counts,
 )
+from ..engine.errors import FatalError
+from ..engine.settings import Settings
+from ..events.outputs import SOURCE
 
 log = logging.getLogger(__name__)
 

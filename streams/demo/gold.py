@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deid_core.document import KnownIdentifiers, Span
-from deid_core.evaluation.conventions import PLAIN, conventions_for
-from deid_core.evaluation.corpus import Corpus, GoldDocument, GoldSpan
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
 
 from ..intake.route import Routed, route
-from ..known import known_identifiers
-from ..patients import PatientRecord, fold
+from ..patients.demographics import PatientRecord, fold
+from ..patients.known_identifiers import known_identifiers
 from .draft import Planted
 from .people import Split
 from .ward import Ward, WardMessage

@@ -14,9 +14,9 @@ from itertools import chain
 
 from rich.console import Console
 
-from ..errors import ConfigError, FatalError
-from ..feed import RawMessage, feed
-from ..settings import Settings
+from ..engine.errors import ConfigError, FatalError
+from ..engine.settings import Settings
+from ..files.feed import RawMessage, feed
 from .services import Service, start_watch
 
 READY_SECONDS = 120.0

@@ -16,11 +16,11 @@ from typing import IO
 
 from rich.console import Console
 
-from ..broker import Cluster
-from ..errors import FatalError
-from ..settings import PREFIX, Settings
-from ..topics import create_topics
-from ..worker import wait_for_broker
+from ..cluster.local_broker import Cluster
+from ..cluster.reachable import wait_for_broker
+from ..cluster.topics import create_topics
+from ..engine.errors import FatalError
+from ..engine.settings import PREFIX, Settings
 
 DRAIN_SECONDS = 60.0
 TAIL_LINES = 5
@@ -159,7 +159,7 @@ def _start(name: str, arguments: list[str], settings: Settings) -> Service:
     folder = settings.state_dir.parent
     log = (folder / f"{name}.log").open("ab")
     process = subprocess.Popen(  # noqa: S603  # our own command, our own arguments
-        [sys.executable, "-m", "streams.commands", *arguments],
+        [sys.executable, "-m", "streams.cli", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

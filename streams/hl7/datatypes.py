@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from deid_core.document import Address
 
-from ..patients import Identifier, Name
+from ..patients.demographics import Identifier, Name
 from .message import Repetition, part
 
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")

@@ -9,8 +9,15 @@ from typing import TypeVar
 
 from deid_core.document import Address
 
-from ..errors import InvalidRecord
-from ..patients import MOST_VALUES, Demographics, Identifier, Kin, Name, PatientId
+from ..engine.errors import InvalidRecord
+from ..patients.demographics import (
+    MOST_VALUES,
+    Demographics,
+    Identifier,
+    Kin,
+    Name,
+    PatientId,
+)
 from . import fields
 from .datatypes import (
     address_of_xad,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..errors import InvalidRecord
+from ..engine.errors import InvalidRecord
 from .message import Segment
 
 _CODE = re.compile(r"[A-Z0-9]{3}")

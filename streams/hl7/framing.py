@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from ..errors import InvalidRecord
+from ..engine.errors import InvalidRecord
 
 START_BLOCK, END_BLOCK = "\x0b", "\x1c"
 

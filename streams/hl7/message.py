@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 import hl7
 
-from ..errors import InvalidRecord
+from ..engine.errors import InvalidRecord
 
 Component = tuple[str, ...]
 """The subcomponents of a component."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..notes import ClinicalNote
+from ..events.notes import ClinicalNote
 from .datatypes import time_of
 from .demographics import PatientGroup
 from .events import Event

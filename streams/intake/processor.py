@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import orjson
 
-from ..errors import InvalidRecord, StreamError
-from ..outputs import audit_event, dead_letter, encoded
-from ..partitioner import partition_of
-from ..patients import PatientRecord, fold
-from ..patients_table import PatientsTable
-from ..records import Output, Record
-from ..runner import Outcome
-from ..topics import NOTES, PATIENTS
+from ..cluster.partitioner import partition_of
+from ..cluster.topics import NOTES, PATIENTS
+from ..engine.errors import InvalidRecord, StreamError
+from ..engine.records import Output, Record
+from ..engine.runner import Outcome
+from ..events.outputs import audit_event, dead_letter, encoded
+from ..patients.demographics import PatientRecord, fold
+from ..patients.table import PatientsTable
 from .route import Routed, route
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,8 @@ import orjson
 
 from schemas import SchemaError, checker
 
-from ..errors import InvalidRecord
+from ..engine.errors import InvalidRecord
+from ..events.notes import ClinicalNote
 from ..hl7 import fields, narrative
 from ..hl7.datatypes import birth_date_of, time_of
 from ..hl7.demographics import PatientGroup, patient_groups
@@ -19,8 +20,7 @@ from ..hl7.events import event_of
 from ..hl7.framing import messages_of
 from ..hl7.message import parse
 from ..hl7.narrative import narrative_of
-from ..notes import ClinicalNote
-from ..patients import PatientRecord
+from ..patients.demographics import PatientRecord
 
 MAX_BYTES = 8 * 1024 * 1024
 HEADER = {"MSH": frozenset((4, 7, 9, 10)), "EVN": frozenset((1, 2))}

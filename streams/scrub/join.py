@@ -9,8 +9,8 @@ import orjson
 
 from deid_core import KnownIdentifiers
 
-from ..known import known_identifiers
-from ..patients import Demographics, PatientRecord
+from ..patients.demographics import Demographics, PatientRecord
+from ..patients.known_identifiers import known_identifiers
 
 CACHED_PATIENTS = 4096
 LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")

@@ -24,15 +24,15 @@ from deid_core import (
 )
 from schemas import SchemaError, checker
 
-from ..errors import CorruptState, InvalidRecord
-from ..notes import ClinicalNote
-from ..outputs import audit_event, dead_letter, encoded, source_position
-from ..partitioner import partition_of
-from ..patients_table import PatientsTable
-from ..pseudonyms import Pseudonyms
-from ..records import Output, Record
-from ..runner import Outcome
-from ..topics import NOTES_SCRUBBED
+from ..cluster.partitioner import partition_of
+from ..cluster.topics import NOTES_SCRUBBED
+from ..engine.errors import CorruptState, InvalidRecord
+from ..engine.records import Output, Record
+from ..engine.runner import Outcome
+from ..events.notes import ClinicalNote
+from ..events.outputs import audit_event, dead_letter, encoded, source_position
+from ..events.pseudonyms import Pseudonyms
+from ..patients.table import PatientsTable
 from .join import KnownCache
 
 log = logging.getLogger(__name__)

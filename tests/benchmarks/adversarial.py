@@ -37,11 +37,11 @@ from deid_core import (
     PersonName,
     ScrubbedDocument,
 )
-from deid_core.casing import recased
-from deid_core.consistency import echoes
 from deid_core.document import NOTHING_KNOWN
 from deid_core.language.reading import readings_of
+from deid_core.language.truecasing import recased
 from deid_core.merge import merge
+from deid_core.propagation import echoes
 from deid_core.replace import apply_replacements
 from deid_core.verify import verify
 from tests.benchmarks.adversarial_texts import TEXTS

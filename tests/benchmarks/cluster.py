@@ -8,10 +8,10 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from streams.broker import Cluster
-from streams.settings import Settings
-from streams.topics import create_topics
-from streams.worker import wait_for_broker
+from streams.cluster.local_broker import Cluster
+from streams.cluster.reachable import wait_for_broker
+from streams.cluster.topics import create_topics
+from streams.engine.settings import Settings
 
 
 @contextmanager

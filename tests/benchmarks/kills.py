@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.commands.run import verdict_grid
+from streams.cli.run import verdict_grid
 from streams.demo.ward import Ward
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import run_with_kills

@@ -23,14 +23,14 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document, ScrubbedDocument
-from deid_core.casing import recased
-from deid_core.consistency import echoes
+from deid_core.language.truecasing import recased
 from deid_core.merge import merge
+from deid_core.propagation import echoes
 from deid_core.replace import apply_replacements
-from deid_core.tokenizer import tokenize
+from deid_core.research.tokenizer import tokenize
 from deid_core.verify import verify
-from streams import collector
 from streams.demo.ward import Ward
+from streams.engine import gc_tuning as collector
 from tests.benchmarks.ward import documents_of
 
 BATCH = 64

@@ -20,19 +20,19 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier
-from streams.metrics.health import Health, Identity
-from streams.metrics.lag import LagGauges
-from streams.metrics.loop import LoopMetrics
-from streams.notes import ClinicalNote
-from streams.observer import Observer
-from streams.outputs import RECEIVED
-from streams.partitioner import partition_of
-from streams.patients import PatientId
-from streams.pseudonyms import Pseudonyms
-from streams.records import Partition, Record
+from streams.cluster.partitioner import partition_of
+from streams.engine.observer import Observer
+from streams.engine.records import Partition, Record
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import RECEIVED
+from streams.events.pseudonyms import Pseudonyms
+from streams.operations.metrics.health import Health, Identity
+from streams.operations.metrics.lag import LagGauges
+from streams.operations.metrics.loop import LoopMetrics
+from streams.patients.demographics import PatientId
 from streams.scrub.processor import Scrub
 from tests.benchmarks.library import notes_of
-from tests.streams.local_broker import LocalBroker, start
+from tests.streams.cluster.local_broker import LocalBroker, start
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
 

@@ -4,9 +4,10 @@
 
 On notes of the split dev, a logistic regression (a maximum-entropy classifier of two
 classes) learns which words are what section 3.1 seeks: the patient's names, and any
-name after an honorific.  The weights are written into ``deid_core/detectors/nus``; the
-same versions give the same file.  ``phistream experiment nus`` compares it with ``nus``
-on notes of the split test.  Needs scikit-learn.
+name after an honorific.  The weights are written into
+``deid_core/research/published/nus``; the same versions give the same file.
+``phistream experiment nus`` compares it with ``nus`` on notes of the split test.
+Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -22,13 +23,12 @@ import typer
 from sklearn.linear_model import LogisticRegression
 
 from deid_core import Document
-from deid_core.detectors.nus.maximum_entropy import FEATURES, FILE, features_of
-from deid_core.detectors.nus.names import HONORIFICS, titled
-from deid_core.detectors.nus.words import name_tokens, words_in
+from deid_core.research.published.nus.maximum_entropy import FEATURES, FILE, features_of
+from deid_core.research.published.nus.names import HONORIFICS, titled
+from deid_core.research.published.nus.words import name_tokens, words_in
 from streams.demo.ward import Planted, Ward, WardMessage
-
-from .ward import documents_of
-from .ward_scores import KINDS
+from tests.benchmarks.ward import documents_of
+from tests.benchmarks.ward_scores import KINDS
 
 # A planted name can hold its title: "Dr. Reitman", "Reitman, MD".
 TITLES = frozenset({*HONORIFICS, "md"})
@@ -81,7 +81,7 @@ def main(
     dev = Ward(seed=seed, patients=patients, split="dev")
     model = {"ward": {"split": "dev", "seed": seed, "notes": notes}}
     model |= learnt(documents_of(dev, notes))
-    path = Path(str(files("deid_core.detectors.nus"))) / FILE
+    path = Path(str(files("deid_core.research.published.nus"))) / FILE
     path.write_bytes(orjson.dumps(model, option=orjson.OPT_INDENT_2) + b"\n")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from streams.errors import InvalidRecord
+from streams.engine.errors import InvalidRecord
 from streams.intake.route import route
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"

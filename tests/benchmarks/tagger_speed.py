@@ -22,16 +22,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from deid_core.evaluation.readers import read_corpus
+from deid_core.research.corpora.readers import read_corpus
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import NO_BIAS, CompiledModel
 from deid_core.tagger.encoding import Line, encode
 from deid_core.tagger.features import OF_PIECES, PROPERTIES, WORD_COLUMNS, header
-from deid_core.tagger.learners.weights import ChainWeights
+from deid_core.tagger.kernels.tables import add_properties
 from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.model_files import load_model
-from deid_core.tagger.placed_words import PlacedWords
-from deid_core.tagger.table_kernels import add_properties
+from deid_core.tagger.weights import ChainWeights
+from deid_core.tagger.word_offsets import PlacedWords
 from deid_core.tagger.words import lines, pieces
 
 CORPUS = Path(__file__).parents[3] / "shared/data/meddocan/dev"

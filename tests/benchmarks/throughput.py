@@ -20,18 +20,18 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document
-from streams import collector
-from streams.checkpoint import Checkpoint
+from streams.cluster.client import PRODUCER, KafkaConsumer, KafkaProducer, record_of
+from streams.cluster.offsets import GroupOffsets, admin_client, end_offsets
+from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.kafka import PRODUCER, KafkaConsumer, KafkaProducer, record_of
-from streams.offsets import GroupOffsets, admin_client, end_offsets
-from streams.outputs import SOURCE, source_header
-from streams.records import Output
-from streams.runner import Runner
+from streams.engine import gc_tuning as collector
+from streams.engine.checkpoint import Checkpoint
+from streams.engine.records import Output
+from streams.engine.runner import Runner
+from streams.events.outputs import SOURCE, source_header
 from streams.scrub.join import KnownCache
 from streams.scrub.processor import decode
-from streams.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import feed_and_drain, feed_and_drain_intake, raw, running
 

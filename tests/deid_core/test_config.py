@@ -2,7 +2,7 @@ import pytest
 
 from deid_core import ConfigError, Deidentifier
 from deid_core.config import known_presets, load_preset
-from deid_core.detectors import DETECTORS
+from deid_core.detectors import detector_names, detector_spec
 
 
 @pytest.fixture
@@ -91,12 +91,13 @@ def test_every_detector_bears_the_name_it_is_configured_by():
     """
     Those that need a trained model are asked by the tests of their models.
     """
+    specs = {name: detector_spec(name) for name in detector_names()}
     optional = {
-        name: kind
-        for name, kind in DETECTORS.items()
-        if not any(each.is_required() for each in kind.options.model_fields.values())
+        name: spec
+        for name, spec in specs.items()
+        if not any(each.is_required() for each in spec.options.model_fields.values())
     }
-    built = [kind.make(kind.options()) for kind in optional.values()]
+    built = [spec.make(spec.options()) for spec in optional.values()]
 
     assert {"rules", "lexicon", "known", "nus"} <= optional.keys()
     assert list(optional) == [detector.name for detector in built]

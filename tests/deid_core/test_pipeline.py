@@ -10,6 +10,7 @@ from deid_core import (
     KnownIdentifiers,
     Label,
     PersonName,
+    Policy,
     ResidueFound,
     ScrubbedDocument,
     Span,
@@ -161,3 +162,31 @@ def test_without_recasing_detectors_read_capitals_as_they_are():
     found = Deidentifier([reads], policy, recasing=False).deidentify(note)
 
     assert (0, 1) == (len(kept.annotations), len(found.annotations))
+
+
+def test_a_date_that_holds_another_value_of_the_record_is_not_kept():
+    record = KnownIdentifiers(patient_names=(PersonName("Quellwright", "Mabel"),))
+    keeping = Policy("t", "tag", {Label.DATE: "keep"})
+    scrubber = Deidentifier([AllIsDate()], keeping)
+
+    kept = scrubber.deidentify(Document("n1", "seen 3/14", record))
+    hidden = scrubber.deidentify(Document("n1", "Mabel Quellwright 3/14", record))
+
+    assert "seen 3/14" == kept.text
+    assert "[DATE]" == hidden.text
+    value = scrubber.replaced_value(
+        Document("n1", "", record), Label.DATE, "Mabel Quellwright 3/14"
+    )
+    assert "[DATE]" == value
+
+
+class AllIsDate:
+    """Proposes every note as one date."""
+
+    name = "dates"
+
+    def __call__(self, documents):
+        return [
+            [Annotation(Span(0, len(each.text)), Label.DATE, 0.9, "dates/all")]
+            for each in documents
+        ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deid_core import ConfigError, Deidentifier, Label, known_policies, load_policy
+from deid_core.replace import Replacer
 from deid_core.surrogates import STYLES
-from deid_core.surrogates.replacer import Replacer
 
 
 @pytest.fixture

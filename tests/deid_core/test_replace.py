@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core.document import Annotation, Span
+from deid_core.document import Annotation, OffsetMap, Row, Span
 from deid_core.labels import Label
-from deid_core.replace import OffsetMap, Replacement, Row, apply_replacements
+from deid_core.replace import Replacement, apply_replacements
 
 
 @st.composite

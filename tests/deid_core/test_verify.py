@@ -22,7 +22,7 @@ from deid_core import (
     residue_in,
     verify,
 )
-from deid_core.detectors.known import KnownDetector
+from deid_core.detectors.patient_record import KnownDetector
 from deid_core.replace import Replacement, apply_replacements
 
 KNOWN = KnownIdentifiers(

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from deid_core import Label
-from deid_core.evaluation.coverage import cover, coverage_measures
-from deid_core.evaluation.predict import predict
-from deid_core.evaluation.readers import read_corpus
-from deid_core.evaluation.scorers import Outcome
+from deid_core.research.corpora.readers import read_corpus
+from deid_core.research.scoring.coverage import cover, coverage_measures
+from deid_core.research.scoring.predict import predict
+from deid_core.research.scoring.scorers import Outcome
 
 FOLDER = Path(__file__).parents[1] / "written_notes"
 PARTS = ("train", "dev", "held_out")

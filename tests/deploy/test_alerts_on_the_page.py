@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from streams.metrics.alerts import ALERTS, OF_PROMETHEUS_ALONE
-from streams.reasons import OTHER, REASONS
-from streams.watch.alerts import CONDITIONS
+from streams.events.reasons import OTHER, REASONS
+from streams.operations.metrics.alerts import ALERTS, OF_PROMETHEUS_ALONE
+from streams.operations.watch.alerts import CONDITIONS
 from tests.deploy.promql import rules
 
 RULES = {rule["alert"]: rule for rule in rules()}

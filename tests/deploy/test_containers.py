@@ -10,8 +10,8 @@ import pytest
 import typer
 import yaml
 
-from streams.commands.app import app
-from streams.settings import PREFIX, Settings, load_settings
+from streams.cli.app import app
+from streams.engine.settings import PREFIX, Settings, load_settings
 from tests.deploy.promql import DEPLOY
 
 ROOT = DEPLOY.parent

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deid_core import OffsetMap
-from deid_core.replace import Row
+from deid_core.document import Row
 from tests.deploy.example import load
 
 nlp = load("nlp_consumer")

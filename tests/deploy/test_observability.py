@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from deid_core.labels import Label
-from streams.lag_states import LagState
-from streams.metrics import catalogue
-from streams.reasons import OTHER, REASONS
+from streams.cluster.lag_status import LagState
+from streams.events.reasons import OTHER, REASONS
+from streams.operations.metrics import catalogue
 from tests.deploy.promql import (
     BOARD,
     DEPLOY,

@@ -11,10 +11,10 @@ import zipfile
 import pytest
 
 import deid_core.errors
-import streams.errors
-from streams.metrics import catalogue
-from streams.reasons import REASONS
-from streams.settings import Settings
+import streams.engine.errors
+from streams.engine.settings import Settings
+from streams.events.reasons import REASONS
+from streams.operations.metrics import catalogue
 from tests.deploy.promql import DEPLOY, rules
 
 TEXT = (DEPLOY / "runbook.md").read_text("utf-8")
@@ -27,7 +27,7 @@ PARTS = ("Alerts", "Errors", "Dead letters", "Runbook")
 
 
 def error_classes():
-    for module in (streams.errors, deid_core.errors):
+    for module in (streams.engine.errors, deid_core.errors):
         house = module.__name__.partition(".")[0]
         for name, kind in inspect.getmembers(module, inspect.isclass):
             if kind.__module__ == module.__name__:
@@ -44,7 +44,7 @@ def test_a_wheel_holds_the_runbook_that_watch_serves(tmp_path):
 
     [wheel] = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        assert TEXT == packed.read("streams/watch/runbook.md").decode()
+        assert TEXT == packed.read("streams/operations/watch/runbook.md").decode()
 
 
 WANTED = [*(rule["alert"] for rule in rules()), *error_classes(), *REASONS]

@@ -19,12 +19,12 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.acls import grants
-from streams.broker import Cluster
+from streams.cluster.acls import grants
+from streams.cluster.local_broker import Cluster
+from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
 from streams.demo.ward import Ward
-from streams.feed import feed
-from streams.reconcile import Auditor
-from streams.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
+from streams.files.feed import feed
+from streams.operations.reconcile import Auditor
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
@@ -118,7 +118,7 @@ def config_of(house, user, **more):
 
 def command(house, user, *arguments, **more):
     file = config_of(house, user, **more)
-    return [sys.executable, "-m", "streams.commands", *arguments, "--config", str(file)]
+    return [sys.executable, "-m", "streams.cli", *arguments, "--config", str(file)]
 
 
 def start(house, user, *arguments, **more):

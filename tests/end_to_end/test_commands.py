@@ -12,13 +12,13 @@ import psutil
 import pytest
 
 from schemas import checker
-from streams.settings import Settings
+from streams.engine.settings import Settings
 from tests.harness import values
 
 
 def phistream(*arguments, cwd, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "streams.commands", *map(str, arguments)],
+        [sys.executable, "-m", "streams.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,

@@ -15,14 +15,14 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from streams.broker import Cluster
-from streams.claim import Claim
+from streams.cluster.local_broker import Cluster
+from streams.cluster.offsets import admin_client
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
 from streams.demo.ward import Ward
-from streams.doctor.checks import CHECKS, examine
-from streams.doctor.finding import Level
-from streams.doctor.house import House
-from streams.offsets import admin_client
-from streams.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
+from streams.engine.claim import Claim
+from streams.operations.doctor.checks import CHECKS, examine
+from streams.operations.doctor.context import House
+from streams.operations.doctor.finding import Level
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
@@ -30,7 +30,7 @@ from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
 from tests.harness import RawMessage, feed_and_drain, produce, raw, running
 
 KEY = MRN.encode()
-COMMAND = [sys.executable, "-m", "streams.commands"]
+COMMAND = [sys.executable, "-m", "streams.cli"]
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from streams.cluster.client import KafkaProducer
+from streams.cluster.topics import NOTES_SCRUBBED
 from streams.demo.ward import Ward
-from streams.errors import Fenced, RetriableError
-from streams.kafka import KafkaProducer
-from streams.records import Output
-from streams.topics import NOTES_SCRUBBED
+from streams.engine.errors import Fenced, RetriableError
+from streams.engine.records import Output
 from tests.harness import (
     count_records,
     drain,
@@ -105,7 +105,7 @@ def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
                 feed_and_drain_intake(settings, services, map(raw, ward().notes(400)))
                 drain(settings, [*services, first, second])
 
-    from streams.reconcile import Auditor
+    from streams.operations.reconcile import Auditor
 
     assert_sound(Auditor(settings).verdicts())
 
@@ -113,7 +113,7 @@ def test_a_worker_that_was_frozen_past_its_session_doubles_nothing(settings):
 @pytest.mark.long
 def test_workers_that_come_and_go_lose_and_double_nothing(settings):
     """Rebalances while notes flow; each worker drains on SIGTERM."""
-    from streams.reconcile import Auditor
+    from streams.operations.reconcile import Auditor
 
     settings = settings.model_copy(update={"session_seconds": 6, "batch_records": 50})
     with running(settings, "intake") as services:

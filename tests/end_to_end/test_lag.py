@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams.errors import ConfigError
-from streams.lag import LagMonitor, LagState
-from streams.offsets import end_offsets
+from streams.cluster.lag import LagMonitor, LagState
+from streams.cluster.offsets import end_offsets
+from streams.engine.errors import ConfigError
 from tests.brokers import wait_until
 from tests.conftest import has_leaders, settings_for
 

@@ -15,15 +15,21 @@ import fastjsonschema
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from deid_core.lexicons import forms_of
-from deid_core.lexicons.places import states
+from deid_core.language.lexicons import forms_of
+from deid_core.language.lexicons.places import states
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENTS,
+    PHI_AUDIT,
+)
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.feed import RawMessage
-from streams.patients import PatientId
-from streams.reconcile import Auditor
-from streams.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
+from streams.files.feed import RawMessage
+from streams.operations.reconcile import Auditor
+from streams.patients.demographics import PatientId
 from tests.conftest import settings_for, with_topics
 from tests.harness import drain, feed_and_drain, produce, raw, running, values
 

@@ -15,14 +15,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deid_core.labels import Label
+from streams.cluster.lag import LagState
+from streams.cluster.topics import NOTES, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
-from streams.feed import RawMessage
-from streams.lag import LagState
-from streams.metrics import catalogue
-from streams.reasons import OTHER, REASONS
-from streams.topics import NOTES, PHI_AUDIT
+from streams.events.reasons import OTHER, REASONS
+from streams.files.feed import RawMessage
+from streams.operations.metrics import catalogue
 from tests.conftest import settings_for, with_topics
 from tests.deploy.promql import names_in, queries, rules
 from tests.end_to_end.prometheus import needs_prometheus, prometheus

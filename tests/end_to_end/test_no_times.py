@@ -22,11 +22,11 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
+from streams.cluster.offsets import admin_client, first_offsets
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, check_topics
 from streams.demo.flow import read_topic
-from streams.feed import RawMessage
-from streams.offsets import admin_client, first_offsets
-from streams.records import NO_TIMESTAMP
-from streams.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, check_topics
+from streams.engine.records import NO_TIMESTAMP
+from streams.files.feed import RawMessage
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_examples import example, stored, wait_until
 from tests.harness import feed_and_drain, running

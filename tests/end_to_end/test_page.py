@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from streams.metrics.alerts import OF_PROMETHEUS_ALONE
-from streams.watch.desk import PARTS
+from streams.operations.metrics.alerts import OF_PROMETHEUS_ALONE
+from streams.operations.watch.desk import PARTS
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, wait_for
 
@@ -30,7 +30,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 STARTED = 240
-COMMAND = (sys.executable, "-m", "streams.commands", "demo", "--page")
+COMMAND = (sys.executable, "-m", "streams.cli", "demo", "--page")
 
 needs_browser = pytest.mark.skipif(
     BROWSER is None, reason=f"no browser is installed: none of {', '.join(NAMES)}"

@@ -12,13 +12,13 @@ import orjson
 import psutil
 import pytest
 
+from streams.cluster.offsets import GroupOffsets
+from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
-from streams.feed import RawMessage, feed
-from streams.offsets import GroupOffsets
-from streams.reconcile import Auditor
-from streams.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from streams.files.feed import RawMessage, feed
+from streams.operations.reconcile import Auditor
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_main_job import adt, event, oru
 from tests.end_to_end.test_watch import (

@@ -10,9 +10,15 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from rich.console import Console
 
-from streams.commands.run import verdict_grid
-from streams.reconcile import Auditor, Verdict
-from streams.topics import DEAD_LETTERS, HL7_RAW, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from streams.cli.run import verdict_grid
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    NOTES,
+    NOTES_SCRUBBED,
+    PHI_AUDIT,
+)
+from streams.operations.reconcile import Auditor, Verdict
 from tests.commands import phistream
 
 

@@ -12,9 +12,15 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENTS,
+    check_topics,
+)
 from streams.demo.services import start_service
-from streams.patients import PatientId
-from streams.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PATIENTS, check_topics
+from streams.patients.demographics import PatientId
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_main_job import FAMILY, adt, event
 from tests.harness import RawMessage, drain, feed_and_drain, produce, running, values

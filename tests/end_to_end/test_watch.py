@@ -18,13 +18,13 @@ from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import Producer, TopicPartition
 from faust.transport.consumer import Consumer
 
-from streams.kafka import PRODUCER
-from streams.lag import LagMonitor
-from streams.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
-from streams.watch.app import READ, WatchApp, group_of
-from streams.watch.begin import begin_within_a_day
-from streams.watch.tally import Tally
-from streams.watch.transport import CommittedThread
+from streams.cluster.client import PRODUCER
+from streams.cluster.lag import LagMonitor
+from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
+from streams.operations.watch.app import READ, WatchApp, group_of
+from streams.operations.watch.begin import begin_within_a_day
+from streams.operations.watch.tally import Tally
+from streams.operations.watch.transport import CommittedThread
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.harness import count_records, read_topic
@@ -291,7 +291,7 @@ def started(settings, folder, port, **environment):
     }
     with (folder / "watch.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "streams.commands", "watch", "--port", str(port)],
+            [sys.executable, "-m", "streams.cli", "watch", "--port", str(port)],
             env=os.environ | given | environment,
             stdout=log,
             stderr=log,

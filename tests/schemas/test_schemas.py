@@ -8,7 +8,7 @@ import pytest
 
 import schemas
 from schemas import KINDS, SchemaError, checker, schema, strict_checker
-from streams.json_notes import note_event_of
+from streams.files.json_notes import note_event_of
 
 FOLDER = Path(schemas.__file__).parent
 VALID = sorted(FOLDER.glob("*/examples/valid/*.json"))

@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 import schemas
-from streams.errors import FatalError, InvalidRecord
-from streams.log import JsonLines
-from streams.outputs import audit_event, dead_letter, encoded
-from streams.pseudonyms import Pseudonyms
-from streams.records import Output, Partition, Record
-from streams.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED
+from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.log import JsonLines
+from streams.engine.records import Output, Partition, Record
+from streams.events.outputs import audit_event, dead_letter, encoded
+from streams.events.pseudonyms import Pseudonyms
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
 

@@ -12,18 +12,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...document import Annotation, Document, Span
-from ...labels import Label
-from ...lexicons import load_list
-from ...lexicons.kinds import Kind
-from ...remembered import Answers
-from ..fragments import fold_note
-from . import context, cues
-from .houses import House, houses_in, is_generic
+from deid_core.document import Annotation, Document, Span
+from deid_core.labels import Label
+from deid_core.language import context, cues
+from deid_core.language.fragments import fold_note
+from deid_core.language.institutions import House, houses_in, is_generic
+from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons.kinds import Kind
+from deid_core.language.runs import read, runs_in
+from deid_core.language.text_cache import Answers
+
 from .options import LexiconOptions
 from .people import Need, Person, people_in
 from .places import Place, places_in
-from .runs import read, runs_in
 
 __all__ = ["LexiconDetector"]
 

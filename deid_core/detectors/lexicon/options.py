@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..options import Options
+from deid_core.options import Options
 
 
 class LexiconOptions(Options):

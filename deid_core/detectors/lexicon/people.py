@@ -11,10 +11,19 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from ...lexicons import load_list
-from ...lexicons.kinds import Kind
-from . import context
-from .runs import FIRST_WORD, INITIAL, LETTER, LINK, SUFFIX, Run, Token, any_of
+from deid_core.language import context
+from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons.kinds import Kind
+from deid_core.language.runs import (
+    FIRST_WORD,
+    INITIAL,
+    LETTER,
+    LINK,
+    SUFFIX,
+    Run,
+    Token,
+    any_of,
+)
 
 
 class Need(Enum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...labels import Label
-from ...lexicons.kinds import Kind, is_state, may_begin_state
-from ...lexicons.places import city_phrases, longest
-from .runs import LINK, Run
+from deid_core.labels import Label
+from deid_core.language.lexicons.kinds import Kind, is_state, may_begin_state
+from deid_core.language.lexicons.places import city_phrases, longest
+from deid_core.language.runs import LINK, Run
 
 _NAME = Kind.GIVEN | Kind.FAMILY
 

@@ -123,10 +123,10 @@ def poison_watch(module):
 
 
 PLACES = {
-    "scrub": ("streams.worker", poison_scrub),
+    "scrub": ("streams.workers.worker", poison_scrub),
     "intake": ("streams.intake.processor", poison_intake),
-    "table": ("streams.patients_table", poison_table),
-    "watch": ("streams.watch.tally", poison_watch),
+    "table": ("streams.patients.table", poison_table),
+    "watch": ("streams.operations.watch.tally", poison_watch),
 }
 
 

@@ -1,0 +1,222 @@
+"""Cut a note into words and seek a record's in it, over code points: no string is made.
+
+What is found is asked again by its string: a hash may lie, and letters alone say only
+what a word cannot be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deid_core.jit import Array, Float, Int, compiled
+
+GAP, LETTER, DIGIT = range(3)
+"""What a code point is to a word."""
+MOST_INITIALS = 3
+"""How many letters stand for a name at the most: given, middle and family."""
+LAST_BIT = 63
+_HASH_STEP = 0x100000001B3
+_WORD_BITS = 6
+_ROUNDING = 1e-6
+
+
+@compiled
+def letter_bit(code: Int) -> Int:
+    """Return the bit of a letter in a set of 64; some letters share one."""
+    return np.uint64(1) << np.uint64(code & np.uint32(63))
+
+
+@compiled
+def cut(
+    codes: Array,
+    kinds: Array,
+    starts: Array,
+    ends: Array,
+    hashes: Array,
+    letters: Array,
+    lengths: Array,
+    odd: Array,
+    capitals: Array,
+) -> Int:
+    """Write where words begin and end, and what they are told apart by.
+
+    A word counts with its letters of ASCII in lower case; those that are not of ASCII
+    are `odd`, as their compared form is another one.
+
+    Args:
+        codes: Of the note.
+        kinds: What each code point is to a word, by its number.
+        starts: Written: where each word begins, and the note's length.
+        ends: Written: 0, and where each word ends.
+        hashes: Written: each word's hash: a polynomial, so that of two words side by
+            side is made of theirs.
+        letters: Written: which letters each has, see `letter_bit`.
+        lengths: Written: how many.
+        odd: Written: which words are not of ASCII.
+        capitals: Written: which words may be initials, by length and first letter.
+
+    Returns:
+        How many words there are, how many of them odd, and how many capitals.
+    """
+    size, count, odds, initials, at = len(codes), 0, 0, 0, 0
+    ends[0] = 0
+    while at < size:
+        kind, begin, highest = kinds[codes[at]], at, np.uint32(0)
+        mixed, own = np.uint64(0), np.uint64(0)
+        while at < size and kinds[codes[at]] == kind:
+            code = codes[at]
+            highest = max(highest, code)
+            if np.uint32(65) <= code <= np.uint32(90):
+                code += np.uint32(32)
+            mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(code)
+            own |= letter_bit(code)
+            at += 1
+        if kind != GAP:
+            starts[count], ends[count + 1] = begin, at
+            hashes[count], letters[count], lengths[count] = mixed, own, at - begin
+            if highest > 127:
+                odd[odds] = count
+                odds += 1
+            is_capital = np.uint32(65) <= codes[begin] <= np.uint32(90)
+            if at - begin <= MOST_INITIALS and (is_capital or highest > 127):
+                capitals[initials] = count
+                initials += 1
+            count += 1
+    starts[count] = size
+    return count, odds, initials
+
+
+@compiled
+def digest(codes: Array, bounds: Array, hashes: Array, letters: Array) -> None:
+    """Write the hash and the letters of some words, as `cut` does.
+
+    Args:
+        codes: Of the words, one after the other.
+        bounds: Where each starts, and past the last.
+        hashes: Written.
+        letters: Written.
+    """
+    for word in range(len(bounds) - 1):
+        mixed, own = np.uint64(0), np.uint64(0)
+        for at in range(bounds[word], bounds[word + 1]):
+            mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(codes[at])
+            own |= letter_bit(codes[at])
+        hashes[word], letters[word] = mixed, own
+
+
+@compiled
+def joined_hash(left: Int, right: Int, length: Int) -> Int:
+    """Return the hash of two words as one; the right one has so many letters."""
+    for _ in range(length):
+        left *= np.uint64(_HASH_STEP)
+    return left + right
+
+
+@compiled
+def bit_of(mixed: Int, bits: Array) -> Int:
+    """Return which of many bits, a power of two of words of 64, a hash stands for."""
+    spread = mixed ^ (mixed >> np.uint64(29))
+    return spread & np.uint64(len(bits) * 64 - 1)
+
+
+@compiled
+def has_bit(mixed: Int, bits: Array) -> Int:
+    """Return whether the bit of a hash is set."""
+    bit = bit_of(mixed, bits)
+    word = bits[bit >> np.uint64(_WORD_BITS)]
+    return (word >> (bit & np.uint64(63))) & np.uint64(1) > 0
+
+
+@compiled
+def set_bits(hashes: Array, bits: Array) -> None:
+    """Set the bits of some hashes."""
+    for at in range(len(hashes)):
+        bit = bit_of(hashes[at], bits)
+        bits[bit >> np.uint64(_WORD_BITS)] |= np.uint64(1) << (bit & np.uint64(63))
+
+
+@compiled
+def count_bits(bits: Int) -> Int:
+    """Return how many bits are set."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + (
+        (bits >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@compiled
+def near_tokens(
+    length: Int, own: Int, letters: Array, lengths: Array, threshold: Float
+) -> Int:
+    """Return which tokens a word may be within a ratio of edits of: 64 bits.
+
+    The last bit stands for all tokens from the 64th on.  An edit takes away or brings
+    one kind of letter at the most, and changes the length by one at the most.
+
+    Args:
+        length: Of the word.
+        own: Its letters, see `letter_bit`.
+        letters: Of each token, the shortest first.
+        lengths: Of each token.
+        threshold: Edits over the shorter length stay below it.
+    """
+    near = np.uint64(0)
+    for at in range(len(lengths)):
+        limit = threshold * min(length, lengths[at]) + _ROUNDING
+        if lengths[at] - length >= limit:
+            # All others are longer still.
+            break
+        if (
+            length - lengths[at] < limit
+            and count_bits(letters[at] & ~own) < limit
+            and count_bits(own & ~letters[at]) < limit
+        ):
+            near |= np.uint64(1) << np.uint64(min(at, LAST_BIT))
+    return near
+
+
+@compiled
+def seek(
+    hashes: Array,
+    own: Array,
+    sizes: Array,
+    keys: Array,
+    parts: Array,
+    letters: Array,
+    lengths: Array,
+    threshold: Float,
+    found: Array,
+    near: Array,
+) -> Int:
+    """Write which words may be sought; return how many of each kind there are.
+
+    Args:
+        hashes: Of each word's compared form, see `cut`.
+        own: Its letters.
+        sizes: How many.
+        keys: The bits of all that is sought.
+        parts: The bits of what may be written as two words.
+        letters: See `near_tokens`; likewise the next two.
+        lengths: See there.
+        threshold: See there.
+        found: Written, shape ``[3, words]``: words that may be keys, may be near a
+            token, and may be a part together with the next.
+        near: Written: which tokens each of the second kind may be near.
+    """
+    key, some, pair = 0, 0, 0
+    for at in range(len(hashes)):
+        if has_bit(hashes[at], keys):
+            found[0, key] = at
+            key += 1
+        tokens = near_tokens(sizes[at], own[at], letters, lengths, threshold)
+        if tokens > 0:
+            found[1, some], near[some] = at, tokens
+            some += 1
+        if at + 1 < len(hashes):
+            joined = joined_hash(hashes[at], hashes[at + 1], sizes[at + 1])
+            if has_bit(joined, parts):
+                found[2, pair] = at
+                pair += 1
+    return key, some, pair

@@ -1,0 +1,185 @@
+"""Names of the record in a note: exact, misspelt, split, and with their initials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+
+from deid_core.language.lexicons import (
+    is_common_name,
+    is_frequent,
+    is_ordinary,
+    is_vocabulary,
+    load_list,
+)
+
+from .candidates import (
+    EXACT_SCORE,
+    NICKNAME_SCORE,
+    Candidate,
+    Evidence,
+    accepted,
+    is_joint,
+)
+from .context import is_eponym, is_title_case
+from .fuzzy import misspelt, nearest_of
+from .initials import initials_alone, initials_beside, may_have_initials
+from .note import Note, Word
+from .people import Names
+from .prefilter import Places, Sought
+
+_SHORTEST_FUZZY = 4
+_SPLITS = frozenset({" ", "-", "'", "\u2019", "' ", "\u2019 "})
+
+
+class NameSearch:
+    """The names of one record in one note.
+
+    Args:
+        note: Where to look.
+        names: Whom to look for.
+        threshold: See `KnownOptions`.
+        sought: What the record seeks.
+        places: Where its words may stand.
+
+    Attributes:
+        misspelt: The compared forms of the note that resemble a name.
+    """
+
+    __slots__ = ("_names", "_nearest", "_note", "_pairs", "_threshold", "misspelt")
+
+    def __init__(
+        self, note: Note, names: Names, threshold: float, sought: Sought, places: Places
+    ) -> None:
+        self._note, self._names, self._threshold = note, names, threshold
+        self._pairs = places.pairs
+        self._nearest = misspelt(
+            {
+                form: sought.tokens_of(int(places.tokens[at]))
+                for form, at in note.candidates(places.near).items()
+                if form not in names.keys
+            },
+            threshold,
+        )
+        self.misspelt: Set[str] = self._nearest.keys()
+
+    def accept(self, words: Iterable[Word]) -> list[Candidate]:
+        """Return those of the located words that are names, initials included.
+
+        Args:
+            words: Hold all occurrences of the record's name tokens and ``misspelt``.
+        """
+        note, names = self._note, self._names
+        candidates = [each for word in words if (each := self._candidate(word))]
+        found = list(self._split())
+        accepted_names = accepted(note, candidates, names.doubled)
+        for name in accepted_names:
+            if may_have_initials(note, name.word.at):
+                found += initials_beside(note, names, name)
+        if accepted_names and note.is_caseless:
+            for name in accepted_names:
+                found += self._unlike_beside(name)
+        found += accepted_names
+        found += initials_alone(note, names)
+        return found
+
+    def _candidate(self, word: Word) -> Candidate | None:
+        names, form, score = self._names, word.normal, EXACT_SCORE
+        if form not in names.tokens:
+            if form in names.nicknames:
+                needs = _evidence_if_nickname(self._note, word)
+                return Candidate(
+                    word, form, names.nicknames[form], NICKNAME_SCORE, needs
+                )
+            if form not in self._nearest:
+                return None
+            form, score = self._nearest[form]
+        needs = _evidence(self._note, names, word, form)
+        return Candidate(word, form, names.tokens[form], score, needs)
+
+    def _split(self) -> Iterator[Candidate]:
+        """Yield the parts of names that are written as two words: "Mc Donald"."""
+        note, parts = self._note, self._names.parts
+        for at in self._pairs:
+            name = note.form(at) + note.form(at + 1)
+            if name in parts and self._is_split(at):
+                persons = self._names.tokens[name]
+                for place, token in ((at, ""), (at + 1, name)):
+                    word = note.word(place)
+                    yield Candidate(word, token, persons, EXACT_SCORE, Evidence.NOTHING)
+
+    def _is_split(self, at: int) -> bool:
+        note = self._note
+        if note.gap(at + 1) not in _SPLITS:
+            return False
+        if note.is_caseless:
+            return not all(map(is_frequent, note.forms(at, at + 2)))
+        return note.surface(at)[0].isupper()
+
+    def _unlike_beside(self, name: Candidate) -> Iterator[Candidate]:
+        """Yield the words beside a name that resemble another part of that name.
+
+        Where case says nothing, a misspelt name can be any word: "edit ills" for Edit
+        Mills.
+        """
+        note, here = self._note, name.word.at
+        for at, gap in ((here - 1, here), (here + 1, here + 1)):
+            if 0 <= at < len(note) and is_joint(note.gap(gap)):
+                form = note.form(at)
+                # Its other neighbour may be the very name that it resembles.
+                beside = {name.token, *note.forms(at - 2, at + 3)}
+                near = self._near(form, name.persons, beside)
+                if near:
+                    token, score = near
+                    persons = self._names.tokens[token]
+                    word = note.word(at)
+                    yield Candidate(word, token, persons, score, Evidence.NEIGHBOUR)
+
+    def _near(
+        self, form: str, persons: int, besides: Set[str]
+    ) -> tuple[str, float] | None:
+        names = self._names
+        if len(form) < _SHORTEST_FUZZY or form in names.tokens or is_frequent(form):
+            return None
+        others = [
+            token
+            for token in names.fuzzy
+            if names.tokens[token] & persons and token not in besides
+        ]
+        return nearest_of(others, form, self._threshold)
+
+
+def _evidence(note: Note, names: Names, word: Word, token: str) -> Evidence:
+    if is_eponym(note, word):
+        return Evidence.REFUSED
+    if token in names.particles:
+        return Evidence.PARTICLE
+    # "Máté" is no mate, and "Vũ" no abbreviation.
+    if not word.text.isascii():
+        return Evidence.NOTHING
+    if word.normal != token:
+        return _evidence_if_misspelt(word, token)
+    if len(word.text) == 2:
+        return Evidence.CAPITAL if is_title_case(word.text) else Evidence.NEIGHBOUR
+    if not is_ordinary(token):
+        return Evidence.NOTHING
+    # Small or frequent, it may be the word; "Cooper" at any place is the name.
+    is_word = word.text.islower() or is_frequent(word.normal)
+    return Evidence.CAPITAL if is_word else Evidence.NOTHING
+
+
+def _evidence_if_nickname(note: Note, word: Word) -> Evidence:
+    if is_eponym(note, word):
+        return Evidence.REFUSED
+    if len(word.text) == 2 or is_vocabulary(word.normal):
+        return Evidence.CAPITAL
+    return Evidence.NOTHING
+
+
+def _evidence_if_misspelt(word: Word, token: str) -> Evidence:
+    if word.normal in load_list("eponyms") and not is_common_name(word.normal):
+        return Evidence.NEIGHBOUR
+    if is_vocabulary(word.normal):
+        return Evidence.CAPITAL
+    # "hesath" may be a misspelt word just as well; "Hesath" is the name Heath.
+    is_word = word.text.islower() and is_ordinary(token)
+    return Evidence.CAPITAL if is_word else Evidence.NOTHING

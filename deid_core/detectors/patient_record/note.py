@@ -1,0 +1,240 @@
+"""A note as the detector reads it: words, and what stands between them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from deid_core.language.lexicons import is_vocabulary, normal
+
+from .codes import KINDS, Forms, Ints, digested, stand_ins
+from .kernels import cut
+
+T = TypeVar("T")
+
+_CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n")
+_LONGEST_GAP = 8
+_LONGEST_FUZZY = 40
+_LONGEST_CACHED = 32
+_CACHE_SIZE = 200_000
+_SMALL = b"abcdefghijklmnopqrstuvwxyz"
+_NO_LETTERS = bytes({*range(128)}.difference(_SMALL, _SMALL.upper()))
+# Of the letters: running text has 3% and more capitals.
+_FEW = 0.005
+_SOME = 0.2
+
+
+class Word(NamedTuple):
+    """A word or a number at its place.
+
+    Args:
+        at: Which word of the note it is.
+        start: Its first code point.
+        end: Behind its last.
+        text: As it stands.
+        normal: Its compared form.
+    """
+
+    at: int
+    start: int
+    end: int
+    text: str
+    normal: str
+
+    def __repr__(self) -> str:
+        return f"Word([{self.start}, {self.end}))"
+
+
+class FormCache(dict[str, str]):
+    """Compared forms of words seen before; bounded, as a stream has no end.
+
+    Attributes:
+        plain: Words that can't be a misspelt name: fewer than four letters (no edit
+            keeps the ratio under 0.33), numbers, vocabulary in one case.
+        unclear: All others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain: set[str] = set()
+        self.unclear: set[str] = set()
+
+    def __missing__(self, text: str) -> str:
+        form = text.lower() if text.isascii() else normal(text)
+        if len(text) <= _LONGEST_CACHED:
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[text] = form
+        return form
+
+    def candidates(self, texts: Mapping[str, T]) -> dict[str, T]:
+        """Return, by compared form, what belongs to what may be a misspelt name."""
+        rest = texts.keys() - self.plain
+        for text in rest - self.unclear:
+            self._weigh(text)
+        return {self[text]: texts[text] for text in rest if text in self.unclear}
+
+    def _weigh(self, text: str) -> None:
+        kind = self.unclear if _may_be_misspelt_name(text) else self.plain
+        if len(kind) >= _CACHE_SIZE:
+            kind.clear()
+        kind.add(text)
+
+
+def _may_be_misspelt_name(word: str) -> bool:
+    if not 4 <= len(word) <= _LONGEST_FUZZY or word[0].isdigit():
+        return False
+    return not (word.islower() and is_vocabulary(normal(word)))
+
+
+def _ends_clause(gap: str) -> bool:
+    # Between most words stands a blank.
+    return gap != " " and _CLAUSE_END.search(gap) is not None
+
+
+class Note:
+    """One text, its words, and what stands between them.
+
+    A word becomes a string only where somebody asks for it: of most nobody does.
+
+    Args:
+        text: The note.
+        cache: Shared by the notes of a detector.
+
+    Attributes:
+        forms_as_numbers: The words' compared forms.
+    """
+
+    __slots__ = (
+        "_cache",
+        "_capitals",
+        "_count",
+        "_ends",
+        "_is_caseless",
+        "_starts",
+        "forms_as_numbers",
+        "text",
+    )
+
+    def __init__(self, text: str, cache: FormCache) -> None:
+        self.text = text
+        self._cache = cache
+        codes = stand_ins(text)
+        starts, ends = np.empty((2, len(codes) + 1), dtype=np.int32)
+        hashes, letters = np.empty((2, len(codes)), dtype=np.uint64)
+        lengths, odd, capitals = np.empty((3, len(codes)), dtype=np.int32)
+        count, odds, initials = cut(
+            codes, KINDS, starts, ends, hashes, letters, lengths, odd, capitals
+        )
+        self._count: int = count
+        # Their items are Python's own numbers.
+        self._starts: memoryview[int] = starts[: count + 1].data
+        self._ends: memoryview[int] = ends[: count + 1].data
+        self._capitals = capitals[:initials]
+        self.forms_as_numbers = Forms(hashes[:count], letters[:count], lengths[:count])
+        if odds:
+            self._digest_odd(odd[:odds])
+        self._is_caseless: bool | None = None
+
+    def _digest_odd(self, odd: Ints) -> None:
+        """Write the numbers of the forms of words that are not of ASCII."""
+        own = self.forms_as_numbers
+        forms = digested([self.form(at) for at in odd.tolist()])
+        own.hashes[odd], own.letters[odd] = forms.hashes, forms.letters
+        own.lengths[odd] = forms.lengths
+
+    def __len__(self) -> int:
+        return self._count
+
+    def surface(self, at: int) -> str:
+        """Return a word or number as it stands."""
+        return self.text[self._starts[at] : self._ends[at + 1]]
+
+    def _surfaces(self, places: Iterable[int]) -> list[str]:
+        text, starts, ends = self.text, self._starts, self._ends
+        return [text[starts[at] : ends[at + 1]] for at in places]
+
+    def form(self, at: int) -> str:
+        """Return the compared form of a word."""
+        return self._cache[self.surface(at)]
+
+    def forms(self, first: int, past: int) -> list[str]:
+        """Return the compared forms of some words in a row; beyond the note is none."""
+        return [self.form(at) for at in range(max(0, first), min(past, self._count))]
+
+    def gap(self, at: int) -> str:
+        """Return what stands before a word, or, past the last, at the note's end."""
+        return self.text[self._ends[at] : self._starts[at]]
+
+    @property
+    def is_caseless(self) -> bool:
+        """Whether the note is written all small or all in capitals.
+
+        Then a capital, or that there is none, says nothing about a word.
+        """
+        if self._is_caseless is None:
+            letters = self.text.encode("ascii", "ignore").translate(None, _NO_LETTERS)
+            large = len(letters.translate(None, _SMALL))
+            small = len(letters) - large
+            self._is_caseless = bool(letters) and (
+                large <= _FEW * len(letters) or small <= _SOME * len(letters)
+            )
+        return self._is_caseless
+
+    def initials(self) -> set[str]:
+        """Return the different words that may be initials: short, and capital."""
+        return {*self._surfaces(self._capitals.tolist())}
+
+    def candidates(self, places: Sequence[int]) -> dict[str, int]:
+        """Return those compared forms of some words that may be a misspelt name.
+
+        Each with which of the words it is of.
+        """
+        surfaces = self._surfaces(places)
+        return self._cache.candidates({text: n for n, text in enumerate(surfaces)})
+
+    def words(self, places: Iterable[int]) -> list[Word]:
+        """Return the words at some places."""
+        return [self.word(at) for at in places]
+
+    def word(self, at: int) -> Word:
+        """Return one word."""
+        start, end = self._starts[at], self._ends[at + 1]
+        text = self.text[start:end]
+        return Word(at, start, end, text, self._cache[text])
+
+    def at(self, place: int) -> int:
+        """Return which word of the note begins at a code point."""
+        return bisect_right(self._starts, place) - 1
+
+    def clause(self, at: int, reach: int) -> range:
+        """Return the places around a word, so many each way, that a clause holds."""
+        first = last = at
+        while first > max(0, at - reach) and not _ends_clause(self.gap(first)):
+            first -= 1
+        final = min(len(self) - 1, at + reach)
+        while last < final and not _ends_clause(self.gap(last + 1)):
+            last += 1
+        return range(first, last + 1)
+
+    def after(self, at: int) -> tuple[str, Word | None]:
+        """Return what separates a word from the next, and that word.
+
+        None stands for the end of the text and for a word more than eight
+        characters away.
+        """
+        gap = self.gap(at + 1)
+        if at + 1 >= len(self) or len(gap) > _LONGEST_GAP:
+            return gap[:_LONGEST_GAP], None
+        return gap, self.word(at + 1)
+
+    def before(self, at: int) -> tuple[str, Word | None]:
+        """Return what separates a word from the previous, and that word."""
+        gap = self.gap(at)
+        if not at or len(gap) > _LONGEST_GAP:
+            return gap[-_LONGEST_GAP:], None
+        return gap, self.word(at - 1)

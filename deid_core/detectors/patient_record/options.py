@@ -1,0 +1,16 @@
+"""What a preset may say about the detector, and its defaults."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from deid_core.options import Options
+
+
+class KnownOptions(Options):
+    """Options of the table ``[known]`` in a preset."""
+
+    threshold: float = Field(default=0.33, ge=0.0, le=0.5)
+    """A word is a misspelt name when its edit distance over the shorter of the two
+    lengths is below this.  0.33 is what the NUS system publishes (section 3.1); 0 finds
+    exact values only.  Words of three letters are always exact."""

@@ -1,0 +1,177 @@
+"""The people of a record and every form in which their names are sought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from deid_core.document import KnownIdentifiers, PersonName
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of, load_list
+from deid_core.language.lexicons.nicknames import nicknames_of
+
+_SPELT_UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+)
+_CACHE_SIZE = 16_384
+_SHORTEST_FUZZY = 4
+_SHORTEST_SPLIT = 5
+
+LABELS = {
+    "patient": Label.PATIENT,
+    "kin": Label.PATIENT,
+    "provider": Label.DOCTOR,
+}
+"""Label of the names of each group; i2b2-2014 marks relatives as PATIENT too."""
+
+
+class Person(NamedTuple):
+    """Somebody of the record, and every compared form of the words of his name.
+
+    Args:
+        group: One of `LABELS`.
+        initials: Of the given, middle and family names.
+        forms: As the record has them, joined as well.
+        parts: The longer of them, but for given name and surname joined: what may be
+            written as two words.
+        nicknames: What else a bearer of the given names is called.
+        particles: Those forms that are no name by themselves ("de", "van").
+        doubled: The word that is both given name and surname, or "".
+        monograms: The letters that stand for the whole name: JQS and JS.
+    """
+
+    group: str
+    initials: str
+    forms: tuple[str, ...]
+    parts: frozenset[str]
+    nicknames: frozenset[str]
+    particles: frozenset[str]
+    doubled: str
+    monograms: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "Person()"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Names:
+    """All names of the record.
+
+    Args:
+        persons: Patients first, then kin, then providers.
+        tokens: Every word of a name in compared form, and a bit set over the persons:
+            who bears it.
+        nicknames: The same for what else patients and kin are called.
+        particles: The words that are part of a name only beside another part.
+        fuzzy: The words of four letters and more, in a fixed order.
+        parts: Those that are not themselves two names run together.
+        doubled: The words that are given name and surname of one person.
+        monograms: Everybody's, as `Person` has them.
+        keys: All words that are sought.
+        providers: The bits of the providers.
+    """
+
+    persons: tuple[Person, ...]
+    tokens: dict[str, int]
+    nicknames: dict[str, int]
+    particles: frozenset[str]
+    fuzzy: tuple[str, ...]
+    parts: frozenset[str]
+    doubled: frozenset[str]
+    monograms: frozenset[str]
+    keys: frozenset[str]
+    providers: int = 0
+
+    @classmethod
+    def of(cls, known: KnownIdentifiers) -> Names:
+        """Prepare the names of a record; placeholders and blanks are left out."""
+        persons = tuple(_person(group, name) for group, name in _people(known))
+        tokens: dict[str, int] = {}
+        nicknames: dict[str, int] = {}
+        providers, bit = 0, 1
+        for person in persons:
+            for form in person.forms:
+                tokens[form] = tokens.get(form, 0) | bit
+            for form in person.nicknames:
+                nicknames[form] = nicknames.get(form, 0) | bit
+            providers |= bit if person.group == PROVIDER else 0
+            bit <<= 1
+        particles = frozenset().union(*(person.particles for person in persons))
+        long = [form for form in tokens if len(form) >= _SHORTEST_FUZZY]
+        return cls(
+            persons,
+            tokens,
+            nicknames,
+            particles,
+            tuple(sorted(form for form in long if form not in particles)),
+            frozenset().union(*(person.parts for person in persons)),
+            frozenset(p.doubled for p in persons if p.doubled),
+            frozenset(each for person in persons for each in person.monograms),
+            frozenset((*tokens, *nicknames)),
+            providers,
+        )
+
+    def person(self, bits: int) -> Person:
+        """Return the first of those who bear a token."""
+        return self.persons[(bits & -bits).bit_length() - 1]
+
+    def initials(self, bits: int, *, besides: str) -> frozenset[str]:
+        """Return the initials of all who bear a token, but for the token's own."""
+        each = (p.initials for i, p in enumerate(self.persons) if bits >> i & 1)
+        return frozenset("".join(letters.replace(besides, "", 1) for letters in each))
+
+
+PROVIDER = "provider"
+
+
+def _people(known: KnownIdentifiers) -> Iterator[tuple[str, PersonName]]:
+    groups = (known.patient_names, known.kin_names, known.provider_names)
+    for group, names in zip(LABELS, groups, strict=True):
+        # A record that remembers former values repeats most of them.
+        for name in dict.fromkeys(names):
+            yield group, name
+
+
+# Most of the people of a ward's records are its providers, again and again.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _person(group: str, name: PersonName) -> Person:
+    given, middle, family = map(_words, (name.given, name.middle, name.family))
+    parts = [part for part in (given, middle, family) if part]
+    single = (*chain.from_iterable(parts), *("".join(part) for part in parts))
+    forms = dict.fromkeys((*single, *_other_forms(name)))
+    called = [] if group == PROVIDER else [nicknames_of(each) for each in given[:1]]
+    initials = "".join(words[0][0] for words in parts)
+    whole = initials.upper()
+    long = frozenset(form for form in single if len(form) >= _SHORTEST_SPLIT)
+    return Person(
+        group,
+        initials,
+        tuple(form for form in forms if len(form) >= 2),
+        long,
+        frozenset().union(*called),
+        load_list("name_particles").intersection(family[:-1]),
+        given[0] if given and given[:1] == family[-1:] else "",
+        tuple({whole, whole[0] + whole[-1]}) if given and family else (),
+    )
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _words(part: str) -> tuple[str, ...]:
+    """Return the words of one part of a name in compared form, placeholders removed."""
+    placeholders = load_list("placeholders")
+    words = forms_of(part)
+    return tuple(w for w in words if w.isalpha() and w not in placeholders)
+
+
+def _other_forms(name: PersonName) -> Iterator[str]:
+    """Yield what is written as one word ("JohnSmith"), and "Mueller"."""
+    given, family = _words(name.given), _words(name.family)
+    if given and family:
+        yield given[0] + "".join(family)
+        yield "".join(family) + given[0]
+    for part in (name.given, name.family):
+        if not part.isascii():
+            yield from _words(part.translate(_SPELT_UMLAUTS))

@@ -1,0 +1,144 @@
+"""Phrases: words that identify only together, however they are joined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of, load_list
+from deid_core.language.lexicons.lists import load_pairs
+
+from .note import Note, Word
+
+_CACHE_SIZE = 16_384
+_LEFT_OUT = frozenset({"and", "of", "the"})
+_APOSTROPHES = re.compile("['\u2019`\u00b4]")
+_AT_WORK = frozenset({"at", "for", "by", "with", "from", "employer", "company"})
+_WORK = frozenset(
+    {"work", "works", "worked", "working", "employed", "employee", "job", "employer"}
+    | {"retired", "laid"}
+)
+_WORK_REACH = 5
+
+
+class Needs(IntEnum):
+    """What a phrase needs besides its words, because they could mean something else."""
+
+    NOTHING = 0
+    CAPITAL = 1
+    PLACE = 2
+    WORK = 3
+
+
+class Phrase(NamedTuple):
+    """Words that identify only together.
+
+    Args:
+        before: The compared forms before the key, run together.
+        key: The word that is sought first.
+        after: The compared forms after the key, run together.
+        label: What it is.
+        rule: ``address``, ``facility`` or ``employer``.
+        needs: A capital, since every word is ordinary; another part of the address
+            beside it; "works at" before it.
+    """
+
+    before: str
+    key: str
+    after: str
+    label: Label
+    rule: str
+    needs: Needs = Needs.NOTHING
+
+    def __repr__(self) -> str:
+        return "Phrase()"
+
+    def extent(self, note: Note, key: Word) -> tuple[int, int] | None:
+        """Return the first and the last word of the phrase, if it is all there."""
+        last = consume(note, key.at, self.after, forward=True)
+        first = consume(note, key.at, self.before, forward=False)
+        if first is None or last is None:
+            return None
+        if self.needs is Needs.CAPITAL and not _has_capital(note, first, last):
+            return None
+        if self.needs is Needs.WORK and not _is_work(note, first):
+            return None
+        return first, last
+
+
+def _has_capital(note: Note, first: int, last: int) -> bool:
+    # Where nothing has a capital, two words in a row are enough.
+    return note.surface(first)[0].isupper() or (note.is_caseless and last > first)
+
+
+def _is_work(note: Note, first: int) -> bool:
+    before = note.forms(first - _WORK_REACH, first)
+    is_name = note.is_caseless or note.surface(first)[0].isupper()
+    is_there = bool(before) and before[-1] in _AT_WORK
+    return is_name and is_there and not _WORK.isdisjoint(before)
+
+
+def canonical(word: str) -> str:
+    """Return the form in which words of addresses and institutions are compared.
+
+    It is "" for the words that some leave out: "Hale & Sons", "Hale and Sons".
+    """
+    if word in _LEFT_OUT:
+        return ""
+    return load_pairs("street_words").get(word, word)
+
+
+def consume(note: Note, at: int, wanted: str, *, forward: bool) -> int | None:
+    """Return the last (first) word of a phrase from its key on, or None.
+
+    Runs of letters are compared run together, so that "St. Mary's" is "St Marys".
+    """
+    while wanted:
+        gap, word = note.after(at) if forward else note.before(at)
+        if word is None or len(gap) > 4 or "\n\n" in gap:
+            return None
+        form = canonical(word.normal)
+        if forward and wanted.startswith(form):
+            wanted = wanted[len(form) :]
+        elif not forward and wanted.endswith(form):
+            wanted = wanted[: len(wanted) - len(form)]
+        else:
+            return None
+        at = word.at
+    return at
+
+
+def is_placeholder(words: Sequence[str]) -> bool:
+    """Return whether nothing but placeholders stands in a field."""
+    return load_list("placeholders").issuperset(words)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def variants(
+    value: str, label: Label, rule: str, needs: Needs = Needs.NOTHING
+) -> tuple[Phrase, ...]:
+    """Return a value as a phrase, and as one where its apostrophes are left out."""
+    plain = _APOSTROPHES.sub("", value)
+    both = dict.fromkeys((forms_of(value), forms_of(plain)))
+    return tuple(
+        phrase_of(words, label, rule, needs)
+        for words in both
+        if any(map(canonical, words))
+    )
+
+
+def phrase_of(
+    words: Sequence[str], label: Label, rule: str, needs: Needs = Needs.NOTHING
+) -> Phrase:
+    """Return words in compared form as a phrase, sought by the one that tells most."""
+    forms = tuple(map(canonical, words))
+    # The longest word that has one form only is the rarest to meet by chance.
+    pairs = zip(forms, words, strict=True)
+    weights = [(form == word, len(word)) for form, word in pairs]
+    at = weights.index(max(weights))
+    before, after = "".join(forms[:at]), "".join(forms[at + 1 :])
+    return Phrase(before, words[at], after, label, rule, needs)

@@ -1,0 +1,262 @@
+"""Rules for ages over 89: 45 CFR 164.514(b)(2)(i)(C).  Younger ages stay.
+
+Only the number is annotated, so that "[AGE]-year-old" still reads.
+"""
+
+from __future__ import annotations
+
+import re
+
+from deid_core.labels import Label
+from deid_core.language.fragments import UNIT, ends_with, words
+
+from .rule import Rule
+
+_FLAGS = re.VERBOSE | re.IGNORECASE
+OVER_89 = r"(?:9[0-9]|1[0-2][0-9])"
+# The two ways a number over 89 can begin, one character first: scanning stays cheap.
+_OVER_89_FIRST = (
+    r"[19](?<![0-9][19])(?<![0-9][./,][19])(?:(?<=9)[0-9]|(?<=1)[0-2][0-9])"
+)
+_WRITTEN = r"""
+    (?:ninety(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?
+      |(?:one|a)[- ]hundred
+        (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten))?
+      |hundred)
+"""
+_ORDINAL = words("st nd rd th")
+_ANY_WRITTEN = rf"(?:{_WRITTEN}(?![a-z])(?![- ](?:degrees|percent|per|mg|mcg)))"
+_YEARS_OLD = r"""
+    (?:\+?[- ]{0,2}(?:years?|yrs?)\.?[- ]{0,2}(?:old|of[- ]age|young)
+      |[- ]{0,2}(?:years?|yrs?)\.?[ ]?(?=(?:male|female|m|f|man|woman)\b)
+      |[- ]{0,2}y(?:[./ -]{0,2}o)?\.?(?![a-z])
+      |[ ]?y(?=[mf](?![a-z]))
+      |[- ]{0,2}yr\.?[ ]?o(?![a-z]))
+"""
+_PATIENT_CUE = re.compile(
+    r"(?:^|\n|\b(?:an?|is|was|pt|patient|this|old|elderly|hpi|:))[ :]{0,3}\Z",
+    re.IGNORECASE,
+)
+STORY_WORDS = (
+    r"(?:with|who|w/|s/p|h/o|hx|c/o|p/w|presents?|presenting|admitted"
+    r"|brought|here|seen|from|in|found|status)"
+)
+_STORY = re.compile(rf"[ ,]{{0,2}}{STORY_WORDS}\b", re.IGNORECASE)
+_NO_READING = re.compile(r"9[0-4]F|9[0-9]M")
+_DESCRIBED = re.compile(rf"[ ]?[,;]|[ ](?:on|{STORY_WORDS})\b", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?:^|\n|[A-Za-z][,;:]?[ ])\Z")
+_SEX_LABEL = re.compile(
+    r"(?:sex|age|\bpt|patient|\ba)[ ]?[:=]?[ ]{0,2}\Z", re.IGNORECASE
+)
+_UNIT = re.compile(UNIT, _FLAGS)
+
+
+def is_person(match: re.Match[str]) -> bool:
+    """Return whether ``93 F`` is a woman and not a temperature."""
+    if len(match["sex"]) > 2:
+        return True
+    text, end = match.string, match.end()
+    # No body is as cold as 94 F, and a length has its blank: "100 M".
+    if _NO_READING.fullmatch(match[0]) and _DESCRIBED.match(text, end):
+        return ends_with(_SUBJECT, text, match.start(), within=3)
+    return ends_with(_PATIENT_CUE, match.string, match.start(), within=12) and bool(
+        _STORY.match(match.string, match.end())
+    )
+
+
+AGE_OLD = Rule(
+    name="age_years_old",
+    label=Label.AGE,
+    pattern=re.compile(rf"(?P<phi>{_OVER_89_FIRST}){_YEARS_OLD}", _FLAGS),
+    score=0.95,
+    needs=words("year years yr yrs y yo ym yf"),
+    reach=8,
+    found=(
+        "a «92»-year-old woman",
+        "«95» y/o, «94»yo, «101» yr old, «90» years of age, «97» y.o.",
+        "«93»Y female, «91»yM, a «90»+ year old",
+        "«99»-year-old",
+    ),
+    not_found=(
+        "an 89-year-old",
+        "90 days old",
+        "192-year-old",
+        "a 45 y/o",
+        "for 90 years",
+        "9-year-old, 1.92 yo",
+    ),
+)
+
+AGE_AFTER_CUE = Rule(
+    name="age_after_cue",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])
+        (?:(?:aged?|ages)[ ]?(?:[:=]|is|was|of)?[ ]{{0,2}}
+          |(?:died|dies|passed[ ]away|deceased)[ ](?:of|from|in|after)[ ]
+           (?:[a-z]{{1,14}}[ ]){{1,4}}at[ ]
+          |(?:died|dies|passed[ ]away|passed|deceased|alive|living|lived|lives|well
+             |healthy|retired|widowed|active|driving|working|independent)[ ]
+           (?:at|to|until|till)[ ](?:be[ ]|about[ ]|almost[ ]|nearly[ ])?
+          |turn(?:ed|ing|s)[ ]|reach(?:ed|ing|es)[ ])
+        (?P<phi>{OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    is_valid=lambda match: (
+        not _UNIT.match(match.string, match.end())
+        or re.match("[ -]?y", match.string[match.end() :][:2]) is not None
+    ),
+    needs=words(
+        """
+        age aged ages died dies passed deceased alive living lived lives well healthy
+        retired widowed active driving working independent turn turned turns turning
+        reached reaching reaches
+        """
+    ),
+    found=(
+        "aged «90», Age: «101», at the age of «92»",
+        "mother died at «93», father lived to be «97»",
+        "turned «90» in spring",
+        "age «95» years",
+        "aged «ninety five», died at the age of «ninety-six»",
+        "an aunt alive and well at «96», an uncle who reached «99»",
+        "died of a stroke at «91», passed away in his sleep at «102».",
+    ),
+    not_found=(
+        "aged 89",
+        "dosage 90",
+        "age 9",
+        "page 95",
+        "turned 90 degrees, turned ninety degrees",
+        "died at 90%",
+        "aged 920",
+        "reached 95 degrees",
+        "doing well at 100 mg",
+        "died of sepsis in 1995",
+    ),
+)
+
+AGE_AND_SEX = Rule(
+    name="age_and_sex",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?P<phi>{_OVER_89_FIRST})[ -]?
+        (?P<sex>female|male|woman|man|gentleman|lady|(?-i:[WBHA]?[FM]))(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=is_person,
+    needs=(
+        *("00f", "00m", "00 f", "00 m", "00-f", "00-m"),
+        *("00 w", "00 b", "00 g", "00 l", "00 a", "00 h"),
+    ),
+    reach=2,
+    beyond=24,
+    found=(
+        "«93»F with dementia",
+        "This is a «93» F who",
+        "Pt is a «91» WM s/p fall",
+        "«95» female, lives alone",
+        "Jane Roe, «92»F, 41 kg: «91»F on apixaban; ask for «94»M, frail",
+    ),
+    not_found=(
+        "Temp 98 F with chills",
+        "98.6F with fever",
+        "98F, chills",
+        "at 92F water",
+        "T 101 F",
+        "fever of 101 F with cough",
+        "45F with asthma",
+        "a 120 m walk",
+        "190 man",
+    ),
+)
+
+AGE_DECADE = Rule(
+    name="age_decade",
+    label=Label.AGE,
+    pattern=re.compile(
+        r"""
+        (?:(?<![a-z])(?:in|into)[ ](?:his|her|their|the)[ ]
+             (?:(?:early|mid|middle|late)[- ])?(?P<phi>90'?s|nineties|100'?s))(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    is_valid=lambda match: "the " not in match[0].lower(),
+    needs=("00s", "00's", "nineties"),
+    reach=28,
+    beyond=10,
+    found=("in her «nineties», in his late «90s»", "well into their «90's»"),
+    not_found=("in the 90s", "in her eighties", "in the 1990s", "HR in the 100s"),
+)
+
+AGE_IN_WORDS = Rule(
+    name="age_in_words",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])
+        (?P<phi>{_WRITTEN}(?=[- ]{{1,2}}years?[- ](?:old|of[- ]age))
+          |nonagenarians?|(?:super)?centenarians?|ninetieth(?=[ ]birthday)
+          |(?:tenth|10th|eleventh|11th)(?=[ ]decade)
+          |(?:9[0-9]|10[0-9])(?:st|nd|rd|th)
+           (?=[ ](?:birthday|year(?![- ]old))))(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.95,
+    needs=(
+        *words("ninety hundred nonagenarian centenarian supercentenarian ninetieth"),
+        *words("nonagenarians centenarians supercentenarians decade"),
+        *(f"0{ending} {what}" for ending in _ORDINAL for what in ("birthday", "year")),
+    ),
+    reach=8,
+    beyond=60,
+    found=(
+        "a «ninety-two» year old man",
+        "«one hundred and two»-year-old",
+        "this «centenarian»",
+        "her «90th» birthday, in her «tenth» decade",
+        "before his «93rd» birthday; in her «101st» year",
+    ),
+    not_found=(
+        "ninety degrees",
+        "a hundred milligrams",
+        "eighty-nine year old",
+        "the 95th percentile",
+        "89th birthday",
+    ),
+)
+
+AGE_OVER_SEX = Rule(
+    name="age_over_sex",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"(?P<phi>{_OVER_89_FIRST})[ ]?/[ ]?(?P<sex>[MF])(?![\w/])", _FLAGS
+    ),
+    score=0.85,
+    # "98/m" is a rate a minute: a man needs his label.
+    is_valid=lambda match: (
+        match["sex"] == "F" or ends_with(_SEX_LABEL, match.string, match.start())
+    ),
+    needs=("00/f", "00/m", "00 / f", "00 / m"),
+    reach=2,
+    beyond=8,
+    found=("«91»/F with fall", "Age/Sex: «104» / M", "AGE: «93»/M"),
+    not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
+)
+
+RULES = (
+    AGE_OLD,
+    AGE_AFTER_CUE,
+    AGE_AND_SEX,
+    AGE_OVER_SEX,
+    AGE_DECADE,
+    AGE_IN_WORDS,
+)

@@ -1,0 +1,166 @@
+"""Detect PHI with rules; the table of all rules, and the engine that runs them.
+
+The rules themselves are data, in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from deid_core.document import Annotation, Document, Span
+from deid_core.language.fragments import fold_note
+
+from . import ages, bare_ages, professions
+from .contacts import extensions as house_phones
+from .contacts import internet, phone_groups
+from .contacts import phones as contacts
+from .contacts import user_names as handles
+from .dates import cued as cued_dates
+from .dates import grid as grid_dates
+from .dates import holidays, periods
+from .dates import numeric as dates
+from .dates import written as written_dates
+from .ids import biometrics
+from .ids import checked as checked_ids
+from .ids import devices_and_vehicles as things
+from .ids import labelled as identifiers
+from .ids import labelled_more as labelled_ids
+from .names import described as described_names
+from .names import labelled as labelled_names
+from .names import signatures
+from .names import titled as honorifics
+from .places import countries, postcodes, regions, streets
+from .places import institutions as places
+from .rule import Rule
+from .windows import Looks, NeedsTable
+
+RULES = (
+    *dates.RULES,
+    *grid_dates.RULES,
+    *cued_dates.RULES,
+    *written_dates.RULES,
+    *holidays.RULES,
+    *periods.RULES,
+    *ages.RULES,
+    *bare_ages.RULES,
+    *contacts.RULES,
+    *phone_groups.RULES,
+    *house_phones.RULES,
+    *internet.RULES,
+    *handles.RULES,
+    *identifiers.RULES,
+    *labelled_ids.RULES,
+    *checked_ids.RULES,
+    *biometrics.RULES,
+    *things.RULES,
+    *places.RULES,
+    *postcodes.RULES,
+    *streets.RULES,
+    *regions.RULES,
+    *countries.RULES,
+    *honorifics.RULES,
+    *labelled_names.RULES,
+    *described_names.RULES,
+    *signatures.RULES,
+    *professions.RULES,
+)
+"""Every rule, in no particular order: proposals may overlap."""
+
+
+Place = tuple[int, int, int]
+"""Which text, and from where to where in it."""
+Found = list[tuple[int, re.Match[str]]]
+"""Matches, each with the number of its text."""
+
+
+class _Call:
+    """A rule with what each of its calls asks for, looked up once.
+
+    Args:
+        rule: Which; its matches begin where its needs do.
+    """
+
+    __slots__ = ("_group", "_match", "_rule", "detector")
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._match = rule.pattern.match
+        self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
+        self.detector = f"{RuleDetector.name}/{rule.name}"
+
+    def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
+        """Return where the valid matches are, text by text."""
+        match = self._match
+        return self._valid(
+            [
+                (text, found)
+                for text, start in zip(looks.texts, looks.starts, strict=True)
+                if (found := match(texts[text], start))
+            ]
+        )
+
+    def _valid(self, matches: Found) -> list[Place]:
+        is_valid, group = self._rule.is_valid, self._group
+        # Two labels, one value ("MRN No."): a rule proposes the same span only once.
+        return list(
+            dict.fromkeys(
+                (text, *found.span(group)) for text, found in matches if is_valid(found)
+            )
+        )
+
+
+class _WindowCall(_Call):
+    """The same of a rule whose matches may begin before its needs."""
+
+    __slots__ = ("_find", "_holds")
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule)
+        self._find = rule.pattern.finditer
+        self._holds = rule.holds.search if rule.holds else None
+
+    def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
+        """Return where the valid matches are, text by text."""
+        find, holds = self._find, self._holds
+        return self._valid(
+            [
+                (text, found)
+                for text, start, end in zip(*looks, strict=True)
+                if holds is None or holds(texts[text], start, end)
+                for found in find(texts[text], start, end)
+            ]
+        )
+
+
+class RuleDetector:
+    """Propose an annotation for every valid match of every rule.
+
+    Args:
+        rules: Names must differ, or audit events could not tell two rules apart.
+    """
+
+    name = "rules"
+
+    def __init__(self, rules: Sequence[Rule] = RULES) -> None:
+        if len(rules) != len({rule.name for rule in rules}):
+            raise ValueError("two rules have the same name")
+        self._calls = {
+            rule.name: _WindowCall(rule) if rule.reach else _Call(rule)
+            for rule in rules
+        }
+        self._table = NeedsTable(rules)
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
+        """Return the proposals for each document, rule by rule."""
+        texts = [fold_note(document.text) for document in documents]
+        proposals: list[list[Annotation]] = [[] for _ in texts]
+        # One rule for all documents, then the next: its pattern stays in the cache.
+        for rule, looks in self._table.called_for(texts):
+            call = self._calls[rule.name]
+            for text, start, end in call.spans(texts, looks):
+                span = Span(start, end)
+                proposals[text].append(
+                    Annotation(span, rule.label, rule.score, call.detector)
+                )
+        return proposals

@@ -1,0 +1,284 @@
+"""Rules for devices, vehicles, and numbers without a label.
+
+Safe Harbor (L), (M) and (R).
+"""
+
+from __future__ import annotations
+
+import re
+
+from deid_core.labels import Label
+from deid_core.language.fragments import UNIT, words
+
+from ..rule import Rule
+from .labels import SEPARATOR, labelled_rule
+
+_FLAGS = re.VERBOSE | re.IGNORECASE
+_UNIT = re.compile(UNIT, _FLAGS)
+_PLATE = r"""
+    (?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}
+      |[0-9][A-Z]{2,3}[- ]?[0-9]{2,3}|[A-Z][0-9]{2}[- ]?[A-Z]{3})
+"""
+
+
+def _has_digit(match: re.Match[str]) -> bool:
+    return any(map(str.isdigit, match["phi"]))
+
+
+DEVICE = labelled_rule(
+    "device_labelled",
+    Label.DEVICE,
+    bare=("serial", "s/n", "udi", "imei"),
+    marked=("sn", "device", "device serial"),
+    digits=3,
+    score=0.92,
+    found=(
+        "serial number «PMK-77120A», S/N: «990-1123», device id «DX4410023»",
+        "Device serial # «00712»",
+    ),
+    not_found=(
+        "serial exams 3",
+        "serial troponins 0.01",
+        "the device 3 times",
+        "studies 1234",
+    ),
+)
+
+LOT_AND_MODEL = labelled_rule(
+    "device_lot",
+    Label.DEVICE,
+    # A model's or catalogue's number is that of every piece: it tells nobody apart.
+    marked=(
+        *words("lot batch implant generator lead pacemaker device monitor pump unit"),
+        *words("stimulator neurostimulator prosthesis"),
+        *words("defibrillator aicd ventilator cpap glucometer oximeter wheelchair"),
+        *words("transmitter concentrator"),
+        "hearing aid",
+        "insulin pump",
+        "infusion pump",
+    ),
+    digits=3,
+    score=0.85,
+    found=(
+        "lot # «AB1234», Lot number: «1234A», batch no. «77120».",
+        "implant id «DX-4410», generator #«PJN123456»",
+        "Hearing aid no. «C86-5351», insulin pump #«88121»",
+    ),
+    not_found=(
+        "lot of 100",
+        "a lot 1234",
+        "unit: 300 mL",
+        "lead no 2",
+        "model no. 5086",
+    ),
+)
+
+LOT_BARE = Rule(
+    name="device_lot_bare",
+    label=Label.DEVICE,
+    pattern=re.compile(
+        r"""
+        (?<!\ba[ ])\blot[ ](?P<phi>(?=[A-Z-]{0,6}[0-9]{3})[A-Z0-9-]{4,20})
+        (?![\w%])(?![.,/][0-9])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    needs=("lot",),
+    reach=3,
+    found=("vaccine lot «AB1234», lot «12345».",),
+    not_found=("a lot 1234", "lot of 1000", "lots 1234", "lot 12"),
+)
+
+MAC_ADDRESS = Rule(
+    name="mac_address",
+    label=Label.DEVICE,
+    pattern=re.compile(
+        r"[0-9A-Fa-f](?<![\w:].)[0-9A-Fa-f](?::[0-9A-Fa-f]{2}){5}(?![\w:])"
+    ),
+    score=0.9,
+    needs=tuple(f"{digit}:" for digit in "0abcdef"),
+    reach=1,
+    beyond=20,
+    found=("monitor «00:1A:2B:3C:4D:5E» on", "«AA:BB:CC:DD:EE:FF»"),
+    not_found=("at 12:30:45", "00:1A:2B:3C:4D"),
+)
+
+VIN = Rule(
+    name="vin_labelled",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:vin|vehicle[ ]id(?:entification)?)(?![a-z]){SEPARATOR}
+        (?P<phi>[A-HJ-NPR-Z0-9]{{11,17}}(?![A-Z0-9]))
+        """,
+        _FLAGS,
+    ),
+    score=0.95,
+    needs=("vin", "vehicle"),
+    is_valid=_has_digit,
+    found=(
+        "VIN: «1HGCM82633A004352»",
+        "vehicle identification number «1HGCM82633A004352»",
+    ),
+    not_found=("having 12345678901", "VIN unknown", "vincristine 12345678901"),
+)
+
+PLATE = Rule(
+    name="plate_labelled",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])
+        (?:(?:licen[cs]e|number|registration)[ ]plates?
+          |(?:plate|tag)(?=[ ]?(?:no\b|num|\#))
+          |(?:plates?|(?:car|truck|van|vehicle)[ ]tag)(?=[ ](?-i:{_PLATE})(?!\w))
+          |plates?(?:[ ][a-z]{{2,8}}){{1,6}}[ ](?=(?-i:{_PLATE})(?!\w)))
+        {SEPARATOR}(?P<phi>[A-Z0-9]{{1,4}}[- ]?[A-Z0-9]{{2,5}}(?![A-Z0-9]))
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    needs=words(
+        "license licence number registration plate plates tag car truck van vehicle"
+    ),
+    is_valid=_has_digit,
+    found=(
+        "license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",
+        "car with plates «ABC 1234», vehicle tag «ABC1234»",
+        "The plate of the other car was «ABC 1234», its plates «7XKR221»",
+        "truck tag «A12 BCD», plate «1AB 234».",
+    ),
+    not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
+)
+
+MAC_IN_OTHER_FORM = Rule(
+    name="mac_address_dashes",
+    label=Label.DEVICE,
+    # IEEE 802: pairs with dashes; Cisco: fours with dots.
+    pattern=re.compile(
+        r"""
+        (?<![a-z])mac(?:[ ]?(?:address|addr|id)\b)?[ ]?[:=\#]?[ ]{0,2}
+        (?P<phi>[0-9A-F]{2}(?:-[0-9A-F]{2}){5}|[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}
+          |[0-9A-F]{12})
+        (?![\w-])(?!\.\w)
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    needs=("mac",),
+    found=("MAC «00-1A-2B-3C-4D-5E», mac address: «001A.2B3C.4D5E».",),
+    not_found=("10-12-14-16-18-20", "MAC 0-1A-2B-3C-4D-5E", "mac 12", "Mac 1.2.3"),
+)
+
+ACCESSION = Rule(
+    name="id_accession_shape",
+    label=Label.IDNUM,
+    # The usual form in pathology: service, two-digit year, running number.
+    pattern=re.compile(
+        r"[A-Z](?<![\w-].)[A-Z]{0,2}[0-9]{2}-[0-9]{3,7}(?![\w-])(?!\.[0-9])"
+    ),
+    score=0.75,
+    needs=("00-000",),
+    reach=3,
+    found=("pathology «S24-12345» and «SP24-0912».",),
+    not_found=("C5-6", "T12-L1", "COVID-19", "S24-12345-7", "IL17-1000.5"),
+)
+
+LONG_CODE = Rule(
+    name="id_long_code",
+    label=Label.IDNUM,
+    # Letters, then as many digits as no dose, level or vertebra has.
+    pattern=re.compile(
+        r"""
+        (?!(?:CPT|NCT|PMID|PMC|ICD|DSM|ISRCTN|ISBN|ISSN|HCPCS)[0-9-])
+        [A-Z](?<![\w.,/-][A-Z])[A-Z]{0,3}
+        (?:-[0-9]{5,10}|[0-9]{6,10}|[0-9]{3,5}-[0-9]{3,6})(?:-[A-Z0-9]{1,4})?
+        (?![\w-])(?![.,][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.6,
+    needs=("00000", "000-000"),
+    reach=9,
+    beyond=24,
+    found=(
+        "order «E88480165», («G6662432»): «RT-20584-O», «FP-123456».",
+        "pump «C8613-53510»",
+    ),
+    not_found=(
+        "NCT01234567",
+        "PMID-12345678",
+        "CPT-99213",
+        "HbA1c 7.2",
+        "T12-L1",
+        "B12 1000",
+        "SARS-CoV-2 12345",
+        "L4-5",
+    ),
+)
+
+CODE_AFTER_NOUN = Rule(
+    name="id_code_after_noun",
+    label=Label.IDNUM,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])
+        (?i:order|accession|specimen|sample|case|claim|encounter|visit|job|ticket|report
+          |requisition|confirmation|referral|authorization|study|slide|block|culture)[ ]
+        (?P<phi>(?=[0-9-]{0,10}[A-Z])[A-Z0-9]{1,10}(?:-[A-Z0-9]{1,10}){0,2}(?<=[0-9]))
+        (?![\w-])(?![.,/][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.7,
+    is_valid=lambda match: sum(map(str.isdigit, match["phi"])) >= 5,
+    needs=words(
+        "order accession specimen sample case claim encounter visit job ticket report"
+        " requisition confirmation referral authorization study slide block culture"
+    ),
+    found=("Order «930-C1617» was cancelled, specimen «24B-10293».",),
+    not_found=(
+        "order D5W 1000",
+        "visit 12-03-2024",
+        "case 12-YEAR-OLD",
+        "order T4N12",
+        "order K1000MG",
+    ),
+)
+
+LONG_NUMBER = Rule(
+    name="id_long_number",
+    label=Label.IDNUM,
+    # Measurements stay under seven digits or carry a unit; identifiers do not.
+    pattern=re.compile(r"[0-9](?<![\w.,/+$-][0-9])[0-9]{6,19}(?![\w/-])(?![.,][0-9])"),
+    score=0.6,
+    needs=("0000000",),
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    found=("see «0012345678» today", "(«7788990»)"),
+    not_found=(
+        "platelets 250000",
+        "viral load 1250000 copies",
+        "$1200000",
+        "1234567.5",
+        "2,1234567",
+        "123456",
+        "id-1234567",
+        "A1234567",
+    ),
+)
+
+RULES = (
+    DEVICE,
+    LOT_AND_MODEL,
+    LOT_BARE,
+    MAC_ADDRESS,
+    MAC_IN_OTHER_FORM,
+    VIN,
+    PLATE,
+    ACCESSION,
+    LONG_CODE,
+    CODE_AFTER_NOUN,
+    LONG_NUMBER,
+)

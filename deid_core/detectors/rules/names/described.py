@@ -1,0 +1,103 @@
+"""Rules for names beside what somebody does or is: "aide Fatoumata", "Tran 61M"."""
+
+from __future__ import annotations
+
+import re
+
+from deid_core.labels import Label
+from deid_core.language.context import is_before_thing
+from deid_core.language.fragments import words
+from deid_core.language.lexicons import forms_of
+from deid_core.language.lexicons.kinds import Kind, kinds_of
+
+from ..rule import Rule
+from .shapes import NAME, NOT_IN_WORD, WORD
+
+_JOBS = words(
+    """
+    anesthesiologist anesthetist optometrist sonographer hygienist endoscopist
+    coordinator interpreter translator caseworker chaplain aide sitter hairdresser
+    coach teacher principal supervisor foreman landlord landlady attorney
+    investigator paramedic technologist dispatcher librarian pharmacist perfusionist
+    audiologist dietitian phlebotomist physiotherapist housemate roommate coworker
+    colleague classmate midwife doula babysitter nanny stepmother stepfather stepson
+    stepdaughter godmother godson pastor
+    """
+)
+_BORNE = Kind.GIVEN | Kind.FAMILY | Kind.UNKNOWN
+
+
+def _is_borne(match: re.Match[str]) -> bool:
+    """Return whether a list holds one of the words, and none is a thing's name."""
+    kinds = [kinds_of(form) for form in forms_of(match["phi"]) if len(form) > 1]
+    if any(each & (Kind.EPONYM | Kind.DRUG) for each in kinds):
+        return False
+    # Two rare words side by side are a name, one is a word.
+    borne = _BORNE | Kind.RARE if len(kinds) > 1 else _BORNE
+    return any(each & borne for each in kinds)
+
+
+def _is_no_catheter(match: re.Match[str]) -> bool:
+    """Return whether ``16F`` is a girl of 16, not the width of a catheter."""
+    return _is_borne(match) and not is_before_thing(match.string, match.end())
+
+
+AFTER_JOB = Rule(
+    name="name_after_job",
+    label=Label.DOCTOR,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?i:{"|".join(_JOBS)})(?:,?[ ]|[ ]\()
+        (?P<phi>{WORD}(?:[ ]{WORD})?(?<=[a-z]))(?![A-Za-z'-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=_is_borne,
+    needs=_JOBS,
+    beyond=64,
+    found=(
+        "the private aide «Fatoumata» and her coach, «Whitaker»",
+        "Optometrist «Wei-Ling» saw it; interpreter («Marta Roe») at hand",
+    ),
+    not_found=(
+        "the coordinator Today",
+        "aide Present",
+        "a teacher Parkinson taught",
+        "coach\nWhitaker",
+    ),
+)
+
+BEFORE_AGE_AND_SEX = Rule(
+    name="name_before_age_and_sex",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{NAME}),?[ ]{{1,2}}
+        (?:[0-9]{{1,3}}[ ]?(?:y/?o?[ ]?)?[MF]|[0-9]{{1,3}}[ ]?(?:yo|y/o))(?![\w%/-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    is_valid=_is_no_catheter,
+    needs=(
+        *("0f", "0m", "0 f", "0 m", "0yo", "0 yo", "0y/o", "0 y/o"),
+        *("0yf", "0ym", "0 yf", "0 ym", "0yom", "0yof"),
+    ),
+    reach=80,
+    beyond=4,
+    holds=re.compile(r"[A-Za-z],?[ ]{1,2}[0-9]{1,3}[ ]?(?:y|M|F)"),
+    found=(
+        "«Zubair Lodhi»  43M severe ARDS; pt «Ngozi» 29F, «Roe» 61 yo",
+        "«Farah» 16F, LMP in May",
+    ),
+    not_found=(
+        "Temp 98F, Foley 16F, Shiley 8F",
+        "a Cook 10F sheath",
+        "Walk 10M",
+        "In 2019 45M",
+        "Patient 61M",
+    ),
+)
+
+RULES = (AFTER_JOB, BEFORE_AGE_AND_SEX)

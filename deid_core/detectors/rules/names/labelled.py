@@ -1,0 +1,253 @@
+"""Rules for names after a label, a relation, or before an age: "Name: Doe, Jane"."""
+
+from __future__ import annotations
+
+import re
+
+from deid_core.labels import Label
+from deid_core.language.fragments import MONTH, WEEKDAY, words
+from deid_core.language.lexicons import forms_of
+from deid_core.language.lexicons.kinds import Kind, is_mere_word, kinds_of
+
+from ..rule import Rule
+from .shapes import FAMILY_FIRST, FULL_NAME, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
+
+_SPACES = r"[ \t]{0,3}"
+_KIN = words(
+    """
+    wife husband spouse daughter son brother sister mother father mom dad aunt uncle
+    friend partner niece nephew cousin guardian caregiver neighbor neighbour fiance
+    fiancee boyfriend girlfriend grandson granddaughter grandmother
+    grandfather roommate
+    """
+)
+_ROLES = words(
+    """
+    attending dictated dictator transcribed transcriber signed provider physician
+    surgeon consultant resident intern fellow referring referred pcp cc nurse therapist
+    anesthesiologist assistant radiologist pathologist cardiologist interpreter author
+    reviewed read interpreted verified ordered performed seen evaluated examined
+    admitted attested cosigned authenticated pronounced triaged endoscopist operator
+    sonographer hygienist technologist circulator scrub optometrist informant
+    perfusionist audiologist dentist pharmacist examiner ordering requesting
+    interpreting supervising admitting performing rendering dictating
+    """
+)
+_LABELS = words(
+    """
+    patient pt client nok re guarantor subscriber insured spouse contact guardian proxy
+    mother father wife husband daughter son
+    """
+)
+
+_NEXT_FIELD = r"""
+    (?:[ \t]{1,4}(?:dob|d\.o\.b\.?|date[ ]of[ ]birth|birth[ ]?date|born|mrn|ssn|sex
+      |gender|age|acct|account|chart|room|ward|unit)[ ]?(?:[:\#]|no\b|(?=[0-9])))
+"""
+
+
+# "CC: Halos" is a complaint, "Ordered: Cultures" a test, "Admitting: Sepsis" a disease.
+_ROLES_OF_THINGS = frozenset(
+    words("cc ordered ordering requesting admitting performing performed")
+)
+
+
+def _is_no_complaint(match: re.Match[str]) -> bool:
+    """Return whether more than words follow a label that stands before things, too."""
+    if match["role"].lower() not in _ROLES_OF_THINGS:
+        return True
+    return not all(map(is_mere_word, forms_of(match["phi"])))
+
+
+def _is_no_diagnosis(match: re.Match[str]) -> bool:
+    """Return whether kin is named: "aunt Sjogren" tells what she has."""
+    kinds = [kinds_of(form) for form in forms_of(match["phi"])]
+    given = Kind.GIVEN | Kind.WEAK_GIVEN
+    return not all(each & Kind.EPONYM and not each & given for each in kinds)
+
+
+DOCTOR_AFTER_LABEL = Rule(
+    name="name_after_role",
+    label=Label.DOCTOR,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}
+        (?P<role>
+          (?i:(?:{"|".join(_ROLES)})(?:[ ](?:physician|provider|surgeon|md|name))?))
+        (?:{_SPACES}:{_SPACES}|[ ](?i:by)[ \t]{{0,2}}:?[ \t]{{1,2}})
+        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}
+          |{WORD}(?=[ \t]{{0,3}}(?:\.?[ \t]{{0,3}}(?:\n|\Z)|[,;])))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.88,
+    is_valid=_is_no_complaint,
+    needs=_ROLES,
+    found=(
+        "dictated by: «Jane Roe»\nAttending: «John Q. Poe»",
+        "cc: «Ann Doe», PCP: «Smith»\nSurgeon: «Doe, Jane»",
+        "Electronically signed by «J. Roe» on; reviewed by «Mary Lee»",
+        "ATTENDING PHYSICIAN: «JANE ROE»\nSeen by: «Rostova».",
+        "Ordering: «HALVORSEN, INGRID» MD, Ordering provider: «Ana Rostova»",
+    ),
+    not_found=(
+        "seen by Infectious Disease",
+        "reviewed by Radiology\n",
+        "cc: headache, CC: Halos, Glare",
+        "Ordered: Cultures, Glucose\n",
+        "Admitting: Pneumonia, Sepsis\n",
+        "performed by the surgeon",
+        "Physician: None\n",
+        "Anesthesia: General\n",
+        "Attending:\nJane Roe",
+    ),
+)
+
+PATIENT_AFTER_LABEL = Rule(
+    name="name_after_label",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}
+        (?i:(?:{"|".join(_LABELS)})(?:'?s)?(?:[ ]name)?|(?<![a-z][ ])name
+          |next[ ]of[ ]kin|emergency[ ]contact)
+        {_SPACES}[:=]{_SPACES}
+        (?P<phi>{FAMILY_FIRST}|{FULL_NAME}
+          |{WORD}(?=[ \t]{{0,3}}(?:[\n,;(]|\Z)|(?i:{_NEXT_FIELD})))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.88,
+    needs=(*_LABELS, "name", "next", "emergency"),
+    found=(
+        "Patient: «Jane Roe»\nName: «Doe, Jane»",
+        "PATIENT NAME: «DOE, JANE A»",
+        "Re: «John Q. Public», Next of kin: «Mary Doe»",
+        "Name:«Łukasz Nowak»",
+        "Name: «Roe»  DOB: 1/2/1990, Pt: «Xu» Age: 60, Name: «Roe»  D.O.B. 1/2",
+        "Patient: «Jane Roe»  Ward: 3, Name: «Jane Roe» Location: ICU",
+    ),
+    not_found=(
+        "Patient: Denies fever",
+        "Name:\nJane Roe",
+        "Patient: alert",
+        "Name: Unknown\n",
+        "medication name: aspirin",
+        "Model Name: Sigma\n",
+        "Patient: Comfortable. Age: 60",
+    ),
+)
+
+NAME_IN_LOWER_CASE_AFTER_LABEL = Rule(
+    name="name_in_lower_case_after_label",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?:patient[ ]|pt[ ])?name[ ]?:[ ]{{0,2}}
+        (?P<phi>{LOWER_CASE_NAME}(?:,[ ]?|[ ]){LOWER_CASE_NAME})
+        (?=[ \t]{{0,3}}(?:[\n,;(]|\Z|dob\b|mrn\b|age\b|sex\b))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    needs=words("patient pt name"),
+    found=("name: «jane roe»\n", "patient name: «doe, jane»; dob"),
+    not_found=("name: not known\n", "drug name: one tablet twice"),
+)
+
+KIN = Rule(
+    name="name_after_kin",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?:{"|".join(_KIN)})
+        (?:,?[ ](?:is[ ])?(?:named[ ]|called[ ])?|[ ]\()
+        (?P<phi>{WORD}(?:[ ]{WORD})?(?<=[a-z]))(?![A-Za-z'-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=_is_no_diagnosis,
+    needs=_KIN,
+    found=(
+        "his wife «Mary» and daughter, «Ann Lee», son («John»)",
+        "her brother named «Michael»",
+    ),
+    not_found=(
+        "mother Alive",
+        "uncle Parkinson, aunt Sjogren",
+        "father with CAD",
+        "reason Mary",
+        "sister\nMary",
+        "Mother Deceased",
+    ),
+)
+
+SUBJECT_OF_AGE = Rule(
+    name="name_before_age",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{NAME})
+        (?i:(?:,?[ ]{{1,2}}(?:is|was)|,)[ ]{{1,2}}an?[ ]{{1,2}}
+        (?:[a-z-]{{2,20}}[ ]){{0,3}}
+        [0-9]{{1,3}}[- ]?(?:years?|yrs?|yo|y/o|y\.o|months?|weeks?|days?))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    needs=("0-y", "0 y", "0y", "0-month", "0 month-old", "0-week", "0-day"),
+    reach=100,
+    beyond=20,
+    holds=re.compile(r"[ ][Aa][Nn]?[ ]{1,2}(?:[A-Za-z-]{2,20}[ ]){0,3}[0-9]"),
+    found=(
+        "«JANE ROE» IS A 94 YEAR OLD",
+        "«Martha Roe» is a 50-year-old female",
+        "«Joe» is a pleasant 62 y/o man; «Ana de Souza», an 8-month-old",
+    ),
+    not_found=(
+        "The patient is a 60-year-old",
+        "This is a 23-year-old",
+        "THE PATIENT IS A 60 YEAR OLD",
+        "Patient is a 60 yo",
+        "Pain is a 10-day",
+        "pt is a 45 yo",
+    ),
+)
+
+BEFORE_BIRTH = Rule(
+    name="name_before_birth",
+    label=Label.PATIENT,
+    pattern=re.compile(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{FAMILY_FIRST}|{FULL_NAME})
+        (?:[ ]?[,;(/-][ ]{{0,3}}|[ ]{{1,3}})
+        (?i:d\.?o\.?b\.?|date[ ]of[ ]birth|birth[ ]?date|born(?:[ ]on)?)
+        [ ]?[:=]?[ ]{{0,2}}(?:[0-9]|(?i:{MONTH}|{WEEKDAY}))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.88,
+    needs=words("dob d.o.b birth birthdate born"),
+    reach=100,
+    beyond=24,
+    found=(
+        "Call about «Alvin Young», DOB 22-Dec-1960, «JANE ROE» / born Fri 10/2/1950",
+        "«Roe, Jane», date of birth: 2/3/1960; «Jane Q. Roe» (born on March 3, 1960)",
+    ),
+    not_found=(
+        "Baby Boy, born 3/4/2020",
+        "Full name and DOB 1/2/1950",
+        "Healthy Infant, born 1/2/2000",
+        "Jane Roe, born in Ohio",
+    ),
+)
+
+RULES = (
+    DOCTOR_AFTER_LABEL,
+    PATIENT_AFTER_LABEL,
+    NAME_IN_LOWER_CASE_AFTER_LABEL,
+    KIN,
+    SUBJECT_OF_AGE,
+    BEFORE_BIRTH,
+)

@@ -1,0 +1,131 @@
+"""Rules for post codes outside the United States: Safe Harbor (B)."""
+
+from __future__ import annotations
+
+import re
+
+from deid_core.labels import Label
+from deid_core.language.fragments import words
+
+from ..rule import Rule
+
+# The United Kingdom's 124 postcode areas (Royal Mail, PAF programmers' guide).
+_UK_AREAS = (
+    r"(?:A[BL]|B[ABDHLNRST]?|C[ABFHMORTVW]|D[ADEGHLNTY]|E[CHNX]?|F[KY]|G[LUY]?"
+    r"|H[ADGPRSUX]|I[GMPV]|JE|K[ATWY]|L[ADELNSU]?|M[EKL]?|N[EGNPRW]?|O[LX]"
+    r"|P[AEHLOR]|R[GHM]|S[AEGKLMNOPRSTWY]?|T[ADFNQRSW]|UB|W[ACDFNRSV]?|YO|ZE)"
+)
+_UK = rf"(?:GIR[ ]?0AA|{_UK_AREAS}[0-9][0-9A-HJKMNP-Y]?[ ][0-9][ABD-HJLNP-UW-Z]{{2}})"
+_INWARD = "abdefghjlnpqrstuwxyz"
+_CANADA_FIRST = "[ABCEGHJ-NPRSTVXY]"
+_CANADA_LETTER = "[ABCEGHJ-NPRSTV-Z]"
+# "B12 5HR" is a vitamin for five hours, "N95 3LB" no place either.
+_UNIT_AHEAD = re.compile(r"[ ][0-9](?:HR|GR|LB|FR|TS|PU|SU)\Z")
+_LAST_SECTOR = 83
+
+
+def _is_no_dose(match: re.Match[str]) -> bool:
+    return not _UNIT_AHEAD.search(match[0])
+
+
+def _is_sector(match: re.Match[str]) -> bool:
+    """Return whether the first two digits are a postal sector of Singapore."""
+    return 1 <= int(match["phi"][:2]) < _LAST_SECTOR
+
+
+UK_POSTCODE = Rule(
+    name="zip_uk",
+    label=Label.ZIP,
+    pattern=re.compile(rf"(?<![\w.-]){_UK}(?![\w-])", re.VERBOSE),
+    score=0.85,
+    is_valid=_is_no_dose,
+    # The inward code's letters, in the order in which they stand.
+    needs=("gir0aa", *(f" 0{a}{b}" for a in _INWARD for b in _INWARD)),
+    reach=4,
+    beyond=5,
+    found=(
+        "London «SW1A 1AA», «M1 1AE», «EC1A 1BB», «B33 8TH»",
+        "«GIR 0AA», «W1A 0AX» and «DN55 1PT»",
+    ),
+    not_found=(
+        "vitamin B12 5ML, L4 5CM, C5 6MM",
+        "B12 5HR",
+        "Q4 2AB",
+        "sw1a 1aa",
+        "M1 1AEX",
+    ),
+)
+
+UK_DISTRICT = Rule(
+    name="zip_uk_district",
+    label=Label.ZIP,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])
+        (?:(?i:post[ ]?code(?:[ ](?:area|district))?)(?:[ ]is|:)?[ ]
+          |London,?[ ](?=(?:E|EC|N|NW|SE|SW|W|WC)[0-9]))
+        (?P<phi>{_UK_AREAS}[0-9][0-9A-Z]?)
+        (?![A-Za-z0-9]|[ ][0-9][A-Z]{{2}})
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    needs=words("postcode post london"),
+    found=("postcode «SW1A», Postcode area: «M1», London «SE1»",),
+    not_found=("post code blue", "postcode SW1A 1AA", "code M1", "post C5"),
+)
+
+SINGAPORE_POSTCODE = Rule(
+    name="zip_singapore",
+    label=Label.ZIP,
+    pattern=re.compile(
+        r"""
+        (?<![A-Za-z])
+        (?:(?i:singapore|spore|s'pore|sg)[ ,]{0,2}[(]?|S[ ]?\([ ]?|S[ ]?(?=[0-9]{6}))
+        (?P<phi>[0-9]{6})(?![0-9A-Za-z-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    is_valid=_is_sector,
+    needs=("000000",),
+    reach=14,
+    beyond=8,
+    found=("Singapore «560123», S(«560123»), S«560123» and Singapore («018956»)",),
+    not_found=("Singapore 990123", "S5601234", "IS560123", "SG 56012"),
+)
+
+# Glasgow's coma scale and Montreal's classes of Crohn disease.
+_SCALES = "(?:E[1-4]V[1-5]M[1-6]|A[1-3]L[1-4]B[1-3])"
+
+CANADIAN_POSTCODE = Rule(
+    name="zip_canada",
+    label=Label.ZIP,
+    pattern=re.compile(
+        rf"""
+        (?<![\w.-])(?:(?<=[A-Z][A-Z][ ])|(?!{_SCALES}))
+        {_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
+        [0-9]{_CANADA_LETTER}[0-9](?![\w-])(?!\.[0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    needs=tuple(
+        f"0{letter}{between}0"
+        for letter in "abceghjklmnprstvwxyz"
+        for between in (" ", "", "-")
+    ),
+    reach=1,
+    beyond=8,
+    found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»", "Edmundston, NB «E3V4M5»"),
+    not_found=(
+        "GCS 12 E3V4M5, Montreal A2L3B2",
+        "T1W 2O1",
+        "k1a 0b1",
+        "K1A 0B12",
+        "D1A 0B1",
+        "H1N1 2A",
+    ),
+)
+
+RULES = (UK_POSTCODE, UK_DISTRICT, SINGAPORE_POSTCODE, CANADIAN_POSTCODE)

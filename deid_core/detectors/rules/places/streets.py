@@ -1,0 +1,207 @@
+"""Rules for addresses that are no number and street: Safe Harbor (B).
+
+Blocks and units of Singapore, rural routes, military post, corners of streets, roads
+with a number, and the flat alone on its line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from deid_core.labels import Label
+from deid_core.language.fragments import words
+
+from ..rule import Rule
+
+_CAPITAL_WORD = r"(?:[A-Z](?:[A-Za-z]|['-](?=[A-Za-z])){1,24})"
+_ROAD_SUFFIX = r"""
+    (?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Crescent|Cres|Close|Lane|Link|Loop|Walk|Way
+      |Place|Pl|Rise|Grove|Gardens|Terrace|Ter|Central|View|Park|Green|Quay|Heights
+      |Boulevard|Blvd|Circle|Hill|Mews|Court|Ct|Square|Sq|Parade|Esplanade)
+"""
+_STREET_NAME = rf"(?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th))"
+_NAMED_ROAD = rf"""
+    (?:{_STREET_NAME}(?:[ ]{_CAPITAL_WORD}){{0,2}}(?:\.(?=[ ]?(?:and|&|,)))?)
+"""
+_NEAR = r"(?<![A-Za-z])(?:[Oo]n|[Oo]ff|[Aa]long|[Nn]ear|[Vv]ia|[Aa]t|[Dd]own|[Uu]p)[ ]"
+
+BLOCK = Rule(
+    name="street_block",
+    label=Label.STREET,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])(?:Blk|BLK|Block|BLOCK)\.?[ ][0-9]{{1,4}}[A-Z]?,?
+        (?:[ ]{_CAPITAL_WORD}){{0,4}}?[ ]{_ROAD_SUFFIX}(?![A-Za-z])\.?
+        (?:[ ][0-9]{{1,3}}(?![0-9]))?(?:,?[ ]\#[0-9B]{{2,3}}-[0-9]{{2,4}}[A-Z]?)?
+        """,
+        re.VERBOSE,
+    ),
+    score=0.92,
+    needs=words("blk block"),
+    beyond=120,
+    found=(
+        "«Blk 123 Ang Mo Kio Ave 3 #04-567», Singapore",
+        "at «Block 45 Bedok North Street 1».",
+    ),
+    not_found=("Block 2 cm Street", "nerve block 3 Park", "blk 12", "Block 5"),
+)
+
+UNIT_NUMBER = Rule(
+    name="street_unit_number",
+    label=Label.STREET,
+    pattern=re.compile(
+        r"(?<![\w#])(?<!on[ ])(?<!teeth[ ])(?<!tooth[ ])"
+        r"#[0-9B](?![0-9]?/)[0-9]{1,2}-[0-9]{2,4}[A-Z]?(?![\w/-])"
+    ),
+    score=0.8,
+    needs=("#00-00", "#000-00", "#b0-00"),
+    found=("Toa Payoh «#04-567», «#12-34A»",),
+    not_found=("mobility on #24-25", "#4-0 silk", "#2-0", "##04-567", "#04-5"),
+)
+
+STREET_BY_PREFIX = Rule(
+    name="street_by_prefix",
+    label=Label.STREET,
+    # Malay, Spanish, French and Portuguese put the word for street first.
+    pattern=re.compile(
+        rf"""
+        (?<![\w.])(?:[0-9]{{1,4}}[A-Z]?,?[ ])?
+        (?:Jalan|Jln|Lorong|Lor|Calle|Avda|Avenida|Rue|Rua)\.?
+        [ ](?:(?:de|la|las|los|el|du|des|da|do)[ ]){{0,2}}
+        (?:{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}|[0-9]{{1,3}}(?![0-9]))
+        (?:,?[ ](?:No\.?[ ])?[0-9]{{1,4}}[A-Z]?(?![\w.]))?
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    needs=words("jalan jln lorong lor calle avda avenida rue rua"),
+    reach=7,
+    beyond=80,
+    found=(
+        "lives at «12 Jalan Besar», «Lorong 4» and «Calle de Alcala 12»",
+        "«8 Rue de la Paix»",
+    ),
+    not_found=("rue the day", "Calle", "jalan besar", "will rue 12"),
+)
+
+RURAL_BOX = Rule(
+    name="street_rural_box",
+    label=Label.STREET,
+    # USPS Publication 28, sections 24, 25 and 38: rural and highway routes, military.
+    pattern=re.compile(
+        r"""
+        (?<![A-Za-z])
+        (?:R\.?R\.?|Rural[ ]Route|Rt|Route|HC|Highway[ ]Contract|Star[ ]Route
+          |PSC|CMR|Unit|UNIT)
+        [ ]\#?[0-9]{1,5},?[ ](?:Box|BOX)[ ]\#?[0-9]{1,5}[A-Z]?(?![A-Za-z0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.95,
+    needs=("box",),
+    reach=28,
+    beyond=12,
+    found=(
+        "«RR 2 Box 45», «Rural Route 2, Box 45», «HC 66 Box 12A»",
+        "«PSC 3294, Box 9168»",
+    ),
+    not_found=("RR 16 box", "unit 2 box", "Box 45", "RR 2 in a Box 45"),
+)
+
+MILITARY_POST = Rule(
+    name="zip_military",
+    label=Label.ZIP,
+    pattern=re.compile(
+        r"(?<![A-Za-z])[AFD]PO,?[ ](?:A[AEP])[ ][0-9]{5}(?:-[0-9]{4})?(?![0-9-])"
+    ),
+    score=0.95,
+    needs=("po aa 00000", "po ae 00000", "po ap 00000", "po, ae 00000", "po, ap 00000"),
+    reach=1,
+    beyond=24,
+    found=("mail to «APO AE 09345», «FPO AP 96349-1234»",),
+    not_found=("NPO AE 09345", "APO A-I 12345", "APO AE 0934"),
+)
+
+CORNER = Rule(
+    name="street_corner",
+    label=Label.STREET,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?i:corner|intersection)[ ]of[ ]
+        (?P<phi>{_NAMED_ROAD}[ ](?:and|&|at)[ ]{_NAMED_ROAD})
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    needs=words("corner intersection"),
+    beyond=120,
+    found=(
+        "the corner of «5th and Main».",
+        "the intersection of «Oak St and Elm Ave»",
+    ),
+    not_found=(
+        "corner of the mouth",
+        "intersection of the SVC and RA",
+        "corner of Oak",
+    ),
+)
+
+NUMBERED_ROAD = Rule(
+    name="street_numbered_road",
+    label=Label.LOCATION_OTHER,
+    # Three digits after "I-" are iodine.
+    pattern=re.compile(
+        rf"""
+        {_NEAR}(?:the[ ])?
+        (?P<phi>(?:Highway|Hwy|Interstate|Route|Rte|State[ ]Road|County[ ]Road|Freeway)
+            [ ][0-9]{{1,4}}[A-Z]?
+          |I-[1-9][0-9]?|US[- ](?:Highway[ ])?[0-9]{{1,3}})
+        (?![\w%-])(?![.,][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    needs=(
+        *words("highway hwy interstate route rte road freeway"),
+        *("i-0", "us-0", "us 0"),
+    ),
+    reach=16,
+    beyond=20,
+    found=("crash on «Highway 101», off «I-95», near «Route 66»",),
+    not_found=(
+        "on I-131",
+        "Route 2",
+        "the oral route 3",
+        "on US 12.5 cm",
+        "at highway 2",
+    ),
+)
+
+FLAT = Rule(
+    name="street_flat",
+    label=Label.STREET,
+    pattern=re.compile(
+        r"""
+        (?<![A-Za-z])(?:Apartment|APARTMENT|Apt|APT|Suite|SUITE|Ste|STE
+          |Flat(?=[ ][0-9]{1,4}[A-Z]?,))
+        \.?[ ](?:[Nn]o\.?[ ])?\#?[ ]?
+        (?:[0-9]{1,5}[A-Z]?|[A-Z]-?[0-9]{1,4})(?![\w%])(?![.,/-][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    needs=words("apartment apt suite ste flat"),
+    found=("«Suite 400», «Apt. 4B», «Apt #12», «Flat 3», 10 High Road",),
+    not_found=("suite 12", "Flat 3 mm", "Apt to 3", "Suite A"),
+)
+
+RULES = (
+    BLOCK,
+    UNIT_NUMBER,
+    STREET_BY_PREFIX,
+    RURAL_BOX,
+    MILITARY_POST,
+    CORNER,
+    NUMBERED_ROAD,
+    FLAT,
+)

@@ -1,0 +1,199 @@
+"""What is found once is found everywhere: in the note, and in the patient's others.
+
+A name that one detector saw beside a title ("Dr. Reitman") is the same name where it
+stands alone ("Reitman's notes").  Works on proposals, before `merge`; proposes only.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from .document import Annotation, Document, Span
+from .labels import Label
+from .language import context
+from .language.fragments import fold, fold_note
+from .language.lexicons import load_list, normal
+from .language.lexicons.kinds import Kind, kinds_of
+from .language.occurrences import Occurrences
+from .language.text_cache import remembered
+
+ECHO_SCORE = 0.65
+_TRUSTED = 0.6
+# A name that is a word, too, is sought elsewhere only if it is sure.
+_SURE = 0.8
+_SHORTEST_NAME = 3
+_SHORTEST_ID = 5
+# The capital first: what stands before it is asked of few letters.
+_NAME_WORD = re.compile(r"[A-Z](?<![A-Za-z0-9][A-Z])(?:[A-Za-z]|['-](?=[A-Za-z]{2}))+")
+_CAPITAL_AFTER = re.compile(r"[ -][A-Z]")
+_CACHE_SIZE = 16_384
+# So many proposals overlap at one place, at the most; one too few costs an echo twice.
+_NEIGHBOURS = 8
+_NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
+_WHOLE = frozenset(
+    {Label.HOSPITAL, Label.ORGANIZATION, Label.STREET, Label.USERNAME, Label.EMAIL}
+    | {label for label in Label if label.main == "ID"}
+)
+_NO_WORDS = frozenset({"the", "and", "jr", "sr", "ii", "iii", "iv"})
+
+Values = dict[str, Label]
+"""What to look for, as it is written, and what it is."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sought:
+    """Values, and what finds them.
+
+    Args:
+        labels: What each value is.
+        names: Those that are sought in the folded text.
+        wholes: The others, sought in the text as it stands.
+    """
+
+    labels: Values
+    names: Occurrences
+    wholes: Occurrences
+
+    @classmethod
+    def of(cls, values: Values) -> Sought:
+        """Prepare values for the notes in which they are sought."""
+        return cls(
+            values,
+            Occurrences.of(v for v, label in values.items() if label in _NAMES),
+            Occurrences.of(v for v, label in values.items() if label not in _NAMES),
+        )
+
+
+def echoes(
+    documents: Sequence[Document], proposals: Sequence[Sequence[Annotation]]
+) -> list[list[Annotation]]:
+    """Return, for each document, where else its proposed values stand.
+
+    Args:
+        documents: A batch; those of one patient (`Document.patient`) share values.
+        proposals: Of each document, by all detectors.
+    """
+    values = [
+        _values(document.text, each)
+        for document, each in zip(documents, proposals, strict=True)
+    ]
+    return [
+        list(_echoes(document.text, sought, each))
+        for document, sought, each in zip(
+            documents, _shared(documents, values), proposals, strict=True
+        )
+    ]
+
+
+def _shared(documents: Sequence[Document], values: Sequence[Values]) -> list[Sought]:
+    """Return what to seek in each document: a patient's values in all of theirs."""
+    by_patient: defaultdict[str, Values] = defaultdict(dict)
+    for document, found in zip(documents, values, strict=True):
+        if document.patient:
+            by_patient[document.patient].update(found)
+    sought = {patient: Sought.of(found) for patient, found in by_patient.items()}
+    return [
+        sought[document.patient] if document.patient else Sought.of(found)
+        for document, found in zip(documents, values, strict=True)
+    ]
+
+
+def _values(text: str, proposals: Iterable[Annotation]) -> Values:
+    values: Values = {}
+    # The most trusted last: it says what a value is called.
+    for proposal in sorted(proposals, key=attrgetter("score")):
+        # The record's own values are sought everywhere as it is.
+        if proposal.score < _TRUSTED or proposal.detector.startswith("known/"):
+            continue
+        written = text[proposal.span.start : proposal.span.end]
+        label = proposal.label
+        if label in _NAMES:
+            for word in _name_words(written):
+                if _is_telling(word):
+                    values[word] = values[word.upper()] = label
+                elif proposal.score >= _SURE:
+                    values[word] = label
+        elif _is_looked_for_whole(label, written):
+            values[written] = label
+    return values
+
+
+def _is_looked_for_whole(label: Label, written: str) -> bool:
+    return label in _WHOLE and len(written) >= _SHORTEST_ID and not written.islower()
+
+
+# Several detectors propose most names.
+@remembered(_CACHE_SIZE)
+def _name_words(written: str) -> tuple[str, ...]:
+    words = _NAME_WORD.findall(fold(written))
+    return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_told(w))
+
+
+@remembered(_CACHE_SIZE)
+def _is_telling(word: str) -> bool:
+    """Return whether it is a name wherever it stands: it is no word, too."""
+    return not kinds_of(_form(word)) & (Kind.WORD | Kind.DRUG)
+
+
+@remembered(_CACHE_SIZE)
+def _may_be_told(word: str) -> bool:
+    form = _form(word)
+    if form in load_list("placeholders") or form in _NO_WORDS:
+        return False
+    return not kinds_of(form) & Kind.DRUG
+
+
+def _form(word: str) -> str:
+    return normal(word).replace("'", "").replace("-", "")
+
+
+def _echoes(
+    text: str, sought: Sought, proposals: Iterable[Annotation]
+) -> Iterator[Annotation]:
+    if not sought.labels:
+        return
+    covered = {(each.span.start, each.span.end) for each in proposals}
+    starts, ends = zip(*sorted(covered), strict=True) if covered else ((), ())
+    folded = fold_note(text)
+    for occurrences, searched in ((sought.names, folded), (sought.wholes, text)):
+        for value, start in occurrences.find(searched):
+            end, label = start + len(value), sought.labels[value]
+            if _is_covered(starts, ends, start, end):
+                continue
+            if label not in _NAMES or _is_name(folded, start, end, value):
+                rule = f"echo/{label.name.lower()}"
+                yield Annotation(Span(start, end), label, ECHO_SCORE, rule)
+
+
+def _is_covered(
+    starts: Sequence[int], ends: Sequence[int], start: int, end: int
+) -> bool:
+    """Return whether one of the last proposals that begin before holds it all."""
+    at = bisect_right(starts, start)
+    return at > 0 and end <= max(ends[max(0, at - _NEIGHBOURS) : at])
+
+
+def _is_name(folded: str, start: int, end: int, value: str) -> bool:
+    """Return whether a name's word is no thing here: "the Foley catheter" stays."""
+    if not _is_telling(value) and not _stands_as_name(folded, start, end):
+        return False
+    if not context.is_thing(folded, start, end):
+        return True
+    return context.has_person_around(folded, start, end)
+
+
+def _stands_as_name(folded: str, start: int, end: int) -> bool:
+    """Return whether a word has its capital because it is a name here.
+
+    "asked Young to rest", "Young has left": not "Young and healthy", "Back Pain".
+    """
+    if context.is_person_described(folded, start, end):
+        return True
+    if context.is_inside_sentence(folded, start):
+        return _CAPITAL_AFTER.match(folded, end) is None
+    return context.is_subject(folded, start, end)

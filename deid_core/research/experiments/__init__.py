@@ -1,0 +1,53 @@
+"""Every experiment by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from . import (
+    annotators,
+    cross_validation,
+    english,
+    error_kinds,
+    feature_classes,
+    feature_sets,
+    medication,
+    missed,
+    nus,
+    post_rules,
+    presets,
+    recall_bias,
+    stat_deid,
+    tagger,
+    unseen,
+    uza,
+    wi_deid,
+)
+from .frame.report import Report
+from .frame.runner import Bench
+
+Experiment = Callable[[Bench], Report]
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "presets": presets.presets,
+    "english": english.english,
+    "tagger": tagger.tagger,
+    "cross-validation": cross_validation.cross_validation,
+    "post-rules": post_rules.post_rules,
+    "recall-bias": recall_bias.recall_bias,
+    "annotators": annotators.annotators,
+    "medication": medication.medication,
+    "missed": missed.missed,
+    "wi-deid": wi_deid.wi_deid,
+    "feature-sets": feature_sets.feature_sets,
+    "errors": error_kinds.errors,
+    "type-confusion": error_kinds.type_confusion,
+    "feature-classes": feature_classes.feature_classes,
+    "kernels": stat_deid.kernels,
+    "training-size": stat_deid.training_size,
+    "phi-confusion": stat_deid.phi_confusion,
+    "uza": uza.uza,
+    "nus": nus.nus,
+    "unseen": unseen.unseen,
+}
+"""In the order in which ``phistream experiment --all`` runs them."""

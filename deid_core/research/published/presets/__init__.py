@@ -1,0 +1,1 @@
+"""Presets of the published systems, registered by entry point."""

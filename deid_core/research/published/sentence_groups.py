@@ -1,0 +1,139 @@
+"""Feature groups that take more than the word: its sentence, section or document.
+
+Sources as in `word_groups`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from deid_core.errors import ConfigError
+from deid_core.tagger.features import PAD_VALUE
+
+from .link_grammar import links_of
+from .part_of_speech import tags_of
+from .resources import Phrases, Resources, longest
+from .sentences import Sentence
+
+Column = Sequence[Sequence[str]]
+"""The values of each word of a sentence."""
+Group = Callable[[Sentence, Resources], Column]
+
+GROUP_WORDS = 4
+"""[U] 2.3: the target and three words to the right."""
+_WHOLE_TERM = 8
+
+_MONTHS = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic"
+    r"|maa|mei|okt)[^\W\d_]*\.?"
+)
+PATTERNS: Mapping[str, re.Pattern[str]] = {
+    "date": re.compile(
+        rf"(?<!\d)(?:\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|\d{{4}}-\d{{1,2}}-\d{{1,2}}"
+        rf"|\d{{1,2}}[-/]\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th)?(?: (?:of|de))? {_MONTHS}"
+        rf"(?:,? (?:del? )?\d{{2,4}})?|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?"
+        rf"(?:,? \d{{4}})?)(?!\d)",
+        re.IGNORECASE,
+    ),
+    "year": re.compile(r"(?<![\d/.-])(?:19|20)\d\d(?![\d/-])"),
+    "social_security": re.compile(
+        r"(?<!\d)(?:\d{3}-\d{2}-\d{4}|\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"
+        r"|\d{2}[ /-]?\d{8}[ /-]?\d{2}|\d{8}[A-Z])(?!\w)"
+    ),
+}
+"""[U] 2.3: "regular expressions that refer to social security numbers or date
+patterns"; the paper prints none.  Numbers of the US, Belgium and Spain."""
+
+
+def lexical_bigrams(sentence: Sentence, _: Resources) -> Column:
+    """[S] 4.2.6: the bigram that goes before the word, and the one that follows it."""
+    words = [word.lower() for word in sentence.words]
+    ringed = [PAD_VALUE, PAD_VALUE, *words, PAD_VALUE, PAD_VALUE]
+    pairs = [f"{one} {other}" for one, other in pairwise(ringed)]
+    return [(f"<{pairs[at]}", f">{pairs[at + 3]}") for at in range(len(words))]
+
+
+def part_of_speech(sentence: Sentence, resources: Resources) -> Column:
+    """[S] 4.3.2, [W]: the part of speech; see `tags_of` for who tells it."""
+    return [(tag,) for tag in tags_of(sentence.words, resources.language)]
+
+
+def heading(sentence: Sentence, _: Resources) -> Column:
+    """[S] 4.4.1: the section that the word is in."""
+    values = (sentence.heading,) if sentence.heading else ()
+    return [values] * len(sentence.words)
+
+
+def syntactic_bigrams(sentence: Sentence, resources: Resources) -> Column:
+    """[S] 4.3.1: the two nearest links to the left and to the right."""
+    return links_of(sentence.words, resources.language)
+
+
+def mesh(sentence: Sentence, resources: Resources) -> Column:
+    """[S] 4.4.2: the vocabulary's categories of the term that the word is part of.
+
+    Raises:
+        ConfigError: There is no vocabulary.
+    """
+    if not resources.mesh:
+        raise ConfigError(
+            "feature mesh: no vocabulary; give a file of TERM<tab>TREE NUMBER, for "
+            "English install the extra train, or leave the group out"
+        )
+    return [
+        tuple(dict.fromkeys(" ".join(names).split()))
+        for names in _within(sentence, resources.mesh_phrases, _WHOLE_TERM)
+    ]
+
+
+def dictionary_groups(sentence: Sentence, resources: Resources) -> Column:
+    """[U] 2.3: the dictionaries that hold the word group which the word is part of.
+
+    The target and three words to its right are looked up.  By a table of first words,
+    where the paper has a suffix tree (Ukkonen 1995): the same groups are found.
+    """
+    return _within(sentence, resources.phrases, GROUP_WORDS)
+
+
+def _within(sentence: Sentence, phrases: Phrases, most: int) -> Column:
+    words = [word.lower() for word in sentence.words]
+    found: list[dict[str, None]] = [{} for _ in words]
+    for at in range(len(words)):
+        size, name = longest(phrases, words, at, most)
+        for place in range(at, at + size):
+            found[place][name] = None
+    return [tuple(each) for each in found]
+
+
+def pattern_classes(sentence: Sentence, _: Resources) -> Column:
+    """[U] 2.3: the patterns that the word is part of."""
+    text, starts = "", []
+    for word, gap in zip(sentence.words, sentence.gaps, strict=True):
+        text += " " * (gap and bool(text))
+        starts.append(len(text))
+        text += word
+    spans = [(n, f.span()) for n, p in PATTERNS.items() for f in p.finditer(text)]
+    return [
+        tuple(
+            dict.fromkeys(
+                name
+                for name, (start, end) in spans
+                if at < end and start < at + len(word)
+            )
+        )
+        for at, word in zip(starts, sentence.words, strict=True)
+    ]
+
+
+SENTENCE_GROUPS: Mapping[str, Group] = {
+    "lexical_bigrams": lexical_bigrams,
+    "part_of_speech": part_of_speech,
+    "heading": heading,
+    "syntactic_bigrams": syntactic_bigrams,
+    "mesh": mesh,
+    "dictionary_groups": dictionary_groups,
+    "pattern_classes": pattern_classes,
+}
+"""Every group by its name."""

@@ -1,0 +1,183 @@
+"""What stays readable, and what is lost: scores that ask for no label.
+
+A value is found when every letter and digit of all its spans is covered by annotations
+of any label; titles inside it need not be.  Ages under 90, years alone and tags without
+counterpart are neutral: not sought, and no loss when replaced.  A word, a run without
+white space that holds a letter or digit, is falsely redacted when some letter or digit
+of it is, it overlaps no gold span, and neither the annotation is neutral nor the word a
+title beside a gold span.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_core.document import Span
+from deid_core.labels import Label
+
+from ..corpora.corpus import GoldSpan
+from ..corpora.neutral import is_title
+from .gold_and_predicted import Sides
+from .measures import Counts, Measure, counts
+
+Flags = NDArray[np.bool_]
+_BESIDE = 3  # Characters between a name and its title: ", " or ". ".
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What one document's annotations cover, and what they do not.
+
+    Args:
+        values: By value that was sought, its label and whether it was found.
+        kinds: By kind of a value that was sought, whether it was found.
+        missed: The gold spans of values not found that are readable still.
+        false_words: Where a word is lost that is no identifier.
+        right_words: How many words are redacted that overlap a gold span.
+        words: How many there are.
+        touched: The decoys of which a letter or digit is covered.
+        decoys: How many there are.
+    """
+
+    values: tuple[tuple[Label | None, bool], ...]
+    kinds: tuple[tuple[str, bool], ...]
+    missed: tuple[GoldSpan, ...]
+    false_words: tuple[Span, ...]
+    right_words: int
+    words: int
+    touched: tuple[Span, ...]
+    decoys: int
+
+
+def cover(sides: Sides) -> Coverage:
+    """Return what a document's annotations cover of what they should, and what not."""
+    text, decoys = sides.document.text, sides.document.decoys
+    letters = _flags(map(str.isalnum, text), len(text))
+    covered = letters & _mask((a.span for a in sides.annotations), len(text))
+    missed = tuple(g for g in sides.sought if _is_readable(g, text, letters, covered))
+    lost = {each.value for each in missed}
+    labels = {each.value: each.label for each in sides.sought}
+    kinds = {each.value: each.kinds for each in sides.sought}
+    right, false, words = _words(sides, letters)
+    return Coverage(
+        values=tuple((label, value not in lost) for value, label in labels.items()),
+        kinds=tuple((k, v not in lost) for v, each in kinds.items() for k in each),
+        missed=missed,
+        false_words=false,
+        right_words=right,
+        words=words,
+        touched=tuple(d for d in decoys if covered[d.start : d.end].any()),
+        decoys=len(decoys),
+    )
+
+
+def coverage_measures(covers: Sequence[Coverage]) -> list[Measure]:
+    """Return recall, false words, precision by words, specificity and decoys.
+
+    Specificity is the share of the documents without anything to find in which no word
+    is falsely redacted.
+    """
+    right = _sum(covers, lambda c: c.right_words)
+    false = _sum(covers, lambda c: len(c.false_words))
+    clean = _sum(covers, lambda c: not c.values and not c.false_words)
+    return [
+        _recall(covers),
+        Measure("false per 1,000", false, _sum(covers, lambda c: c.words), scale=1000),
+        Measure("precision (words)", right, right + false),
+        Measure("specificity", clean, _sum(covers, lambda c: not c.values)),
+        Measure(
+            "decoys touched %",
+            _sum(covers, lambda c: len(c.touched)),
+            _sum(covers, lambda c: c.decoys),
+            scale=100,
+        ),
+    ]
+
+
+def recall_by_label(covers: Sequence[Coverage]) -> list[Measure]:
+    """Return the recall of each label that was sought, by its name."""
+    labels = {label for c in covers for label, _ in c.values if label is not None}
+    return [_recall(covers, label) for label in sorted(labels)]
+
+
+def recall_by_kind(covers: Sequence[Coverage]) -> list[Measure]:
+    """Return the recall of the values of each kind; a value can be of several."""
+    measures = []
+    for kind in sorted({kind for c in covers for kind, _ in c.kinds}):
+        of = [[found for its, found in c.kinds if its == kind] for c in covers]
+        measures.append(
+            Measure("recall", counts(map(sum, of)), counts(map(len, of)), of=kind)
+        )
+    return measures
+
+
+def _recall(covers: Sequence[Coverage], label: Label | None = None) -> Measure:
+    def of(cover: Coverage) -> list[bool]:
+        return [found for its, found in cover.values if label in (None, its)]
+
+    found, sought = (
+        _sum(covers, lambda c: sum(of(c))),
+        _sum(covers, lambda c: len(of(c))),
+    )
+    return Measure("recall", found, sought, of=label or "")
+
+
+def _sum(covers: Sequence[Coverage], number: Callable[[Coverage], int]) -> Counts:
+    return counts(int(number(each)) for each in covers)
+
+
+def _is_readable(gold: GoldSpan, text: str, letters: Flags, covered: Flags) -> bool:
+    start, end = gold.span.start, gold.span.end
+    needed = letters[start:end].copy()
+    for word in re.finditer(r"\S+", text[start:end]):
+        if is_title(word[0]):
+            needed[word.start() : word.end()] = False
+    if not needed.any():
+        needed = letters[start:end]
+    return bool((needed & ~covered[start:end]).any())
+
+
+def _words(sides: Sides, letters: Flags) -> tuple[int, tuple[Span, ...], int]:
+    """Return how many words are rightly redacted, which falsely, and how many are."""
+    text = sides.document.text
+    size = len(text)
+    blank = _flags(map(str.isspace, text), size)
+    gold = _mask((each.span for each in sides.document.spans), size)
+    redacted = letters & _mask((each.span for each in sides.charged), size)
+    starts = np.flatnonzero(~blank & np.append(True, blank)[:-1])
+    if not starts.size:
+        return 0, (), 0
+
+    def hold(flags: Flags) -> Flags:
+        return np.logical_or.reduceat(flags & ~blank, starts)
+
+    right = int((hold(redacted) & hold(gold)).sum())
+    ends = np.append(starts[1:], size)
+    false = []
+    for at in np.flatnonzero(hold(redacted) & ~hold(gold)):
+        word = text[starts[at] : ends[at]].rstrip()
+        span = Span(int(starts[at]), int(starts[at]) + len(word))
+        if not (is_title(word) and _is_beside(span, gold)):
+            false.append(span)
+    return right, tuple(false), int(hold(letters).sum())
+
+
+def _is_beside(span: Span, gold: Flags) -> bool:
+    before = gold[max(span.start - _BESIDE, 0) : span.start]
+    return bool(before.any() or gold[span.end : span.end + _BESIDE].any())
+
+
+def _mask(spans: Iterable[Span], size: int) -> Flags:
+    mask = np.zeros(size, dtype=bool)
+    for span in spans:
+        mask[span.start : span.end] = True
+    return mask
+
+
+def _flags(values: Iterable[bool], size: int) -> Flags:
+    return np.fromiter(values, dtype=bool, count=size)

@@ -1,0 +1,93 @@
+"""The own learner: a linear-chain CRF by stochastic gradient, in numba.
+
+Reaches python-crfsuite's optimum in a fraction of its time, by looking only at what is
+not yet certain.  The same seed gives the same weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deid_core.tagger.codec import Bio
+from deid_core.tagger.encoding import Encoded
+from deid_core.tagger.weights import ChainWeights, Progress, no_progress
+
+from .chain_epoch import epoch
+from .options import CrfOptions
+
+
+def learn(
+    encoded: Encoded,
+    codec: Bio,
+    options: CrfOptions,
+    *,
+    seed: int,
+    progress: Progress = no_progress,
+) -> ChainWeights:
+    """Return the weights that fit the lines."""
+    chance = np.random.default_rng(seed)
+    count, labels = len(encoded.starts) - 1, len(codec.labels)
+    weights = np.zeros((len(encoded.names), labels), dtype=np.float32)
+    squares = np.full_like(weights, options.accumulator)
+    transitions = np.zeros((labels + 1, labels), dtype=np.float32)
+    transition_squares = np.full_like(transitions, options.accumulator)
+    allowed = codec.allowed()
+    margins = margins_of(options, labels)
+    certain = np.zeros(count, dtype=np.bool_)
+    state = chance.integers(1, 2**63, size=1, dtype=np.uint64)
+    kept: list[ChainWeights] = []
+    for number in range(options.epochs):
+        lines = np.flatnonzero(~certain | (chance.random(count) < options.revisit))
+        loss = epoch(
+            chance.permutation(lines),
+            encoded.starts,
+            encoded.types,
+            encoded.labels,
+            encoded.pointers,
+            encoded.rows,
+            encoded.joined,
+            weights,
+            squares,
+            transitions,
+            transition_squares,
+            allowed,
+            margins,
+            certain,
+            _settings(options, number),
+            state,
+        )
+        progress(
+            (number + 1) / options.epochs, f"loss {loss:.3f} on {len(lines)} lines"
+        )
+        if number >= options.epochs - options.average > 0:
+            kept.append(ChainWeights(weights.copy(), transitions.copy()))
+    if options.average > 1:
+        weights = np.mean([each.state for each in kept], axis=0)
+        transitions = np.mean([each.transitions for each in kept], axis=0)
+    return ChainWeights(
+        weights, np.where(allowed, transitions, -np.inf).astype(np.float32)
+    )
+
+
+def margins_of(options: CrfOptions, labels: int) -> NDArray[np.float32]:
+    """Return by how much each gold label must exceed each other, `[gold, other]`."""
+    margins = np.full((labels, labels), options.mistaken, dtype=np.float32)
+    margins[:, 0] = options.missed
+    margins[0] = options.invented
+    np.fill_diagonal(margins, 0.0)
+    return margins
+
+
+def _settings(options: CrfOptions, number: int) -> NDArray[np.float64]:
+    rates = np.linspace(options.rate, 0.0, options.epochs + 1)
+    return np.array(
+        [
+            rates[number],
+            rates[number + 1],
+            options.decay,
+            options.dropout,
+            options.certain,
+            options.sure,
+        ]
+    )

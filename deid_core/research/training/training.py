@@ -1,0 +1,208 @@
+"""From a marked corpus and a recipe to a model."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from random import Random
+
+from deid_core.errors import ConfigError
+from deid_core.labels import Label
+from deid_core.language.truecasing import lowered, recased
+from deid_core.tagger.codec import Bio, TagSpan
+from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.encoding import Line, encode
+from deid_core.tagger.model import Model, Weights, mean_of
+from deid_core.tagger.path_features import Value, Values
+from deid_core.tagger.rescoring import Rescorer
+from deid_core.tagger.weights import Progress, no_progress
+from deid_core.tagger.words import lines
+
+from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
+from .learners import LEARNERS
+from .recipe import Recipe
+from .rescorer_learning import Example, examples_of, known_values, learn_rescorer
+from .rescoring_options import RescoringOptions
+
+
+def train(
+    recipe: Recipe,
+    corpora: Sequence[Corpus],
+    *,
+    seed: int,
+    version: str,
+    progress: Progress = no_progress,
+) -> Model:
+    """Return the model of a recipe; the same corpora and seed, the same weights.
+
+    Args:
+        recipe: How.
+        corpora: Marked documents.
+        seed: Of the copies' values and of the learner.
+        version: What to call it.
+        progress: Told how the learner goes on.
+
+    Raises:
+        ConfigError: The corpora mark nothing, or use a tag without a label.
+    """
+    corpora = [_as_learned(recipe, corpus) for corpus in corpora]
+    documents = [each for corpus in corpora for each in corpus.documents]
+    found = [line for document in documents for line in marked_lines(document)]
+    tags = _tags(recipe, corpora)
+    codec = Bio(tuple(tags))
+    drawn = []
+    steps = recipe.draws + (recipe.rescoring.folds if recipe.rescoring else 0)
+    for draw in range(recipe.draws):
+        told = _share_of(progress, draw, steps)
+        drawn.append(_weights(recipe, found, codec, seed + draw, told))
+    model = Model(
+        recipe.name,
+        version,
+        recipe.language,
+        tags,
+        recipe.features,
+        recipe.lists,
+        mean_of(drawn, least=recipe.least_weight),
+        _account(recipe, corpora, seed),
+    )
+    if recipe.rescoring is None:
+        return model
+    rescorer = _rescorer(recipe, documents, model, seed, progress)
+    return replace(model, rescorer=rescorer)
+
+
+def _rescorer(
+    recipe: Recipe,
+    documents: Sequence[GoldDocument],
+    model: Model,
+    seed: int,
+    progress: Progress,
+) -> Rescorer:
+    """Return what chooses among paths of chains that have not seen their lines."""
+    options = recipe.rescoring or RescoringOptions()
+    marked = [list(marked_lines(each)) for each in documents]
+    own = known_values(marked)
+    every = sum(own, Counter[Value]())
+    parts = recipe.of_parts()
+    examples: list[Example] = []
+    for fold in range(options.folds):
+        told = _share_of(progress, recipe.draws + fold, recipe.draws + options.folds)
+        others = [
+            line
+            for at, lines in enumerate(marked)
+            if at % options.folds != fold
+            for line in lines
+        ]
+        weights = _weights(parts, others, model.codec, seed + fold, told)
+        chain = CompiledModel(replace(model, weights=weights))
+        for at in range(fold, len(marked), options.folds):
+            known = Values.of(every - own[at])
+            examples += examples_of(chain, options, marked[at], known)
+    return learn_rescorer(examples, Values.of(every), options)
+
+
+def _weights(
+    recipe: Recipe, found: Sequence[Line], codec: Bio, seed: int, progress: Progress
+) -> Weights:
+    """Return the weights of one draw of copies."""
+    copies: list[Line] = []
+    if recipe.augment is not None:
+        chance = Random(seed)  # noqa: S311 - no secret
+        world = recipe.world_of(pools(found))
+        augment = recipe.augment.within(codec.tags)
+        copies = list(augment.lines(found, world, chance))
+    encoded = encode(
+        [*found, *copies],
+        recipe.features,
+        recipe.lists,
+        codec,
+        least=recipe.least_seen,
+    )
+    learn = LEARNERS[recipe.learner].make()
+    weights = learn(encoded, codec, recipe.options, seed=seed, progress=progress)
+    return Weights.of(encoded.names, weights)
+
+
+def _share_of(progress: Progress, step: int, steps: int) -> Progress:
+    def tell(share: float, word: str) -> None:
+        progress((step + share) / steps, f"part {step + 1} of {steps}: {word}")
+
+    return tell
+
+
+def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
+    """Return a corpus as the recipe wants it: its letter case, and its tags."""
+
+    def relabelled(span: GoldSpan) -> GoldSpan | None:
+        if not recipe.learned_as or span.label is None:
+            return None if recipe.learned_as else span
+        label = recipe.learned_as.get(span.label, span.label)
+        return replace(span, tag=label.value, label=label)
+
+    def learned(document: GoldDocument) -> GoldDocument:
+        marked = (relabelled(each) for each in document.spans)
+        spans = tuple(s for s in marked if s and s.tag not in recipe.unlearned)
+        return replace(document, text=_in_case(recipe, document.text), spans=spans)
+
+    return replace(corpus, documents=tuple(map(learned, corpus.documents)))
+
+
+def _in_case(recipe: Recipe, text: str) -> str:
+    if recipe.small_letters:
+        return lowered(text)
+    return recased(text) if recipe.recase else text
+
+
+def marked_lines(document: GoldDocument) -> Iterable[Line]:
+    """Yield a document's lines; a span that crosses a line's end is cut there.
+
+    Where spans overlap, the first is kept.
+    """
+    for start, end in lines(document.text):
+        spans: list[TagSpan] = []
+        for each in document.spans:
+            first, last = max(each.span.start, start), min(each.span.end, end)
+            if first < last and (not spans or first - start >= spans[-1].end):
+                spans.append(TagSpan(first - start, last - start, each.tag))
+        yield Line(document.text[start:end], tuple(spans))
+
+
+def pools(found: Iterable[Line]) -> dict[str, list[str]]:
+    """Return the values of each tag, as often as they stand in the lines."""
+    values: defaultdict[str, list[str]] = defaultdict(list)
+    for line in found:
+        for span in line.spans:
+            values[span.tag].append(line.text[span.start : span.end])
+    return dict(values)
+
+
+def _tags(recipe: Recipe, corpora: Sequence[Corpus]) -> dict[str, Label]:
+    """Return each tag that the corpora use with our label for it, sorted by tag."""
+    labels: dict[str, Label | None] = {
+        span.tag: span.label
+        for corpus in corpora
+        for document in corpus.documents
+        for span in document.spans
+    }
+    found = {tag: recipe.tags.get(tag, label) for tag, label in labels.items()}
+    for tag, label in found.items():
+        if label is None:
+            raise ConfigError(
+                f"recipe {recipe.name!r}: tag {tag!r} has no label; add it to [tags]"
+            )
+    if not found:
+        raise ConfigError("the corpora mark nothing; check their paths")
+    return {tag: label for tag, label in sorted(found.items()) if label is not None}
+
+
+def _account(recipe: Recipe, corpora: Sequence[Corpus], seed: int) -> dict[str, object]:
+    return {
+        "recipe": recipe.name,
+        "learner": recipe.learner,
+        "options": asdict(recipe.options),
+        "seed": seed,
+        "corpora": [
+            f"{c.name} {c.part}, {len(c.documents)} documents" for c in corpora
+        ],
+    }

@@ -1,0 +1,136 @@
+"""Cut texts into words and number them, over their code points: no word is made."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deid_core.jit import Array, Int, compiled
+
+NO_WORD, UPPER, LOWER, DIGIT, MARK, LINE_END = range(6)
+"""What a code point is to a word; of `LOWER` are all letters that are not `UPPER`."""
+_HASH_SEED = 0xCBF29CE484222325
+_HASH_STEP = 0x100000001B3
+
+
+@compiled
+def end_of_word(kinds: Array, at: Int) -> Int:
+    """Return where the word that starts at a place ends, as `words.pieces` has it."""
+    size, kind = len(kinds), kinds[at]
+    end = at + 1
+    if kind == MARK:
+        return end
+    while end < size and kinds[end] == kind:
+        end += 1
+    if kind == UPPER and end < size and kinds[end] == LOWER:
+        if end > at + 1:
+            return end - 1
+        while end < size and kinds[end] == LOWER:
+            end += 1
+    return end
+
+
+@compiled
+def cut(kinds: Array, begins: Array, ends: Array, starts: Array) -> Int:
+    """Write where each word begins and ends; return how many words there are.
+
+    Args:
+        kinds: What each code point is to a word.
+        begins: Written, shape ``[words or more]``.
+        ends: Likewise.
+        starts: Written: the word at which each line starts, and past the last.
+    """
+    count, line, at = 0, 0, 0
+    starts[0] = 0
+    while at < len(kinds):
+        kind = kinds[at]
+        if kind == NO_WORD:
+            at += 1
+        elif kind == LINE_END:
+            line += 1
+            starts[line] = count
+            at += 1
+        else:
+            begins[count] = at
+            at = end_of_word(kinds, at)
+            ends[count] = at
+            count += 1
+    starts[line + 1] = count
+    return count
+
+
+@compiled
+def hash_of(codes: Array) -> Int:
+    """Return the hash of a word's code points (FNV-1a, a code point a step)."""
+    mixed = np.uint64(_HASH_SEED)
+    for at in range(len(codes)):
+        mixed = (mixed ^ np.uint64(codes[at])) * np.uint64(_HASH_STEP)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+@compiled
+def is_word(codes: Array, other: Array) -> Int:
+    """Return whether two words are the same."""
+    size, at = len(codes), 0
+    if size != len(other):
+        return False
+    while at < size and codes[at] == other[at]:
+        at += 1
+    return at == size
+
+
+@compiled
+def slot_of_word(
+    codes: Array, hashed: Int, slots: Array, hashes: Array, bounds: Array, pool: Array
+) -> Int:
+    """Return the slot of a word: where its number stands, or else has its place.
+
+    Args:
+        codes: The word's code points.
+        hashed: Its hash.
+        slots: Numbers of words by their hashes, -1 where empty; a power of two.
+        hashes: Of each numbered word.
+        bounds: Where each numbered word starts in the pool, and past the last.
+        pool: The code points of all numbered words.
+    """
+    mask = len(slots) - 1
+    slot = np.int64(hashed & np.uint64(mask))
+    while slots[slot] >= 0:
+        number = slots[slot]
+        if hashes[number] == hashed and is_word(
+            codes, pool[bounds[number] : bounds[number + 1]]
+        ):
+            break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@compiled
+def number_words(
+    codes: Array,
+    begins: Array,
+    ends: Array,
+    slots: Array,
+    hashes: Array,
+    bounds: Array,
+    pool: Array,
+    numbers: Array,
+) -> Int:
+    """Write the number of each word, -1 for one without; return how many have none.
+
+    Args:
+        codes: Of the texts.
+        begins: Of each word.
+        ends: Of each word.
+        slots: See `slot_of_word`; likewise the others.
+        hashes: See there.
+        bounds: See there.
+        pool: See there.
+        numbers: Written, shape ``[words]``.
+    """
+    unknown = 0
+    for at in range(len(begins)):
+        word = codes[begins[at] : ends[at]]
+        slot = slot_of_word(word, hash_of(word), slots, hashes, bounds, pool)
+        numbers[at] = slots[slot]
+        unknown += numbers[at] < 0
+    return unknown

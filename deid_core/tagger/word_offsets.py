@@ -1,0 +1,211 @@
+"""The words of a batch of texts as places in their code points, and their numbers.
+
+A word becomes a string only where somebody asks for it: of most notes nobody does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernels.words import (
+    DIGIT,
+    LINE_END,
+    LOWER,
+    MARK,
+    NO_WORD,
+    UPPER,
+    cut,
+    hash_of,
+    number_words,
+    slot_of_word,
+)
+from .words import NEWLINE, UPPER_LETTERS
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Codes = NDArray[np.uint32]
+
+_BEYOND = 0x3000
+_UNKNOWN = 255
+_ROOM = 8
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedWords:
+    """The words of some texts, one text after the other, a line end between two.
+
+    Args:
+        text: All of it.
+        codes: Its code points.
+        begins: Where each word begins, shape ``[words]``.
+        ends: Where each word ends, likewise.
+        leads: Where each word begins as it is numbered: at the blank before it, if such
+            words are asked for.
+        starts: The word at which each line starts, and past the last; lines may be
+            empty.
+        texts: Where each of the texts starts.
+    """
+
+    text: str = field(repr=False)
+    codes: Codes = field(repr=False)
+    begins: Ints
+    ends: Ints
+    leads: Ints
+    starts: Longs
+    texts: Longs
+
+    @classmethod
+    def of(cls, texts: Sequence[str], *, blanks: bool = False) -> PlacedWords:
+        """Cut texts into words.
+
+        Args:
+            texts: One after the other.
+            blanks: Whether a word is numbered with the blank before it.
+        """
+        text = NEWLINE.join(texts)
+        codes = _codes(text)
+        begins = np.empty(len(codes), dtype=np.int32)
+        ends = np.empty(len(codes), dtype=np.int32)
+        starts = np.empty(text.count(NEWLINE) + 2, dtype=np.int64)
+        count = cut(_kinds(codes), begins, ends, starts)
+        begins, ends = begins[:count], ends[:count]
+        leads = begins - _follows_blank(codes, begins) if blanks else begins
+        places = accumulate((len(each) + 1 for each in texts), initial=0)
+        bounds = np.fromiter(places, np.int64, len(texts) + 1)[:-1]
+        return cls(text, codes, begins, ends, leads, starts, bounds)
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def strings(self, first: int, past: int) -> list[str]:
+        """Return some of the words as strings."""
+        return self._strings(self.begins[first:past], self.ends[first:past])
+
+    def distinct(self, places: Longs) -> list[str]:
+        """Return the words at some places as they are numbered, each once, in order."""
+        found = self._strings(self.leads[places], self.ends[places])
+        return list(dict.fromkeys(found))
+
+    def _strings(self, begins: Ints, ends: Ints) -> list[str]:
+        text = self.text
+        places = zip(begins.tolist(), ends.tolist(), strict=True)
+        return [text[begin:end] for begin, end in places]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Every line, without its end."""
+        return self.text.split(NEWLINE)
+
+    @cached_property
+    def text_of_line(self) -> list[int]:
+        """The number of each line's text."""
+        lengths = accumulate((len(each) + 1 for each in self.lines), initial=0)
+        places = np.fromiter(lengths, np.int64, len(self.lines) + 1)[:-1]
+        found: list[int] = (np.searchsorted(self.texts, places, "right") - 1).tolist()
+        return found
+
+
+class WordNumbers:
+    """Numbers words in the order in which they are added; not thread-safe.
+
+    Args:
+        most: How many words may be added.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._count = 0
+        self._slots = np.full(1 << (2 * most).bit_length(), -1, dtype=np.int32)
+        self._hashes = np.empty(most, dtype=np.uint64)
+        self._bounds = np.zeros(most + 1, dtype=np.int64)
+        self._pool = np.empty(_ROOM * most, dtype=np.uint32)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def letters(self) -> int:
+        """How many code points all words have together."""
+        return int(self._bounds[self._count])
+
+    def of(self, words: PlacedWords) -> tuple[Ints, int]:
+        """Return each word's number, -1 for none, and how many have none."""
+        numbers = np.empty(len(words), dtype=np.int32)
+        unknown = number_words(
+            words.codes,
+            words.leads,
+            words.ends,
+            self._slots,
+            self._hashes,
+            self._bounds,
+            self._pool,
+            numbers,
+        )
+        return numbers, unknown
+
+    def add(self, word: str) -> int:
+        """Return the number of a word, which it may have already."""
+        codes = _codes(word)
+        hashed = np.uint64(hash_of(codes))
+        slot = slot_of_word(
+            codes, hashed, self._slots, self._hashes, self._bounds, self._pool
+        )
+        if self._slots[slot] < 0:
+            self._slots[slot] = self._count
+            self._keep(codes, hashed)
+        return int(self._slots[slot])
+
+    def _keep(self, codes: Codes, hashed: np.uint64) -> None:
+        start = self._bounds[self._count]
+        end = start + len(codes)
+        if end > len(self._pool):
+            self._pool = np.resize(self._pool, 2 * end)
+        self._pool[start:end] = codes
+        self._hashes[self._count] = hashed
+        self._count += 1
+        self._bounds[self._count] = end
+
+
+def _codes(text: str) -> Codes:
+    # A lone surrogate is a character like any other here.
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
+def _kinds(codes: Codes) -> NDArray[np.uint8]:
+    """Return what each code point is to a word."""
+    kinds = _KINDS.take(codes, mode="clip")
+    for at in np.flatnonzero(kinds == _UNKNOWN).tolist():
+        kinds[at] = _kind(chr(codes[at]))
+    return kinds
+
+
+def _kind(character: str) -> int:
+    if character == NEWLINE:
+        return LINE_END
+    if character.isspace() or character < " ":
+        return NO_WORD
+    if character.isdecimal():
+        return DIGIT
+    if character in UPPER_LETTERS:
+        return UPPER
+    return LOWER if character.isalnum() else MARK
+
+
+def _follows_blank(codes: Codes, begins: Ints) -> NDArray[np.bool_]:
+    """Return which words stand behind a blank, as `words.pieces` has it."""
+    before = codes[np.maximum(begins, 1) - 1]
+    found: NDArray[np.bool_] = (begins > 0) & _IS_BLANK.take(before, mode="clip")
+    return found
+
+
+# By code point; the last entry stands for all that lie beyond it.
+_KINDS = np.array([*(_kind(chr(code)) for code in range(_BEYOND)), _UNKNOWN], np.uint8)
+# Beyond the last entry there is no blank.
+_IS_BLANK = np.array(
+    [chr(code).isspace() and chr(code) != NEWLINE for code in range(_BEYOND + 2)]
+)

@@ -1,0 +1,122 @@
+"""The application, and the one place where errors become exit statuses.
+
+0 fine; 1 the answer is no (reconcile, topics check, a refused note); 2 wrong usage;
+66 an input is missing; 69 no broker answers; 70 something failed; 73 an output can't be
+written; 78 a setting is wrong.  A worker may end with 75, too: deploy/runbook.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from deid_core import ConfigError as DeidConfigError
+
+from ..cluster.local_broker import BrokerError
+from ..engine.errors import (
+    BrokerUnreachable,
+    ConfigError,
+    InputError,
+    OutputError,
+    StreamError,
+)
+from ..engine.exit_status import (
+    EX_CANTCREAT,
+    EX_CONFIG,
+    EX_NOINPUT,
+    EX_SOFTWARE,
+    EX_UNAVAILABLE,
+)
+from ..workers.versions import models, runtime
+from . import (
+    broker,
+    corpus,
+    demo,
+    doctor,
+    evaluate,
+    experiment,
+    presets,
+    run,
+    scrub,
+    status,
+    topics,
+    train,
+    watch,
+)
+from .terminal import say
+
+app = typer.Typer(
+    name="phistream",
+    help="Scrubs clinical notes in flight, from Kafka to Kafka, exactly once.",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{runtime()}, models {models()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the versions of phistream, Python, librdkafka and models.",
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before any command; without one, show the help."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command()(scrub.scrub)
+app.command()(presets.presets)
+app.command()(evaluate.evaluate)
+app.command()(train.train)
+app.command()(experiment.experiment)
+app.command()(run.run)
+app.command()(run.feed)
+app.command()(run.reconcile)
+app.command()(doctor.doctor)
+app.command()(status.status)
+app.command()(watch.watch)
+app.command()(demo.demo)
+app.command()(run.key)
+app.add_typer(corpus.app, name="corpus")
+app.add_typer(broker.app, name="broker")
+app.add_typer(topics.app, name="topics")
+
+
+def main() -> None:
+    """Run the command line; a known error is one line on standard error."""
+    # Services set up their own logs; here only what is an error is worth a line.
+    logging.basicConfig(level=logging.ERROR)
+    try:
+        app()
+    except (ConfigError, DeidConfigError) as error:
+        _end(str(error), EX_CONFIG)
+    except BrokerUnreachable as error:
+        _end(str(error), EX_UNAVAILABLE)
+    except InputError as error:
+        _end(str(error), EX_NOINPUT)
+    except OutputError as error:
+        _end(str(error), EX_CANTCREAT)
+    except (BrokerError, StreamError) as error:
+        _end(str(error), EX_SOFTWARE)
+
+
+def _end(message: str, status: int) -> None:
+    say(message)
+    sys.exit(status)

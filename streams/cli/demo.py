@@ -1,0 +1,145 @@
+"""``phistream demo``: the main job on real Kafka, from nothing to a verdict."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from ..demo import flow, report
+from ..demo.page import keep_open, require_free, with_metrics
+from ..demo.services import Service, broker, home, services
+from ..demo.ward import Ward, WardMessage
+from ..engine.settings import Settings, load_settings
+from ..files.feed import RawMessage, feed, raw_messages
+from ..files.sources import records_in
+from ..operations.reconcile import Auditor
+from .broker import own_cluster, start
+from .options import Config
+from .run import verdict_grid
+from .terminal import say
+
+ENDLESS = 1_000_000_000
+
+
+def demo(
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Your own messages instead of the invented ward."),
+    ] = None,
+    messages: Annotated[
+        int, typer.Option(min=1, help="Of the ward, after the admissions.")
+    ] = 2000,
+    workers: Annotated[int, typer.Option(min=1, help="Scrub workers.")] = 1,
+    seed: Annotated[int, typer.Option(help="Another seed, another ward.")] = 7,
+    page: Annotated[
+        bool, typer.Option("--page", help="Keep the operations page open instead.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Of the page.")] = 8080,
+    rate: Annotated[
+        float, typer.Option(min=0.1, max=1000, help="Of the page's feed, a second.")
+    ] = 20.0,
+    config: Config = None,
+) -> None:
+    """Start Kafka, intake and scrub; feed a ward; show what came out; stop it all.
+
+    With --page, feed steadily and serve the operations page until Ctrl-C or SIGTERM.
+    """
+    console = Console()
+    if page:
+        require_free(port)
+    # SIGTERM then leaves by way of the same clean-up as Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
+    with home(load_settings(config), say) as settings:
+        cluster = own_cluster(settings)
+        console.print("starting Apache Kafka ...")
+        start(cluster, 1, console)
+        with broker(cluster, settings) as named:
+            console.print(f"Kafka answers at {named.bootstrap}", highlight=False)
+            named = with_metrics(named, workers, page=port) if page else named
+            with services(named, workers, console) as running:
+                if page:
+                    fed = _steady(source, seed)
+                    keep_open(named, running, fed, console, port=port, rate=rate)
+                elif not _show(named, running, console, source, messages, seed):
+                    raise typer.Exit(1)
+
+
+def _show(
+    settings: Settings,
+    running: list[Service],
+    console: Console,
+    source: Path | None,
+    messages: int,
+    seed: int,
+) -> bool:
+    fed = 0
+    for name, part in _parts(source, messages, seed):
+        fed += feed(settings, part)
+        console.print(f"fed: {name}", highlight=False)
+        _drain(settings, running, console)
+    summary = flow.summarise(settings)
+    verdicts = Auditor(settings).verdicts()
+    pending = sum(each.pending for each in verdicts)
+    console.print(report.summary_of(summary, messages=fed, lag=pending))
+    if summary.example is not None:
+        console.print(report.before_and_after(summary.example, console))
+    console.print(verdict_grid(verdicts))
+    is_sound = pending == 0 and all(each.is_sound for each in verdicts)
+    words = "passes: nothing missing, nothing doubled, in order"
+    console.print(f"reconcile {words if is_sound else 'does NOT pass'}", style="bold")
+    return is_sound
+
+
+def _parts(
+    source: Path | None, messages: int, seed: int
+) -> Iterator[tuple[str, Iterator[RawMessage]]]:
+    if source is not None:
+        records = records_in([source])
+        yield f"messages of {source}", raw_messages(records, _say_refused)
+        return
+    ward = Ward(seed=seed)
+    yield "the ward's admissions", map(_raw, ward.admissions())
+    yield f"{messages:,} messages of the ward", map(_raw, ward.messages(messages))
+
+
+def _steady(source: Path | None, seed: int) -> Iterator[RawMessage]:
+    parts = _parts(source, ENDLESS, seed)
+    return (message for _, part in parts for message in part)
+
+
+def _say_refused(reason: str) -> None:
+    say(f"refused: {reason}")
+
+
+def _raw(message: WardMessage) -> RawMessage:
+    # Keyed by patient, as a gateway that keeps each patient's order would.
+    key = None if message.patient is None else b"%d" % message.patient
+    return RawMessage(message.value, key, message.headers)
+
+
+def _drain(settings: Settings, running: list[Service], console: Console) -> None:
+    columns = (TextColumn("{task.description:7}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        intake = bars.add_task("intake", total=None)
+        scrub = bars.add_task("scrub", total=None)
+
+        def show(now: flow.Progress) -> None:
+            bars.update(intake, completed=now.intake_done, total=now.intake_all)
+            bars.update(scrub, completed=now.scrub_done, total=now.scrub_all)
+
+        def check() -> None:
+            for service in running:
+                service.check()
+
+        flow.wait_until_drained(settings, check, show)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

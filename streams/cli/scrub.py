@@ -1,0 +1,218 @@
+"""``phistream scrub``: the library on files and folders, without any Kafka."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from deid_core import Deidentifier, Document, ScrubbedDocument
+from deid_core.jit import is_machine_code_kept
+
+from ..engine.errors import InvalidRecord
+from ..engine.settings import read_key
+from ..files.documents import Format, documents_in
+from .explain import Explainer
+from .explain_words import counted
+from .scrub_output import (
+    Input,
+    Output,
+    OutputFolder,
+    StandardOutput,
+    Write,
+    inputs_of,
+    opened,
+)
+from .terminal import say
+
+BATCH = 256
+
+
+class GivenFormat(StrEnum):
+    """What the inputs are."""
+
+    AUTO = "auto"
+    TEXT = "text"
+    HL7 = "hl7"
+    JSONL = "jsonl"
+    JSON = "json"
+
+
+def scrub(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files of text, HL7 v2 or JSON, or folders of them; - is standard "
+            "input.",
+            allow_dash=True,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a file for each input here, under the same names; names are "
+            "not scrubbed.",
+            file_okay=False,
+        ),
+    ] = None,
+    format: Annotated[
+        GivenFormat,
+        typer.Option("--format", help="auto goes by the suffix, else by the content."),
+    ] = GivenFormat.AUTO,
+    annotations: Annotated[
+        bool,
+        typer.Option(
+            "--annotations",
+            help="In JSON lines: what was found, with offsets of the input.",
+        ),
+    ] = False,
+    preset: Annotated[
+        str, typer.Option(help="Detection: a name (phistream presets) or file.")
+    ] = "hybrid",
+    policy: Annotated[
+        str, typer.Option(help="Replacement: a name or file.")
+    ] = "safe-harbor",
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="Secret key, for policies that need one: phistream key."),
+    ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Show instead each note marked, and who found what.  Shows PHI!",
+        ),
+    ] = False,
+    explain_html: Annotated[
+        Path | None,
+        typer.Option(help="Write that as an HTML page instead.  Holds PHI!"),
+    ] = None,
+) -> None:
+    """Scrub files and folders; a note that is refused makes the status 1.
+
+    A text comes out as text.  JSON notes, and the notes of HL7 messages, come
+    out as JSON lines {"id", "text"}; HL7 messages are not put together again
+    yet.  One input goes to standard output; of several come JSON lines that
+    name the "file", too, or with --out a file for each.
+
+    JSON notes (lines, an array, or one object) are note events, as phistream
+    feed takes them, or {"id", "text"[, "patient": demographics]
+    [, "patient_id", "note_type"]}: see schemas/README.md.  Surrogates are the
+    same within a patient, where the note says whose it is; else within a note.
+    """
+    if (annotations or out) and (explain or explain_html):
+        raise typer.BadParameter("--annotations and --out go with neither --explain")
+    given = None if format is GivenFormat.AUTO else Format(format)
+    inputs = inputs_of(files, given, out)
+    output = _output(inputs, files, out, with_annotations=annotations)
+    key = read_key(key_file, "--key-file") if key_file else None
+    if not is_machine_code_kept():
+        say("compiling the detectors, once on this machine; it takes a minute or so")
+    deidentifier = Deidentifier.from_names(preset=preset, policy=policy, key=key)
+    with _progress(to_folder=out is not None) as tick:
+        if explain or explain_html:
+            refused = _explain(
+                Explainer(
+                    deidentifier,
+                    terminal=explain,
+                    page=explain_html,
+                    names=(preset, policy),
+                ),
+                inputs,
+            )
+        else:
+            refused = sum(_scrub(deidentifier, each, output, tick) for each in inputs)
+    if out is not None:
+        say(f"{counted(len(inputs), 'file')} read; the scrubbed ones are in {out}")
+    if refused:
+        were = "note was" if refused == 1 else "notes were"
+        say(f"{refused} {were} refused and not written")
+        raise typer.Exit(1)
+
+
+def _output(
+    inputs: list[Input], given: list[Path], out: Path | None, *, with_annotations: bool
+) -> Output:
+    if out is not None:
+        return OutputFolder(out, inputs, with_annotations=with_annotations)
+    several = len(given) > 1 or len(inputs) > 1 or any(each.is_dir() for each in given)
+    return StandardOutput(with_names=several, with_annotations=with_annotations)
+
+
+def _explain(explainer: Explainer, inputs: Iterable[Input]) -> int:
+    refused = 0
+    for each in inputs:
+        with opened(each.path) as stream:
+            documents = documents_in(
+                each.path, stream, each.kind, is_explicit=each.is_explicit
+            )
+            for reason in explainer.add(documents):
+                refused += 1
+                say(f"refused: {reason}")
+    explainer.finish()
+    return refused
+
+
+def _scrub(
+    deidentifier: Deidentifier,
+    source: Input,
+    output: Output,
+    tick: Callable[[Path, int], None],
+) -> int:
+    with opened(source.path) as stream, output.of(source) as write:
+        documents = documents_in(
+            source.path, stream, source.kind, is_explicit=source.is_explicit
+        )
+        return _scrub_all(
+            deidentifier, documents, write, lambda done: tick(source.path, done)
+        )
+
+
+def _scrub_all(
+    deidentifier: Deidentifier,
+    documents: Iterable[Document | InvalidRecord],
+    write: Write,
+    tick: Callable[[int], None],
+) -> int:
+    refused = 0
+    pending = iter(documents)
+    while batch := list(islice(pending, BATCH)):
+        good = [each for each in batch if isinstance(each, Document)]
+        results = iter(deidentifier.deidentify_batch(good))
+        for each in batch:
+            result = next(results) if isinstance(each, Document) else each
+            if isinstance(result, ScrubbedDocument):
+                write(result)
+            else:
+                refused += 1
+                say(f"refused: {result}")
+        tick(len(batch))
+    return refused
+
+
+@contextmanager
+def _progress(*, to_folder: bool) -> Iterator[Callable[[Path, int], None]]:
+    """Show on a terminal how many notes are done, where no note is shown there."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.completed:,} notes  {task.fields[file]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        disable=not console.is_terminal or (sys.stdout.isatty() and not to_folder),
+    ) as shown:
+        bar = shown.add_task("", total=None, file="")
+        yield lambda path, done: shown.update(bar, advance=done, file=str(path))

@@ -1,0 +1,239 @@
+"""What is scrubbed, and where it goes: standard output, or a folder like the inputs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+import orjson
+import typer
+
+from deid_core import ScrubbedDocument
+
+from ..engine.errors import InputError, OutputError
+from ..files.documents import Format, format_of
+from ..files.sources import files_in, require_present
+from ..scrub.processor import annotations_json
+
+STANDARD_INPUT = Path("-")
+HEAD_BYTES = 4096
+_JSON_LINES = (".jsonl", ".ndjson")
+
+Write = Callable[[ScrubbedDocument], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One file to scrub.
+
+    Args:
+        path: The file, or `STANDARD_INPUT`.
+        name: Its name below the output folder.
+        kind: What it holds.
+        is_explicit: Whether the command line says so.
+    """
+
+    path: Path
+    name: Path
+    kind: Format
+    is_explicit: bool
+
+
+class Output(Protocol):
+    """Where the notes of each input go."""
+
+    def of(self, source: Input) -> AbstractContextManager[Write]:
+        """Give a function that writes the notes of one input."""
+        ...
+
+
+def inputs_of(
+    paths: Sequence[Path], kind: Format | None, out: Path | None
+) -> list[Input]:
+    """Return the files, and those of folders at any depth.
+
+    Of a folder that holds ``out``, what lies there is left out: it was scrubbed before.
+
+    Raises:
+        InputError: One is absent or cannot be read, or there is none.
+    """
+    require_present(path for path in paths if path != STANDARD_INPUT)
+    found = [
+        _input(file, name, kind) for path in paths for file, name in _named(path, out)
+    ]
+    if not found:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: no files there; check the path"
+        )
+    return found
+
+
+def _named(path: Path, out: Path | None) -> Iterator[tuple[Path, Path]]:
+    """Yield files, each with its name below the output folder."""
+    if not path.is_dir():
+        yield path, Path(path.name)
+        return
+    left_out = out.resolve() if out else None
+    is_within = left_out is not None and path.resolve() in left_out.parents
+    for file in files_in([path]):
+        if not (is_within and left_out in file.resolve().parents):
+            yield file, file.relative_to(path)
+
+
+def opened(source: Path) -> BinaryIO:
+    """Return a file, open to be read.
+
+    Raises:
+        InputError: It cannot be.
+    """
+    if source == STANDARD_INPUT:
+        return sys.stdin.buffer
+    try:
+        return source.open("rb")
+    except OSError as error:
+        raise InputError(f"{source}: {error.strerror}; check the path") from None
+
+
+def _input(path: Path, name: Path, kind: Format | None) -> Input:
+    if kind is not None:
+        return Input(path, name, kind, is_explicit=True)
+    if path == STANDARD_INPUT:
+        head = cast(BufferedReader, sys.stdin.buffer).peek(HEAD_BYTES)
+    elif path.is_file():
+        with opened(path) as stream:
+            head = stream.read(HEAD_BYTES)
+    else:
+        head = b""  # of a pipe it would be lost
+    return Input(path, name, format_of(path, head), is_explicit=False)
+
+
+class StandardOutput:
+    """Writes each note as it comes: a text as it is, else JSON lines.
+
+    Args:
+        with_names: Write JSON lines that name the file, whatever it holds: there are
+            several.
+        with_annotations: Say in JSON lines what was found.
+    """
+
+    def __init__(self, *, with_names: bool, with_annotations: bool) -> None:
+        self._with_names = with_names
+        self._with_annotations = with_annotations
+
+    @contextmanager
+    def of(self, source: Input) -> Iterator[Write]:
+        """Give a function that writes the notes of one input."""
+        out = sys.stdout.buffer
+        file = str(source.path) if self._with_names else None
+        as_text = source.kind is Format.TEXT and file is None
+        yield lambda result: _write(
+            out, result, as_text, self._with_annotations, file=file
+        )
+        out.flush()
+
+
+class OutputFolder:
+    """Writes a file for each input, whole or not at all.
+
+    A text keeps its name; of what holds JSON or HL7 the notes come as JSON lines, in a
+    file whose name ends in ``.jsonl``.
+
+    Args:
+        folder: Made if need be.
+        inputs: All of them.
+        with_annotations: Say in JSON lines what was found.
+
+    Raises:
+        BadParameter: An input has no name, would be overwritten, or two would be
+            written to one file.
+    """
+
+    def __init__(
+        self, folder: Path, inputs: Sequence[Input], *, with_annotations: bool
+    ) -> None:
+        self._folder = folder
+        self._with_annotations = with_annotations
+        read = {_identity(each.path) for each in inputs if each.path.exists()}
+        taken: dict[Path, Path] = {}
+        for each in inputs:
+            if each.path == STANDARD_INPUT:
+                raise typer.BadParameter("--out: standard input has no name to keep")
+            target = self._target(each)
+            if target.exists() and _identity(target) in read:
+                raise typer.BadParameter(
+                    f"--out: {target} is an input; choose another folder"
+                )
+            other = taken.setdefault(target, each.path)
+            if other != each.path:
+                raise typer.BadParameter(
+                    f"--out: {other} and {each.path} would both be {target}; "
+                    "scrub them into folders of their own"
+                )
+
+    @contextmanager
+    def of(self, source: Input) -> Iterator[Write]:
+        """Give a function that writes the notes of one input."""
+        target = self._target(source)
+        # In the same folder: a rename is atomic within one file system only.
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        as_text = source.kind is Format.TEXT
+        count = 0
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as out:
+
+                def write(result: ScrubbedDocument) -> None:
+                    nonlocal count
+                    count += 1
+                    _write(out, result, as_text, self._with_annotations)
+
+                yield write
+                out.flush()
+                os.fsync(out.fileno())
+            if count:
+                partial.replace(target)
+        except OSError as error:
+            raise OutputError(f"{target}: {error.strerror}; check --out") from None
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _target(self, source: Input) -> Path:
+        target = self._folder / source.name
+        if source.kind is Format.TEXT or target.suffix.lower() in _JSON_LINES:
+            return target
+        return target.with_name(f"{target.name}.jsonl")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _write(
+    out: BinaryIO,
+    result: ScrubbedDocument,
+    as_text: bool,
+    with_annotations: bool,
+    *,
+    file: str | None = None,
+) -> None:
+    if as_text:
+        out.write(result.text.encode())
+        return
+    named = {} if file is None else {"file": file}
+    line: dict[str, Any] = {**named, "id": result.id, "text": result.text}
+    if with_annotations:
+        line["annotations"] = [
+            # The model's own tag, where it is finer than our label.
+            {**each, "tag": found.tag} if found.tag else each
+            for each, found in zip(
+                annotations_json(result), result.annotations, strict=True
+            )
+        ]
+    out.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))

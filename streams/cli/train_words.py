@@ -1,0 +1,34 @@
+"""``phistream train`` for recipes of published systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.published.model_files import save_model
+from deid_core.research.published.preset import write_preset
+from deid_core.research.published.recipe import load_recipe
+from deid_core.research.published.training import Setting, train
+
+
+def train_words(
+    recipe: str, documents: Sequence[GoldDocument], out: Path, setting: Setting
+) -> None:
+    """Train the model of a recipe, write its folder and a preset that names it."""
+    how = load_recipe(recipe)
+    console = Console(stderr=True)
+    with console.status(f"training {how.name} on {len(documents)} documents"):
+        model = train(how, documents, setting)
+    save_model(model, out)
+    preset = write_preset(how.name, out)
+    trained = model.trained
+    Console().print(
+        f"{out}: {trained['documents']} documents, {trained['words']:,} words, "
+        f"{len(model.names):,} features"
+        + (f"; use it by --preset {preset}" if preset else ""),
+        highlight=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,53 @@
+"""``phistream watch``: the operations page."""
+
+from __future__ import annotations
+
+import logging
+from ipaddress import ip_address
+from typing import Annotated
+
+import typer
+
+from ..engine.errors import ConfigError
+from ..engine.log import set_up_logging
+from ..engine.settings import load_settings
+from ..workers.versions import runtime
+from .options import Bootstrap, Config
+
+log = logging.getLogger(__name__)
+
+
+def watch(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Of the page.")] = 8080,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; the page asks for no password.")
+    ] = "127.0.0.1",
+    config: Config = None,
+    bootstrap: Bootstrap = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Show invented notes before and after as well."),
+    ] = False,
+) -> None:
+    """Serve the operations page until SIGTERM or Ctrl-C."""
+    # Faust takes half a second to load; no other command needs it.
+    from ..operations.watch.quiet import quieten
+    from ..operations.watch.service import Address, guard
+
+    settings = load_settings(config, {"bootstrap": bootstrap})
+    settings.client()
+    if demo and not _is_loopback(host):
+        raise ConfigError(
+            "--demo shows notes before they are scrubbed: on loopback only"
+        )
+    set_up_logging(settings.log_level)
+    log.info("%s: starting watch", runtime())
+    quieten(settings.log_level)
+    raise typer.Exit(guard(settings, Address(host, port), demo=demo))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

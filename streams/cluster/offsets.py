@@ -1,0 +1,149 @@
+"""Questions about offsets: where topics begin and end, what a group has committed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from ..engine.claim import Claim
+from ..engine.errors import RetriableError
+from ..engine.settings import Settings
+from .client import CALL_SECONDS, CONSUMER
+from .client_errors import translated
+
+log = logging.getLogger(__name__)
+
+END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
+PEEK = {"queued.min.messages": 1, "fetch.message.max.bytes": 64 * 1024}
+"""One record is looked at; without these the client would fetch megabytes ahead."""
+
+
+def admin_client(settings: Settings) -> AdminClient:
+    """Return a client for questions about topics and offsets."""
+    return AdminClient(settings.client(), logger=log)
+
+
+class GroupOffsets:
+    """Reads what a group has committed on a topic, without being a member.
+
+    Not by the admin client: its list_consumer_group_offsets ends the process when the
+    coordinator has just moved (confluent-kafka-python issue 1982, seen in 2.16.1).
+    """
+
+    def __init__(self, settings: Settings, group: str, topic: str) -> None:
+        self._topic = topic
+        self._consumer = Consumer(
+            settings.client(
+                **CONSUMER,
+                **PEEK,
+                **{"group.id": group, "enable.partition.eof": True},
+            ),
+            logger=log,
+        )
+
+    def read(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the committed offsets; 0 where there is none yet.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time.
+        """
+        answers = self._committed(partitions)
+        return {each.partition: max(0, each.offset) for each in answers}
+
+    def claims(self, partitions: Iterable[int]) -> dict[int, Claim]:
+        """Return what the partitions' owners say of them.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time.
+        """
+        answers = self._committed(partitions)
+        return {each.partition: Claim.read(each.metadata) for each in answers}
+
+    def _committed(self, partitions: Iterable[int]) -> list[TopicPartition]:
+        wanted = [TopicPartition(self._topic, p) for p in partitions]
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)
+            except KafkaException as error:
+                # A coordinator that has just moved says so until it has loaded.
+                if time.monotonic() > deadline:
+                    name = error.args[0].name()
+                    raise RetriableError(f"committed: {name}") from None
+                time.sleep(0.2)
+            else:
+                return list(answers)
+
+    def has_records_from(self, offsets: Mapping[int, int]) -> bool:
+        """Return whether a stable record, not only a marker, stands there or later."""
+        found = self.first_records(offsets)
+        return any(found.get(partition, 0) is not None for partition in offsets)
+
+    def first_records(self, offsets: Mapping[int, int]) -> dict[int, int | None]:
+        """Return when the first stable record at each offset or later was written.
+
+        In milliseconds since 1970, -1 when it does not say; None where none follows,
+        only markers.  A partition that could not be read in time is left out.
+        """
+        self._consumer.assign(
+            [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
+        )
+        found: dict[int, int | None] = {}
+        deadline = time.monotonic() + CALL_SECONDS
+        while len(found) < len(offsets) and time.monotonic() < deadline:
+            for message in self._consumer.consume(len(offsets), timeout=0.1):
+                error, partition = message.error(), message.partition() or 0
+                if error is None:
+                    found.setdefault(partition, message.timestamp()[1])
+                elif error.code() == END_OF_PARTITION:
+                    found.setdefault(partition, None)
+        # Else the client goes on fetching what nobody wants.
+        self._consumer.unassign()
+        return found
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._consumer.close()
+
+
+def end_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int], *, stable: bool = True
+) -> dict[int, int]:
+    """Return the last stable offset of each partition, or the high watermark."""
+    level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.latest, level)
+
+
+def first_offsets(
+    admin: AdminClient, topic: str, partitions: Iterable[int]
+) -> dict[int, int]:
+    """Return the first offset that each partition still holds."""
+    level = IsolationLevel.READ_UNCOMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.earliest, level)
+
+
+def _listed(
+    admin: AdminClient,
+    topic: str,
+    partitions: Iterable[int],
+    spec: Callable[[], OffsetSpec],
+    level: IsolationLevel,
+) -> dict[int, int]:
+    wanted = {TopicPartition(topic, p): spec() for p in partitions}
+    if not wanted:
+        return {}
+    with translated("list offsets"):
+        futures = admin.list_offsets(
+            wanted, isolation_level=level, request_timeout=CALL_SECONDS
+        )
+        return {tp.partition: f.result().offset for tp, f in futures.items()}

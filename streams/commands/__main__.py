@@ -1,6 +1,0 @@
-"""``python -m streams.commands`` is ``phistream``."""
-
-from .app import main
-
-if __name__ == "__main__":
-    main()

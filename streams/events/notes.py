@@ -1,0 +1,57 @@
+"""A clinical note on its way from intake to scrub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..patients.demographics import Demographics, PatientId
+
+
+@dataclass(frozen=True, slots=True)
+class ClinicalNote:
+    """One narrative.
+
+    Args:
+        note_id: The sender's id of it, unique within the patient.
+        patient: Whose; the record's key.
+        note_type: A code, never free text.
+        written_at: ISO 8601, or empty.
+        text: The narrative, lines parted by line feeds.
+        demographics: What the same message said about the patient, if anything.
+    """
+
+    note_id: str = field(repr=False)
+    patient: PatientId
+    note_type: str = field(repr=False)
+    written_at: str = field(repr=False)
+    text: str = field(repr=False)
+    demographics: Demographics | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value of the `notes` topic."""
+        value = {
+            "schema_version": 1,
+            "note_id": self.note_id,
+            "patient": asdict(self.patient),
+            "note_type": self.note_type,
+            "written_at": self.written_at,
+            "text": self.text,
+        }
+        if self.demographics is not None:
+            value["demographics"] = self.demographics.to_json()
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ClinicalNote:
+        """Return the note of a value that keeps notes/v1 or note_event/v1."""
+        demographics = value.get("demographics")
+        return cls(
+            note_id=value["note_id"],
+            patient=PatientId.from_json(value["patient"]),
+            note_type=value.get("note_type", ""),
+            written_at=value.get("written_at", ""),
+            text=value["text"],
+            demographics=Demographics.from_json(demographics) if demographics else None,
+        )

@@ -1,0 +1,206 @@
+"""Notes of files as documents for the library: text, HL7 v2 and JSON; no Kafka.
+
+A file's notes are joined with what the file itself says of their patients, by the code
+that intake and scrub run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from deid_core import Document
+
+from ..engine.errors import InputError, InvalidRecord
+from ..events.notes import ClinicalNote
+from ..intake.route import route
+from ..patients.demographics import PatientRecord, fold
+from ..patients.known_identifiers import known_identifiers
+from .json_notes import note_event_of
+from .sources import holds_hl7, json_values_in, messages_in, unwrapped
+
+
+class Format(StrEnum):
+    """What a file holds."""
+
+    TEXT = "text"
+    HL7 = "hl7"
+    JSONL = "jsonl"
+    JSON = "json"
+
+
+SUFFIXES = {
+    ".hl7": Format.HL7,
+    ".json": Format.JSON,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+}
+NOBODY = {"assigning_authority": "", "id": "-"}
+"""Placeholder for the patient of a JSON note that names none: the schema asks."""
+
+Found = Iterator[Document | InvalidRecord]
+
+
+def format_of(path: Path, head: bytes) -> Format:
+    """Return what a file holds, by its suffix, else by how it begins; text at last."""
+    by_suffix = SUFFIXES.get(path.suffix.lower())
+    if by_suffix is not None:
+        return by_suffix
+    return Format.HL7 if holds_hl7(head) else Format.TEXT
+
+
+def documents_in(
+    path: Path, stream: BinaryIO, kind: Format, *, is_explicit: bool = True
+) -> Found:
+    """Yield the notes of an open file, and why any is none.
+
+    Args:
+        path: Names the file in ids and messages.
+        stream: The file.
+        kind: What it holds.
+        is_explicit: Whether the command line says so.  If not, a text that is JSON or
+            HL7 is refused: as text it would not be scrubbed as it should.
+    """
+    reader = _plain_text if kind is Format.TEXT and not is_explicit else _READERS[kind]
+    try:
+        yield from reader(path, stream)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; check the file") from None
+
+
+def _text(path: Path, stream: BinaryIO) -> Found:
+    try:
+        # Line ends stay as they are: no universal newlines.
+        yield Document(str(path), stream.read().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        yield InvalidRecord("undecodable", f"{path}: not UTF-8; convert it first")
+
+
+def _plain_text(path: Path, stream: BinaryIO) -> Found:
+    for each in _text(path, stream):
+        if isinstance(each, Document) and _is_json(each.text):
+            yield InvalidRecord(
+                "schema", f"{path}: JSON, not text; say --format jsonl, json or text"
+            )
+        elif isinstance(each, Document) and holds_hl7(each.text[:8].encode()):
+            yield InvalidRecord(
+                "schema", f"{path}: HL7, not text; say --format hl7 or text"
+            )
+        else:
+            yield each
+
+
+def _is_json(text: str) -> bool:
+    """Return whether a text, or its first line, is a JSON object or array of them."""
+    start = text.lstrip()
+    if not start.startswith(("{", "[")):
+        return False
+    for part in (start, start.partition("\n")[0]):
+        try:
+            value = orjson.loads(part)
+        except orjson.JSONDecodeError:
+            continue
+        # "[ ]" and "[1]" begin lines of notes, too.
+        first = value[0] if isinstance(value, list) and value else value
+        return isinstance(first, dict)
+    return False
+
+
+def _hl7(path: Path, stream: BinaryIO) -> Found:
+    file = _File()
+    for ordinal, value in enumerate(messages_in(path, stream), start=1):
+        yield from file.messages(
+            value, f"{path} message {ordinal}", f"{path}#{ordinal}"
+        )
+
+
+def _json_lines(path: Path, stream: BinaryIO) -> Found:
+    file = _File()
+    for number, line in enumerate(stream, start=1):
+        if content := line.strip():
+            yield from file.record(unwrapped(content), f"{path}:{number}")
+
+
+def _json(path: Path, stream: BinaryIO) -> Found:
+    file = _File()
+    for number, value in enumerate(json_values_in(path, stream), start=1):
+        yield from file.record(value, f"{path} value {number}")
+
+
+_READERS: dict[Format, Callable[[Path, BinaryIO], Found]] = {
+    Format.TEXT: _text,
+    Format.HL7: _hl7,
+    Format.JSONL: _json_lines,
+    Format.JSON: _json,
+}
+
+
+class _File:
+    """One file's notes, joined with what it has said of their patients so far."""
+
+    def __init__(self) -> None:
+        self._patients: dict[bytes, PatientRecord] = {}
+
+    def messages(self, value: bytes, place: str, id_prefix: str) -> Found:
+        """Yield the notes of HL7 messages, or why they are refused."""
+        return _guarded(place, self._messages(value, id_prefix))
+
+    def record(self, value: bytes, place: str) -> Found:
+        """Yield the note of a JSON record, or the notes of the HL7 text it wraps."""
+        if holds_hl7(value):
+            return self.messages(value, place, place)
+        return _guarded(place, self._json_note(value))
+
+    def _messages(self, value: bytes, id_prefix: str) -> Iterator[Document]:
+        for number, note in enumerate(self._routed(value), start=1):
+            yield self._document(note, f"{id_prefix}.{number}", note.note_type)
+
+    def _json_note(self, value: bytes) -> Iterator[Document]:
+        try:
+            event = note_event_of(orjson.loads(value))
+        except orjson.JSONDecodeError:
+            raise InvalidRecord("bad_json", "not JSON in UTF-8") from None
+        # On hl7.raw this is a code; here it only chooses styles of the policy.
+        note_type = event.pop("note_type", "")
+        if not isinstance(note_type, str):
+            raise InvalidRecord("schema", "note_type: must be of type string")
+        if event["text"] == "":
+            yield Document(event["note_id"], "")
+            return
+        body = orjson.dumps({"patient": NOBODY} | event)
+        if "patient" in event:
+            for note in self._routed(body):
+                yield self._document(note, note.note_id, note_type)
+            return
+        for note in route(body, max_bytes=sys.maxsize).notes:
+            known = known_identifiers(note.demographics)
+            yield Document(note.note_id, note.text, known, note_type=note_type)
+
+    def _routed(self, value: bytes) -> Sequence[ClinicalNote]:
+        routed = route(value, max_bytes=sys.maxsize)
+        for update in routed.updates:
+            key = update.patient.key
+            self._patients[key] = fold(self._patients.get(key), update)
+        return routed.notes
+
+    def _document(self, note: ClinicalNote, note_id: str, note_type: str) -> Document:
+        record = self._patients.get(note.patient.key)
+        known = known_identifiers(record, note.demographics)
+        return Document(note_id, note.text, known, note.patient.key.decode(), note_type)
+
+
+def _guarded(place: str, documents: Iterator[Document]) -> Found:
+    """Yield documents; a refusal names the place in the file."""
+    try:
+        yield from documents
+    except InvalidRecord as error:
+        yield InvalidRecord(error.code, f"{place}: {error.reason}")
+    except Exception as error:
+        # A bug of ours; the text of the exception may hold what it choked on.
+        reason = f"{place}: {type(error).__name__} in the decoder; report it"
+        yield InvalidRecord("decoder_failed", reason)

@@ -1,0 +1,105 @@
+"""Publish messages on hl7.raw, as a gateway of the hospital would."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from ..cluster.client import PRODUCER
+from ..cluster.topics import HL7_RAW
+from ..engine.errors import FatalError, InvalidRecord
+from ..engine.settings import Settings
+from .json_notes import for_topic
+from .sources import SourceRecord
+
+log = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """What is put on hl7.raw."""
+
+    value: bytes | None = field(repr=False)
+    key: bytes | None = field(default=None, repr=False)
+    headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+def raw_messages(
+    records: Iterable[SourceRecord], refused: Callable[[str], None]
+) -> Iterator[RawMessage]:
+    """Yield the records of files as messages, keyed by file: they keep their order.
+
+    Args:
+        records: JSON notes in their short form become note events.
+        refused: Called with the place of each JSON note that can't be published, and
+            the reason.
+    """
+    for each in records:
+        try:
+            value = for_topic(each.value)
+        except InvalidRecord as error:
+            refused(f"{each.origin} record {each.ordinal + 1}: {error.reason}")
+        else:
+            yield RawMessage(value, str(each.origin).encode())
+
+
+def feed(
+    settings: Settings,
+    messages: Iterable[RawMessage],
+    *,
+    progress: Callable[[int], None] = lambda _count: None,
+) -> int:
+    """Publish messages in their order; return how many the cluster has confirmed.
+
+    Raises:
+        FatalError: Some message was not confirmed, e.g. because it is too large.
+    """
+    failures: list[str] = []
+    producer = Producer(
+        settings.client(**PRODUCER, **{"enable.idempotence": True, "linger.ms": 20}),
+        logger=log,
+    )
+
+    def confirm(error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            failures.append(error.name())
+
+    count = 0
+    for count, message in enumerate(messages, start=1):
+        _produce(producer, message, confirm)
+        if count % 100 == 0:
+            progress(count)
+    left = producer.flush(FLUSH_SECONDS)
+    if failures or left:
+        raise FatalError(
+            f"hl7.raw: {len(failures) + left} of {count} messages were not confirmed "
+            f"({', '.join(sorted(set(failures))) or 'time ran out'}); feed them again"
+        )
+    progress(count)
+    return count
+
+
+def _produce(
+    producer: Producer,
+    message: RawMessage,
+    confirm: Callable[[KafkaError | None, Message], None],
+) -> None:
+    while True:
+        try:
+            producer.produce(
+                HL7_RAW.name,
+                value=message.value,
+                key=message.key,
+                headers=list(message.headers.items()),
+                on_delivery=confirm,
+            )
+        except BufferError:
+            producer.poll(0.2)
+        else:
+            producer.poll(0)
+            return

@@ -1,0 +1,295 @@
+"""Reads files of HL7 v2 messages and JSON note events, one record after the other.
+
+Nothing is judged here: what is no message still becomes a record, so that intake can
+refuse it with a reason instead of losing it.  Only batch envelopes and blank lines are
+dropped.
+
+Sources: HL7 v2 chapter 2.10.3 (batch: FHS, BHS, BTS, FTS); HL7 Minimal Lower Layer
+Protocol, transport specification 1.0 (a message between 0x0B and 0x1C 0x0D).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from ..engine.errors import FatalError, InputError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+CHUNK_BYTES = 1 << 20
+MAX_RECORD_BYTES = 64 << 20
+START_BLOCK, END_BLOCK = b"\x0b", b"\x1c"
+
+_MESSAGE = re.compile(rb"MSH(?![A-Za-z0-9 ])")
+_ENVELOPE = re.compile(rb"(?:FHS|BHS|BTS|FTS)(?![A-Za-z0-9 ])")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One record of a file.
+
+    Args:
+        origin: The file.
+        ordinal: Its place among the file's records, from 0.
+        value: The bytes to publish.
+    """
+
+    origin: Path
+    ordinal: int
+    value: bytes = field(repr=False)
+
+
+def _ignore(_path: Path) -> None:
+    """Take no notice of a skipped file."""
+
+
+def records_in(
+    paths: Iterable[Path], *, skipped: Callable[[Path], None] = _ignore
+) -> Iterator[SourceRecord]:
+    """Yield the records of files and folders, in order, reading as it goes.
+
+    A folder stands for all its files at any depth, in sorted order.
+
+    Args:
+        paths: Files and folders; all are looked for before the first record.
+        skipped: Called with each file whose suffix is not in ``READERS``.
+
+    Raises:
+        InputError: A path is absent or cannot be read.
+        FatalError: A record is larger than ``MAX_RECORD_BYTES``; names the path.
+    """
+    paths = tuple(paths)
+    require_present(paths)
+    return _records_of(paths, skipped)
+
+
+def require_present(paths: Iterable[Path]) -> None:
+    """Refuse paths that are not there, before the first is read.
+
+    Raises:
+        InputError: One is absent.
+    """
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder; check the path")
+
+
+def _records_of(
+    paths: tuple[Path, ...], skipped: Callable[[Path], None]
+) -> Iterator[SourceRecord]:
+    for path in files_in(paths):
+        reader = READERS.get(path.suffix.lower())
+        if reader is None:
+            skipped(path)
+            continue
+        try:
+            with path.open("rb") as stream:
+                for ordinal, value in enumerate(reader(_Source(path, stream))):
+                    yield SourceRecord(path, ordinal, value)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+def files_in(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield files, and of folders all files at any depth, in sorted order.
+
+    Raises:
+        InputError: A folder cannot be read.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        for folder, names, files in os.walk(path, onerror=_refuse):
+            names.sort()
+            yield from (Path(folder, name) for name in sorted(files))
+
+
+def _refuse(error: OSError) -> None:
+    raise _unreadable(Path(error.filename), error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: {error.strerror}; check that it may be read")
+
+
+class _Source:
+    """An open file, its byte order mark taken off, read in bounded pieces."""
+
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        self._path = path
+        self._stream = stream
+        head = stream.read(len(BYTE_ORDER_MARK))
+        self._head = b"" if head == BYTE_ORDER_MARK else head
+
+    def too_large(self) -> FatalError:
+        """The error of a record that would not fit in memory."""
+        return FatalError(
+            f"{self._path}: a record of more than {MAX_RECORD_BYTES} bytes;"
+            " split the file into messages"
+        )
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the file in pieces of at most ``CHUNK_BYTES``."""
+        if self._head:
+            yield self._head
+        while chunk := self._stream.read(CHUNK_BYTES):
+            yield chunk
+
+    def whole(self) -> bytes:
+        """Return the file.
+
+        Raises:
+            FatalError: It is larger than ``MAX_RECORD_BYTES``.
+        """
+        content = self._head + self._stream.read(MAX_RECORD_BYTES + 1)
+        if len(content) > MAX_RECORD_BYTES:
+            raise self.too_large()
+        return content
+
+    def lines(self) -> Iterator[bytes]:
+        r"""Yield lines with their ends: ``\r``, ``\n`` or ``\r\n``.
+
+        A ``\r\n`` on the border of two chunks comes as a line and a blank line.
+
+        Raises:
+            FatalError: A line is longer than ``MAX_RECORD_BYTES``.
+        """
+        rest: list[bytes] = []
+        size = 0
+        for chunk in self.chunks():
+            for line in chunk.splitlines(keepends=True):
+                rest.append(line)
+                size += len(line)
+                if size > MAX_RECORD_BYTES:
+                    raise self.too_large()
+                if line.endswith((b"\r", b"\n")):
+                    yield b"".join(rest)
+                    rest, size = [], 0
+        if rest:
+            yield b"".join(rest)
+
+
+class _Splitter:
+    """Gathers the lines of one message at a time."""
+
+    def __init__(self, source: _Source) -> None:
+        self._source = source
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._framed = False
+
+    def split(self) -> Iterator[bytes]:
+        """Yield the messages of the file."""
+        for line in self._source.lines():
+            yield from self._add(line)
+        yield from self._close()
+
+    def _add(self, line: bytes) -> Iterator[bytes]:
+        *ended, last = line.split(END_BLOCK)
+        for piece in ended:
+            content = yield from self._opened(piece)
+            if self._framed:
+                yield from self._place(content)
+                yield from self._close()
+                self._framed = False
+            else:
+                yield from self._place(content + END_BLOCK)
+        # The next frame may follow without a line's end between them.
+        content = yield from self._opened(last)
+        yield from self._place(content)
+
+    def _opened(self, piece: bytes) -> Generator[bytes, None, bytes]:
+        if not piece.startswith(START_BLOCK):
+            return piece
+        yield from self._close()
+        self._framed = True
+        return piece[1:]
+
+    def _place(self, line: bytes) -> Iterator[bytes]:
+        if _ENVELOPE.match(line):
+            yield from self._close()
+            return
+        if _MESSAGE.match(line):
+            yield from self._close()
+        if self._lines or line.strip():
+            self._lines.append(line)
+            self._size += len(line)
+        if self._size > MAX_RECORD_BYTES:
+            raise self._source.too_large()
+
+    def _close(self) -> Iterator[bytes]:
+        message = b"".join(self._lines).rstrip(b"\r\n")
+        self._lines, self._size = [], 0
+        if message:
+            yield message
+
+
+def messages_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the HL7 messages of an open file; ``origin`` names it in errors."""
+    return _messages(_Source(origin, stream))
+
+
+def _messages(source: _Source) -> Iterator[bytes]:
+    r"""Split a file of HL7 messages.
+
+    A message begins at a line ``MSH`` or at an MLLP frame and keeps its bytes and the
+    line ends within; those after its last segment are dropped.  Text ahead of the first
+    message is a record of its own.
+    """
+    return _Splitter(source).split()
+
+
+def holds_hl7(head: bytes) -> bool:
+    """Return whether a file that begins so holds HL7 messages."""
+    start = head.removeprefix(BYTE_ORDER_MARK).lstrip(START_BLOCK + b"\r\n")
+    return bool(_MESSAGE.match(start) or _ENVELOPE.match(start))
+
+
+def json_values_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the records of a ``.json`` file; ``origin`` names it in errors."""
+    return _json_file(_Source(origin, stream))
+
+
+def _json_lines(source: _Source) -> Iterator[bytes]:
+    for line in source.lines():
+        if content := line.strip():
+            yield unwrapped(content)
+
+
+def _json_file(source: _Source) -> Iterator[bytes]:
+    content = source.whole().strip()
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        value = None
+    if isinstance(value, list):
+        yield from (unwrapped(orjson.dumps(each)) for each in value)
+    elif content:
+        yield unwrapped(content)
+
+
+def unwrapped(content: bytes) -> bytes:
+    """Return the HL7 text of ``{"message": text}`` in UTF-8, or else the JSON as is."""
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return content
+    message = value.get("message") if isinstance(value, dict) else None
+    return message.encode() if isinstance(message, str) else content
+
+
+READERS: dict[str, Callable[[_Source], Iterator[bytes]]] = {
+    ".hl7": _messages,
+    ".txt": _messages,
+    ".dat": _messages,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".json": _json_file,
+}

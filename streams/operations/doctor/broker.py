@@ -1,0 +1,111 @@
+"""The cluster: does it answer, what does it speak, and do its limits suit ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from streams.engine.errors import BrokerUnreachable
+from streams.engine.settings import Settings
+
+from .context import ANSWER_SECONDS, House, Versions
+from .finding import Finding, fail, ok, warn
+
+FETCH, TXN_OFFSET_COMMIT, DESCRIBE_TRANSACTIONS = 1, 28, 65
+"""Numbers of APIs, from Kafka's protocol guide."""
+
+
+def broker(house: House) -> Iterator[Finding]:
+    """Ask for the cluster's nodes."""
+    bootstrap = house.settings.bootstrap
+    try:
+        metadata = house.broker.metadata
+    except BrokerUnreachable as error:
+        yield fail(
+            f"no broker answers at {bootstrap} ({error})",
+            "check bootstrap, network and security settings; for a trial: "
+            "phistream broker up",
+        )
+        return
+    nodes = len(metadata.brokers)
+    said = f"{nodes} {'node' if nodes == 1 else 'nodes'} at {bootstrap}"
+    yield ok(f"{said}, cluster {metadata.cluster_id}")
+
+
+def features(house: House) -> Iterator[Finding]:
+    """Look at the versions of the APIs, which tell the broker's release."""
+    yield judge_versions(house.broker.versions)
+
+
+def judge_versions(versions: Versions) -> Finding:
+    """Return whether the brokers fence zombies by the group's generation (KIP-447)."""
+    if not versions:
+        return warn("the broker did not tell its versions", "use Kafka 2.5 or newer")
+    if versions.get(TXN_OFFSET_COMMIT, (0, 0))[1] < 3:
+        return fail(
+            "older than Kafka 2.5: offsets in a transaction are not fenced by the "
+            "group's generation (KIP-447), so that notes could be doubled",
+            "use Kafka 2.5 or newer; best 4.0 or newer",
+        )
+    return ok(
+        f"{release(versions)}: transactions fenced by the group's generation (KIP-447)"
+    )
+
+
+def release(versions: Versions) -> str:
+    """Return the oldest release that speaks these versions."""
+    if versions.get(FETCH, (0, 0))[0] >= 4:
+        return "Kafka 4.0 or newer"  # KIP-896 took the oldest versions away
+    if DESCRIBE_TRANSACTIONS in versions:
+        return "Kafka 3.0 or newer"  # KIP-664
+    return "Kafka 2.5 or newer"
+
+
+def limits(house: House) -> Iterator[Finding]:
+    """Compare the broker's limits with the settings' times."""
+    node = min(house.broker.metadata.brokers)
+    resource = ConfigResource(ResourceType.BROKER, str(node))
+    try:
+        [future] = house.admin.describe_configs([resource]).values()
+        told = future.result(ANSWER_SECONDS)
+    except KafkaException as error:
+        yield warn(
+            f"the broker's limits are not shown ({error.args[0].name()})",
+            "allow DescribeConfigs on the cluster to see them",
+        )
+        return
+    yield from judge_limits(
+        {name: entry.value or "" for name, entry in told.items()}, house.settings
+    )
+
+
+def judge_limits(told: Mapping[str, str], settings: Settings) -> Iterator[Finding]:
+    """Return what the broker would refuse, or would do unasked."""
+    session = int(settings.session_seconds * 1000)
+    low, high = _number(told, "group.min.session"), _number(told, "group.max.session")
+    transaction = _number(told, "transaction.max")
+    if (low is not None and session < low) or (high is not None and session > high):
+        yield fail(
+            f"session_seconds {settings.session_seconds:g} is outside of the broker's "
+            f"{low} to {high} ms",
+            "set session_seconds between the two",
+        )
+    if transaction is not None and settings.transaction_seconds * 1000 > transaction:
+        yield fail(
+            f"transaction_seconds {settings.transaction_seconds:g} is above the "
+            f"broker's {transaction} ms",
+            "lower transaction_seconds, or raise transaction.max.timeout.ms",
+        )
+    if told.get("auto.create.topics.enable") == "true":
+        yield warn(
+            "the broker makes any topic that a client names",
+            "set auto.create.topics.enable=false: a typo must fail, not make a topic",
+        )
+    yield ok(f"sessions {low} to {high} ms, transactions up to {transaction} ms")
+
+
+def _number(told: Mapping[str, str], name: str) -> int | None:
+    value = told.get(f"{name}.timeout.ms")
+    return int(value) if value else None

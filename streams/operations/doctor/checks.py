@@ -1,0 +1,101 @@
+"""The table of all checks, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from streams.engine.errors import StreamError
+
+from . import (
+    broker,
+    clocks,
+    detection,
+    disk,
+    groups,
+    keys,
+    ports,
+    setup,
+    topics,
+    values,
+)
+from .context import House
+from .finding import Finding, Level, fail, warn, worst
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that is looked at.
+
+    Args:
+        name: Of the check, for people and programs.
+        look: Sees and judges; a finding for each thing worth a line.
+        needs: Checks without which there is nothing to see.
+    """
+
+    name: str
+    look: Callable[[House], Iterable[Finding]]
+    needs: tuple[str, ...] = ()
+
+
+_SETTINGS = ("configuration",)
+_CLIENT = ("configuration", "client")
+_BROKER = (*_CLIENT, "broker")
+
+CHECKS = (
+    Check("python", setup.python),
+    Check("configuration", setup.configuration),
+    Check("client", setup.client_properties, _SETTINGS),
+    Check("broker", broker.broker, _CLIENT),
+    Check("features", broker.features, _BROKER),
+    Check("limits", broker.limits, _BROKER),
+    Check("topics", topics.topics, _BROKER),
+    Check("internal topics", topics.internal_topics, _BROKER),
+    Check("schemas", values.schemas),
+    Check("newest values", values.newest_values, (*_BROKER, "schemas")),
+    Check("models", detection.models, _SETTINGS),
+    Check("self-test", detection.self_test, (*_SETTINGS, "models")),
+    Check("key", keys.key, _SETTINGS),
+    Check("key in use", keys.key_in_use, (*_BROKER, "key")),
+    Check("state dir", disk.state_dir, _SETTINGS),
+    Check("clocks", clocks.clocks, _BROKER),
+    Check("groups", groups.groups, _BROKER),
+    Check("ports", ports.metrics_ports, _SETTINGS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A check and what it found."""
+
+    check: str
+    findings: tuple[Finding, ...]
+    lacks: str = ""
+    """The failed check for which this one was not run."""
+
+
+def examine(house: House, checks: Sequence[Check] = CHECKS) -> Iterator[Examined]:
+    """Run the checks in their order; what a failed one is needed for is not run."""
+    failed: set[str] = set()
+    for check in checks:
+        lacks = next((name for name in check.needs if name in failed), "")
+        findings = _not_run(lacks) if lacks else _run(check, house)
+        if lacks or worst(findings) is Level.FAIL:
+            failed.add(check.name)
+        yield Examined(check.name, findings, lacks)
+
+
+def _run(check: Check, house: House) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    try:
+        found += check.look(house)
+    except StreamError as error:
+        found.append(fail(str(error), "see deploy/runbook.md"))
+    except Exception as error:
+        # Its message may hold a value.
+        found.append(fail(type(error).__name__, "the check broke: report it"))
+    return tuple(found)
+
+
+def _not_run(needed: str) -> tuple[Finding, ...]:
+    return (warn(f"not looked at: {needed} failed", f"mend {needed} first"),)

@@ -1,0 +1,104 @@
+"""Preset, policy and model: they load, are whole, and scrub an invented sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from deid_core import (
+    ConfigError,
+    DeidConfig,
+    Deidentifier,
+    DeidError,
+    Document,
+    KnownIdentifiers,
+    PersonName,
+    load_policy,
+    load_preset,
+)
+from deid_core.tagger.model import Model
+from deid_core.tagger.model_files import load_model
+from streams.engine.errors import ConfigError as SettingsError
+from streams.engine.settings import Settings
+
+from .context import House
+from .finding import Finding, fail, ok
+
+MEND = "name another preset, or install the model again"
+SENTENCES = {
+    "en": "Mr. Brackstone was born on 3/14/1952; call 312-555-0147.",
+    "es": "Nombre: Quillon Brackstone. Fecha de nacimiento: 14/03/1952.",
+}
+INVENTED = ("Brackstone", "1952", "555-0147")
+"""Of nobody: none of it may be left."""
+MISSPELT = "Brakstone came again."
+RECORD = KnownIdentifiers(
+    patient_names=(PersonName(family="Brackstone", given="Quillon"),),
+    birth_dates=(date(1952, 3, 14),),
+)
+
+
+def models(house: House) -> Iterator[Finding]:
+    """Load what detection is made of; a model whose hash differs is refused."""
+    settings = house.settings
+    try:
+        config, model = loaded(settings.preset)
+        policy = load_policy(settings.policy)
+    except ConfigError as error:
+        yield fail(str(error), MEND)
+        return
+    yield ok(f"preset {config.name} ({', '.join(config.detectors)}), policy "
+             f"{policy.name}")  # fmt: skip
+    if model is not None:
+        yield ok(f"model {model.name} {model.version}, hash as in its card")
+
+
+def loaded(preset: str) -> tuple[DeidConfig, Model | None]:
+    """Return a preset, and the tagger's model where it has one.
+
+    Raises:
+        ConfigError: One of them is unknown, wrong, or not as it was when written.
+    """
+    config = load_preset(preset)
+    name = getattr(config.options.get("tagger"), "model", None)
+    return config, load_model(name) if name else None
+
+
+def self_test(house: House) -> Iterator[Finding]:
+    """Scrub sentences with an invented name, with and without a patient's record."""
+    try:
+        deidentifier = _deidentifier(house.settings)
+        config, model = loaded(house.settings.preset)
+    except (ConfigError, SettingsError) as error:
+        yield fail(str(error), "mend that first")
+        return
+    language = model.language if model is not None else "en"
+    sentence = SENTENCES.get(language, SENTENCES["en"])
+    yield judge_sentence(deidentifier, Document("doctor", sentence), INVENTED)
+    if "known" in config.detectors:
+        document = Document("doctor", MISSPELT, RECORD)
+        yield judge_sentence(deidentifier, document, ("Brakstone",))
+
+
+def judge_sentence(
+    deidentifier: Deidentifier, document: Document, invented: tuple[str, ...]
+) -> Finding:
+    """Return whether nothing of what was invented is left."""
+    try:
+        text = deidentifier.deidentify(document).text
+    except DeidError as error:
+        return fail(f"refused: {error}", MEND)
+    left = [value for value in invented if value in text]
+    how = "with the patient's record" if document.known else "without a record"
+    if left:
+        return fail(
+            f"{how}: {len(left)} of {len(invented)} invented identifiers are left",
+            "do not publish with this preset and policy",
+        )
+    return ok(f"{how}: an invented sentence is scrubbed")
+
+
+def _deidentifier(settings: Settings) -> Deidentifier:
+    needs_key = load_policy(settings.policy)
+    key = settings.pseudonym_key() if settings.pseudonym_key_file else None
+    return Deidentifier.from_config(load_preset(settings.preset), needs_key, key)

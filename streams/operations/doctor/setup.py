@@ -1,0 +1,152 @@
+"""Python, the configuration, and the properties of the Kafka client."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import struct
+from collections.abc import Iterator
+from importlib import metadata
+from ipaddress import ip_address
+
+import confluent_kafka
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from streams.engine.errors import ConfigError
+from streams.engine.settings import PREFIX
+
+from .context import House, client_log
+from .finding import Finding, fail, ok, warn
+
+OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
+OLDEST_CLIENT = (2, 16)
+_PROPERTY = re.compile(r'property:? "([\w.]+)"')
+_PLAIN = {"", "plaintext", "sasl_plaintext"}
+
+
+def python(_house: House) -> Iterator[Finding]:
+    """Look at Python, the platform and the libraries that came with phistream."""
+    yield from judge_platform(
+        platform.python_version(), platform.system(), 8 * struct.calcsize("P")
+    )
+    missing = missing_libraries(metadata.requires("phistream") or [])
+    if missing:
+        yield fail(f"not installed: {', '.join(missing)}", "install phistream again")
+    client = metadata.version("confluent-kafka")
+    if tuple(int(part) for part in client.split(".")[:2]) < OLDEST_CLIENT:
+        yield fail(f"confluent-kafka {client}", "install confluent-kafka 2.16 or newer")
+    yield ok(
+        f"phistream {metadata.version('phistream')}, confluent-kafka {client}, "
+        f"librdkafka {confluent_kafka.libversion()[0]}, {os.cpu_count()} cores"
+    )
+
+
+def judge_platform(version: str, system: str, bits: int) -> list[Finding]:
+    """Return what is to be said of an interpreter and its platform.
+
+    Args:
+        version: Of Python, e.g. ``3.11.2``.
+        system: The operating system's name.
+        bits: Of a pointer.
+    """
+    said = f"Python {version}, {bits} bits, on {system}"
+    release = tuple(int(part) for part in version.split(".")[:2])
+    if release < OLDEST_PYTHON:
+        return [fail(said, "run phistream with Python 3.11, 3.12 or 3.13")]
+    if release > NEWEST_PYTHON:
+        return [warn(said, "not tested yet; run phistream with Python 3.13 or older")]
+    if bits < 64:
+        return [fail(said, "run phistream with a Python of 64 bits")]
+    if system != "Linux":
+        return [warn(said, "fine for a trial; run the services on Linux")]
+    return [ok(said)]
+
+
+def missing_libraries(requirements: list[str]) -> list[str]:
+    """Return the names of required distributions that are not installed."""
+    names = [
+        re.split(r"[^\w.-]", each, maxsplit=1)[0]
+        for each in requirements
+        if "extra ==" not in each
+    ]
+    return [name for name in names if not _is_installed(name)]
+
+
+def configuration(house: House) -> Iterator[Finding]:
+    """Load the settings as a service would; an unknown key refuses there as here."""
+    names = sorted(
+        name.removeprefix(PREFIX).lower()
+        for name in house.environment
+        if name.startswith(PREFIX) and name != f"{PREFIX}CONFIG"
+    )
+    file = house.config or house.environment.get(f"{PREFIX}CONFIG")
+    sources = [f"file {file}" if file else "no file"]
+    sources.append(f"environment: {', '.join(names) or 'nothing'}")
+    try:
+        settings = house.settings
+    except ConfigError as error:
+        yield fail(str(error), f"mend it ({'; '.join(sources)})")
+        return
+    yield ok(f"{'; '.join(sources)}; group {settings.group}")
+    if settings.watchdog_seconds < settings.transaction_seconds:
+        yield warn(
+            "watchdog_seconds is shorter than transaction_seconds",
+            "set watchdog_seconds above transaction_seconds, or slow batches are cut",
+        )
+
+
+def client_properties(house: House) -> Iterator[Finding]:
+    """Look at the cluster's name and [kafka]: known to the client, and encrypted."""
+    settings = house.settings
+    try:
+        settings.client()
+    except ConfigError as error:
+        yield fail(str(error), "the checks that need no broker run all the same")
+        return
+    try:
+        AdminClient(settings.client(), logger=client_log)
+    except KafkaException as error:
+        # The client's own text may show the value, which may be a password.
+        named = _PROPERTY.search(error.args[0].str())
+        what = f"property {named[1]}" if named else "a property or a file it names"
+        yield fail(
+            f"[kafka]: the client refuses {what}", "mend it, by librdkafka's names"
+        )
+        return
+    protocol = settings.kafka.get("security.protocol", "plaintext").lower()
+    yield from judge_protocol(protocol, settings.bootstrap)
+
+
+def judge_protocol(protocol: str, bootstrap: str) -> list[Finding]:
+    """Return whether notes would travel in the clear."""
+    if protocol not in _PLAIN:
+        return [ok(f"security.protocol {protocol}")]
+    far = [each for each in bootstrap.split(",") if not _is_loopback(each)]
+    if not far:
+        return [ok(f"{protocol}, on this host alone")]
+    return [
+        warn(
+            f"{protocol} to {', '.join(far)}: notes travel in the clear",
+            'set "security.protocol" = "SASL_SSL" or "SSL" in [kafka]',
+        )
+    ]
+
+
+def _is_loopback(address: str) -> bool:
+    host = address.strip().rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

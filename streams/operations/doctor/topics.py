@@ -1,0 +1,211 @@
+"""The topics: there, joinable, kept as declared, copied often enough, led."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
+
+from streams.cluster.client_errors import translated
+from streams.cluster.topics import (
+    ALL_TOPICS,
+    NOTES,
+    PATIENTS,
+    TO_HAVE_THEM,
+    TOPICS,
+    Topic,
+)
+
+from .context import ANSWER_SECONDS, House
+from .finding import Finding, fail, ok, warn
+
+CREATE = "run: phistream topics create"
+INTERNAL = ("__consumer_offsets", "__transaction_state")
+ENOUGH_COPIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTopic:
+    """A topic as the cluster has it.
+
+    Args:
+        partitions: How many.
+        copies: Of the partition with the fewest.
+        behind: Partitions whose copies are not all in step.
+        leaderless: Partitions that nobody leads.
+        config: Its settings at the broker.
+    """
+
+    partitions: int
+    copies: int
+    behind: int = 0
+    leaderless: int = 0
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+def topics(house: House) -> Iterator[Finding]:
+    """Compare every topic with its declaration."""
+    told = house.broker.metadata.topics
+    nodes = len(house.broker.metadata.brokers)
+    present = [t for t in ALL_TOPICS if t.name in told and told[t.name].error is None]
+    configs = _configs(house, [topic.name for topic in present])
+    seen = {t.name: _seen(told[t.name], configs[t.name]) for t in present}
+    findings = [*judge_presence(seen), *judge_counts(seen)]
+    for topic in present:
+        findings += judge_topic(topic, seen[topic.name])
+    yield from findings
+    if not findings:
+        count = seen[NOTES.name].partitions
+        yield ok(f"all {len(ALL_TOPICS)} as declared; notes and patients of {count}")
+    yield from judge_copies(seen, nodes)
+
+
+def internal_topics(house: House) -> Iterator[Finding]:
+    """Look at the topics in which Kafka keeps offsets and transactions."""
+    told = house.broker.metadata.topics
+    there = [name for name in INTERNAL if name in told and told[name].error is None]
+    findings = [
+        *judge_copies(
+            {name: _seen(told[name], {}) for name in there},
+            len(house.broker.metadata.brokers),
+        )
+    ]
+    # They are made with their first use, and not shown to everybody.
+    yield from findings or [ok(", ".join(there) or "not there yet, or not shown")]
+
+
+def judge_presence(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
+    """Return which topics are missing."""
+    missing = [topic.name for topic in ALL_TOPICS if topic.name not in seen]
+    needed = [topic.name for topic in TOPICS if topic.name in missing]
+    if needed:
+        yield fail(f"missing, or not shown to us: {', '.join(needed)}", TO_HAVE_THEM)
+    elif missing:
+        yield warn(f"missing, watch needs them: {', '.join(missing)}", TO_HAVE_THEM)
+
+
+def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
+    """Return which topics have not the partitions of the one they stand beside."""
+    counts = {name: each.partitions for name, each in seen.items()}
+    notes, patients = counts.get(NOTES.name), counts.get(PATIENTS.name)
+    if None not in (notes, patients) and notes != patients:
+        yield fail(
+            f"notes has {notes} partitions and patients {patients}: notes would miss "
+            "their patients",
+            "make both anew with the same count; adding partitions later moves keys",
+        )
+    for topic in ALL_TOPICS:
+        own, other = counts.get(topic.name), counts.get(topic.beside)
+        if None not in (own, other) and own != other:
+            yield fail(
+                f"{topic.name} has {own} partitions and {topic.beside} {other}: watch "
+                "refuses to start",
+                f"delete {topic.name}, then {CREATE}: watch counts anew",
+            )
+
+
+def judge_topic(topic: Topic, seen: SeenTopic) -> Iterator[Finding]:
+    """Return what differs from the declaration, and what it would cost."""
+    yield from _judge_cleanup(topic, seen.config)
+    size = seen.config.get("max.message.bytes", "")
+    if size and int(size) < topic.max_message_bytes:
+        yield fail(
+            f"{topic.name}: max.message.bytes {size}, declared "
+            f"{topic.max_message_bytes}: a large record would stop the stage",
+            _alter(topic, "max.message.bytes", str(topic.max_message_bytes)),
+        )
+
+
+def judge_copies(seen: Mapping[str, SeenTopic], nodes: int) -> Iterator[Finding]:
+    """Return which topics can't be written, or would not survive a broker's loss."""
+    for trouble, level, what, todo in (
+        (_is_leaderless, fail, "a partition has no leader", "bring its brokers back"),
+        (
+            _is_blocked,
+            fail,
+            "fewer copies than min.insync.replicas: nothing can be written",
+            "lower min.insync.replicas, or add copies",
+        ),
+        (_is_behind, warn, "copies are not in step", "look at the brokers' health"),
+        (
+            _is_fragile,
+            warn,
+            "min.insync.replicas 1: a broker's death can lose records",
+            "set min.insync.replicas=2 on them",
+        ),
+    ):
+        names = [name for name, each in seen.items() if trouble(each)]
+        if names:
+            yield level(f"{', '.join(names)}: {what}", todo)
+    few = [name for name, each in seen.items() if each.copies < ENOUGH_COPIES]
+    if few:
+        yield warn(
+            f"{', '.join(few)}: fewer than {ENOUGH_COPIES} copies, on {nodes} "
+            f"{'broker' if nodes == 1 else 'brokers'}",
+            "fine for a trial; for patients' notes three brokers and three copies",
+        )
+
+
+def _is_leaderless(seen: SeenTopic) -> bool:
+    return seen.leaderless > 0
+
+
+def _is_blocked(seen: SeenTopic) -> bool:
+    return _insync(seen) > seen.copies
+
+
+def _is_behind(seen: SeenTopic) -> bool:
+    return seen.behind > 0
+
+
+def _is_fragile(seen: SeenTopic) -> bool:
+    return bool(seen.config) and seen.copies > 1 and _insync(seen) < 2
+
+
+def _insync(seen: SeenTopic) -> int:
+    return int(seen.config.get("min.insync.replicas") or 1)
+
+
+def _judge_cleanup(topic: Topic, config: Mapping[str, str]) -> Iterator[Finding]:
+    for key, declared in topic.config().items():
+        value = config.get(key)
+        if value in (None, declared) or key == "max.message.bytes":
+            continue
+        seen = f"{topic.name}: {key} is {value}, declared {declared}"
+        todo = _alter(topic, key, declared)
+        # Another policy forgets patients, or keeps one note of each.
+        is_grave = key in ("cleanup.policy", "delete.retention.ms")
+        yield fail(seen, todo) if is_grave else warn(seen, f"if not meant: {todo}")
+
+
+def _alter(topic: Topic, key: str, value: str) -> str:
+    return (
+        f"kafka-configs --alter --entity-type topics --entity-name {topic.name} "
+        f"--add-config {key}={value}"
+    )
+
+
+def _seen(told: TopicMetadata, config: Mapping[str, str]) -> SeenTopic:
+    parts = told.partitions.values()
+    return SeenTopic(
+        partitions=len(parts),
+        copies=min((len(each.replicas) for each in parts), default=0),
+        behind=sum(len(each.isrs) < len(each.replicas) for each in parts),
+        leaderless=sum(each.leader < 0 for each in parts),
+        config=config,
+    )
+
+
+def _configs(house: House, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    if not names:
+        return {}
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    with translated("describe topics' settings"):
+        return {
+            resource.name: {
+                key: entry.value or ""
+                for key, entry in future.result(ANSWER_SECONDS).items()
+            }
+            for resource, future in house.admin.describe_configs(resources).items()
+        }

@@ -1,0 +1,192 @@
+"""The observer that counts: batches, transactions, assignment, table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from prometheus_client import CollectorRegistry
+
+from streams.engine.errors import (
+    CorruptState,
+    Fenced,
+    RetriableError,
+    StreamError,
+    UnknownOutcome,
+)
+from streams.engine.observer import Observer, TableProgress, TableView
+from streams.engine.records import Output, Record
+
+from . import catalogue
+from .account import Account
+from .health import Health
+
+LOOK_SECONDS = 1.0
+"""How often the table is looked at."""
+
+RESULTS = {Fenced: "fenced", UnknownOutcome: "unknown"}
+"""How a transaction ended that was not committed; any other was aborted."""
+ERRORS: tuple[type[StreamError], ...] = (
+    CorruptState,
+    Fenced,
+    RetriableError,
+    UnknownOutcome,
+)
+
+
+class LoopMetrics(Observer):
+    """Fills the metrics of a worker, and its health.
+
+    Args:
+        registry: Where they are shown.
+        health: Whose snapshot is kept up to date.
+        clock: Seconds since 1970.
+        ticks: Seconds that never jump.
+    """
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        health: Health,
+        *,
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._health = health
+        self._clock, self._ticks = clock, ticks
+        self._stage = stage = health.identity.stage
+        self._account = Account(registry, stage, clock)
+        transactions = catalogue.TRANSACTIONS.on(registry)
+        self._results = {
+            each: transactions.labels(stage, each)
+            for each in ("committed", "aborted", "unknown", "fenced")
+        }
+        errors = catalogue.ERRORS.on(registry)
+        self._errors = {each: errors.labels(stage, each.__name__) for each in ERRORS}
+        rebalances = catalogue.REBALANCES.on(registry)
+        self._assignments = rebalances.labels(stage, "assigned")
+        self._revocations = rebalances.labels(stage, "revoked")
+        self._seconds = catalogue.TRANSACTION_SECONDS.on(registry).labels(stage)
+        self._sizes = catalogue.BATCH_RECORDS.on(registry).labels(stage)
+        self._last_commit = catalogue.LAST_COMMIT.on(registry).labels(stage)
+        self._fenced = catalogue.FENCED.on(registry).labels(stage)
+        self._rebuilds = catalogue.REBUILDS.on(registry).labels(stage)
+        self._owned = catalogue.ASSIGNED.on(registry).labels(stage)
+        self._ready = catalogue.READY.on(registry).labels(stage)
+        self._deaths = catalogue.OWNER_DEATHS.on(registry).labels(stage)
+        self._overruns = catalogue.OVERRUNS.on(registry).labels(stage)
+        self._quarantined = catalogue.QUARANTINED.on(registry).labels(stage)
+        self._rows = catalogue.TABLE_RECORDS.on(registry).labels(stage)
+        self._behind = catalogue.TABLE_BEHIND.on(registry)
+        self._restore = catalogue.TABLE_RESTORE_SECONDS.on(registry)
+        self._begun: tuple[float, int] | None = None
+        self._staged: list[Output] = []
+        self._looked_at = -LOOK_SECONDS
+        _show_identity(registry, health)
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Count it; the partitions wait until a turn of the loop says otherwise."""
+        now, new = self._health.now, frozenset(partitions)
+        self._assignments.inc()
+        self._see(assigned=now.assigned | new, paused=now.paused | new)
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Count it."""
+        now, gone = self._health.now, frozenset(partitions)
+        self._revocations.inc()
+        self._see(assigned=now.assigned - gone, paused=now.paused - gone)
+
+    def begun(self, records: Sequence[Record]) -> None:
+        """Take the time."""
+        self._begun = (self._ticks(), len(records))
+        self._staged.clear()
+
+    def staged(self, outputs: Sequence[Output]) -> None:
+        """Keep the outputs until it is known whether they count."""
+        self._staged += outputs
+
+    def committed(self) -> None:
+        """Count the batch and what it holds."""
+        if self._begun is None:
+            return
+        begun_at, records = self._begun
+        self._begun = None
+        now = self._clock()
+        self._results["committed"].inc()
+        self._seconds.observe(self._ticks() - begun_at)
+        self._sizes.observe(records)
+        self._last_commit.set(now)
+        self._account.count(self._staged)
+        self._staged.clear()
+        self._see(last_commit=now, records=self._health.now.records + records)
+
+    def undone(self, error: StreamError) -> None:
+        """Count why, and a transaction if there was a batch."""
+        self._errors[_kind(error)].inc()
+        if self._begun is not None:
+            self._results[RESULTS.get(type(error), "aborted")].inc()
+        self._begun = None
+        self._staged.clear()
+        if isinstance(error, Fenced):
+            self._fenced.inc()
+        if isinstance(error, Fenced | UnknownOutcome):
+            self._rebuilds.inc()
+
+    def overran(self, records: Sequence[Record]) -> None:
+        """Count it; what was staged is undone."""
+        self._overruns.inc()
+        self._staged.clear()
+
+    def died(self, partition: int) -> None:
+        """Count it."""
+        self._deaths.inc()
+
+    def turned(
+        self, paused: Collection[int], table: TableView, quarantined: int
+    ) -> None:
+        """Look at the table, once in a while."""
+        now = self._health.now
+        if quarantined != now.quarantined:
+            self._quarantined.set(quarantined)
+            self._see(quarantined=quarantined)
+        if paused != now.paused:
+            self._see(paused=frozenset(paused))
+        if self._ticks() - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = self._ticks()
+        self._show_table(table.progress())
+
+    def _show_table(self, table: Sequence[TableProgress]) -> None:
+        here = {each.partition for each in table}
+        for gone in self._health.now.table:
+            if gone.partition not in here:
+                self._behind.remove(self._stage, str(gone.partition))
+                self._restore.remove(self._stage, str(gone.partition))
+        for each in table:
+            place = (self._stage, str(each.partition))
+            self._behind.labels(*place).set(each.behind)
+            self._restore.labels(*place).set(each.seconds)
+        self._rows.set(sum(each.rows for each in table))
+        self._see(table=tuple(table))
+
+    def _see(self, **changes: object) -> None:
+        now = self._health.now = replace(self._health.now, **changes)  # type: ignore[arg-type]  # names of fields
+        self._owned.set(len(now.assigned))
+        self._ready.set(not now.trouble())
+
+
+def _kind(error: StreamError) -> type[StreamError]:
+    return next((each for each in ERRORS if isinstance(error, each)), RetriableError)
+
+
+def _show_identity(registry: CollectorRegistry, health: Health) -> None:
+    who = health.identity
+    catalogue.MODEL_INFO.on(registry).labels(
+        who.stage,
+        who.preset,
+        who.policy,
+        str(who.model.get("model") or ""),
+        str(who.model.get("sha256") or ""),
+        who.version,
+    ).set(1)

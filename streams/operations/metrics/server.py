@@ -1,0 +1,136 @@
+"""A small HTTP server beside the loop: /metrics, /healthz, /readyz, /status."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from socket import AF_INET6
+from socketserver import TCPServer, ThreadingMixIn
+from typing import TYPE_CHECKING
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+import orjson
+from prometheus_client import CollectorRegistry, make_wsgi_app
+
+from streams.engine.errors import ConfigError
+
+from .health import Health
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+log = logging.getLogger(__name__)
+
+READ_SECONDS = 10.0
+"""Who connects and says nothing is let go."""
+
+Page = Callable[[], tuple[bool, object]]
+
+
+@contextmanager
+def serving(
+    registry: CollectorRegistry, health: Health, host: str, port: int
+) -> Iterator[int]:
+    """Serve until the end of the block, on a thread; give the port.
+
+    Args:
+        registry: What /metrics shows.
+        health: What the others answer.
+        host: The address to listen at.
+        port: 0 for any that is free.
+
+    Raises:
+        ConfigError: The address can't be had.
+    """
+    server = _listening(host, port)
+    server.set_app(application(registry, health))
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    log.info("metrics at http://%s:%d/metrics", host, server.server_port)
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def application(registry: CollectorRegistry, health: Health) -> WSGIApplication:
+    """Return the WSGI application."""
+    metrics: WSGIApplication = make_wsgi_app(registry)
+    pages: dict[str, Page] = {
+        "/healthz": health.alive,
+        "/readyz": health.ready,
+        "/status": lambda: (True, health.status()),
+    }
+
+    def answer(
+        environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            return _say(start_response, HTTPStatus.METHOD_NOT_ALLOWED, "GET alone")
+        if path == "/metrics":
+            return metrics(environ, start_response)
+        if path not in pages:
+            known = ", ".join(("/metrics", *pages))
+            return _say(start_response, HTTPStatus.NOT_FOUND, f"known: {known}")
+        is_fine, said = pages[path]()
+        status = HTTPStatus.OK if is_fine else HTTPStatus.SERVICE_UNAVAILABLE
+        return _say(start_response, status, said)
+
+    return answer
+
+
+def _say(
+    start_response: StartResponse, status: HTTPStatus, said: object
+) -> Iterable[bytes]:
+    is_text = isinstance(said, str)
+    body = f"{said}\n".encode() if is_text else orjson.dumps(said)
+    kind = "text/plain; charset=utf-8" if is_text else "application/json"
+    headers = [
+        ("Content-Type", kind),
+        ("Content-Length", str(len(body))),
+        ("Cache-Control", "no-store"),
+    ]
+    start_response(f"{status.value} {status.phrase}", headers)
+    return [body]
+
+
+def _listening(host: str, port: int) -> _Server:
+    kind = _Server6 if ":" in host else _Server
+    try:
+        return kind((host, port), _Quiet)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "no such port"
+        raise ConfigError(
+            f"metrics_port: can't listen on {host}:{port} ({why}); set metrics_port to "
+            "a free one (slot n of a stage listens n higher; each stage on a host "
+            "needs its own), or metrics_host to an address of this host"
+        ) from None
+
+
+class _Quiet(WSGIRequestHandler):
+    """Requests are not logged: a probe comes every few seconds."""
+
+    timeout = READ_SECONDS
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        # Not HTTPServer's: it asks the name service who we are, which may take long.
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "phistream", self.server_address[1]
+        self.setup_environ()
+
+
+class _Server6(_Server):
+    address_family = AF_INET6

@@ -1,0 +1,202 @@
+"""The faust-streaming application: two topics, each with its table of counts.
+
+Faust gives the consumer group, the tables with their changelogs and their restoring;
+what is counted stands in `facts` and `windows`, how in `tally`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import faust
+from faust.exceptions import ConsumerNotStarted
+from faust.tables.manager import TableManager
+from faust.types import TP, StreamT
+
+from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
+from streams.engine.settings import Settings
+
+from .credentials import credentials
+from .hand import Hand
+from .pause import pause
+from .tally import CountsTable, Tally
+from .transport import read_committed
+from .windows import Bucket
+
+log = logging.getLogger(__name__)
+
+READ = (PHI_AUDIT.name, DEAD_LETTERS.name)
+"""`notes.scrubbed` is not among them: its records have no time, and each has its audit
+event in the same transaction."""
+FLUSH_SECONDS = 0.5
+FLUSH_PATIENCE, STOP_PATIENCE = 5.0, 20.0
+
+
+def group_of(settings: Settings) -> str:
+    """Return watch's consumer group."""
+    return f"{settings.group}-watch"
+
+
+class WatchApp:
+    """One life of the Faust application; a new one takes its place when it fails.
+
+    Args:
+        settings: Where the cluster is, and the names' prefix.
+        clock: Seconds since 1970.
+        hand: Says from outside of the process which record is being read.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float],
+        hand: Hand | None = None,
+    ) -> None:
+        self._hand = hand
+        self._faust = _faust(settings)
+        read_committed(self._faust)
+        self._clock = clock
+        changelogs = {topic.beside: topic.name for topic in WATCH_TOPICS}
+        self._tallies = [self._tally(name, changelogs[name]) for name in READ]
+        revoked = self._faust.on_partitions_revoked
+        revoked.connect(self._revoked)  # type: ignore[arg-type]  # takes all it is given
+        self._faust.timer(FLUSH_SECONDS)(self._flush)
+
+    async def run(self, until: asyncio.Event) -> None:
+        """Run until the event is set, or Faust has failed; then stop it."""
+        starting = asyncio.create_task(self._faust.start())
+        try:
+            while not until.is_set() and not self._has_failed(starting):
+                await pause(until, 0.2)
+        finally:
+            await self._stop(starting)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether partitions are assigned and the tables restored."""
+        return self._is_whole() and self.partitions() > 0
+
+    def partitions(self) -> int:
+        """Return how many partitions of the topics it reads are assigned."""
+        if self._faust.should_stop or not self._faust.started:
+            return 0
+        try:
+            assigned = self._faust.consumer.assignment()
+        except ConsumerNotStarted:
+            return 0
+        return sum(tp.topic in READ for tp in assigned)
+
+    def restoring(self) -> Mapping[str, int]:
+        """Return how many changelog records are still to be read, by changelog."""
+        recovery = cast(TableManager, self._faust.tables).recovery
+        left = {topic.name: 0 for topic in WATCH_TOPICS}
+        if self._faust.in_recovery:
+            for tp, count in recovery.active_remaining().items():
+                left[tp.topic] = left.get(tp.topic, 0) + max(0, count)
+        return left
+
+    def buckets(self) -> Mapping[str, Sequence[Bucket]]:
+        """Return the buckets of all tables by the name of their window."""
+        merged: dict[str, list[Bucket]] = {}
+        for tally in self._tallies:
+            for window, buckets in tally.buckets().items():
+                merged.setdefault(window, []).extend(buckets)
+        return merged
+
+    def _tally(self, name: str, changelog: str) -> Tally:
+        table = cast(
+            CountsTable,
+            self._faust.Table(
+                changelog,
+                changelog_topic=self._faust.topic(
+                    changelog,
+                    key_serializer="json",
+                    value_serializer="json",
+                    compacting=True,
+                    acks=False,
+                    internal=True,
+                ),
+            ),
+        )
+        table.unconfirmed = []
+        tally = Tally(name, table, self._is_whole, self._clock, self._hand)
+        topic = self._faust.topic(
+            name,
+            key_type=bytes,
+            value_type=bytes,
+            key_serializer="raw",
+            value_serializer="raw",
+        )
+
+        async def agent(stream: StreamT[Any]) -> None:
+            await tally.gather(stream)
+
+        self._faust.agent(topic, name=f"count-{name}")(agent)
+        return tally
+
+    async def _flush(self) -> None:
+        for tally in self._tallies:
+            await tally.flush()
+
+    def _revoked(self, _app: object, *args: object, **_: object) -> None:
+        revoked = cast(Iterable[TP], args[0])
+        for tally in self._tallies:
+            tally.forget({tp.partition for tp in revoked if tp.topic == tally.topic})
+
+    def _is_whole(self) -> bool:
+        return bool(self._faust.started and not self._faust.in_recovery)
+
+    def _has_failed(self, starting: asyncio.Task[Any]) -> bool:
+        if starting.done() and starting.exception() is not None:
+            log.warning("faust did not start: %s", type(starting.exception()).__name__)
+            return True
+        return bool(self._faust.crashed or self._faust.should_stop)
+
+    async def _stop(self, starting: asyncio.Task[Any]) -> None:
+        if not self._faust.crashed and starting.done():
+            await _within(FLUSH_PATIENCE, self._flush())
+        await _within(STOP_PATIENCE, self._faust.stop())
+        starting.cancel()
+        await _within(STOP_PATIENCE, asyncio.gather(starting, return_exceptions=True))
+
+
+async def _within(seconds: float, work: Awaitable[object]) -> None:
+    """Wait for work, but not longer than this; Faust may not heed being cancelled."""
+    task = asyncio.ensure_future(work)
+    await asyncio.wait({task}, timeout=seconds)
+    if not task.done():
+        log.warning("faust did not stop within %.0f s", seconds)
+    elif task.exception() is not None:
+        log.warning("faust did not stop: %s", type(task.exception()).__name__)
+
+
+def _faust(settings: Settings) -> faust.App:
+    addresses = settings.client()["bootstrap.servers"].split(",")
+    folder = settings.state_dir / "watch"
+    folder.mkdir(parents=True, exist_ok=True)
+    return faust.App(
+        group_of(settings),
+        broker=[f"kafka://{address.strip()}" for address in addresses],
+        broker_credentials=credentials(settings),
+        broker_client_id="phistream-watch",
+        broker_commit_interval=1.0,
+        broker_session_timeout=settings.session_seconds,
+        broker_heartbeat_interval=settings.session_seconds / 4,
+        consumer_auto_offset_reset="earliest",
+        producer_acks=-1,
+        # What is not acknowledged comes again; waiting for it may never end.
+        stream_wait_empty=False,
+        store="memory://",
+        Table=CountsTable,
+        table_standby_replicas=0,
+        # Our topics: streams/cluster/topics.py declares, phistream topics makes them.
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        web_enabled=False,
+        autodiscover=False,
+        origin="streams.operations.watch",
+        datadir=folder,
+    )

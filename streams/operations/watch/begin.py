@@ -1,0 +1,73 @@
+"""Where watch begins to read: not before what its longest window shows."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, TopicPartition
+
+from streams.cluster.client import CALL_SECONDS, CONSUMER
+from streams.cluster.client_errors import translated
+from streams.cluster.topics import require_topics
+from streams.engine.settings import Settings
+
+from .windows import DAY
+
+log = logging.getLogger(__name__)
+
+MARGIN_SECONDS = 3600
+
+
+def begin_within_a_day(
+    settings: Settings, group: str, topics: Iterable[str], *, now: float | None = None
+) -> int:
+    """Move the group's offsets up to a day ago where they lie before it.
+
+    The audit topic holds a year; a first start, or one after weeks, would read all of
+    it to throw it away.
+
+    Returns:
+        How many partitions were moved.
+
+    Raises:
+        RetriableError: The cluster does not answer.
+        ConfigError: A topic is missing.
+    """
+    at = time.time() if now is None else now
+    since_ms = int((at - DAY.seconds - MARGIN_SECONDS) * 1000)
+    counts = require_topics(settings, list(topics))
+    consumer = Consumer(settings.client(**CONSUMER, **{"group.id": group}), logger=log)
+    try:
+        with translated("offsets"):
+            return sum(
+                _move(consumer, topic, range(count), since_ms)
+                for topic, count in counts.items()
+            )
+    finally:
+        consumer.close()
+
+
+def _move(
+    consumer: Consumer, topic: str, partitions: Iterable[int], since_ms: int
+) -> int:
+    times = [TopicPartition(topic, p, since_ms) for p in partitions]
+    targets = consumer.offsets_for_times(times, timeout=CALL_SECONDS)
+    committed = consumer.committed(
+        [TopicPartition(topic, each.partition) for each in times], timeout=CALL_SECONDS
+    )
+    behind = []
+    for target, stands in zip(targets, committed, strict=True):
+        offset = target.offset if target.offset >= 0 else _end(consumer, target)
+        if stands.offset < offset:
+            behind.append(TopicPartition(topic, target.partition, offset))
+    if behind:
+        consumer.commit(offsets=behind, asynchronous=False)
+    return len(behind)
+
+
+def _end(consumer: Consumer, partition: TopicPartition) -> int:
+    where = TopicPartition(partition.topic, partition.partition)
+    _low, high = consumer.get_watermark_offsets(where, timeout=CALL_SECONDS)
+    return int(high)

@@ -1,0 +1,163 @@
+"""The page, its JSON and its events, by aiohttp; nothing but counts leaves here.
+
+One exception, in demo mode alone: /api/notes, invented notes before and after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import resources
+from typing import Any
+
+import orjson
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from ..metrics.registry import new_registry
+from . import runbook
+from .desk import PARTS, Desk
+from .examples import Examples
+from .pause import pause
+
+EVENT_SECONDS = 1.0
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+FILES: Mapping[str, tuple[str, str]] = {
+    "/": ("index.html", "text/html"),
+    "/watch.css": ("watch.css", "text/css"),
+    "/watch.js": ("watch.js", "text/javascript"),
+    "/theme.js": ("theme.js", "text/javascript"),
+    "/charts.js": ("charts.js", "text/javascript"),
+    "/flow.js": ("flow.js", "text/javascript"),
+    "/dom.js": ("dom.js", "text/javascript"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+"""Every file that is served, and its type."""
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Site:
+    """The routes.
+
+    Args:
+        desk: Where the figures come from.
+        examples: The demo's notes; None outside of the demo.
+        until: Set when the server stops, so that event streams end.
+        registry: What /metrics shows.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        examples: Examples | None,
+        until: asyncio.Event,
+        registry: CollectorRegistry | None = None,
+    ) -> None:
+        self._registry = registry or new_registry()
+        self._desk = desk
+        self._examples = examples
+        self._until = until
+
+    def application(self) -> web.Application:
+        """Return the application, ready to be served."""
+        application = web.Application(middlewares=[_with_headers])
+        for path in FILES:
+            application.router.add_get(path, self._file)
+        for part in PARTS:
+            application.router.add_get(f"/api/{part}", self._part)
+        application.router.add_get("/runbook", self._runbook)
+        application.router.add_get("/api/notes", self._notes)
+        application.router.add_get("/api/events", self._events)
+        application.router.add_get("/metrics", self._metrics)
+        application.router.add_get("/healthz", self._health)
+        application.router.add_get("/readyz", self._ready)
+        application.router.add_get("/status", self._status)
+        return application
+
+    async def _file(self, request: web.Request) -> web.Response:
+        name, kind = FILES[request.path]
+        text = (resources.files("streams.operations.watch") / "page" / name).read_text(
+            "utf-8"
+        )
+        return web.Response(text=text, content_type=kind, charset="utf-8")
+
+    async def _runbook(self, _request: web.Request) -> web.Response:
+        return web.Response(
+            text=runbook.page(), content_type="text/html", charset="utf-8"
+        )
+
+    async def _part(self, request: web.Request) -> web.Response:
+        figures = self._desk.figures
+        part = request.path.removeprefix("/api/")
+        return _json(
+            {"at": figures.get("at"), part: figures.get(part)},
+            status=200 if part in figures else 503,
+        )
+
+    async def _notes(self, _request: web.Request) -> web.Response:
+        if self._examples is None:
+            return _json({"error": "notes are shown in the demo alone"}, status=403)
+        return _json({"notes": self._examples.json()})
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", **HEADERS}
+        )
+        await response.prepare(request)
+        try:
+            while not self._until.is_set():
+                await response.write(_event(self._desk.figures))
+                await pause(self._until, EVENT_SECONDS)
+        except ConnectionError:
+            return response  # the reader has left
+        return response
+
+    async def _metrics(self, _request: web.Request) -> web.Response:
+        return web.Response(
+            body=generate_latest(self._registry),
+            headers={"Content-Type": CONTENT_TYPE_LATEST},
+        )
+
+    async def _health(self, _request: web.Request) -> web.Response:
+        return _json({"alive": True})
+
+    async def _ready(self, _request: web.Request) -> web.Response:
+        is_ready = self._desk.is_ready
+        return _json({"ready": is_ready}, status=200 if is_ready else 503)
+
+    async def _status(self, _request: web.Request) -> web.Response:
+        return _json(self._desk.status() | {"demo": self._examples is not None})
+
+
+@web.middleware
+async def _with_headers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        response = await handler(request)
+    except web.HTTPException as error:
+        response = _json({"error": error.reason}, status=error.status)
+    if not response.prepared:
+        response.headers.update(HEADERS)
+    return response
+
+
+def _json(value: object, *, status: int = 200) -> web.Response:
+    return web.Response(
+        body=orjson.dumps(value), status=status, content_type="application/json"
+    )
+
+
+def _event(figures: Mapping[str, Any]) -> bytes:
+    return b"event: figures\ndata: " + orjson.dumps(figures) + b"\n\n"

@@ -1,0 +1,268 @@
+"""What a hospital knows about a patient, and how a record remembers former values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar
+
+from deid_core.document import Address, PersonName
+
+from ..engine.errors import InvalidRecord
+
+MOST_VALUES = 128
+"""Values a list keeps; beyond it the oldest is forgotten."""
+
+SNAPSHOT = ("names", "birth_dates", "addresses", "phones", "emails", "ids")
+"""Lists that a later message replaces; what it displaces becomes former."""
+ACCUMULATING = ("kin", "providers", "facilities", "employers")
+"""Lists that only grow: a message names those of one encounter, not all."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PatientId:
+    """A patient's identifier and who assigned it (CX.1 and CX.4)."""
+
+    assigning_authority: str = field(repr=False)
+    id: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise InvalidRecord("no_patient", "PID-3: the identifier is empty")
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PatientId:
+        """Return the identifier of a value that keeps the schema."""
+        return cls(value["assigning_authority"], value["id"])
+
+    @property
+    def key(self) -> bytes:
+        """The Kafka key: authority and id, escaped so that no two patients share it."""
+        return f"{_escaped(self.assigning_authority)}|{_escaped(self.id)}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A person's name (XPN, XCN) and its use (XPN.7: L legal, M maiden, A alias...)."""
+
+    family: str = field(default="", repr=False)
+    given: str = field(default="", repr=False)
+    middle: str = field(default="", repr=False)
+    prefix: str = field(default="", repr=False)
+    suffix: str = field(default="", repr=False)
+    use: str = field(default="", repr=False)
+
+    def __bool__(self) -> bool:
+        """Return whether any part that names a person is there."""
+        return bool(self.family or self.given or self.middle)
+
+    def person(self) -> PersonName:
+        """Return the name as deid_core has it."""
+        return PersonName(
+            self.family, self.given, self.middle, self.prefix, self.suffix
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """Any identifier of the patient (CX): its type is of HL7 table 0203."""
+
+    value: str = field(repr=False)
+    type: str = field(default="", repr=False)
+    assigning_authority: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A relative or contact (NK1)."""
+
+    name: Name = field(default_factory=Name, repr=False)
+    relationship: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Demographics:
+    """Everything that identifies a patient, as one message or one moment gave it."""
+
+    names: tuple[Name, ...] = field(default=(), repr=False)
+    birth_dates: tuple[str, ...] = field(default=(), repr=False)
+    sex: str = field(default="", repr=False)
+    addresses: tuple[Address, ...] = field(default=(), repr=False)
+    phones: tuple[str, ...] = field(default=(), repr=False)
+    emails: tuple[str, ...] = field(default=(), repr=False)
+    ids: tuple[Identifier, ...] = field(default=(), repr=False)
+    kin: tuple[Kin, ...] = field(default=(), repr=False)
+    providers: tuple[Name, ...] = field(default=(), repr=False)
+    facilities: tuple[str, ...] = field(default=(), repr=False)
+    employers: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what patients/v1 calls demographics; empty values are left out."""
+        compact: dict[str, Any] = _compact(self)
+        return compact
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Demographics:
+        """Return the demographics of a value that keeps the schema."""
+        return cls(
+            names=_all(value, "names", lambda each: _made(Name, each)),
+            birth_dates=_all(value, "birth_dates", str),
+            sex=value.get("sex", ""),
+            addresses=_all(value, "addresses", lambda each: _made(Address, each)),
+            phones=_all(value, "phones", str),
+            emails=_all(value, "emails", str),
+            ids=_all(value, "ids", lambda each: _made(Identifier, each)),
+            kin=_all(value, "kin", _kin),
+            providers=_all(value, "providers", lambda each: _made(Name, each)),
+            facilities=_all(value, "facilities", str),
+            employers=_all(value, "employers", str),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRecord:
+    """A patient's demographics, current and former.
+
+    Args:
+        patient: Whose.
+        updated_at: When the sender said so, ISO 8601; empty when he gave no time.
+        current: What holds now.
+        former: What held before: a note written then holds it.
+        merged: Identifiers that were merged with this one (ADT A40).
+    """
+
+    patient: PatientId
+    updated_at: str = field(repr=False)
+    current: Demographics
+    former: Demographics = field(default_factory=Demographics)
+    merged: tuple[PatientId, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value of the `patients` topic."""
+        return {
+            "schema_version": 1,
+            "patient": asdict(self.patient),
+            "updated_at": self.updated_at,
+            "current": self.current.to_json(),
+            "former": self.former.to_json(),
+            "merged": [asdict(each) for each in self.merged],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PatientRecord:
+        """Return the record of a value that keeps the schema."""
+        return cls(
+            patient=PatientId.from_json(value["patient"]),
+            updated_at=value["updated_at"],
+            current=Demographics.from_json(value["current"]),
+            former=Demographics.from_json(value["former"]),
+            merged=_all(value, "merged", PatientId.from_json),
+        )
+
+    def values(self) -> frozenset[tuple[str, object]]:
+        """Return everything the record holds, current or former alike."""
+        return frozenset(
+            (name, each)
+            for part in (self.current, self.former)
+            for name in SNAPSHOT + ACCUMULATING
+            for each in getattr(part, name)
+        )
+
+
+def fold(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
+    """Return what is known after a message, remembering what it displaced.
+
+    The later by ``updated_at`` says what is current, whichever arrives first; where
+    one has no time that can be read, the one that arrives later.  Folding the same
+    record again changes nothing.
+    """
+    if older is None:
+        return newer
+    base, top = older, newer
+    before, after = _moment(older.updated_at), _moment(newer.updated_at)
+    if before is not None and after is not None and after < before:
+        base, top = newer, older
+    current = _current(base.current, top.current)
+    former = _not_in(current, (base.former, top.former, base.current, top.current))
+    return PatientRecord(
+        patient=newer.patient,
+        updated_at=base.updated_at if after is None else top.updated_at,
+        current=current,
+        former=former,
+        merged=_bounded(older.merged + newer.merged),
+    )
+
+
+def _moment(updated_at: str) -> float | None:
+    """Return seconds since 1970 to compare by, if the time can be read."""
+    try:
+        when = datetime.fromisoformat(updated_at)
+    except ValueError:
+        return None
+    # A sender who leaves the zone out means his own; UTC serves to compare.
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _current(base: Demographics, top: Demographics) -> Demographics:
+    changes: dict[str, Any] = {
+        name: getattr(top, name) or getattr(base, name) for name in SNAPSHOT
+    }
+    changes |= {
+        name: _bounded(getattr(base, name) + getattr(top, name))
+        for name in ACCUMULATING
+    }
+    return replace(top, sex=top.sex or base.sex, **changes)
+
+
+def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographics:
+    """Return what the parts hold and ``current`` does not, oldest first."""
+    sources = tuple(parts)
+    kept: dict[str, Any] = {}
+    for name in SNAPSHOT:
+        now = set(getattr(current, name))
+        values = [each for part in sources for each in getattr(part, name)]
+        kept[name] = _bounded(each for each in values if each not in now)
+    return Demographics(**kept)
+
+
+def _bounded(values: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(values))[-MOST_VALUES:]
+
+
+def _kin(value: Mapping[str, Any]) -> Kin:
+    return Kin(_made(Name, value.get("name", {})), value.get("relationship", ""))
+
+
+def _made(kind: Callable[..., T], value: Mapping[str, Any]) -> T:
+    """Return a value of the properties it knows; version 1 may gain others."""
+    known = _property_names(kind)
+    return kind(**{name: each for name, each in value.items() if name in known})
+
+
+@cache
+def _property_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 (a dataclass's type)
+    return tuple(each.name for each in fields(kind))
+
+
+def _all(
+    value: Mapping[str, Any], name: str, make: Callable[[Any], T]
+) -> tuple[T, ...]:
+    return tuple(make(each) for each in value.get(name, ()))
+
+
+def _compact(value: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Return values as JSON, empty ones left out; `asdict` takes five times as long."""
+    if isinstance(value, tuple):
+        return [_compact(each) for each in value]
+    if isinstance(value, str):
+        return value
+    parts = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
+    return {name: _compact(part) for name, part in parts if part}
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|")

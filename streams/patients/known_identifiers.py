@@ -1,0 +1,70 @@
+"""All that is known about a note's patient, as the detectors take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any, TypeVar
+
+from deid_core import KnownId, KnownIdentifiers, Label, PersonName
+
+from .demographics import Demographics, Identifier, Name, PatientRecord
+
+LABELS_OF_ID_TYPES = {
+    **dict.fromkeys(
+        ("MR", "MRN", "PI", "PT", "MRT", "PN", "PE", "AM"), Label.MEDICALRECORD
+    ),
+    **dict.fromkeys(("SS", "SSN"), Label.SSN),
+    **dict.fromkeys(("AN", "BA", "AC", "VN"), Label.ACCOUNT),
+    **dict.fromkeys(("DL", "DLN", "LN", "MD", "PPN", "DEA", "NPI"), Label.LICENSE),
+    **dict.fromkeys(
+        ("MC", "MA", "HC", "SN", "MB", "NH", "JHN", "NI", "PC"), Label.HEALTHPLAN
+    ),
+}
+"""HL7 table 0203 (identifier type) to i2b2 label; any other type is IDNUM."""
+
+T = TypeVar("T")
+
+
+def known_identifiers(
+    *sources: PatientRecord | Demographics | None,
+) -> KnownIdentifiers:
+    """Return all values of the sources, current and former, for the detectors."""
+    parts: list[Demographics] = []
+    merged: list[Identifier] = []
+    for source in sources:
+        if isinstance(source, PatientRecord):
+            parts += source.current, source.former
+            own = (source.patient, *source.merged)
+            merged += [Identifier(each.id, "MR") for each in own]
+        elif source is not None:
+            parts.append(source)
+
+    def gathered(name: str) -> list[Any]:
+        return [each for part in parts for each in getattr(part, name)]
+
+    ids = [*gathered("ids"), *merged]
+    return KnownIdentifiers(
+        patient_names=_persons(gathered("names")),
+        kin_names=_persons(kin.name for kin in gathered("kin")),
+        provider_names=_persons(gathered("providers")),
+        birth_dates=_unique(date.fromisoformat(d) for d in gathered("birth_dates")),
+        addresses=_unique(gathered("addresses")),
+        phones=_unique(gathered("phones")),
+        emails=_unique(gathered("emails")),
+        ids=_unique(KnownId(each.value, _label(each.type)) for each in ids),
+        facilities=_unique(gathered("facilities")),
+        employers=_unique(gathered("employers")),
+    )
+
+
+def _unique(values: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _persons(names: Iterable[Name]) -> tuple[PersonName, ...]:
+    return _unique(name.person() for name in names if name)
+
+
+def _label(id_type: str) -> Label:
+    return LABELS_OF_ID_TYPES.get(id_type, Label.IDNUM)

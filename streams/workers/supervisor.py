@@ -1,0 +1,126 @@
+"""Keep N workers running, a process each; hand signals on; give up in good time."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import time
+from dataclasses import dataclass
+from multiprocessing.context import SpawnProcess
+from types import FrameType
+
+from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_UNAVAILABLE
+from ..engine.heartbeat import Heartbeat
+from ..engine.settings import Settings
+from ..events.outputs import Stage
+from .worker import work
+
+log = logging.getLogger(__name__)
+
+SHORT_LIFE = 5.0
+MOST_SHORT_LIVES = 10
+DRAIN_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Slot:
+    """A worker's place: its ordinal stays, its process may change."""
+
+    ordinal: int
+    process: SpawnProcess
+    heartbeat: Heartbeat
+    started_at: float
+    short_lives: int = 0
+
+
+class Supervisor:
+    """Runs ``workers`` processes of a stage.
+
+    A worker that dies is started again in its slot, so that its transactional id
+    fences what it left; one that shows no life is killed first; one that refuses its
+    settings ends the whole.
+    """
+
+    def __init__(self, stage: Stage, workers: int, settings: Settings) -> None:
+        self._stage = stage
+        self._workers = workers
+        self._settings = settings
+        self._is_stopping = False
+        self._context = multiprocessing.get_context("spawn")
+        self._slots: list[Slot] = []
+
+    def run(self) -> int:
+        """Run until SIGTERM or SIGINT; return the exit status."""
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        first = self._settings.first_slot
+        for ordinal in range(first, first + self._workers):
+            heartbeat = Heartbeat(self._context)
+            process = self._start(ordinal, heartbeat)
+            self._slots.append(Slot(ordinal, process, heartbeat, time.monotonic()))
+        while not self._is_stopping:
+            status = self._mend()
+            if status is not None:
+                self._drain()
+                return status
+            time.sleep(0.1)
+        return self._drain()
+
+    def _mend(self) -> int | None:
+        """Start dead workers again; return a status when there is no point in it."""
+        for slot in self._slots:
+            status = slot.process.exitcode
+            if status is None:
+                self._end_if_silent(slot)
+                continue
+            if status in (EX_CONFIG, EX_UNAVAILABLE, EX_IOERR):
+                return status
+            is_short = time.monotonic() - slot.started_at < SHORT_LIFE
+            slot.short_lives = slot.short_lives + 1 if is_short else 0
+            if slot.short_lives > MOST_SHORT_LIVES:
+                log.critical("worker %d dies again and again", slot.ordinal)
+                return status
+            log.warning("worker %d ended (%s): started again", slot.ordinal, status)
+            slot.process = self._start(slot.ordinal, slot.heartbeat)
+            slot.started_at = time.monotonic()
+        return None
+
+    def _end_if_silent(self, slot: Slot) -> None:
+        silent, phase = slot.heartbeat.silent(), slot.heartbeat.phase
+        if silent > self._settings.silence(phase):
+            log.critical(
+                "worker %d has shown no life for %.0f s (%s): killed",
+                slot.ordinal,
+                silent,
+                phase.name.lower(),
+            )
+            slot.process.kill()
+            slot.process.join()
+
+    def _start(self, ordinal: int, heartbeat: Heartbeat) -> SpawnProcess:
+        heartbeat.begin()
+        process = self._context.Process(
+            target=work,
+            args=(self._stage, ordinal, self._settings, heartbeat, os.getpid()),
+            name=f"{self._stage}-{ordinal}",
+        )
+        process.start()
+        return process
+
+    def _drain(self) -> int:
+        """Ask all workers to finish their batch and leave; return the worst status."""
+        for slot in self._slots:
+            slot.process.terminate()
+        deadline = time.monotonic() + DRAIN_SECONDS
+        for slot in self._slots:
+            slot.process.join(max(0.1, deadline - time.monotonic()))
+            if slot.process.exitcode is None:
+                log.error("worker %d did not drain: killed", slot.ordinal)
+                slot.process.kill()
+                slot.process.join()
+        return max(abs(slot.process.exitcode or 0) for slot in self._slots)
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._is_stopping = True

@@ -1,0 +1,246 @@
+"""One worker process: consumer, transactional producer, processor, on one thread."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from deid_core import ConfigError as DeidConfigError
+from deid_core import Deidentifier
+
+from ..cluster.client import KafkaConsumer, KafkaProducer
+from ..cluster.reachable import wait_for_broker
+from ..cluster.topics import (
+    HL7_RAW,
+    NOTES,
+    OF_INTAKE,
+    OF_SCRUB,
+    PATIENTS,
+    require_topics,
+)
+from ..engine import gc_tuning as collector
+from ..engine.checkpoint import Checkpoint
+from ..engine.custody import Custody
+from ..engine.deadline import Deadline, Limited
+from ..engine.errors import (
+    BrokerUnreachable,
+    ConfigError,
+    StorageFull,
+)
+from ..engine.exit_status import status_of
+from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
+from ..engine.log import set_up_logging
+from ..engine.observer import Both, Observer, PartitionState
+from ..engine.runner import Limits, Processor, Runner
+from ..engine.settings import Settings
+from ..events.outputs import Stage
+from ..events.pseudonyms import Pseudonyms
+from ..intake.processor import Intake
+from ..operations.metrics.observing import observing
+from ..patients.table import PatientsTable
+from ..scrub.processor import Scrub
+
+log = logging.getLogger(__name__)
+
+INPUT = {"intake": HL7_RAW, "scrub": NOTES}
+TOPICS = {"intake": OF_INTAKE, "scrub": OF_SCRUB}
+
+
+class StageProcessor(Processor, PartitionState, Protocol):
+    """A processor that is told of its partitions, and closed in the end."""
+
+    def close(self) -> None:
+        """Let go of files."""
+        ...
+
+
+def work(
+    stage: Stage, slot: int, settings: Settings, heartbeat: Heartbeat, parent: int
+) -> None:
+    """Run one worker until it is told to stop; ends the process with an exit status.
+
+    0 after a clean drain, 78 a wrong setting, 69 no broker, 74 no space for the tables,
+    70 anything else.
+
+    Args:
+        stage: What it does.
+        slot: Its ordinal.
+        settings: Of the whole service.
+        heartbeat: Read by the supervisor.
+        parent: The supervisor's process id.
+    """
+    set_up_logging(settings.log_level)
+    pulse = Pulse(heartbeat, settings.silence)
+    stop = Stop(Parent(parent), pulse)
+    raise SystemExit(status_of(lambda: run(stage, slot, settings, stop, pulse)))
+
+
+def run(
+    stage: Stage,
+    slot: int,
+    settings: Settings,
+    stop: Callable[[], bool],
+    pulse: Pulse,
+) -> None:
+    """Move records until ``stop()``; what is in hand is committed before it returns.
+
+    Raises:
+        FatalError: The process can't go on.
+    """
+    topic = INPUT[stage].name
+    limit = settings.silence(Phase.RUNNING)
+    with observing(stage, slot, topic, settings, pulse.silent, limit) as observer:
+        _run(stage, slot, settings, stop, pulse, observer)
+
+
+def _run(
+    stage: Stage,
+    slot: int,
+    settings: Settings,
+    stop: Callable[[], bool],
+    pulse: Pulse,
+    observer: Observer,
+) -> None:
+    wait_for_broker(settings)
+    counts = require_topics(settings, [topic.name for topic in TOPICS[stage]])
+    limited = Deadline()
+    table = PatientsTable(
+        settings, f"{stage}-{slot}", counts[PATIENTS.name], limited=limited
+    )
+    processor = _processor(stage, settings, table, counts[PATIENTS.name])
+    name = f"{settings.group}-{stage}-{slot}"
+    checkpoint = Checkpoint(KafkaProducer(settings, name))
+    custody = Custody(
+        INPUT[stage].name, checkpoint, batch=settings.batch_records, died=observer.died
+    )
+    consumer = KafkaConsumer(
+        settings,
+        INPUT[stage].name,
+        group=f"{settings.group}-{stage}",
+        member=name,
+        state=Both(custody, Both(processor, observer)),
+        release=custody.release,
+    )
+    custody.follow(consumer)
+    runner = _runner(
+        settings, consumer, processor, checkpoint, custody, limited, pulse, observer
+    )
+    collector.settle()
+    log.info("%s worker %d runs", stage, slot)
+    pulse.enter(Phase.RUNNING)
+    try:
+        while not stop():
+            runner.run_once()
+            observer.turned(consumer.paused, table, custody.quarantined)
+        custody.release()
+    except (ConfigError, BrokerUnreachable, StorageFull):
+        # No record is to blame.
+        custody.release()
+        raise
+    finally:
+        # What is not released by now says that its owner has died holding it.
+        custody.abandon()
+        # The group learns at once that the partitions are free.
+        consumer.close()
+        processor.close()
+        pulse.backstop.stop()
+    log.info("%s worker %d has drained", stage, slot)
+
+
+def _runner(
+    settings: Settings,
+    consumer: KafkaConsumer,
+    processor: Processor,
+    checkpoint: Checkpoint,
+    custody: Custody,
+    limited: Limited,
+    pulse: Pulse,
+    observer: Observer,
+) -> Runner:
+    limits = Limits(
+        most=settings.batch_records,
+        seconds=settings.batch_seconds,
+        portion_bytes=settings.portion_bytes,
+        note_seconds=settings.note_seconds,
+        note_seconds_per_mb=settings.note_seconds_per_mb,
+        portion_seconds=settings.poll_seconds / 3,
+        batch_seconds=min(settings.poll_seconds / 4, settings.transaction_seconds / 2),
+    )
+    return Runner(
+        consumer,
+        processor,
+        checkpoint,
+        custody,
+        limits,
+        limited=limited,
+        pause=_back_off,
+        beat=pulse.beat,
+        observer=observer,
+    )
+
+
+def _processor(
+    stage: Stage, settings: Settings, table: PatientsTable, partitions: int
+) -> StageProcessor:
+    if stage == "intake":
+        return Intake(table, partitions, max_bytes=settings.max_message_bytes)
+    return Scrub(
+        lambda: _deidentifier(settings),
+        table,
+        Pseudonyms(settings.pseudonym_key()),
+        partitions,
+        preset=Path(settings.preset).stem,
+        policy=Path(settings.policy).stem,
+        max_bytes=settings.max_note_bytes,
+        join_wait=settings.join_wait_seconds,
+    )
+
+
+def _deidentifier(settings: Settings) -> Deidentifier:
+    try:
+        return Deidentifier.from_names(
+            preset=settings.preset,
+            policy=settings.policy,
+            key=settings.pseudonym_key(),
+        )
+    except DeidConfigError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _back_off(failures: int) -> None:
+    time.sleep(min(5.0, 0.05 * 2**failures))
+
+
+class Stop:
+    """Set by SIGTERM or SIGINT, or by the supervisor's death.
+
+    Args:
+        parent: The supervisor.
+        pulse: Ends the process if it does not drain without its supervisor.
+    """
+
+    def __init__(self, parent: Parent, pulse: Pulse) -> None:
+        self._parent = parent
+        self._pulse = pulse
+        self._is_set = False
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        parent.bind(signal.SIGTERM)
+        # It may have died before it was bound.
+        self()
+
+    def __call__(self) -> bool:
+        """Return whether to stop."""
+        if self._parent.is_gone:
+            self._is_set = True
+            self._pulse.backstop.end_within(ORPHAN_SECONDS)
+        return self._is_set
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._is_set = True
+        self()

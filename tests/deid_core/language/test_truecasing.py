@@ -1,0 +1,83 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deid_core.language.truecasing import recased
+
+NOTE = (
+    "The patient, Mary Hernandez, reports knee pain. She was seen by Dr. Kowalski at "
+    "Mercy General Hospital in Boston, MA in March. No other complaints today."
+)
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower])
+@pytest.mark.parametrize(
+    "name", ["Mary Hernandez", "Dr. Kowalski", "Mercy General Hospital", "Boston, MA"]
+)
+def test_names_get_their_capitals_back(change, name):
+    assert name in recased(change(NOTE))
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower])
+def test_what_is_no_name_stays_small(change):
+    again = recased(change(NOTE))
+
+    assert "reports knee pain" in again
+    assert "No other complaints today" in again
+
+
+def test_a_note_in_mixed_case_stays_as_it_is():
+    note = "HISTORY OF PRESENT ILLNESS\n\n" + NOTE
+
+    assert note == recased(note)
+
+
+def test_a_short_text_stays_as_it_is():
+    assert "CHF AND COPD" == recased("CHF AND COPD")
+
+
+def test_words_before_a_house_are_no_part_of_its_name():
+    again = recased("spoke with martha about hospice on the third of the month")
+
+    assert "about hospice" in again
+
+
+@pytest.mark.parametrize(
+    ("small", "again"),
+    [
+        ("seen on friday and in march, may need a scan", "march"),
+        ("last seen here on dec 16, again on thu 10/24/24, sat up", "Dec 16"),
+        (
+            "last seen here on dec 16, again on thu 10/24/24, sat up",
+            "Thu 10/24/24, sat",
+        ),
+        ("the record (mrn: st-998877) was reviewed by us", "ST-998877"),
+        ("treated at cedar crest on the third of the month", "Cedar Crest"),
+        ("he resides at 123 maple street with his brother", "123 Maple Street"),
+        ("he was well.\npinecrest university hospital. seen", "Pinecrest University H"),
+        ("seen with a cough, lakeshore hospital, on the ward", "Lakeshore Hospital"),
+        ("she was well.\nwound clinic follow-up is planned", "Wound clinic"),
+        (
+            "forms are mailed to 312 bruce tunnel apt. 219, lake wyatt, pw 53106 today",
+            "to 312 Bruce Tunnel Apt. 219, Lake Wyatt, PW 53106 today",
+        ),
+        (
+            "he takes 2 tablets in the morning, one at night, of 10451 units",
+            "tablets in",
+        ),
+        ("admitted to ucsf and then to st. mary's for rehab", "St. Mary's"),
+    ],
+)
+def test_months_codes_streets_and_houses(small, again):
+    assert again.casefold() in recased(small).casefold()
+    assert again == "march" or again in recased(small)
+
+
+@given(st.text(alphabet="abcdefghij ABCDEFGHIJ.,'\n1234ßİŉéÉ", max_size=200))
+def test_length_and_letters_stay_whatever_the_text(text):
+    again = recased(text)
+
+    assert len(text) == len(again)
+    assert all(
+        a == b or a.casefold() == b.casefold() for a, b in zip(text, again, strict=True)
+    )

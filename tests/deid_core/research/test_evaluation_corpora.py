@@ -1,0 +1,375 @@
+"""Corpora in: formats, tags, parts, letter case; predictions out as brat."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deid_core import (
+    ConfigError,
+    Document,
+    KnownIdentifiers,
+    Label,
+    ResidueFound,
+    Span,
+)
+from deid_core.research.corpora.brat import write_brat
+from deid_core.research.corpora.cases import CASES, in_case
+from deid_core.research.corpora.conventions import Rows, conventions_for
+from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.corpora.readers import occurrences, read_corpus
+from deid_core.research.scoring.errors import slips
+from deid_core.research.scoring.predict import predict
+from tests.deid_core.research.evaluation_cases import (
+    PATIENT,
+    PLAIN,
+    corpus_of,
+    gold,
+    say,
+)
+
+KNOWN = [
+    "aci-bench",
+    "mtsamples",
+    "asq-phi",
+    "meddocan",
+    "synthea",
+    "presidio-research",
+]
+ROWS = [
+    {
+        "id": f"n{at}",
+        "text": "Ann 3 May",
+        "spans": [{"start": 0, "end": 3, "label": tag}],
+    }
+    for at, tag in enumerate(["PATIENT", "NAME:PATIENT", "PATIENT"])
+]
+
+
+def lines(folder, rows, name="notes.jsonl"):
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / name
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def test_spans_are_read_with_our_labels_and_sorted_by_position(tmp_path):
+    row = {
+        "id": 7,
+        "text": "Ann 3 May Foley",
+        "spans": [
+            {"start": 4, "end": 9, "label": "DATE"},
+            {"start": 0, "end": 3, "label": "PATIENT"},
+        ],
+        "decoys": [{"start": 10, "end": 15, "text": "Foley"}],
+    }
+
+    [document] = read_corpus(lines(tmp_path, [row])).documents
+
+    assert "7" == document.id
+    assert [(Span(0, 3), "PATIENT", PATIENT), (Span(4, 9), "DATE", Label.DATE)] == [
+        (each.span, each.tag, each.label) for each in document.spans
+    ]
+    assert (Span(10, 15),) == document.decoys
+
+
+def test_an_asq_value_stands_wherever_it_occurs_as_a_word(tmp_path):
+    row = {
+        "id": "q",
+        "text": "Ann and Anna, Ann.",
+        "tags": [
+            {"identifier_type": "NAME", "value": "Ann"},
+            {"identifier_type": "NAME", "value": "Ann"},
+            {"identifier_type": "NAME", "value": "Anna"},
+        ],
+    }
+
+    file = lines(tmp_path / "asq-phi", [row], "queries.jsonl")
+    [document] = read_corpus(file).documents
+
+    assert [(0, 0), (8, 1), (14, 0)] == [
+        (each.span.start, each.value) for each in document.spans
+    ]
+
+
+def test_a_value_that_never_stands_alone_is_sought_inside_words():
+    assert [Span(1, 3)] == occurrences("x12y", "12")
+    assert [] == occurrences("x12y", "13")
+    assert [] == occurrences("x12y", "")
+
+
+def test_brat_offsets_are_characters_and_line_ends_count(tmp_path):
+    (tmp_path / "b.txt").write_bytes("Señora\r\nÁlvarez".encode())
+    (tmp_path / "b.ann").write_text("T1\tPATIENT 8 15\tÁlvarez\n#1\tnote T1\tx\n")
+    (tmp_path / "a.txt").write_text("none")
+    (tmp_path / "a.ann").write_text("")
+
+    documents = read_corpus(tmp_path).documents
+
+    assert ["a", "b"] == [each.id for each in documents]
+    assert [Span(8, 15)] == [each.span for each in documents[1].spans]
+
+
+def test_the_pieces_of_a_brat_mark_are_one_value(tmp_path):
+    (tmp_path / "a.txt").write_text("Ann X Lee")
+    (tmp_path / "a.ann").write_text("T1\tPATIENT 0 3;6 9\tAnn Lee\n")
+
+    [document] = read_corpus(tmp_path).documents
+
+    assert [(Span(0, 3), 0), (Span(6, 9), 0)] == [
+        (each.span, each.value) for each in document.spans
+    ]
+
+
+def test_brat_offsets_that_do_not_fit_the_text_are_refused(tmp_path):
+    (tmp_path / "a.txt").write_text("Ann Secret")
+    (tmp_path / "a.ann").write_text("T1\tPATIENT 1 4\tAnn\n")
+
+    with pytest.raises(ConfigError, match=r"a\.ann:1: its offsets") as error:
+        read_corpus(tmp_path)
+    assert "Ann" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "{",
+        '{"id": "secret"}',
+        '{"id": "a", "text": "secret"}',
+        '{"id": "a", "text": "secret", "spans": [{"start": 2}]}',
+        *(
+            json.dumps({"id": "a", "text": "secret", "spans": [span]})
+            for span in (
+                {"start": 2, "end": 99, "label": "DATE"},
+                {"start": 2, "end": 2, "label": "DATE"},
+            )
+        ),
+    ],
+)
+def test_a_broken_line_is_named_by_file_and_number_and_not_quoted(tmp_path, broken):
+    file = lines(tmp_path, ROWS[:1])
+    file.write_text(file.read_text() + broken + "\n")
+
+    with pytest.raises(ConfigError, match=r"notes\.jsonl:2") as error:
+        read_corpus(file)
+    assert "secret" not in str(error.value)
+
+
+def test_what_is_not_there_or_empty_is_refused(tmp_path):
+    for path in (tmp_path / "none.jsonl", lines(tmp_path, []), tmp_path / "folder"):
+        with pytest.raises(ConfigError):
+            read_corpus(path)
+
+
+def test_an_unknown_tag_is_refused_and_the_known_ones_named(tmp_path):
+    rows = [{"id": 1, "text": "Ann", "spans": [{"start": 0, "end": 3, "label": "WHO"}]}]
+
+    with pytest.raises(ConfigError, match=r"tag 'WHO' is unknown; known: .*PATIENT"):
+        read_corpus(lines(tmp_path, rows))
+
+
+def test_no_repr_shows_text(tmp_path):
+    corpus = read_corpus(lines(tmp_path, ROWS))
+
+    assert "Ann" not in repr(corpus)
+
+
+# Conventions
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_tag_of_a_corpus_is_scored_as_a_label_that_folds_to_itself(name):
+    spoken = conventions_for(Path("x"), name)
+
+    for tag in spoken.tags:
+        label = spoken.label_of(tag)
+        assert label is None or label == spoken.fold(label)
+        for allowed in spoken.tags[tag][1:]:
+            assert allowed == spoken.fold(allowed) or spoken.fold(allowed) in {
+                labels[0] for labels in spoken.tags.values() if labels
+            }
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_neutral_tags_are_tags_of_the_corpus(name):
+    spoken = conventions_for(Path("x"), name)
+
+    assert spoken.neutral <= spoken.tags.keys()
+
+
+def test_the_path_says_whose_conventions_hold():
+    assert "aci-bench" == conventions_for(Path("/data/aci-bench/notes.jsonl")).name
+    assert "meddocan" == conventions_for(Path("/data/meddocan/dev")).name
+    assert "plain" == conventions_for(Path("/data/own.jsonl")).name
+    assert "asq-phi" == conventions_for(Path("/data/own.jsonl"), "asq-phi").name
+
+
+def test_an_unknown_corpus_is_refused_and_the_known_ones_named():
+    with pytest.raises(ConfigError, match="known: plain, aci-bench"):
+        conventions_for(Path("x"), "i2b2-1999")
+
+
+def test_a_label_without_a_tag_keeps_its_own_name():
+    spoken = conventions_for(Path("x"), "mtsamples")
+
+    assert Label.SSN == spoken.fold(Label.SSN)
+    assert "ID:SSN" == spoken.tag_of(Label.SSN)
+    assert "PERSON" == spoken.tag_of(Label.DOCTOR)
+
+
+# Parts
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "dev", "test"),
+    [
+        ("aci-bench", 87, (1, 43), (44, 87)),
+        ("mtsamples", 239, (1, 120), (121, 239)),
+        ("asq-phi", 526, (1, 263), (264, 526)),
+        ("plain", 10, (1, 5), (6, 10)),
+        ("plain", 11, (1, 6), (7, 11)),
+    ],
+)
+def test_parts_are_rows_of_the_file_and_never_overlap(name, count, dev, test):
+    spoken = conventions_for(Path("x"), name)
+    rows = {part: spoken.rows(part, count).of(count) for part in ("dev", "test", "all")}
+
+    assert range(dev[0] - 1, dev[1]) == rows["dev"]
+    assert range(test[0] - 1, test[1]) == rows["test"]
+    assert [*rows["all"]] == [*rows["dev"], *rows["test"]]
+
+
+def test_a_part_that_a_corpus_does_not_have_is_refused():
+    with pytest.raises(ConfigError, match="part 'test' is unknown; known: dev, all"):
+        conventions_for(Path("x"), "meddocan").rows("test", 10)
+
+
+@pytest.mark.parametrize("rows", ["0-3", "3-2", "a", "", "-3", "3--", "1-2-3", "1 - 2"])
+def test_rows_that_are_none_are_refused(rows):
+    with pytest.raises(ConfigError, match="rows"):
+        Rows.parse(rows)
+
+
+def test_rows_are_counted_from_one_and_both_ends_belong_to_them(tmp_path):
+    file = lines(tmp_path, ROWS)
+
+    assert ["n1", "n2"] == [
+        each.id for each in read_corpus(file, rows=Rows.parse("2-3")).documents
+    ]
+    assert ["n1"] == [d.id for d in read_corpus(file, rows=Rows.parse("2")).documents]
+    assert "rows 2-3" == read_corpus(file, rows=Rows.parse("2-")).part
+    with pytest.raises(ConfigError, match="3 documents, none"):
+        read_corpus(file, rows=Rows.parse("4-"))
+
+
+def test_rows_of_a_named_test_part_are_held_out_however_they_are_asked_for(tmp_path):
+    rows = [{**row, "spans": []} for row in ROWS] * 20
+    file = lines(tmp_path / "aci-bench", rows)
+
+    held = {
+        asked: read_corpus(file, rows=Rows.parse(asked)).is_held_out
+        for asked in ("1-43", "40-44", "44-")
+    }
+
+    assert {"1-43": False, "40-44": True, "44-": True} == held
+    assert read_corpus(file, part="all").is_held_out
+    assert not read_corpus(file, part="dev").is_held_out
+    assert not read_corpus(lines(tmp_path, ROWS), part="all").is_held_out
+
+
+# Letter case
+
+
+@given(st.text(), st.sampled_from(sorted(CASES)))
+def test_another_case_keeps_every_offset(text, case):
+    changed = CASES[case](text)
+
+    assert len(text) == len(changed)
+    assert all(
+        new in (old, old.upper(), old.lower())
+        for old, new in zip(text, changed, strict=True)
+    )
+
+
+def test_a_letter_that_would_become_two_stays():
+    assert "STRAßE" == CASES["upper"]("Straße")
+    document = gold("«Ann|PATIENT» ok", PLAIN)
+    corpus = in_case(corpus_of(document, conventions=PLAIN), "upper")
+
+    assert "ANN OK" == corpus.documents[0].text
+    assert document.spans == corpus.documents[0].spans
+
+
+# Predictions
+
+
+class Refusing:
+    """A system that refuses what holds an exclamation mark."""
+
+    def deidentify_batch(self, documents):
+        assert all(isinstance(each, Document) for each in documents)
+        return [self._one(each) for each in documents]
+
+    def _one(self, document):
+        if "!" in document.text:
+            return ResidueFound("a value is left")
+        return say(document.text)
+
+
+def test_a_refused_document_finds_nothing_and_is_counted():
+    documents = [gold(text, PLAIN) for text in ("fine", "bad!")] * 80
+
+    said = list(predict(Refusing(), documents))
+
+    assert [False, True] * 80 == [bool(each.refusal) for each in said]
+    assert all(not each.annotations for each in said)
+
+
+def test_a_system_is_given_the_record_that_a_corpus_has():
+    known = KnownIdentifiers(phones=("3125550147",))
+    seen = []
+
+    class Noting:
+        def deidentify_batch(self, documents):
+            seen.extend(each.known for each in documents)
+            return [say(each.text) for each in documents]
+
+    document = GoldDocument("d", "text", (), known=known)
+
+    list(predict(Noting(), [document]))
+
+    assert [known] == seen
+
+
+def test_predictions_are_written_as_brat_that_reads_back(tmp_path):
+    document = gold("Señor «Lee\nMoss|PATIENT» ok", PLAIN, id="n1")
+    corpus = corpus_of(document, conventions=PLAIN)
+
+    write_brat(corpus, [say(document.text, ("Lee\nMoss", PATIENT))], tmp_path / "out")
+    [again] = read_corpus(tmp_path / "out").documents
+
+    assert document.text == again.text
+    assert [each.span for each in document.spans] == [each.span for each in again.spans]
+    assert "T1\tPATIENT 6 14\tLee Moss\n" == (tmp_path / "out/n1.ann").read_text()
+
+
+def test_an_id_that_leaves_the_folder_is_refused(tmp_path):
+    document = gold("x", PLAIN, id="../n1")
+
+    with pytest.raises(ConfigError, match="document 1: its id is no file name"):
+        write_brat(corpus_of(document, conventions=PLAIN), [say("x")], tmp_path)
+
+
+def test_errors_are_told_with_their_context_misses_first():
+    document = gold("Met «Ann|PATIENT» near a Foley", PLAIN, id="n1")
+    corpus = corpus_of(document, conventions=PLAIN)
+
+    found = list(slips(corpus, [say(document.text, ("Foley", PATIENT))]))
+
+    assert [("missed", "PATIENT", "Ann"), ("false", "", "Foley")] == [
+        (each.kind, each.tag, each.inner) for each in found
+    ]
+    assert "Met " == found[0].before
+    assert "Ann" not in repr(found)

@@ -1,0 +1,183 @@
+"""The laboratory's frame, on corpora of a few invented sentences."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+pytest.importorskip("matplotlib", reason="needs the extra train")
+pytest.importorskip("sklearn", reason="needs the extra train")
+
+from deid_core import Annotation, Label, Span
+from deid_core.errors import ConfigError
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
+from deid_core.research.experiments.frame import splits, systems
+from deid_core.research.experiments.frame.pages import write_index, write_report
+from deid_core.research.experiments.frame.report import (
+    Finding,
+    Plot,
+    Report,
+    as_markdown,
+)
+from deid_core.research.experiments.frame.runner import Bench
+from deid_core.research.experiments.frame.scores import (
+    classes_of,
+    covered,
+    figures,
+    significance,
+)
+from deid_core.research.experiments.frame.systems import Said, Variant
+from deid_core.research.scoring.tables import Table
+
+NAMES = ("Brackenridge", "Oyelaran", "Thistlewood", "Vandermeer", "Quillfeather")
+
+
+def note(number: int) -> GoldDocument:
+    name = NAMES[number % len(NAMES)]
+    text = f"Mr. {name} was seen in the clinic. The wound is dry. Visit {number}."
+    start = text.index(name)
+    span = Span(start, start + len(name))
+    gold = GoldSpan(span, "NAME:PATIENT", Label.PATIENT, 0)
+    return GoldDocument(f"n{number}", text, (gold,))
+
+
+def corpus(count: int) -> Corpus:
+    conventions = conventions_for(Path("invented"), PLAIN)
+    return Corpus("invented", "all", False, conventions, tuple(map(note, range(count))))
+
+
+@pytest.fixture
+def split():
+    learned = tuple(map(note, range(100, 130)))
+    return splits.Split("invented", "en", learned, corpus(10))
+
+
+def perfect(of: Corpus) -> Said:
+    def found(document):
+        spans = (each.span for each in document.spans)
+        return tuple(Annotation(s, Label.PATIENT, 1.0, "test/x") for s in spans)
+
+    return Said(tuple(Prediction(found(each)) for each in of.documents), 1.0)
+
+
+def silent(of: Corpus) -> Said:
+    return Said(tuple(Prediction(()) for _ in of.documents), 1.0)
+
+
+def test_every_document_is_scored_once_and_never_learned_in_its_own_fold(split):
+    found = splits.folds(split, 3, seed=1)
+
+    scored = [each.id for fold in found for each in fold.corpus.documents]
+    assert sorted(scored) == sorted(each.id for each in split.corpus.documents)
+    for fold in found:
+        learned = {each.id for each in fold.learn}
+        assert learned.isdisjoint(each.id for each in fold.corpus.documents)
+        assert 10 == len(learned) + len(fold.corpus.documents)
+
+
+def test_a_published_system_learns_once_and_is_found_again(split, tmp_path):
+    told = []
+    bench = Bench(tmp_path, tmp_path, tell=told.append)
+    first = bench.said(Variant("uza-rf10"), split)
+    again = Bench(tmp_path, tmp_path).said(Variant("uza-rf10"), split)
+
+    assert first.predictions == again.predictions
+    assert first.train_s > 0 == again.train_s
+    assert any("training" in each for each in told)
+
+
+def test_another_corpus_or_variant_is_another_model(split, tmp_path):
+    variants = (Variant("uza-rf10"), Variant("uza-rf10", without=("is_number",)))
+    other = split.learning(split.learn[:20])
+    places = {
+        systems.trained(variant, chosen, tmp_path, None)[0]
+        for variant in variants
+        for chosen in (split, other)
+    }
+
+    assert 4 == len(places)
+
+
+def test_only_leaves_out_every_other_feature_group():
+    variant = Variant("stat-deid-linear", only=("heading",))
+
+    left = variant.left_out(("mesh",))
+
+    assert "heading" not in left
+    assert {"word", "mesh", "dictionary"} <= {*left}
+
+
+def test_what_is_changed_is_the_recipe_that_is_trained():
+    changed = Variant("mcrf1", tokenizer="words", learning=(("c2", 1.0),)).changed()
+
+    assert ("words", 1.0) == (changed.tokenizer, changed.options.c2)
+
+
+def test_figures_are_percent_in_the_classes_of_the_system():
+    of = corpus(4)
+
+    right = figures(of, perfect(of), category=classes_of("uza-rf10"))
+    none = figures(of, silent(of), category=classes_of("uza-rf10"))
+
+    assert (100.0, 100.0, 100.0) == right.values
+    assert ("0.00", "0.00", "0.00") == none.cells
+    assert 1.0 == covered(of, perfect(of))["recall"].value
+
+
+def test_a_difference_on_all_documents_is_no_chance():
+    of = corpus(12)
+    one, other = (
+        figures(of, said, category=classes_of("uza-rf10"))
+        for said in (perfect(of), silent(of))
+    )
+
+    assert significance(one, other, seed=1).p < 0.01
+    assert significance(one, one, seed=1).p == 1.0
+
+
+def test_a_corpus_that_is_not_there_is_named_with_the_option(tmp_path):
+    with pytest.raises(ConfigError, match="--data"):
+        Bench(tmp_path, tmp_path).meddocan  # noqa: B018  # the look is the test
+
+
+REPORT = Report(
+    "trial",
+    "Is it so?",
+    ("five documents", "seed 1"),
+    (Table("Of all", ("system", "F1"), (("one", "90.00"),)),),
+    (
+        Plot("Some lines", "documents", "F1", lines={"one": [(1, 50.0), (2, 70.0)]}),
+        Plot("Some bars", "", "F1", bars={"one": [1.0, 2.0]}, names=["a", "b"]),
+    ),
+    (
+        Finding("It grows", "Nobody 2000, Table 1", True, "50 then 70"),
+        Finding("It falls", "Nobody 2000, Table 2", False, "50 then 70"),
+        Finding("It sings", "Nobody 2000, Table 3", None, "no ears"),
+    ),
+)
+
+
+def test_a_report_says_question_set_up_findings_tables_and_plots():
+    page = as_markdown(REPORT)
+
+    for part in ("Is it so?", "seed 1", "does not hold", "can't be told", "| one |"):
+        assert part in page
+    assert "](some-lines.png)" in page
+
+
+def test_a_report_is_written_as_page_values_and_pictures(tmp_path):
+    page = write_report(REPORT, tmp_path)
+    index = write_index(tmp_path, ["absent", "trial"])
+
+    pictures = sorted(each.name for each in page.parent.glob("*.png"))
+    assert ["some-bars.png", "some-lines.png"] == pictures
+    png = (page.parent / "some-bars.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 5_000
+    values = orjson.loads((page.parent / "report.json").read_bytes())
+    assert "It grows" == values["findings"][0]["claim"]
+    text = index.read_text("utf-8")
+    assert "(trial/README.md)" in text
+    assert "| It sings | Nobody 2000, Table 3 | can't be told | no ears |" in text
+    assert "absent" not in text

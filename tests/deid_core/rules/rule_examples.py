@@ -1,0 +1,36 @@
+"""What the tests of rules share: run rules, and read examples with guillemets."""
+
+from deid_core.detectors.rules.engine import RULES, RuleDetector
+from deid_core.document import Document
+
+DETECT_ALL = RuleDetector(RULES)
+
+
+def spans_of(rules, text):
+    [annotations] = RuleDetector(rules)([Document("d1", text)])
+    return sorted((a.span.start, a.span.end) for a in annotations)
+
+
+def labels_of(text, value):
+    """Return the labels of the annotations that are exactly the value."""
+    [annotations] = DETECT_ALL([Document("d1", text)])
+    return {a.label for a in annotations if text[a.span.start : a.span.end] == value}
+
+
+def covers(text, value):
+    """Return whether every letter and digit of the value is annotated by some rule."""
+    [annotations] = DETECT_ALL([Document("d1", text)])
+    covered = {i for a in annotations for i in range(a.span.start, a.span.end)}
+    start = text.index(value)
+    return all(
+        i in covered for i in range(start, start + len(value)) if text[i].isalnum()
+    )
+
+
+def read_marks(marked):
+    """Return the text without guillemets, and the spans that they enclosed."""
+    text, spans = "", []
+    for part in marked.replace("»", "«").split("«"):
+        spans.append((len(text), len(text) + len(part)))
+        text += part
+    return text, spans[1::2]

@@ -1,0 +1,279 @@
+"""Realistic names: every part of a name stays that name, whatever the form."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deid_core import (
+    Annotation,
+    Document,
+    KnownIdentifiers,
+    Label,
+    PersonName,
+    Span,
+)
+from deid_core.language.lexicons import forms_of
+from deid_core.policy import Policy
+from deid_core.replace import Replacer
+from deid_core.surrogates.name_pools import Gender, name_pools
+from deid_core.surrogates.options import SurrogateOptions
+from deid_core.surrogates.people import Role, is_near
+from deid_core.surrogates.real import real_in_record
+from tests.deid_core.surrogates.surrogate_cases import KEY, KNOWN, OTHER_KEY, write
+
+FAMILY = write(Label.PATIENT, "Quellwright")
+GIVEN = write(Label.PATIENT, "Mabel")
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Mabel Quellwright", "{g} {f}"),
+        ("Ms. Quellwright", "Ms. {f}"),
+        ("QUELLWRIGHT, MABEL", "{F}, {G}"),
+        ("Quellwright^Mabel", "{f}^{g}"),
+        ("mabel quellwright", "{lg} {lf}"),
+        ("M. Quellwright", "{i}. {f}"),
+        ("M Quellwright", "{i} {f}"),
+        ("Quellwright, M.", "{f}, {i}."),
+        ("M.Q.", "{i}.{j}."),
+        ("MQ", "{i}{j}"),
+        ("Mabel Q.", "{g} {j}."),
+        ("Mable Quelwright", "{g} {f}"),
+        ("Mabel Quellwright, MD", "{g} {f}, MD"),
+        ("Mabel Quellwright Jr.", "{g} {f} Jr."),
+        ("Mrs Mabel van Quellwright", "Mrs {g} {f}"),
+        ("  Quellwright\n", "  {f}\n"),
+        ("Mabel and M. Quellwright", "{g} and {i}. {f}"),
+    ],
+)
+def test_every_form_of_a_name_is_the_same_person(text, form):
+    expected = form.format(
+        g=GIVEN,
+        f=FAMILY,
+        G=GIVEN.upper(),
+        F=FAMILY.upper(),
+        lg=GIVEN.lower(),
+        lf=FAMILY.lower(),
+        i=GIVEN[0],
+        j=FAMILY[0],
+    )
+
+    assert expected == write(Label.PATIENT, text)
+
+
+def test_an_apostrophe_belongs_to_the_word_and_a_hyphen_does_not():
+    doctor = write(Label.DOCTOR, "O'Brien")
+
+    assert (
+        doctor == write(Label.DOCTOR, "O\u2019Brien") == write(Label.DOCTOR, "OBrien")
+    )
+    assert f"{FAMILY}-{doctor}" == write(Label.PATIENT, "Quellwright-O'Brien")
+
+
+def test_initials_go_with_names_without_any_record():
+    def unknown(text):
+        return write(Label.DOCTOR, text, known=KnownIdentifiers())
+
+    given_name, family = unknown("Steven Kowalczyk").split()
+
+    assert f"{given_name[0]}. {family}" == unknown("S. Kowalczyk")
+    assert f"{given_name[0]}.{family[0]}." == unknown("S.K.")
+
+
+@pytest.mark.parametrize(
+    ("name", "gender"),
+    [
+        ("Mary", Gender.FEMALE),
+        ("Ingrid", Gender.FEMALE),
+        ("Steven", Gender.MALE),
+        ("Mohammed", Gender.MALE),
+    ],
+)
+def test_a_given_name_keeps_its_gender(name, gender):
+    pools = name_pools()
+    written = {write(Label.PATIENT, name, patient=str(n)).lower() for n in range(30)}
+
+    assert {gender} == {pools.gender(each) for each in written}
+    assert all(map(pools.is_given, written))
+    assert 10 < len(written)
+
+
+@pytest.mark.parametrize("name", ["Chidinma", "Terry", "Zzyzxa"])
+def test_a_given_name_of_no_told_gender_becomes_one_that_both_bear(name):
+    """
+    So "Mrs." and "Mr." fit on every note, whether it has them or not.
+    """
+    pools = name_pools()
+    full = {
+        write(Label.PATIENT, f"{name} Jones", patient=str(n), known=KnownIdentifiers())
+        for n in range(30)
+    }
+    given_names = {each.split()[0].lower() for each in full}
+
+    assert {Gender.EITHER} == {pools.gender(each) for each in given_names}
+    assert all(map(pools.is_given, given_names))
+    assert 8 < len(given_names)
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        ("Chidinma Okafor", "gf"),
+        ("Okafor, Chidinma", "fg"),
+        ("OKAFOR, CHIDINMA ADAEZE", "fgg"),
+        ("Okafor^Chidinma^Adaeze", "fgg"),
+        ("Chidinma Adaeze Okafor", "ggf"),
+        ("Henry James", "gf"),
+        ("James Henry", "gf"),
+        ("Dr. James", "f"),
+        ("James", "g"),
+        ("Mr. Zzyzx", "f"),
+        ("Mary Ann", "gg"),
+        ("Zzyzx-Okafor, Mary", "ffg"),
+        ("Mary Smith, Zzyzx Jones", "gfgf"),
+        ("Zzyzx Smith and Qadra Jones", "gfgf"),
+        ("Zzyzx J. Qadra", "gf"),
+        ("J. Zzyzx", "f"),
+    ],
+)
+def test_a_given_name_stays_one_and_a_family_name_too(text, roles):
+    """
+    By the lists where they are sure, and where they are not by the position.
+    """
+    pools = name_pools()
+    for patient in range(10):
+        written = write(
+            Label.PATIENT, text, patient=str(patient), known=KnownIdentifiers()
+        )
+        words = [w for w in re.findall(r"[a-z]{3,}", written.lower()) if w != "and"]
+        shown = "".join("g" if pools.is_given(each) else "f" for each in words)
+        assert roles == shown, written
+
+
+def test_a_name_alone_is_what_it_is_elsewhere_in_the_note():
+    note = "Zzyzx Okafor came. Zzyzx left."
+    annotations = [
+        Annotation(Span(*found.span()), Label.PATIENT, 1.0, "t/name")
+        for found in re.finditer(r"Zzyzx(?: Okafor)?", note)
+    ]
+    replacer = Replacer(Policy("t", "tag", {Label.PATIENT: "surrogate"}), KEY)
+    document = Document("n1", note, patient="p1")
+
+    full, alone = [
+        each.surrogate for each in replacer.replacements(document, annotations)
+    ]
+
+    assert alone == full.split()[0]
+
+
+def test_a_title_before_a_name_alone_makes_it_a_family_name():
+    def alone(before):
+        note = f"{before}Zzyzx"
+        span = Span(len(before), len(note))
+        found = [Annotation(span, Label.DOCTOR, 1.0, "t/name")]
+        replacer = Replacer(Policy("t", "tag", {Label.DOCTOR: "surrogate"}), KEY)
+        [only] = replacer.replacements(Document("n1", note, patient="p1"), found)
+        return only.surrogate
+
+    assert (
+        alone("Dr. ")
+        == write(Label.DOCTOR, "Qadra Zzyzx", known=KnownIdentifiers()).split()[1]
+    )
+
+
+def test_family_names_are_no_given_names():
+    pools = name_pools()
+
+    assert not any(map(pools.is_given, pools.surnames))
+
+
+def test_all_letters_have_names_of_every_gender_to_go_with_them():
+    pools = name_pools()
+
+    assert 10 <= len(pools.letters[Role.GIVEN])
+    for gender, least in ((Gender.FEMALE, 12), (Gender.MALE, 12), (Gender.EITHER, 4)):
+        table = pools.given[gender]
+        assert all(len(table[each]) >= least for each in pools.letters[Role.GIVEN])
+
+
+def test_long_names_become_long_names():
+    lengths = [len(write(Label.PATIENT, "Mabel", patient=str(n))) for n in range(50)]
+
+    assert {5, 6} == set(lengths)
+
+
+def test_initials_can_be_kept():
+    options = SurrogateOptions(keep_initials=True)
+    policy = Policy("t", "tag", {Label.PATIENT: "surrogate"}, {}, options)
+    replacer = Replacer(policy, KEY)
+
+    for name in ("Steven Kowalczyk", "Mary Jones", "Wei Xu", "ANNA LOPEZ"):
+        written = replacer.value(_document(), Label.PATIENT, name)
+        letters = [word[0] for word in name.split()]
+        assert written == "[NAME:PATIENT]" or letters == [w[0] for w in written.split()]
+    # Nothing else could be written for initials alone.
+    assert "[NAME:PATIENT]" == replacer.value(_document(), Label.PATIENT, "S.K.")
+
+
+def _document(patient="p1"):
+    return Document("n1", "", KnownIdentifiers(), patient)
+
+
+@pytest.mark.parametrize("text", ["Sm1th", "123", "--", "Mr.", "MD", "Baby Boy", "4"])
+def test_what_holds_no_name_falls_to_the_tag(text):
+    assert "[NAME:PATIENT]" == write(Label.PATIENT, text)
+
+
+names = st.sampled_from(
+    ("Mary", "Steven", "Jones", "Kowalczyk", "Wei", "Xu", "Garcia", "Ingrid", "Olu")
+)
+
+
+@settings(deadline=None)
+@given(st.lists(names, min_size=1, max_size=4), st.integers(0, 500))
+def test_no_word_of_a_surrogate_is_real(words, patient):
+    """
+    Neither the original, nor any word of the record, nor nearly one of its names.
+    """
+    text = " ".join(words)
+    known = KNOWN
+    written = forms_of(write(Label.PATIENT, text, patient=str(patient)))
+    real = real_in_record(known).words | set(forms_of(text))
+
+    assert real.isdisjoint(written)
+    for word in written:
+        assert not any(is_near(word, each) for each in ("mabel", "quellwright", "ada"))
+
+
+def test_a_candidate_that_is_in_the_record_is_passed_over():
+    taken = KnownIdentifiers(kin_names=(PersonName(write_alone("Jones"), ""),))
+
+    assert write_alone("Jones") != write(Label.PATIENT, "Jones", known=taken)
+
+
+def write_alone(text):
+    return write(Label.PATIENT, text, known=KnownIdentifiers())
+
+
+@settings(deadline=None)
+@given(names, st.integers(0, 1000))
+def test_another_key_or_patient_gives_another_person(name, patient):
+    """
+    Not always another word, as there are thousands only; over three names always.
+    """
+
+    def three(**arguments):
+        return [
+            write(Label.PATIENT, each, known=KnownIdentifiers(), **arguments)
+            for each in (name, "Kowalczyk", "Ingrid", "Okafor")
+        ]
+
+    own = three(patient=str(patient))
+    assert own == three(patient=str(patient))
+    assert own != three(patient=str(patient), key=OTHER_KEY)
+    assert own != three(patient=f"{patient}a")

@@ -1,0 +1,229 @@
+"""A model's folder, the detector that reads it, and the preset that names it."""
+
+import re
+import shutil
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from deid_core import Annotation, ConfigError, Document, Label, Span
+from deid_core.config import load_preset
+from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
+from deid_core.merge import merge
+from deid_core.research.training.learners.crf import learn
+from deid_core.research.training.learners.options import CrfOptions
+from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.encoding import Line
+from deid_core.tagger.model import Weights, mean_of
+from deid_core.tagger.model_files import known_models, load_model, save_model
+from tests.deid_core.tagger.tagger_cases import (
+    CODEC,
+    encoded,
+    invented_lines,
+    invented_text,
+    model_of,
+)
+
+NOTE = "Nombre: Omar Olmo.\nDomicilio: Calle Prat 3, Madrid."
+
+
+@pytest.fixture(scope="module")
+def model():
+    corpus = encoded(invented_lines(200))
+    return model_of(corpus, learn(corpus, CODEC, CrfOptions(epochs=4), seed=1), 0.05)
+
+
+@pytest.fixture(scope="module")
+def folder(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    save_model(model, folder)
+    return folder
+
+
+def test_a_model_tags_alike_after_it_was_written_and_read(model, folder):
+    texts = [invented_text(20, seed) for seed in range(5)]
+    spans = [
+        [[(e.start, e.end, e.tag) for e in found] for found in compiled.tag(texts)]
+        for compiled in (CompiledModel(model), CompiledModel(load_model(str(folder))))
+    ]
+    assert spans[0] == spans[1]
+
+
+def test_the_same_model_makes_the_same_files(model, folder, tmp_path):
+    save_model(model, tmp_path)
+    for file in folder.iterdir():
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
+
+
+def test_weights_that_were_changed_are_refused(folder, tmp_path):
+    copy = tmp_path / "changed"
+    shutil.copytree(folder, copy)
+    content = bytearray((copy / "weights.npz").read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / "weights.npz").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"hash of weights.npz differs"):
+        load_model(str(copy))
+
+
+def test_a_folder_of_another_format_is_refused(folder, tmp_path):
+    copy = tmp_path / "other"
+    shutil.copytree(folder, copy)
+    about = (copy / "model.json").read_text().replace('"format": 1', '"format": 99')
+    (copy / "model.json").write_text(about)
+    with pytest.raises(ConfigError, match="format 1"):
+        load_model(str(copy))
+
+
+def test_an_unknown_model_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="meddocan"):
+        load_model("medocan")
+
+
+def test_every_model_that_is_shipped_is_small_whole_and_has_a_card():
+    from importlib.resources import files
+
+    for name in known_models():
+        place = files("deid_core.tagger") / "models" / name
+        assert load_model(name).tags
+        size = sum(len(each.read_bytes()) for each in place.iterdir())
+        assert size <= 10_000_000
+        card = (place / "README.md").read_text("utf-8")
+        assert all(word in card for word in ("Licence", "Corpora", "Figures", "Limits"))
+
+
+def test_the_mean_of_weights_counts_what_one_lacks_as_nothing(model):
+    weights = model.weights
+    less = Weights(
+        weights.names[:1],
+        weights.pointers[:2],
+        weights.labels[: weights.pointers[1]],
+        weights.values[: weights.pointers[1]],
+        weights.transitions,
+    )
+    mean = mean_of([weights, less])
+    dense, found = weights.dense(), dict(zip(mean.names, mean.dense(), strict=True))
+    assert found[weights.names[0]] == pytest.approx(dense[0])
+    assert found[weights.names[1]] == pytest.approx(dense[1] / 2)
+
+
+def _found(folder, text=NOTE, **options):
+    detector = TaggerDetector(TaggerOptions(model=str(folder), **options))
+    [found] = detector([Document("1", text)])
+    return found
+
+
+def test_an_annotation_bears_label_tag_model_and_probability(folder):
+    name, street = _found(folder)
+    assert (name.label, name.tag) == (Label.PATIENT, "NAME")
+    assert name.detector == "tagger/tiny/name"
+    assert NOTE[street.span.start : street.span.end] == "Calle Prat 3"
+    assert 0.5 < street.score <= 1
+
+
+def test_a_tag_that_is_our_label_is_not_said_twice(folder):
+    [date] = _found(folder, "Fecha: 3/4/1988.")
+    assert (date.label, date.tag) == (Label.DATE, "")
+
+
+def test_what_the_model_is_less_sure_of_than_the_threshold_is_not_proposed(folder):
+    scores = sorted(each.score for each in _found(folder))
+    assert len(_found(folder, threshold=(scores[0] + scores[1]) / 2)) == 1
+
+
+def test_a_tag_outlives_merging(folder):
+    found = _found(folder)
+    wider = found[0].__class__(found[0].span, Label.DOCTOR, 0.1, "rules/x")
+    assert [each.tag for each in merge([*found, wider])] == ["NAME", "STREET"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Less pain.  Severity rose.  Mood is low.  Severity fell.", 2),
+        ("Less pain.  Severity rose.  Mood is low.  Appetite is good.", 0),
+    ],
+)
+def test_what_the_model_says_of_two_places_is_vetoed_less(folder, text, found):
+    detector = TaggerDetector(TaggerOptions(model=str(folder), veto=True))
+    said = [
+        Annotation(Span(*each.span()), Label.PATIENT, 0.75, "tagger/tiny/name")
+        for each in re.finditer("Severity", text)
+    ]
+    # Each place twice, as two models would.
+    detector._read = lambda texts: [said * 2]
+
+    [accepted] = detector([Document("1", text)])
+
+    assert 2 * found == len(accepted)
+
+
+def test_a_note_of_one_case_is_read_by_the_model_of_small_letters_too(folder, tmp_path):
+    small = tmp_path / "small"
+    lines = [Line(line.text.lower(), line.spans) for line in invented_lines(200)]
+    corpus = encoded(lines)
+    weights = learn(corpus, CODEC, CrfOptions(epochs=4), seed=1)
+    save_model(replace(model_of(corpus, weights, 0.05), name="small"), small)
+
+    def models(text):
+        found = _found(folder, text, one_case_model=str(small))
+        return {each.detector.split("/")[1] for each in found}
+
+    assert models(NOTE) == {"tiny"}
+    assert "small" in models(NOTE.upper())
+    assert "small" in models(NOTE.lower())
+
+
+def test_a_preset_refuses_a_tagger_without_model(tmp_path):
+    preset = tmp_path / "own.toml"
+    preset.write_text('name = "own"\ndetectors = ["tagger"]\n[tagger]\n')
+    with pytest.raises(ConfigError, match="model"):
+        load_preset(str(preset))
+
+
+SPANISH = "Nombre: Zoilo.\nEdad: 70 años Sexo: H.\nLocalidad/ Provincia: Teruel."
+
+
+def tags_of(preset):
+    from deid_core import Deidentifier
+
+    system = Deidentifier.from_names(preset=preset)
+    found = system.deidentify(Document("1", SPANISH))
+    return {each.tag for each in found.annotations}
+
+
+def test_the_preset_of_the_task_speaks_all_of_meddocans_tags():
+    assert tags_of("meddocan-task") == {
+        "NOMBRE_SUJETO_ASISTENCIA",
+        "EDAD_SUJETO_ASISTENCIA",
+        "SEXO_SUJETO_ASISTENCIA",
+        "TERRITORIO",
+    }
+
+
+def test_the_meddocan_preset_lets_the_sex_stand():
+    assert tags_of("meddocan-task") - tags_of("meddocan") == {"SEXO_SUJETO_ASISTENCIA"}
+
+
+def test_only_words_for_a_sex_stand_not_all_that_the_model_takes_for_one():
+    few = TaggerOptions(
+        model="meddocan", left_out={"SEXO_SUJETO_ASISTENCIA": ["mujer"]}
+    )
+
+    [found] = TaggerDetector(few)([Document("1", SPANISH)])
+
+    assert "SEXO_SUJETO_ASISTENCIA" in {each.tag for each in found}
+
+
+def test_a_tag_that_the_model_does_not_have_cannot_be_left_out():
+    with pytest.raises(ConfigError, match="left_out: tag 'SEX' is unknown; known: "):
+        TaggerDetector(TaggerOptions(model="meddocan", left_out={"SEX": ["m"]}))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_note_makes_the_tagger_fail(folder, seed):
+    chance = Random(seed)
+    text = "".join(chr(chance.randrange(1, 0xD800)) for _ in range(2000))
+    found = _found(folder, text + "\n" + "\n".join(text[:50]))
+    assert all(np.isfinite(each.score) for each in found)

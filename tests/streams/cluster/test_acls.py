@@ -1,0 +1,57 @@
+from typer.testing import CliRunner
+
+from streams.cli.app import app
+from streams.cluster.acls import Grant, grants
+from streams.cluster.topics import OF_INTAKE, OF_SCRUB
+
+
+def topics_of(service):
+    return {
+        each.name: set(each.operations)
+        for each in grants("house")[service]
+        if each.resource == "topic"
+    }
+
+
+def test_each_stage_is_granted_its_topics_and_no_others():
+    for service, topics in (("intake", OF_INTAKE), ("scrub", OF_SCRUB)):
+        assert {topic.name for topic in topics} == {*topics_of(service)}
+
+
+def test_who_reads_scrubbed_notes_is_granted_nothing_with_identifiers():
+    assert {"notes.scrubbed": {"Read", "Describe"}} == topics_of("subscriber")
+
+
+def test_nobody_but_intake_writes_notes_and_nobody_but_scrub_what_is_scrubbed():
+    writers = {
+        topic: {s for s in grants("house") if "Write" in topics_of(s).get(topic, ())}
+        for topic in ("notes", "patients", "notes.scrubbed")
+    }
+
+    assert {
+        "notes": {"intake"},
+        "patients": {"intake"},
+        "notes.scrubbed": {"scrub"},
+    } == writers
+
+
+def test_a_grant_is_a_line_of_kafkas_own_tool():
+    grant = Grant("transactional-id", "house-scrub-", ("Write",), is_prefix=True)
+
+    assert (
+        "kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:s "
+        "--operation Write --transactional-id house-scrub- "
+        "--resource-pattern-type prefixed"
+    ) == grant.command("User:s")
+    assert Grant("cluster", "c", ("Describe",)).command("U").endswith(" --cluster")
+
+
+def test_the_command_prints_all_of_them():
+    done = CliRunner().invoke(app, ["topics", "acls", "--principal", "User:ward-"])
+
+    lines = done.stdout.splitlines()
+    assert 0 == done.exit_code
+    assert sum(map(len, grants("phistream").values())) == sum(
+        "User:ward-" in line for line in lines
+    )
+    assert {f"# {service}" for service in grants("x")} < {*lines}

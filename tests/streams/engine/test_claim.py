@@ -1,0 +1,81 @@
+"""What owners of a partition tell one another in the metadata of its offset."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.engine.claim import DEATHS_OF_POISON, Claim
+
+HELD = Claim(is_held=True)
+
+
+@given(
+    st.builds(
+        Claim,
+        is_held=st.booleans(),
+        suspects=st.integers(0, 10**6),
+        record=st.integers(0, 10**15),
+        is_in_hand=st.booleans(),
+        deaths=st.integers(0, 9),
+    )
+)
+def test_a_claim_is_read_back_as_it_was_written(claim):
+    assert claim == Claim.read(str(claim))
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, "", "attempt=1", "phistream/1 held x", "phistream/2 held"]
+)
+def test_what_another_wrote_says_that_nobody_was_here(metadata):
+    assert Claim() == Claim.read(metadata)
+
+
+def test_who_follows_an_owner_that_left_in_order_suspects_nothing():
+    assert HELD == HELD.released().taken_over(500)
+    assert HELD == Claim().taken_over(500)
+
+
+def test_who_follows_a_dead_owner_suspects_a_batch():
+    assert Claim(is_held=True, suspects=500) == HELD.taken_over(500)
+
+
+def test_suspects_stay_suspects_when_their_owner_leaves_in_order():
+    claim = HELD.taken_over(500).taking(7)
+
+    assert 500 == claim.released().taken_over(500).suspects
+    assert not claim.released().taken_over(500).deaths
+
+
+def test_a_record_that_two_owners_died_with_in_hand_is_poison():
+    claim = HELD.taken_over(500)
+    for _ in range(DEATHS_OF_POISON):
+        assert not claim.is_poison(7)
+        claim = claim.taking(7).taken_over(500)
+
+    assert claim.is_poison(7)
+    assert not claim.is_poison(8)
+
+
+def test_deaths_with_different_records_in_hand_do_not_add_up():
+    claim = HELD.taken_over(500)
+    for offset in range(20):
+        claim = claim.taking(offset).taken_over(500)
+        assert not claim.is_poison(offset)
+        claim = claim.taking(offset).passed()
+
+
+def test_a_death_with_nothing_in_hand_is_another_partitions_doing():
+    claim = HELD.taken_over(500).taking(7).taken_over(500)
+
+    assert claim == claim.taken_over(500)
+
+
+def test_as_many_suspects_pass_as_a_batch_holds():
+    claim = HELD.taken_over(3)
+    for offset in range(3):
+        assert claim.is_quarantine
+        claim = claim.taking(offset).passed()
+
+    assert HELD == claim

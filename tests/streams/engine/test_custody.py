@@ -1,0 +1,145 @@
+"""Claims are written in transactions, one at a time in hand, and released in order."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams.engine.checkpoint import Checkpoint
+from streams.engine.claim import Claim
+from streams.engine.custody import WAIT_SECONDS, Custody
+from streams.engine.errors import RetriableError
+from streams.engine.records import CommittedOffset, Partition, Record
+from tests.streams.cluster import local_broker as local
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+class Owner:
+    """A worker's custody of all partitions of a broker."""
+
+    def __init__(self, broker, batch=10):
+        self.broker, self.clock, self.dead = broker, Clock(), []
+        self.consumer = local.LocalConsumer(broker)
+        self.custody = Custody(
+            "notes",
+            Checkpoint(local.LocalProducer(broker)),
+            batch=batch,
+            died=self.dead.append,
+            clock=self.clock,
+        )
+        self.custody.follow(self.consumer)
+        self.custody.assigned(range(broker.partitions))
+
+    def claim(self, partition):
+        return Claim.read(self.broker.offsets[Partition("notes", partition)].metadata)
+
+
+@pytest.fixture
+def broker():
+    return local.LocalBroker(partitions=3)
+
+
+def record(partition, offset):
+    return Record(Partition("notes", partition), offset, b"k", b"v")
+
+
+def test_partitions_flow_once_they_are_ready_and_claimed(broker):
+    owner = Owner(broker)
+
+    assert [] == owner.custody.open([])
+    assert {} == broker.offsets
+    assert [1] == owner.custody.open([1])
+    assert [0, 2] == owner.custody.open([0, 2])
+    assert all(owner.claim(p).is_held for p in range(3))
+    assert [] == owner.dead
+
+
+def test_the_next_owner_learns_of_a_death_and_only_of_a_death(broker):
+    Owner(broker).custody.open([0, 1, 2])
+    second = Owner(broker)
+    second.custody.open([0, 1, 2])
+    second.custody.release([0])
+    second.custody.abandon()
+    third = Owner(broker)
+    third.custody.open([0, 1, 2])
+
+    assert [0, 1, 2] == second.dead
+    # Partitions 1 and 2 are suspects still; nothing of theirs was in hand.
+    assert [1, 2] == third.dead
+    assert 3 == third.custody.quarantined
+
+
+def test_one_record_is_in_hand_at_most(broker):
+    owner = Owner(broker)
+    owner.custody.open([0, 1, 2])
+    owner.custody.take(record(0, 7))
+    owner.custody.take(record(2, 4))
+
+    in_hand = [owner.claim(p).is_in_hand for p in range(3)]
+    assert [False, False, True] == in_hand
+    owner.custody.take(None)
+    assert not owner.claim(2).is_in_hand
+
+
+def test_a_release_that_fails_ends_in_a_new_producer(broker):
+    owner = Owner(broker)
+    owner.custody.open([0, 1, 2])
+    broker.plan("commit", 0, RetriableError("planned"))
+
+    owner.custody.release([0])
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+
+    assert [0] == owner.custody.open([0])
+    assert [0] == owner.dead
+
+
+def test_a_partition_that_does_not_answer_holds_up_no_other(broker):
+    """A transaction of a dead owner is open on it: committed() times out."""
+    owner = Owner(broker)
+    inner = owner.consumer.committed
+
+    def committed(partitions, seconds=0):
+        if 1 in partitions and owner.clock.now < 110:
+            raise RetriableError("committed: _TIMED_OUT")
+        return inner(partitions, seconds)
+
+    owner.consumer.committed = committed
+
+    assert [0, 2] == owner.custody.open([0, 1, 2])
+    owner.clock.now += 2 * WAIT_SECONDS
+    assert [] == owner.custody.open([])
+    owner.clock.now = 120
+    assert [1] == owner.custody.open([])
+
+
+def test_what_holds_after_an_undo_is_what_is_committed(broker):
+    owner = Owner(broker)
+    owner.custody.open([0, 1, 2])
+    owner.custody.suspect([record(0, n) for n in range(4)])
+    assert 1 == owner.custody.quarantined
+    broker.offsets[Partition("notes", 2)] = CommittedOffset(5, "by hand")
+
+    owner.custody.resume(owner.consumer.committed(range(3)))
+
+    assert 0 == owner.custody.quarantined
+    # What somebody else has set is claimed anew before it flows.
+    assert [2] == owner.custody.open([])
+    assert (
+        CommittedOffset(5, str(Claim(is_held=True)))
+        == (broker.offsets[Partition("notes", 2)])
+    )
+
+
+def test_a_partition_that_is_not_claimed_is_not_owned(broker):
+    owner = Owner(broker)
+    owner.custody.open([0])
+
+    assert owner.custody.owns(Partition("notes", 0))
+    assert not owner.custody.owns(Partition("notes", 1))

@@ -1,0 +1,115 @@
+"""A worker that shows no life is ended from outside, and none outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+COMMON = """
+import ctypes, multiprocessing, os, re, sys, time
+from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse
+context = multiprocessing.get_context("spawn")
+pulse = Pulse(Heartbeat(context), lambda phase: 0.8)
+"""
+HANGS = {
+    "in Python": "\nwhile True: pass",
+    "in a pattern": "re.search('(a+)+$', 'a' * 60 + 'b')",
+    "holding the interpreter's lock": "ctypes.PyDLL(None).sleep(60)",
+}
+
+
+def status(program):
+    done = subprocess.run(
+        [sys.executable, "-c", COMMON + program], timeout=120, capture_output=True
+    )
+    return done.returncode
+
+
+@pytest.mark.parametrize("hang", HANGS)
+def test_the_backstop_ends_a_process_that_hangs(hang):
+    assert 1 == status(HANGS[hang])
+
+
+def test_a_process_that_beats_lives():
+    beats = "for _ in range(20): time.sleep(0.1); pulse.beat()"
+
+    assert 0 == status(beats + "\npulse.backstop.stop()")
+
+
+def test_an_end_that_is_settled_is_not_put_off():
+    beats = "pulse.backstop.end_within(0.5)\nwhile True: time.sleep(0.05); pulse.beat()"
+
+    assert 1 == status(beats)
+
+
+def test_starting_and_running_have_limits_of_their_own():
+    program = """
+limits = {Phase.STARTING: 30.0, Phase.RUNNING: 0.5}
+pulse = Pulse(Heartbeat(context), limits.get)
+time.sleep(1.5)
+pulse.enter(Phase.RUNNING)
+print("running", flush=True)
+time.sleep(60)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMON + program],
+        timeout=120,
+        capture_output=True,
+        text=True,
+    )
+
+    assert (1, "running\n") == (done.returncode, done.stdout)
+
+
+PARENT = """
+import multiprocessing, os, sys, time
+sys.path.insert(0, {folder!r})
+import orphan
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    from streams.engine.heartbeat import Heartbeat
+    child = context.Process(
+        target=orphan.child, args=(Heartbeat(context), os.getpid(), {late!r})
+    )
+    child.start()
+    print(child.pid, flush=True)
+    time.sleep(60)
+"""
+CHILD = """
+import time
+from streams.engine.heartbeat import Parent, Pulse
+from streams.workers.worker import Stop
+def child(heartbeat, parent, late):
+    time.sleep(late)
+    pulse = Pulse(heartbeat, lambda phase: 60)
+    stop = Stop(Parent(parent), pulse)
+    while not stop():
+        time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("late", [0.0, 2.0])
+def test_a_worker_ends_with_its_supervisor_however_early_that_is_killed(tmp_path, late):
+    (tmp_path / "orphan.py").write_text(CHILD)
+    (tmp_path / "parent.py").write_text(PARENT.format(folder=str(tmp_path), late=late))
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "parent.py"],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.getcwd()},
+    ) as parent:
+        child = psutil.Process(int(parent.stdout.readline()))
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        deadline = time.monotonic() + 60
+        while child.is_running() and time.monotonic() < deadline:
+            if child.status() == psutil.STATUS_ZOMBIE:
+                break
+            time.sleep(0.1)
+
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE

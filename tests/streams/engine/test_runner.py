@@ -1,0 +1,408 @@
+"""The engine alone, against every way a call can fail."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from contextlib import suppress
+
+import pytest
+
+from streams.engine.deadline import Overrun
+from streams.engine.errors import (
+    CorruptState,
+    FatalError,
+    InvalidRecord,
+    RetriableError,
+)
+from streams.engine.records import CommittedOffset, Output, Partition
+from tests.streams.cluster import local_broker as local
+
+NOTES = [b"a", b"b", b"bad", b"c", b"d", b"e", b"f"]
+
+
+class Upper:
+    """A processor that upper-cases, and remembers what it was told."""
+
+    def __init__(self):
+        self.told = []
+        self.trouble = None
+        self._ready = [0, 1]
+
+    def ready(self):
+        done, self._ready = self._ready, []
+        return done
+
+    def prepare(self, records):
+        self.told.append("prepared")
+
+    def rebuild(self):
+        self.told.append("rebuilt")
+
+    def process(self, records):
+        if self.trouble is not None:
+            trouble, self.trouble = self.trouble, None
+            raise trouble
+        return [self._outcome(record) for record in records]
+
+    def dead_letter(self, record, error):
+        return (Output("dead", record.key, record.value), Output("audit", None, b"1"))
+
+    def committed(self):
+        self.told.append("committed")
+
+    def aborted(self):
+        self.told.append("aborted")
+
+    def drop_state(self):
+        self.told.append("dropped")
+        self._ready = [0, 1]
+        return [0, 1]
+
+    def _outcome(self, record):
+        if record.value == b"bad":
+            return InvalidRecord("bad", "note: bad")
+        upper = Output("scrubbed", record.key, record.value.upper())
+        return (upper, Output("audit", None, b"1"))
+
+
+@pytest.fixture
+def broker():
+    broker = local.LocalBroker()
+    for number, note in enumerate(NOTES):
+        broker.put(number % 2, note)
+    return broker
+
+
+def start(broker, processor=None, **options):
+    return local.start(broker, processor or Upper(), **({"patience": 8} | options))
+
+
+def run_to_the_end(broker, processor=None):
+    runner = start(broker, processor)
+    idle = 0
+    while idle < 3:
+        idle = 0 if runner.run_once() else idle + 1
+
+
+def assert_exactly_once(broker):
+    scrubbed = Counter(output.value for output in broker.committed["scrubbed"])
+    assert {n.upper(): 1 for n in NOTES if n != b"bad"} == scrubbed
+    assert [b"bad"] == [output.value for output in broker.committed["dead"]]
+    assert len(NOTES) == len(broker.committed["audit"])
+
+
+@pytest.mark.parametrize("operation", local.OPERATIONS)
+@pytest.mark.parametrize("call", range(4))
+def test_a_crash_before_any_operation_neither_loses_nor_doubles(
+    broker, operation, call
+):
+    """A crash before every operation of the transaction, and a restart."""
+    broker.plan(operation, call, local.Crash())
+    for _ in range(2):
+        with suppress(local.Crash):
+            run_to_the_end(broker)
+
+    assert_exactly_once(broker)
+
+
+def test_the_crashes_really_happen(broker):
+    """Of the planned crashes only those of operations that do not occur stay unmet."""
+    for operation in local.OPERATIONS:
+        broker.plan(operation, 0, local.Crash())
+    for _ in range(len(local.OPERATIONS)):
+        with suppress(local.Crash):
+            run_to_the_end(broker)
+
+    assert {"abort"} == broker.unmet  # a crash needs none
+    assert broker.aborted > 0
+
+
+FAULTS = [
+    (operation, trouble)
+    for operation in (
+        "poll",
+        "begin",
+        "produce",
+        "send_offsets",
+        "commit",
+        "after_commit",
+    )
+    for trouble in local.TROUBLES
+    # A commit that has passed can't ask for an abort any more.
+    if (operation, trouble) != ("after_commit", "retriable")
+]
+
+
+@pytest.mark.parametrize(("operation", "trouble"), FAULTS)
+@pytest.mark.parametrize("call", range(3))
+def test_an_error_of_any_operation_neither_loses_nor_doubles(
+    broker, operation, call, trouble
+):
+    """Abort and rewind, or a new producer and a look at the committed offset."""
+    broker.plan(operation, call, local.TROUBLES[trouble])
+
+    run_to_the_end(broker)
+
+    assert not broker.unmet
+    assert_exactly_once(broker)
+
+
+@pytest.mark.parametrize("operation", ["abort", "committed", "init"])
+def test_an_undo_that_fails_is_undone_by_a_new_producer(broker, operation):
+    """The second failure falls into the recovery from the first."""
+    runner = start(broker)
+    broker.plan("commit", 1, RetriableError("planned"))
+    broker.plan(operation, 0, RetriableError("planned"))
+    for _ in range(20):
+        runner.run_once()
+
+    assert_exactly_once(broker)
+
+
+def test_order_is_kept_within_a_partition_through_errors(broker):
+    """A rewind repeats nothing that is visible and skips nothing."""
+    broker.plan("commit", 1, RetriableError("planned"))
+
+    run_to_the_end(broker)
+
+    values = b"".join(o.value for o in broker.committed["scrubbed"])
+    assert b"ADF" == bytes(value for value in values if value in b"ADF")
+    assert b"BCE" == bytes(value for value in values if value in b"BCE")
+
+
+def test_commits_nothing_when_idle():
+    """An idle topic opens no transaction but its claim's, so none can time out."""
+    broker = local.LocalBroker()
+    broker.plan("begin", 1, local.Crash())
+
+    run_to_the_end(broker)
+
+    assert {"begin"} == broker.unmet
+
+
+def test_a_damaged_table_is_dropped_and_its_notes_come_again(broker):
+    """CorruptState: drop, wait until restored, go on."""
+    processor = Upper()
+    processor.trouble = CorruptState("planned")
+
+    run_to_the_end(broker, processor)
+
+    assert "dropped" in processor.told
+    assert_exactly_once(broker)
+
+
+def test_a_bug_of_the_processor_is_not_swallowed(broker):
+    """What is no StreamError ends the process with the offset where it was."""
+    processor = Upper()
+    processor.trouble = ZeroDivisionError()
+
+    with pytest.raises(ZeroDivisionError):
+        run_to_the_end(broker, processor)
+
+    assert {0} == {each.offset for each in broker.offsets.values()}
+
+
+def test_gives_up_after_its_patience(broker):
+    """An error that stays ends the process instead of turning for ever."""
+    runner = start(broker, patience=3)
+
+    def fail_for_ever():
+        for _ in range(10):
+            broker.plan("poll", 0, RetriableError("planned"))
+            runner.run_once()
+
+    with pytest.raises(FatalError, match="4 batches failed in a row"):
+        fail_for_ever()
+
+
+def test_a_failed_batch_comes_again_in_halves():
+    """A batch that is too slow for the transaction's time gets smaller, then grows."""
+    broker = local.LocalBroker(partitions=1)
+    for number in range(40):
+        broker.put(0, b"%d" % number)
+    runner = start(broker, most=8)
+    broker.plan("commit", 0, RetriableError("planned"))
+
+    sizes = [runner.run_once() for _ in range(4)]
+
+    assert [0, 4, 8, 8] == sizes
+
+
+class Deadly(Upper):
+    """Takes the process along at some notes, or takes too long over them."""
+
+    def __init__(self, deadly=(), slow=()):
+        super().__init__()
+        self._deadly, self._slow = deadly, slow
+        self.sizes = []
+
+    def process(self, records):
+        self.sizes.append(len(records))
+        values = {record.value for record in records}
+        if values & set(self._deadly):
+            raise local.Crash
+        if values & set(self._slow):
+            raise Overrun
+        return super().process(records)
+
+    def dead_letter(self, record, error):
+        self.told.append((record.value, error.code))
+        return super().dead_letter(record, error)
+
+
+def lives(broker, make, **limits):
+    """Run worker after worker until nothing is left; return how many have died."""
+    for deaths in range(40):
+        try:
+            runner = start(broker, make(), **limits)
+            idle = 0
+            while idle < 3:
+                idle = 0 if runner.run_once() else idle + 1
+        except local.Crash:
+            continue
+        return deaths
+    raise AssertionError("the stream stands")
+
+
+def many(count, partitions=2):
+    broker = local.LocalBroker(partitions)
+    for number in range(count):
+        broker.put(number % partitions, b"n%03d" % number)
+    return broker
+
+
+def assert_once(broker, count, dead=()):
+    values = [output.value for output in broker.committed["scrubbed"]]
+    wanted = {b"N%03d" % n for n in range(count)} - {value.upper() for value in dead}
+    assert sorted(wanted) == sorted(values)
+    assert sorted(dead) == sorted(o.value for o in broker.committed["dead"])
+    for partition in range(broker.partitions):
+        own = [v for v in values if int(v[1:]) % broker.partitions == partition]
+        assert sorted(own) == own
+
+
+@pytest.mark.parametrize("place", [0, 1, 20, 58, 59])
+@pytest.mark.parametrize("most", [1, 7, 100])
+def test_a_record_that_ends_its_worker_costs_three_workers_and_is_a_dead_letter(
+    place, most
+):
+    broker, poison = many(60), b"n%03d" % place
+
+    deaths = lives(broker, lambda: Deadly([poison]), most=most + 3)
+
+    assert 3 == deaths
+    assert_once(broker, 60, [poison])
+
+
+def test_records_that_end_their_worker_on_all_partitions_harm_no_other():
+    broker, poison = many(60), [b"n010", b"n011", b"n033"]
+
+    deaths = lives(broker, lambda: Deadly(poison), most=30)
+
+    assert deaths <= 9
+    assert_once(broker, 60, poison)
+
+
+def test_what_has_killed_is_not_processed_again_and_normal_batches_resume():
+    broker = many(60, partitions=1)
+    workers = []
+
+    def make():
+        workers.append(Deadly([b"n005"]))
+        return workers[-1]
+
+    lives(broker, make, most=10)
+    last = workers[-1]
+
+    assert (b"n005", "poison") in last.told
+    assert 10 == max(last.sizes)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_workers_killed_at_random_moments_make_no_poison(seed):
+    """Each life ends before some operation of some transaction."""
+    broker, rng = many(300), random.Random(seed)
+
+    def make():
+        if rng.random() < 0.9:
+            operation = rng.choice(local.OPERATIONS)
+            broker.plan(operation, rng.randrange(60), local.Crash())
+        return Upper()
+
+    lives(broker, make, most=20)
+
+    assert_once(broker, 300)
+
+
+def test_deaths_with_progress_in_between_do_not_add_up():
+    """Every life ends in the middle of the suspects that the one before left."""
+    broker = many(40, partitions=1)
+    for _ in range(12):
+        runner = start(broker, Upper(), most=20)
+        runner.run_once()  # and then it is killed: nothing is released
+
+    lives(broker, Upper)
+
+    assert_once(broker, 40)
+
+
+def test_a_portion_that_takes_too_long_is_taken_apart():
+    broker, slow = many(60), b"n020"
+    processor = Deadly(slow=[slow])
+
+    deaths = lives(broker, lambda: processor, most=30)
+
+    assert 0 == deaths
+    assert_once(broker, 60, [slow])
+    assert (slow, "deadline") in processor.told
+    assert "rebuilt" in processor.told
+
+
+def test_a_batch_that_takes_long_commits_what_it_has():
+    broker = many(60, partitions=1)
+    # Each portion may take longer than what is left of the batch's time.
+    runner = start(broker, Upper(), most=40, portion_bytes=50, batch_seconds=1.0)
+
+    sizes = [runner.run_once() for _ in range(2)]
+
+    assert all(0 < size < 40 for size in sizes)
+    lives(broker, Upper)
+    assert_once(broker, 60)
+
+
+def test_a_portion_is_bounded_by_bytes():
+    broker = local.LocalBroker(partitions=1)
+    for size in (10, 10, 300, 10, 10):
+        broker.put(0, b"x" * size)
+    processor = Deadly()
+    runner = start(broker, processor, most=10, portion_bytes=100, batch_seconds=1e3)
+
+    runner.run_once()
+
+    assert [2, 1, 2] == processor.sizes
+
+
+def test_an_owner_that_leaves_in_order_casts_no_suspicion():
+    broker = many(40)
+    runner = start(broker, Upper(), most=10)
+    runner.run_once()
+    runner._custody.release()
+    processor = Deadly()
+
+    lives(broker, lambda: processor, most=10)
+
+    assert 10 == max(processor.sizes)
+
+
+def test_an_offset_that_somebody_else_has_set_is_claimed_again():
+    broker = many(10, partitions=1)
+    runner = start(broker, Upper(), most=4)
+    runner.run_once()
+    place = Partition("notes", 0)
+    broker.offsets[place] = CommittedOffset(8, "set by hand")
+    broker.plan("commit", 0, RetriableError("planned"))
+    for _ in range(6):
+        runner.run_once()
+
+    assert CommittedOffset(10, "phistream/1 held") == broker.offsets[place]

@@ -1,0 +1,112 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from streams.engine.errors import ConfigError
+from streams.engine.settings import load_settings
+
+
+@pytest.fixture
+def config(tmp_path):
+    def config(text):
+        (tmp_path / "c.toml").write_text(text)
+        return tmp_path / "c.toml"
+
+    return config
+
+
+def test_the_later_source_wins(config):
+    path = config('bootstrap = "file:1"\ngroup = "file"\nbatch_records = 7\n')
+    env = {"PHISTREAM_GROUP": "env", "PHISTREAM_BATCH_RECORDS": "8"}
+
+    settings = load_settings(path, {"batch_records": 9, "policy": None}, env)
+
+    assert ("file:1", "env", 9) == (
+        settings.bootstrap,
+        settings.group,
+        settings.batch_records,
+    )
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"config": "batch_record = 7\n"},
+        {"environment": {"PHISTREAM_BATCH_RECORD": "7"}},
+        {"overrides": {"batch_record": 7}},
+    ],
+)
+def test_an_unknown_key_refuses_and_names_the_known(config, sources):
+    if "config" in sources:
+        sources = {"config": config(sources["config"])}
+
+    with pytest.raises(ConfigError) as caught:
+        load_settings(**({"environment": {}} | sources))
+
+    assert "unknown setting 'batch_record'" in str(caught.value)
+    assert "did you mean batch_records?" in str(caught.value)
+    assert "bootstrap" in str(caught.value)
+
+
+def test_a_wrong_value_names_its_key_and_not_the_value():
+    env = {"PHISTREAM_BATCH_RECORDS": "ZZMARKER"}
+
+    with pytest.raises(ConfigError) as caught:
+        load_settings(environment=env)
+
+    assert "batch_records" in str(caught.value)
+    assert "ZZMARKER" not in str(caught.value)
+
+
+def test_the_password_is_hidden():
+    settings = load_settings(environment={"PHISTREAM_KAFKA_PASSWORD": "ZZMARKER"})
+
+    assert "ZZMARKER" not in repr(settings)
+
+
+def test_no_cluster_is_an_error_that_says_what_to_do(tmp_path):
+    settings = load_settings(overrides={"broker_dir": tmp_path}, environment={})
+
+    with pytest.raises(ConfigError, match="phistream broker up"):
+        settings.client()
+
+
+def test_no_key_is_an_error_that_says_what_to_do():
+    with pytest.raises(ConfigError, match="phistream key"):
+        load_settings(environment={}).pseudonym_key()
+
+
+def test_a_short_key_is_refused(tmp_path):
+    (tmp_path / "k").write_text("short")
+    settings = load_settings(overrides={"pseudonym_key_file": tmp_path / "k"})
+
+    with pytest.raises(ConfigError, match="less than 32 bytes"):
+        settings.pseudonym_key()
+
+
+def test_the_shipped_configuration_names_every_setting():
+    """deploy/config/phistream.toml is the reference: complete, and it loads."""
+    from streams.engine.settings import Settings
+
+    path = Path(__file__).parents[3] / "deploy/config/phistream.toml"
+    text = path.read_text()
+
+    load_settings(path, environment={})
+    missing = [
+        k for k in Settings.model_fields if f"{k} =" not in text and k != "kafka"
+    ]
+    assert [] == missing
+
+
+def test_the_shipped_configuration_holds_the_defaults():
+    """What is commented out has none, or an empty one."""
+    from streams.engine.settings import Settings
+
+    path = Path(__file__).parents[3] / "deploy/config/phistream.toml"
+    values = tomllib.loads(path.read_text("utf-8"))
+
+    assert Settings() == Settings.model_validate(values)
+    assert {"bootstrap", "kafka_password", "pseudonym_key_file", "java_home"} == (
+        Settings.model_fields.keys() - values.keys()
+    )

@@ -1,0 +1,193 @@
+"""`phistream scrub` on several files and folders: what is written where."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import threading
+
+import pytest
+from typer.testing import CliRunner
+
+from deid_core import Deidentifier
+from streams.cli import scrub as command
+from streams.cli.app import app
+from streams.engine.errors import InputError
+
+HL7 = (
+    b"MSH|^~\\&|A|NORTH|B|C|20250101||ORU^R01|2|P|2.5\r"
+    b"PID|1||123456^^^NORTH^MR||Quellwright^Mabelle\r"
+    b"OBR|1|||X\rOBX|1|TX|||Mabele is better.\r"
+)
+NOTES = b'{"id": "a", "text": "Seen 3/14/2024."}\n'
+
+
+@pytest.fixture(autouse=True)
+def _one_deidentifier(monkeypatch):
+    monkeypatch.setattr(command, "Deidentifier", _Cached)
+
+
+class _Cached:
+    """The real one, without the tagger, made once for all these tests."""
+
+    @staticmethod
+    @functools.cache
+    def from_names(**_names):
+        return Deidentifier.from_names(preset="lexical")
+
+
+@pytest.fixture
+def ward(tmp_path):
+    """A folder of each format, with one file that can't be read as any."""
+    folder = tmp_path / "ward"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.txt").write_bytes(b"Seen 3/14/2024.\r\n")
+    (folder / "b.pdf").write_bytes(b"\xff\xfe\xfa")
+    (folder / "c.dat").write_bytes(HL7)
+    (folder / "d.jsonl").write_bytes(NOTES)
+    (folder / "e.json").write_bytes(b"[" + NOTES + b"]")
+    (folder / "sub" / "a.txt").write_bytes(b"No change.\n")
+    return folder
+
+
+def scrub(*arguments):
+    return CliRunner().invoke(app, ["scrub", *map(str, arguments)])
+
+
+def usage_error(done):
+    """Return what a box of wrapped lines says."""
+    assert 2 == done.exit_code
+    return " ".join(done.stderr.replace("│", " ").split())
+
+
+def below(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_path):
+    before = below(ward)
+
+    done = scrub(ward, "--out", tmp_path / "out")
+
+    assert 1 == done.exit_code
+    assert f"{ward}/b.pdf: not UTF-8; convert it first" in done.stderr
+    assert "6 files read" in done.stderr
+    line = b'{"id":"a","text":"Seen [DATE]."}\n'
+    out = below(tmp_path / "out")
+    assert out.pop("c.dat.jsonl").endswith(b'"text":"[NAME:PATIENT] is better."}\n')
+    assert {
+        "a.txt": b"Seen [DATE].\r\n",
+        "d.jsonl": line,
+        "e.json.jsonl": line,
+        "sub/a.txt": b"No change.\n",
+    } == out
+    assert before == below(ward)
+
+
+def test_a_second_run_replaces_and_does_not_scrub_what_it_wrote(ward):
+    (ward / "b.pdf").unlink()
+    scrub(ward, "--out", ward / "out")
+    first = below(ward / "out")
+
+    done = scrub(ward, "--out", ward / "out")
+
+    assert (0, first) == (done.exit_code, below(ward / "out"))
+
+
+def test_several_files_come_out_as_json_lines_that_name_them(ward):
+    done = scrub(ward / "a.txt", ward / "d.jsonl")
+
+    assert [
+        {"file": f"{ward}/a.txt", "id": f"{ward}/a.txt", "text": "Seen [DATE].\r\n"},
+        {"file": f"{ward}/d.jsonl", "id": "a", "text": "Seen [DATE]."},
+    ] == [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_folder_without_out_names_its_files_even_if_it_holds_one(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"No change.\n")
+
+    done = scrub(tmp_path)
+
+    assert f"{tmp_path}/a.txt" == json.loads(done.stdout)["file"]
+
+
+@pytest.mark.parametrize("out", [".", "../ward", "sub/.."])
+def test_an_input_is_never_overwritten(ward, out):
+    before = below(ward)
+
+    done = scrub(ward, "--out", ward / out)
+
+    assert "is an input; choose another folder" in usage_error(done)
+    assert before == below(ward)
+
+
+def test_an_input_is_not_overwritten_by_way_of_a_link_either(ward, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.txt").hardlink_to(ward / "a.txt")
+
+    assert 2 == scrub(ward / "a.txt", "--out", tmp_path / "out").exit_code
+    assert b"Seen 3/14/2024.\r\n" == (ward / "a.txt").read_bytes()
+
+
+def test_two_inputs_are_not_written_to_one_file(ward, tmp_path):
+    done = scrub(ward / "a.txt", ward / "sub/a.txt", "--out", tmp_path / "out")
+
+    assert "would both be" in usage_error(done)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_whole_or_not_there(ward, tmp_path, monkeypatch):
+    def breaks(*_arguments):
+        raise KeyboardInterrupt
+
+    (ward / "b.pdf").unlink()
+    scrub(ward, "--out", tmp_path / "out")
+    before = below(tmp_path / "out")
+    monkeypatch.setattr("streams.cli.scrub_output._write", breaks)
+
+    scrub(ward, "--out", tmp_path / "out")
+
+    assert before == below(tmp_path / "out")
+
+
+def test_a_missing_file_is_told_before_any_is_scrubbed(ward):
+    done = scrub(ward / "a.txt", ward / "none.txt")
+
+    assert isinstance(done.exception, InputError)
+    assert f"{ward}/none.txt: no such file" in str(done.exception)
+    assert "" == done.stdout
+
+
+def test_an_empty_folder_is_told(tmp_path):
+    done = scrub(tmp_path)
+
+    assert isinstance(done.exception, InputError)
+    assert "no files there" in str(done.exception)
+
+
+def test_a_folder_that_can_not_be_made_is_named(ward, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+
+    done = scrub(ward / "a.txt", "--out", tmp_path / "file" / "out")
+
+    assert 0 != done.exit_code
+    assert "file/out" in str(done.exception) + done.stderr
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_it_says_when_the_first_run_takes_long(ward, monkeypatch, is_kept):
+    monkeypatch.setattr(command, "is_machine_code_kept", lambda: is_kept)
+
+    done = scrub(ward / "a.txt")
+
+    assert is_kept == ("compiling the detectors" not in done.stderr)
+
+
+def test_a_pipe_is_read_whole(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=(b"Seen 3/14/2024.\n",)).start()
+
+    assert "Seen [DATE].\n" == scrub(pipe).stdout

@@ -1,0 +1,95 @@
+import codecs
+
+import pytest
+
+from streams.engine.errors import InvalidRecord
+from streams.hl7.framing import messages_of
+
+MSH = "MSH|^~\\&|A|B||||||1|P|2.5"
+WITH_CHARSET = "MSH|^~\\&|A|B||||||1|P|2.5||||||{}"
+
+
+def code_of(value):
+    with pytest.raises(InvalidRecord) as caught:
+        messages_of(value)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_takes_every_line_end(end):
+    value = end.join([MSH, "PID|1", "OBX|1", ""]).encode()
+
+    assert [f"{MSH}\rPID|1\rOBX|1"] == messages_of(value)
+
+
+def test_takes_off_the_frame_of_mllp():
+    value = f"\x0b{MSH}\rPID|1\r\x1c\r".encode()
+
+    assert [f"{MSH}\rPID|1"] == messages_of(value)
+
+
+def test_parts_several_frames():
+    value = f"\x0b{MSH}\rPID|1\x1c\r\x0b{MSH}\rPID|2\x1c\r".encode()
+
+    assert [f"{MSH}\rPID|1", f"{MSH}\rPID|2"] == messages_of(value)
+
+
+def test_parts_the_messages_of_a_batch_and_leaves_its_envelope():
+    lines = ["FHS|^~\\&", "BHS|^~\\&", MSH, "PID|1", MSH, "PID|2", "BTS|2", "FTS"]
+
+    assert [f"{MSH}\rPID|1", f"{MSH}\rPID|2"] == messages_of("\r".join(lines).encode())
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ],
+)
+def test_a_byte_order_mark_names_the_character_set(mark, encoding):
+    text = f"{MSH}\rPID|Zoë"
+
+    assert [text] == messages_of(mark + text.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    ("named", "codec"),
+    [
+        ("", "utf-8"),
+        ("ASCII", "utf-8"),
+        ("8859/1", "latin-1"),
+        ("8859/15", "iso8859-15"),
+        ("unicode utf-8", "utf-8"),
+        ("8859/1~UNICODE UTF-8", "latin-1"),
+        ("NOT IN THE TABLE", "utf-8"),
+    ],
+)
+def test_msh_18_names_the_character_set(named, codec):
+    text = f"{WITH_CHARSET.format(named)}\rPID|Zoë"
+
+    assert [text] == messages_of(text.encode(codec))
+
+
+@pytest.mark.parametrize("named", ["", "UNICODE UTF-8", "NOT IN THE TABLE"])
+def test_refuses_bytes_that_are_not_of_the_character_set(named):
+    assert "undecodable" == code_of(
+        f"{WITH_CHARSET.format(named)}\rPID|Zoë".encode("latin-1")
+    )
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"\r\n", b"PID|1\rMSH|^~\\&|", b"FHS|^~\\&\rFTS|0", b"MS", b"MSH"]
+)
+def test_refuses_what_holds_no_message(value):
+    assert "bad_msh" == code_of(value)
+
+
+@pytest.mark.parametrize(
+    "line", ["went home.", "MSH2 intact, MLH1 lost", "BTS is on", "Pidgin"]
+)
+def test_a_line_that_begins_no_segment_continues_the_last(line):
+    value = f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1".encode()
+
+    assert [f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1"] == messages_of(value)

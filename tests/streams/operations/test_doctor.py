@@ -1,0 +1,670 @@
+"""Each check of the doctor, on what is good and on what is broken; no broker here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.resources import files
+from io import StringIO
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import Message
+from rich.console import Console
+
+from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED, PATIENTS
+from streams.engine.errors import RetriableError
+from streams.engine.settings import Settings
+from streams.operations.doctor import (
+    broker,
+    clocks,
+    detection,
+    disk,
+    groups,
+    keys,
+    ports,
+    setup,
+    values,
+)
+from streams.operations.doctor import context as house_module
+from streams.operations.doctor import topics as topic_checks
+from streams.operations.doctor.checks import CHECKS, Check, examine
+from streams.operations.doctor.context import House
+from streams.operations.doctor.finding import Level, fail, ok, warn
+from streams.operations.doctor.report import as_json, rows, skipped, verdict
+from streams.operations.doctor.topics import SeenTopic
+
+OK, WARN, FAIL = Level.OK, Level.WARN, Level.FAIL
+MARKER = "zzsecretzz"  # stands for whatever must not be shown
+
+
+def levels(findings):
+    return [each.level for each in findings]
+
+
+def said(findings):
+    return " ".join(f"{each.seen} {each.todo}" for each in findings)
+
+
+def house_of(tmp_path, text="", **environment):
+    config = tmp_path / "c.toml"
+    config.write_text(f'bootstrap = "127.0.0.1:9"\n{text}')
+    return House(config, {}, {f"PHISTREAM_{k}": v for k, v in environment.items()})
+
+
+def with_settings(**values):
+    return SimpleNamespace(settings=Settings(bootstrap="127.0.0.1:9", **values))
+
+
+# --- how checks are run
+
+
+def test_a_check_that_breaks_is_a_fail_with_the_class_name_only():
+    def breaks(_house):
+        raise ValueError(MARKER)
+
+    [examined] = examine(None, [Check("broken", breaks)])
+
+    assert [fail("ValueError", "the check broke: report it")] == [*examined.findings]
+
+
+def test_what_a_check_found_before_it_broke_is_kept():
+    def breaks(_house):
+        yield ok("the first")
+        raise RetriableError("list offsets: TIMED_OUT")
+
+    [examined] = examine(None, [Check("broken", breaks)])
+
+    assert [OK, FAIL] == levels(examined.findings)
+    assert "list offsets: TIMED_OUT" == examined.findings[1].seen
+
+
+def test_what_a_failed_check_is_needed_for_is_not_run():
+    def never(_house):
+        pytest.fail("it was run")
+
+    first = Check("first", lambda _house: [fail("bad", "mend")])
+    second = Check("second", never, ("first",))
+    third = Check("third", never, ("second",))
+
+    examined = [*examine(None, [first, second, third])]
+
+    assert [[FAIL], [WARN], [WARN]] == [levels(each.findings) for each in examined]
+    assert "not looked at: first failed" == examined[1].findings[0].seen
+
+
+def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
+    bad = Check("bad", lambda _house: [fail("bad", "mend")])
+    others = [Check(name, lambda _house: [], ("bad",)) for name in ("two", "three")]
+    shown = StringIO()
+
+    examined = [*examine(None, [bad, *others, Check("good", lambda _house: [ok("x")])])]
+    Console(file=shown, width=80).print(skipped(examined), verdict(examined))
+
+    first, *_, last = [line.strip() for line in shown.getvalue().splitlines()]
+    assert "skipped, since bad failed: two, three" in first
+    assert "1 OK, 0 WARN, 1 FAIL, 2 skipped" == last
+
+
+def test_without_a_cluster_every_check_that_needs_none_runs(tmp_path):
+    house = House(None, {"broker_dir": tmp_path, "state_dir": tmp_path}, {})
+    without = [check for check in CHECKS if check.name not in ("self-test", "key")]
+
+    examined = {each.check: each for each in examine(house, without)}
+
+    assert [OK] == levels(examined["configuration"].findings)
+    assert [FAIL] == levels(examined["client"].findings)
+    assert "phistream broker up" in said(examined["client"].findings)
+    assert {"schemas", "models", "state dir", "ports", "python"} <= {
+        name for name, each in examined.items() if not each.lacks
+    }
+    assert {"client"} == {each.lacks for each in examined.values() if each.lacks}
+
+
+def test_every_check_stands_behind_what_it_needs():
+    names = [check.name for check in CHECKS]
+    assert len(names) == len({*names})
+    for place, check in enumerate(CHECKS):
+        assert {*check.needs} <= {*names[:place]}, check.name
+
+
+def test_the_report_tells_programs_the_worst_level_and_people_what_to_do():
+    checks = [
+        Check("one", lambda _house: [ok("fine")]),
+        Check("two", lambda _house: [warn("so so", "look"), fail("bad", "mend it")]),
+    ]
+    examined = [*examine(None, checks)]
+
+    told = as_json(examined)
+
+    assert ("FAIL", 3) == (told["level"], len(told["findings"]))
+    assert {"check": "two", "level": "FAIL", "seen": "bad", "todo": "mend it"} == told[
+        "findings"
+    ][2]
+    assert rows(examined[1]).row_count == 2
+
+
+# --- Python, configuration, client
+
+
+@pytest.mark.parametrize(
+    ("version", "system", "bits", "level"),
+    [
+        ("3.11.2", "Linux", 64, OK),
+        ("3.13.0", "Linux", 64, OK),
+        ("3.14.0rc1", "Linux", 64, WARN),
+        ("3.10.13", "Linux", 64, FAIL),
+        ("3.12.1", "Linux", 32, FAIL),
+        ("3.12.1", "Darwin", 64, WARN),
+    ],
+)
+def test_python_and_platform(version, system, bits, level):
+    assert [level] == levels(setup.judge_platform(version, system, bits))
+
+
+def test_a_missing_library_is_named_and_extras_are_not_asked_for():
+    requirements = ["orjson<4,>=3.10", "no-such-lib>1", 'nor-this>1; extra == "dev"']
+
+    assert ["no-such-lib"] == setup.missing_libraries(requirements)
+
+
+def test_this_installation_is_fine():
+    assert {OK} == {*levels(setup.python(None))}
+
+
+def test_a_good_configuration_names_its_sources_and_no_value(tmp_path):
+    findings = [*setup.configuration(house_of(tmp_path, KAFKA_PASSWORD=MARKER))]
+
+    assert [OK] == levels(findings)
+    assert "kafka_password" in said(findings)
+    assert MARKER not in said(findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("batch_record = 7", "did you mean batch_records?"),
+        (f'batch_records = "{MARKER}"', "batch_records"),
+        ("= 3", "not TOML"),
+    ],
+)
+def test_a_wrong_configuration_fails_and_says_where(tmp_path, text, expected):
+    findings = [*setup.configuration(house_of(tmp_path, text))]
+
+    assert [FAIL] == levels(findings)
+    assert expected in said(findings)
+    assert MARKER not in said(findings)
+
+
+def test_a_file_that_is_not_there_fails(tmp_path):
+    assert [FAIL] == levels(setup.configuration(House(tmp_path / "none", {}, {})))
+
+
+def test_an_unknown_environment_variable_fails(tmp_path):
+    findings = [*setup.configuration(house_of(tmp_path, GROOP="x"))]
+
+    assert [FAIL] == levels(findings)
+    assert "did you mean group?" in said(findings)
+
+
+def test_a_watchdog_that_bites_before_a_transaction_ends_is_told(tmp_path):
+    text = "watchdog_seconds = 5\ntransaction_seconds = 20"
+
+    assert [OK, WARN] == levels(setup.configuration(house_of(tmp_path, text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f'[kafka]\n"no.such" = "{MARKER}"', "property no.such"),
+        (f'[kafka]\n"session.timeout.ms" = "{MARKER}"', "session.timeout.ms"),
+        (f'[kafka]\n"ssl.ca.location" = "/{MARKER}"\n"security.protocol" = "ssl"', ""),
+    ],
+)
+def test_a_client_property_that_is_refused_is_named_without_its_value(
+    tmp_path, text, expected
+):
+    findings = [*setup.client_properties(house_of(tmp_path, text))]
+
+    assert [FAIL] == levels(findings)
+    assert expected in said(findings)
+    assert MARKER not in said(findings)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "bootstrap", "level"),
+    [
+        ("plaintext", "127.0.0.1:9092,[::1]:9092,localhost:9", OK),
+        ("sasl_ssl", "kafka.example.org:9092", OK),
+        ("plaintext", "127.0.0.1:9092,kafka.example.org:9092", WARN),
+        ("sasl_plaintext", "10.0.0.1:9092", WARN),
+    ],
+)
+def test_notes_in_the_clear_beyond_this_host_are_told(protocol, bootstrap, level):
+    assert [level] == levels(setup.judge_protocol(protocol, bootstrap))
+
+
+# --- the broker
+
+
+def test_a_silent_broker_fails_and_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(house_module, "ANSWER_SECONDS", 0.3)
+
+    findings = [*broker.broker(house_of(tmp_path))]
+
+    assert [FAIL] == levels(findings)
+    assert "127.0.0.1:9" in said(findings)
+    assert "phistream broker up" in said(findings)
+
+
+@pytest.mark.parametrize(
+    ("versions", "level", "release"),
+    [
+        ({1: (4, 18), 28: (0, 5), 65: (0, 0)}, OK, "4.0"),
+        ({1: (0, 13), 28: (0, 3), 65: (0, 0)}, OK, "3.0"),
+        ({1: (0, 11), 28: (0, 3)}, OK, "2.5"),
+        ({1: (0, 11), 28: (0, 2)}, FAIL, "older than Kafka 2.5"),
+        ({}, WARN, ""),
+    ],
+)
+def test_a_broker_that_does_not_fence_by_generation_fails(versions, level, release):
+    finding = broker.judge_versions(versions)
+
+    assert level is finding.level
+    assert release in finding.seen
+
+
+GOOD_LIMITS = {
+    "group.min.session.timeout.ms": "6000",
+    "group.max.session.timeout.ms": "1800000",
+    "transaction.max.timeout.ms": "900000",
+    "auto.create.topics.enable": "false",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "level"),
+    [
+        ({}, OK),
+        ({"group.min.session.timeout.ms": "30000"}, FAIL),
+        ({"group.max.session.timeout.ms": "7000"}, FAIL),
+        ({"transaction.max.timeout.ms": "5000"}, FAIL),
+        ({"auto.create.topics.enable": "true"}, WARN),
+    ],
+)
+def test_limits_of_the_broker_that_do_not_suit_are_told(changes, level):
+    settings = Settings(session_seconds=10, transaction_seconds=20)
+
+    findings = [*broker.judge_limits(GOOD_LIMITS | changes, settings)]
+
+    assert level is max(levels(findings), key=[*Level].index)
+
+
+# --- topics
+
+
+def seen(**changes):
+    config = {"min.insync.replicas": "2"} | changes.pop("config", {})
+    return SeenTopic(**({"partitions": 6, "copies": 3, "config": config} | changes))
+
+
+def all_seen(**changes):
+    return {topic.name: seen() for topic in ALL_TOPICS} | changes
+
+
+def test_topics_as_declared_are_fine():
+    everything = all_seen()
+
+    assert [] == [*topic_checks.judge_presence(everything)]
+    assert [] == [*topic_checks.judge_counts(everything)]
+    assert [] == [*topic_checks.judge_copies(everything, 3)]
+    assert [] == [*topic_checks.judge_topic(NOTES, seen(config=NOTES.config()))]
+
+
+def test_a_missing_topic_fails_but_watch_alone_can_wait():
+    without = {n: t for n, t in all_seen().items() if n != "notes"}
+    without_watch = {n: t for n, t in all_seen().items() if n != "watch.audit"}
+
+    assert [FAIL] == levels(topic_checks.judge_presence(without))
+    assert [WARN] == levels(topic_checks.judge_presence(without_watch))
+
+
+def test_partitions_that_can_not_be_joined_fail():
+    findings = [*topic_checks.judge_counts(all_seen(patients=seen(partitions=4)))]
+
+    assert [FAIL] == levels(findings)
+    assert "notes has 6 partitions and patients 4" in said(findings)
+
+
+def test_a_table_of_watch_with_another_count_than_its_topic_fails():
+    changed = all_seen() | {"watch.audit": seen(partitions=4)}
+
+    assert [FAIL] == levels(topic_checks.judge_counts(changed))
+
+
+@pytest.mark.parametrize(
+    ("topic", "config", "level"),
+    [
+        (PATIENTS, {"cleanup.policy": "delete"}, FAIL),
+        (PATIENTS, {"delete.retention.ms": "1000"}, FAIL),
+        (NOTES, {"cleanup.policy": "compact"}, FAIL),
+        (NOTES, {"max.message.bytes": "1048588"}, FAIL),
+        (NOTES, {"retention.ms": "1000"}, WARN),
+    ],
+)
+def test_a_topic_that_differs_is_told_with_the_command_that_mends_it(
+    topic, config, level
+):
+    findings = [*topic_checks.judge_topic(topic, seen(config=topic.config() | config))]
+
+    assert [level] == levels(findings)
+    assert f"--entity-name {topic.name} --add-config" in said(findings)
+
+
+def test_a_larger_message_size_than_declared_is_fine():
+    config = NOTES.config() | {"max.message.bytes": str(64 * 1024 * 1024)}
+
+    assert [] == [*topic_checks.judge_topic(NOTES, seen(config=config))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"leaderless": 1}, [FAIL]),
+        ({"config": {"min.insync.replicas": "4"}}, [FAIL]),
+        ({"behind": 2}, [WARN]),
+        ({"config": {"min.insync.replicas": "1"}}, [WARN]),
+        ({"copies": 1, "config": {"min.insync.replicas": "1"}}, [WARN]),
+    ],
+)
+def test_copies_that_lose_records_or_can_not_be_written_are_told(changes, expected):
+    findings = [*topic_checks.judge_copies({"notes": seen(**changes)}, 3)]
+
+    assert expected == levels(findings)
+    assert findings[0].seen.startswith("notes: ")
+
+
+# --- schemas and values
+
+
+def record(topic, value, **headers):
+    return Message(
+        topic=topic.name,
+        partition=2,
+        offset=17,
+        value=value if value is None else json.dumps(value).encode(),
+        headers=[(name, text.encode()) for name, text in headers.items()],
+    )
+
+
+def example_of(topic):
+    folder = files("schemas") / topic.name / "examples/valid"
+    return json.loads(next(iter(folder.iterdir())).read_text())
+
+
+def test_every_schema_compiles():
+    assert [OK] == levels(values.schemas(None))
+
+
+@pytest.mark.parametrize("topic", values.CHECKED, ids=lambda topic: topic.name)
+def test_values_that_keep_their_schema_are_fine(topic):
+    finding = values.judge_values(topic, [record(topic, example_of(topic))])
+
+    assert OK is finding.level
+
+
+@pytest.mark.parametrize("topic", values.CHECKED, ids=lambda topic: topic.name)
+def test_a_value_that_breaks_its_schema_is_told_by_place_and_rule_alone(topic):
+    finding = values.judge_values(topic, [record(topic, {MARKER: MARKER})])
+
+    assert (FAIL if topic in values.OURS else WARN) is finding.level
+    assert f"{topic.name}[2]@17" in finding.seen
+    assert MARKER not in finding.seen
+
+
+def test_a_tombstone_is_a_value_of_patients_alone():
+    assert OK is values.judge_values(PATIENTS, [record(PATIENTS, None)]).level
+    assert WARN is values.judge_values(NOTES, [record(NOTES, None)]).level
+
+
+def test_a_version_of_the_future_is_told():
+    newer = record(
+        NOTES_SCRUBBED, example_of(NOTES_SCRUBBED), schema="notes.scrubbed/2"
+    )
+
+    assert "version" in values.judge_values(NOTES_SCRUBBED, [newer]).seen
+
+
+# --- detection
+
+
+@pytest.mark.parametrize("preset", ["lexical", "meddocan"])
+def test_a_good_preset_loads_and_scrubs_what_is_invented(preset):
+    house = with_settings(preset=preset)
+
+    assert {OK} == {*levels(detection.models(house))}
+    assert {OK} == {*levels(detection.self_test(house))}
+
+
+def test_the_product_is_tried_with_and_without_a_record():
+    assert [OK, OK] == levels(detection.self_test(with_settings()))
+
+
+def test_a_preset_that_misses_names_fails_without_showing_them(tmp_path):
+    preset = tmp_path / "blind.toml"
+    preset.write_text('name = "blind"\ndetectors = ["known"]\n')
+
+    findings = [*detection.self_test(with_settings(preset=str(preset)))]
+
+    assert [FAIL, OK] == levels(findings)
+    assert "3 of 3 invented identifiers are left" in said(findings)
+
+
+def test_a_damaged_model_fails(tmp_path):
+    model = tmp_path / "english"
+    shutil.copytree(files("deid_core") / "tagger/models/english", model)
+    with (model / "weights.npz").open("ab") as weights:
+        weights.write(b"damaged")
+    preset = tmp_path / "mine.toml"
+    preset.write_text(
+        f'name = "mine"\ndetectors = ["tagger"]\n[tagger]\nmodel = "{model}"\n'
+    )
+
+    findings = [*detection.models(with_settings(preset=str(preset)))]
+
+    assert [FAIL] == levels(findings)
+    assert "hash" in said(findings)
+
+
+@pytest.mark.parametrize("change", [{"preset": "nonesuch"}, {"policy": "nonesuch"}])
+def test_an_unknown_preset_or_policy_fails(change):
+    assert [FAIL] == levels(detection.models(with_settings(**change)))
+
+
+def test_a_policy_that_needs_a_key_fails_without_one():
+    findings = [*detection.self_test(with_settings(policy="surrogate"))]
+
+    assert [FAIL] == levels(findings)
+
+
+# --- keys
+
+
+@pytest.fixture
+def key_file(tmp_path):
+    file = tmp_path / "k"
+    file.write_text(os.urandom(32).hex())
+    file.chmod(0o600)
+    return file
+
+
+def test_a_private_random_key_is_fine_and_not_shown(key_file):
+    findings = [*keys.key(with_settings(pseudonym_key_file=key_file))]
+
+    assert [OK, OK] == levels(findings)
+    assert key_file.read_text()[:8] not in said(findings)
+
+
+@pytest.mark.parametrize(
+    ("mode", "level"),
+    [(0o644, FAIL), (0o602, FAIL), (0o620, FAIL), (0o640, WARN), (0o400, OK)],
+)
+def test_a_key_that_others_can_read_or_change_is_told(key_file, mode, level):
+    key_file.chmod(mode)
+
+    assert [OK, level] == levels(keys.key(with_settings(pseudonym_key_file=key_file)))
+
+
+def test_a_key_of_another_user_is_told(key_file):
+    [finding] = keys.judge_file(
+        SimpleNamespace(st_mode=0o100600, st_uid=77), key_file, user=1000
+    )
+
+    assert WARN is finding.level
+
+
+@pytest.mark.parametrize("content", ["short", "k" * 40])
+def test_a_short_or_a_dull_key_fails(key_file, content):
+    key_file.write_text(content)
+
+    findings = [*keys.key(with_settings(pseudonym_key_file=key_file))]
+
+    assert FAIL is findings[0].level
+    assert content not in said(findings)
+
+
+def test_no_key_fails():
+    assert [FAIL] == levels(keys.key(with_settings()))
+
+
+def test_a_key_that_differs_from_that_of_the_newest_notes_is_told():
+    notes = [record(NOTES_SCRUBBED, {"key_id": "0a0a0a0a"})]
+
+    assert OK is keys.judge_key_id("0a0a0a0a", keys.key_ids(notes)).level
+    assert WARN is keys.judge_key_id("0b0b0b0b", keys.key_ids(notes)).level
+    assert OK is keys.judge_key_id("0b0b0b0b", keys.key_ids([])).level
+
+
+# --- disk
+
+
+def test_a_state_dir_that_can_be_written_is_fine_and_left_as_it_was(tmp_path):
+    folder = tmp_path / "not/there/yet"
+
+    findings = [*disk.state_dir(with_settings(state_dir=folder))]
+
+    assert {OK} == {*levels(findings[1:])}
+    assert [] == [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("folder", ["/proc/phistream", "{tmp}/file"])
+def test_a_state_dir_that_can_not_be_written_fails(tmp_path, folder):
+    (tmp_path / "file").touch()
+    settings = with_settings(state_dir=folder.format(tmp=tmp_path))
+
+    assert FAIL is [*disk.state_dir(settings)][-1].level
+
+
+def test_a_store_that_gives_back_something_else_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "written_and_read", lambda _folder: b"other")
+
+    assert FAIL is disk.probe(tmp_path, tmp_path).level
+
+
+@pytest.mark.parametrize(
+    ("free", "level"), [(10**11, OK), (10**9, WARN), (10**8, FAIL), (0, FAIL)]
+)
+def test_little_space_is_told(free, level):
+    assert level is disk.judge_space(free).level
+
+
+# --- clocks, groups, ports
+
+
+@pytest.mark.parametrize(
+    ("stamp", "level", "word"),
+    [
+        (100.05, OK, "within"),
+        (98.5, OK, "within 1.5 s"),
+        (95.0, WARN, "5 s behind"),
+        (110.1, WARN, "10 s ahead"),
+        (3700.1, FAIL, "3,600 s ahead"),
+        (None, WARN, "not seen"),
+    ],
+)
+def test_the_brokers_time_must_lie_between_asking_and_answer(stamp, level, word):
+    finding = clocks.judge_clock(100.0, stamp, 100.1)
+
+    assert level is finding.level
+    assert word in finding.seen
+
+
+@pytest.mark.parametrize(
+    ("changes", "level"),
+    [
+        ({}, OK),
+        ({"members": 0, "state": "EMPTY"}, WARN),
+        ({"state": "PREPARING_REBALANCING"}, WARN),
+        ({"members": 7}, WARN),
+        ({"behind": 12, "is_drained": False}, OK),
+    ],
+)
+def test_a_group_that_does_not_work_is_told(changes, level):
+    group = {
+        "stage": "scrub",
+        "state": "STABLE",
+        "members": 2,
+        "partitions": 6,
+        "behind": 1,
+        "is_drained": True,
+    }
+
+    assert level is groups.judge_group(groups.SeenGroup(**(group | changes))).level
+
+
+@pytest.fixture
+def served():
+    """A server that shows a page of metrics, and the text of that page."""
+    page = [b"phistream_notes_total 3\n"]
+
+    class Metrics(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(page[0])
+
+        def log_message(self, *_arguments):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Metrics)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port, page
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def port_findings(port):
+    return [*ports.metrics_ports(with_settings(metrics_port=port))]
+
+
+def test_no_port_and_a_free_port_are_fine():
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        free = each.getsockname()[1]
+
+    assert [OK] == levels(port_findings(0))
+    assert [OK] == levels(port_findings(free))
+
+
+def test_a_port_on_which_ours_answers_is_fine_and_another_program_is_told(served):
+    port, page = served
+
+    assert [OK] == levels(port_findings(port))
+    page[0] = b"other_total 3\n"
+    assert [WARN] == levels(port_findings(port))

@@ -1,0 +1,448 @@
+"""What the loop tells Prometheus, and what the server answers; without Kafka."""
+
+from __future__ import annotations
+
+import json
+import socket
+from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from streams.cluster.lag import LagState, PartitionLag
+from streams.engine.errors import ConfigError, FatalError
+from streams.engine.observer import Both, Observer, TableProgress
+from streams.engine.records import Output, Partition, Record
+from streams.engine.settings import Settings
+from streams.events.outputs import audit_event
+from streams.operations.metrics import catalogue
+from streams.operations.metrics.health import Health, Identity, Snapshot
+from streams.operations.metrics.lag import LagGauges
+from streams.operations.metrics.lag_thread import OwnLag
+from streams.operations.metrics.loop import LoopMetrics
+from streams.operations.metrics.observing import observing
+from streams.operations.metrics.server import serving
+from tests.streams.cluster import local_broker as local
+
+MODEL = {"model": "english", "sha256": "80dce609e010"}
+SOURCE = Record(Partition("notes", 0), 7, b"k", b"v", timestamp_ms=99_000)
+
+
+class Counted:
+    """A LoopMetrics with its registry, its health, and clocks moved by hand."""
+
+    def __init__(self, stage="scrub"):
+        self.registry = CollectorRegistry()
+        self.silent = 0.0
+        identity = Identity(stage, 3, "0.1", "hybrid", "safe-harbor", MODEL)
+        self.health = Health(identity, lambda: self.silent, limit=90)
+        self.now = 100.0
+        self.observer = LoopMetrics(
+            self.registry,
+            self.health,
+            clock=lambda: self.now,
+            ticks=lambda: self.now,
+        )
+
+    def value(self, name, **labels):
+        return self.registry.get_sample_value(name, labels)
+
+    def counts(self, name):
+        """Return the samples above 0, by the value of their last label."""
+        return {
+            tuple(sample.labels.values())[-1]: sample.value
+            for family in self.registry.collect()
+            for sample in family.samples
+            if sample.name == name and sample.value
+        }
+
+
+@pytest.fixture
+def counted():
+    return Counted()
+
+
+def scrubbed(join="found", labels=()):
+    annotations = [
+        {"start": 0, "end": 1, "label": each, "score": 1, "detector": "rules/x"}
+        for each in labels
+    ]
+    facts = {
+        "outcome": "scrubbed",
+        "join": join,
+        "annotations": annotations,
+        "at_ms": 1,
+    }
+    return audit_event("scrub", SOURCE, None, 1, facts)
+
+
+def dead(code, stage="scrub"):
+    facts = {"outcome": "dead_letter", "code": code, "at_ms": 1}
+    return audit_event(stage, SOURCE, None, 1, facts)
+
+
+def batch(observer, *outputs, records=1):
+    observer.begun([SOURCE] * records)
+    observer.staged(outputs)
+    observer.committed()
+
+
+def test_a_committed_batch_counts_what_its_audit_events_say(counted):
+    batch(
+        counted.observer,
+        scrubbed("found", ["NAME:PATIENT", "DATE", "DATE"]),
+        scrubbed("missing"),
+        dead("residue"),
+        Output("notes.scrubbed", b"k", b"not looked at"),
+        records=3,
+    )
+
+    assert {"scrubbed": 2, "dead_letter": 1} == counted.counts("phistream_notes_total")
+    assert {"found": 1, "missing": 1} == counted.counts("phistream_join_total")
+    assert {"residue": 1} == counted.counts("phistream_dead_letters_total")
+    assert {"NAME:PATIENT": 1, "DATE": 2} == counted.counts("phistream_phi_spans_total")
+    assert 3 == counted.value("phistream_batch_records_sum", stage="scrub")
+    assert 3 == counted.value("phistream_latency_seconds_count", stage="scrub")
+    assert 3 == counted.value("phistream_latency_seconds_sum", stage="scrub")
+
+
+def test_intake_counts_messages_and_what_they_gave():
+    counted = Counted("intake")
+    routed = {"patients": 1, "notes": 2, "skipped": {"ED": 3, "RP": 1}}
+    facts = {"outcome": "routed", "routed": routed, "at_ms": 1}
+
+    batch(
+        counted.observer,
+        audit_event("intake", SOURCE, None, 2, facts),
+        dead("bad_msh", "intake"),
+    )
+
+    messages = counted.counts("phistream_messages_total")
+    assert {"routed": 1, "dead_letter": 1} == messages
+    made = {"patients": 1, "notes": 2, "skipped": 4}
+    assert made == counted.counts("phistream_routed_total")
+
+
+def test_an_undone_batch_counts_nothing_that_it_held(counted):
+    counted.observer.begun([SOURCE])
+    counted.observer.staged([scrubbed()])
+    counted.observer.undone(local.TROUBLES["retriable"])
+    batch(counted.observer, scrubbed())
+
+    assert {"scrubbed": 1} == counted.counts("phistream_notes_total")
+    ends = {"aborted": 1, "committed": 1}
+    assert ends == counted.counts("phistream_transactions_total")
+
+
+def test_series_are_there_at_zero_before_anything_happens(counted):
+    assert 0 == counted.value(
+        "phistream_dead_letters_total", stage="scrub", reason="residue"
+    )
+    assert 0 == counted.value("phistream_phi_spans_total", label="ID:SSN")
+    assert 0 == counted.value(
+        "phistream_transactions_total", stage="scrub", result="fenced"
+    )
+
+
+class Copy:
+    """A processor that gives an audit event a record."""
+
+    def __init__(self):
+        self._ready = [0, 1]
+
+    def ready(self):
+        done, self._ready = self._ready, []
+        return done
+
+    def prepare(self, records):
+        pass
+
+    def process(self, records):
+        return [[scrubbed()] for _ in records]
+
+    def committed(self):
+        pass
+
+    def aborted(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("trouble", "result", "error", "rebuilds", "fenced"),
+    [
+        ("retriable", "aborted", "RetriableError", 0, 0),
+        ("unknown", "unknown", "UnknownOutcome", 1, 0),
+        ("fenced", "fenced", "Fenced", 1, 1),
+    ],
+)
+def test_the_engine_tells_how_each_transaction_ended(
+    counted, trouble, result, error, rebuilds, fenced
+):
+    broker = local.LocalBroker()
+    for number in range(6):
+        broker.put(number % 2, b"x")
+    broker.plan("commit", 1, local.TROUBLES[trouble])
+    runner = local.start(broker, Copy(), observer=counted.observer)
+    for _ in range(9):
+        runner.run_once()
+
+    ends = counted.counts("phistream_transactions_total")
+    assert 1 == ends.pop(result)
+    assert 6 == counted.counts("phistream_notes_total")["scrubbed"]
+    assert ["committed"] == list(ends)
+    assert {error: 1} == counted.counts("phistream_errors_total")
+    assert rebuilds == counted.value("phistream_producer_rebuilds_total", stage="scrub")
+    assert fenced == counted.value("phistream_fenced_total", stage="scrub")
+    assert 6 == counted.health.now.records
+
+
+def test_trouble_without_a_batch_is_no_transaction(counted):
+    counted.observer.undone(local.TROUBLES["fenced"])
+
+    assert {} == counted.counts("phistream_transactions_total")
+    assert 1 == counted.value("phistream_fenced_total", stage="scrub")
+
+
+def table(*behind):
+    rows = [TableProgress(p, 5, n, 1.5, 10) for p, n in enumerate(behind)]
+    return SimpleNamespace(progress=lambda: rows)
+
+
+def test_a_worker_is_ready_when_it_owns_partitions_and_its_table_caught_up(counted):
+    said = [counted.health.ready()]
+    counted.observer.assigned([0, 1])
+    said.append(counted.health.ready())
+    counted.observer.turned({0, 1}, table(4, 0), 0)
+    said.append(counted.health.ready())
+    counted.now += 5
+    counted.observer.turned(set(), table(0, 0), 0)
+    said.append(counted.health.ready())
+    counted.observer.revoked([0, 1])
+    said.append(counted.health.ready())
+
+    assert [
+        (False, "no partition is assigned"),
+        (False, "2 partitions wait for their table"),
+        (False, "the table of 1 partitions is 4 offsets behind"),
+        (True, "assigned, and the table has caught up"),
+        (False, "no partition is assigned"),
+    ] == said
+    assert 0 == counted.value("phistream_ready", stage="scrub")
+    assert {"assigned": 1, "revoked": 1} == counted.counts("phistream_rebalances_total")
+
+
+def test_the_table_is_shown_by_partition_and_disappears_with_it(counted):
+    counted.observer.turned(set(), table(4, 0), 0)
+    place = {"stage": "scrub", "partition": "1"}
+    shown = counted.value("phistream_table_restore_seconds", **place)
+    counted.now += 5
+    counted.observer.turned(set(), table(0), 0)
+
+    assert 1.5 == shown
+    assert counted.value("phistream_table_restore_seconds", **place) is None
+    assert 10 == counted.value("phistream_table_records", stage="scrub")
+
+
+def test_the_table_is_looked_at_once_a_second(counted):
+    looks = []
+    view = SimpleNamespace(progress=lambda: looks.append(1) or [])
+    for _ in range(50):
+        counted.now += 0.1
+        counted.observer.turned(set(), view, 0)
+
+    assert 4 <= len(looks) <= 6
+
+
+def lag(partition, records=4, seconds=2.5, state=LagState.WARN):
+    return PartitionLag("g-scrub", "notes", partition, 5, 9, records, seconds, state)
+
+
+PLACE = {"group": "g-scrub", "topic": "notes", "partition": "0"}
+
+
+def test_lag_is_shown_under_our_names_and_under_kafkas():
+    registry = CollectorRegistry()
+    LagGauges(registry).observe([lag(0), lag(1, records=3)])
+    value = registry.get_sample_value
+    exporter = {"consumergroup": "g-scrub", "topic": "notes"}
+
+    assert 4 == value("phistream_lag_records", PLACE)
+    assert 2.5 == value("phistream_lag_seconds", PLACE)
+    assert 1 == value("phistream_lag_state", PLACE | {"state": "WARN"})
+    assert 0 == value("phistream_lag_state", PLACE | {"state": "OK"})
+    assert 4 == value("kafka_consumergroup_lag", exporter | {"partition": "0"})
+    assert 7 == value("kafka_consumergroup_lag_sum", exporter)
+    assert 2.5 == value("kafka_consumergroup_group_lag_seconds", PLACE)
+    end = {"topic": "notes", "partition": "0"}
+    assert 9 == value("kafka_topic_partition_current_offset", end)
+
+
+def test_a_partition_that_is_not_told_of_any_more_disappears():
+    registry = CollectorRegistry()
+    gauges = LagGauges(registry)
+    gauges.observe([lag(0), lag(1)])
+    gauges.observe([lag(1, seconds=None)])
+
+    assert registry.get_sample_value("phistream_lag_records", PLACE) is None
+    place = PLACE | {"partition": "1"}
+    assert 4 == registry.get_sample_value("phistream_lag_records", place)
+    assert registry.get_sample_value("phistream_lag_seconds", place) is None
+
+
+def test_a_worker_shows_its_own_partitions_and_what_of_them_is_parked(counted):
+    own = OwnLag(counted.registry, counted.health)
+    counted.observer.assigned([0, 1])
+    counted.observer.turned({1}, table(0, 9), 0)
+
+    own.show([lag(0), lag(1, records=6, seconds=8.0), lag(2)])
+
+    assert {"0": 4, "1": 6} == counted.counts("phistream_lag_records")
+    assert 6 == counted.value("phistream_parked_records", stage="scrub")
+    assert 8 == counted.value("phistream_parked_oldest_seconds", stage="scrub")
+
+
+def get(port, path, method="GET"):
+    request = Request(f"http://127.0.0.1:{port}{path}", method=method)
+    try:
+        with urlopen(request, timeout=5) as answer:  # noqa: S310  # our own server
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.fixture
+def port(counted):
+    with serving(counted.registry, counted.health, "127.0.0.1", 0) as port:
+        yield port
+
+
+def test_metrics_are_served_as_prometheus_reads_them(counted, port):
+    counted.observer.assigned([0])
+
+    status, text = get(port, "/metrics")
+
+    assert 200 == status
+    assert 'phistream_assigned_partitions{stage="scrub"} 1.0' in text
+
+
+def test_a_loop_that_is_silent_for_too_long_is_not_alive(counted, port):
+    counted.silent = 89
+    alive = get(port, "/healthz")
+    counted.silent = 91
+    dead = get(port, "/healthz")
+
+    assert (200, 503) == (alive[0], dead[0])
+    assert "91.0 s ago" in dead[1]
+
+
+def test_readiness_answers_503_with_the_reason(counted, port):
+    assert (503, "no partition is assigned\n") == get(port, "/readyz")
+    counted.health.now = Snapshot(assigned=frozenset([1]))
+
+    assert 200 == get(port, "/readyz")[0]
+
+
+def test_status_says_what_runs_and_how_far_it_is(counted, port):
+    counted.observer.assigned([1, 0])
+    counted.observer.turned({1}, table(0, 4), 0)
+    batch(counted.observer, scrubbed())
+
+    status, text = get(port, "/status")
+
+    assert 200 == status
+    row = {"next_offset": 5, "restore_seconds": 1.5, "rows": 10}
+    assert {
+        "stage": "scrub",
+        "slot": 3,
+        "version": "0.1",
+        "preset": "hybrid",
+        "policy": "safe-harbor",
+        "model": MODEL,
+        "alive": True,
+        "ready": False,
+        "reason": "the table of 1 partitions is 4 offsets behind",
+        "partitions": [0, 1],
+        "waiting": [1],
+        "table": [
+            {"partition": 0, "behind": 0} | row,
+            {"partition": 1, "behind": 4} | row,
+        ],
+        "last_commit": "1970-01-01T00:01:40.000+00:00",
+        "records_committed": 1,
+        "quarantined": 0,
+    } == json.loads(text)
+
+
+def test_an_unknown_page_names_the_known_and_nothing_is_written(port):
+    status, text = get(port, "/metric")
+
+    assert 404 == status
+    assert "/metrics, /healthz, /readyz, /status" in text
+    assert 405 == get(port, "/metrics", "POST")[0]
+
+
+def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        with (
+            pytest.raises(ConfigError, match=f"metrics_port: .*{taken}") as caught,
+            serving(counted.registry, counted.health, "127.0.0.1", taken),
+        ):
+            pass
+
+    assert isinstance(caught.value, FatalError)
+
+
+def test_without_a_port_nothing_is_observed_and_nothing_listens():
+    with observing("scrub", 0, "notes", Settings(), lambda: 0.0, 90) as observer:
+        assert Observer is type(observer)
+
+
+def test_both_are_told_of_partitions():
+    one, two = Counted(), Counted()
+    both = Both(one.observer, two.observer)
+    both.assigned([1, 2])
+    both.revoked([1])
+
+    assert {2} == one.health.now.assigned == two.health.now.assigned
+
+
+def test_every_metric_says_its_unit_and_its_meaning():
+    names = [metric.name for metric in catalogue.CATALOGUE]
+    ours = [name for name in names if name.startswith("phistream_")]
+    units = ("_total", "_seconds", "_records", "_offset", "_info", "_partitions")
+
+    assert len(names) == len(set(names))
+    assert ["phistream_lag_state", "phistream_ready"] == sorted(
+        name for name in ours if not name.endswith(units)
+    )
+    assert all(metric.meaning.endswith(".") for metric in catalogue.CATALOGUE)
+
+
+def test_every_metric_is_in_the_catalogue(counted):
+    LagGauges(counted.registry)
+    exported = generate_latest(counted.registry).decode()
+    families = {
+        line.split()[2] for line in exported.splitlines() if line.startswith("# TYPE")
+    }
+
+    known = {metric.name for metric in catalogue.CATALOGUE}
+    assert set() == {f for f in families if not f.endswith("_created")} - known
+
+
+def test_metrics_hold_nothing_of_the_records_they_count(counted):
+    marker = Record(Partition("notes", 0), 1, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
+    counted.observer.begun([marker])
+    letter = dead("zzcode")
+    counted.observer.staged(
+        [Output("phi.audit", b"ZZKEY", letter.value, letter.headers)]
+    )
+    counted.observer.committed()
+
+    assert "zz" not in generate_latest(counted.registry).decode().lower()
+    assert {"other": 1} == counted.counts("phistream_dead_letters_total")

@@ -1,0 +1,359 @@
+"""What `phistream status` counts and draws; no broker here."""
+
+from __future__ import annotations
+
+import io
+
+import orjson
+import pytest
+from rich.console import Console
+
+from streams.cluster.lag import PartitionLag
+from streams.cluster.lag_status import LagState
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.records import Partition, Record
+from streams.operations.status.audit import HOUR, Ledger
+from streams.operations.status.snapshot import (
+    EDGES,
+    GroupView,
+    Latency,
+    Member,
+    Picture,
+    Quarantine,
+    Refused,
+    printable,
+)
+from streams.operations.status.view import chosen, ranges, screen, short
+from streams.operations.status.watch_source import Watch
+from streams.operations.watch import figures
+from streams.operations.watch.windows import WINDOWS, Bucket
+
+NOW = 1_767_182_400.0
+MARKER = "zzmarkerzz"  # stands for what must not be shown
+
+
+def event(at, *, stage="scrub", outcome="scrubbed", took=None, **facts):
+    value = {"stage": stage, "outcome": outcome, **facts}
+    if outcome == "scrubbed":
+        value |= {"join": "found", "annotations": []}
+    headers = {}
+    if took is not None:
+        headers["received"] = b"%013d" % int(at * 1000 - took)
+    place = Partition("phi.audit", 0)
+    return Record(place, 0, None, orjson.dumps(value), headers, int(at * 1000))
+
+
+def ledger_of(*events, since=NOW - HOUR):
+    ledger = Ledger(since)
+    for each in events:
+        ledger.add(each, NOW)
+    return ledger
+
+
+def test_audit_events_of_the_last_minute_give_the_rates_along_each_arrow():
+    routed = {"patients": 1, "notes": 2, "skipped": {}}
+    ledger = ledger_of(
+        *(event(NOW - n, stage="intake", outcome="routed", routed=routed)
+          for n in range(30)),
+        event(NOW - 5, stage="intake", outcome="dead_letter", code="bad_msh"),
+        *(event(NOW - n) for n in range(58)),
+        event(NOW - 7, outcome="dead_letter", code="residue"),
+        event(NOW - 90),
+    )  # fmt: skip
+
+    rates, seconds = ledger.rates(NOW)
+
+    assert {*EDGES} == {*rates}
+    assert 60 == seconds
+    assert {
+        ("hl7.raw", "intake"): 31,
+        ("intake", "notes"): 60,
+        ("intake", "patients"): 30,
+        ("intake", "dead.letters"): 1,
+        ("notes", "scrub"): 59,
+        ("scrub", "notes.scrubbed"): 58,
+        ("scrub", "dead.letters"): 1,
+    } == {edge: round(rate * 60) for edge, rate in rates.items()}
+
+
+def test_rates_are_over_what_was_read_when_that_is_less_than_a_minute():
+    ledger = ledger_of(*(event(NOW - n) for n in range(10)), since=NOW - 20)
+
+    rates, seconds = ledger.rates(NOW)
+
+    assert (20, 0.5) == (seconds, rates["notes", "scrub"])
+
+
+def test_dead_letters_of_the_last_hour_are_counted_by_stage_and_known_code():
+    def refuse(ago, code):
+        return event(NOW - ago, outcome="dead_letter", code=code)
+
+    ledger = ledger_of(
+        refuse(5, "residue"), refuse(3000, "residue"), refuse(9, MARKER),
+        refuse(HOUR + 5, "schema"),
+    )  # fmt: skip
+
+    rows, seconds = ledger.refused(NOW)
+
+    assert (HOUR, {("scrub", "residue", 2), ("scrub", "other", 1)}) == (
+        seconds,
+        {(each.stage, each.code, each.count) for each in rows},
+    )
+
+
+def test_latency_is_from_the_message_to_its_scrubbed_note():
+    ledger = ledger_of(*(event(NOW - 1, took=100 * n) for n in range(1, 101)))
+
+    found = ledger.latency(NOW)
+
+    assert found.p50 == pytest.approx(5000, rel=0.06)
+    assert found.p99 == pytest.approx(9900, rel=0.06)
+    assert ledger_of(event(NOW - 1)).latency(NOW) is None
+
+
+def test_an_event_dated_ahead_counts_as_of_now_and_an_unreadable_one_nowhere():
+    broken = Record(Partition("phi.audit", 0), 1, None, b"{", {}, int(NOW * 1000))
+    ledger = ledger_of(event(NOW + 3000), broken)
+
+    assert 1 == round(ledger.rates(NOW)[0]["notes", "scrub"] * 60)
+
+
+def test_the_ledger_forgets_what_is_older_than_its_hour():
+    ledger = Ledger(0)
+    for second in range(9000):
+        ledger.add(event(NOW + second), NOW + second)
+
+    assert len(ledger._seconds) <= 2 * HOUR + 1
+    assert 60 == round(ledger.rates(NOW + 9000)[0]["notes", "scrub"] * 60)
+
+
+# --- what is drawn
+
+
+def lag(partition, records=0, state=LagState.OK, *, group="phistream-scrub", seconds=0):
+    return PartitionLag(group, "notes", partition, 0, records, records, seconds, state)
+
+
+def picture(**changes):
+    whole = {
+        "at": NOW,
+        "source": "127.0.0.1:9092",
+        "rates": dict.fromkeys(EDGES, 12.34),
+        "arriving": 1234.5,
+        "lags": tuple(lag(p) for p in range(4)),
+        "is_judged": True,
+        "groups": (
+            GroupView(
+                "phistream-scrub",
+                "stable",
+                (Member("phistream-scrub-0", "10.0.0.1", (0, 1, 2, 5)),),
+            ),
+        ),
+        "refused": (Refused("scrub", "residue", 3),),
+        "latency": Latency(120, 300, 1250),
+    }
+    return Picture(**(whole | changes))
+
+
+def drawn(*arguments, width=80, **options):
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(screen(*arguments, **options))
+    return console.file.getvalue()
+
+
+def test_a_partition_in_quarantine_is_shown_with_what_is_in_hand():
+    held = (Quarantine("p-scrub", "notes", 3, 412, 90_071, 1),
+            Quarantine("p-intake", "hl7.raw", 0, 7, None, 0))  # fmt: skip
+    text = drawn(picture(quarantine=held))
+
+    assert "quarantine" in text
+    assert "412 suspects" in text
+    assert "notes[3]" in text
+    assert "at offset 90071, which has ended 1 workers" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "quarantine" not in drawn(picture())
+    told = picture(quarantine=held).as_json()["quarantine"]
+    assert (412, 90_071) == (told[0]["suspects"], told[0]["record"])
+
+
+def test_the_whole_picture_fits_80_columns_and_shows_everything():
+    text = drawn(picture(rates=dict.fromkeys(EDGES, 123456.0)))
+
+    assert max(map(len, text.splitlines())) <= 80
+    for expected in (
+        "─123k─▶ notes.scrubbed", "dead.letters", "patients", "1234 arrive in hl7.raw",
+        "phistream-scrub-0", "0-2 5", "p99 1,250 ms", "     3  scrub  residue",
+    ):  # fmt: skip
+        assert expected in text, text
+    assert "\x1b" not in text
+
+
+def test_the_branches_hang_below_their_stages():
+    lines = drawn(picture()).splitlines()
+
+    main = next(line for line in lines if line.startswith("hl7.raw"))
+    both = next(line for line in lines if line.count("dead.letters") == 2)
+    assert [main.index("intake"), main.index("scrub ")] == [
+        place for place, sign in enumerate(both) if sign == "└"
+    ]
+
+
+@pytest.mark.parametrize("state", LagState)
+def test_the_state_of_each_partition_is_shown(state):
+    lags = (lag(0), lag(3, 1500, state, seconds=95.0))
+
+    row = next(
+        line for line in drawn(picture(lags=lags)).splitlines() if "1,500" in line
+    )
+
+    assert ["phistream-scrub", "notes", "3", "1,500", "95.0", state] == row.split()
+
+
+def test_before_a_window_was_watched_ok_is_not_claimed():
+    text = drawn(picture(is_judged=False))
+
+    assert "OK" not in text
+    assert "judged once a minute has been watched" in text
+
+
+def test_a_lag_whose_age_is_unknown_says_so():
+    assert " ? " in drawn(picture(lags=(lag(0, 5, seconds=None),)))
+
+
+def test_of_many_partitions_the_worst_are_shown_and_the_others_counted():
+    lags = [lag(p, records=p) for p in range(40)]
+    lags[1] = lag(1, 1, LagState.STOP)
+
+    shown = chosen(lags, 3)
+
+    assert [1, 38, 39] == [each.partition for each in shown]
+    assert "and 24 partitions that are no worse" in drawn(picture(lags=tuple(lags)))
+
+
+@pytest.mark.parametrize("height", [24, 30, 50])
+def test_a_live_picture_is_no_higher_than_its_terminal(height):
+    lags = tuple(lag(p, records=p) for p in range(40))
+
+    text = drawn(picture(lags=lags), height=height)
+
+    assert len(text.splitlines()) <= height
+
+
+def test_a_group_without_workers_stands_out():
+    groups = (GroupView("phistream-intake", "empty", ()),)
+
+    assert "nobody works" in drawn(picture(groups=groups))
+
+
+def test_names_that_others_chose_do_not_steer_the_terminal():
+    assert "[31mred" == printable("\x1b[31mred\r\n\x07")
+    member = Member("[bold]me[/bold]", "[/]", (0,))
+
+    text = drawn(picture(groups=(GroupView("g", "stable", (member,)),)))
+
+    assert "[bold]me[/bold]" in text
+
+
+def test_nothing_yet_is_said_and_no_error():
+    text = drawn(Picture(at=NOW, source="x"), "not of now: list offsets: TIMED_OUT")
+
+    assert "no flow yet" in text
+    assert "not of now: list offsets: TIMED_OUT" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, "0"), (0.04, "0.04"), (3.21, "3.2"), (99.94, "99.9"), (99.96, "100"),
+        (1234.4, "1234"), (12_345, "12k"), (1_234_567, "1.2M"), (1e12, "much"),
+    ],
+)  # fmt: skip
+def test_numbers_are_shown_in_four_characters(value, expected):
+    assert expected == short(value)
+    assert len(short(value)) <= 4
+
+
+def test_runs_of_partitions_are_shown_in_short():
+    assert "0-3 7 9-10" == ranges((9, 0, 1, 2, 3, 7, 10))
+    assert "" == ranges(())
+
+
+def test_programs_get_everything():
+    told = orjson.loads(orjson.dumps(picture().as_json()))
+
+    assert {"from": "hl7.raw", "to": "intake", "per_second": 12.34} in told["rates"]
+    assert "OK" == told["lags"][0]["state"]
+    assert [0, 1, 2, 5] == told["groups"][0]["members"][0]["partitions"]
+
+
+# --- asked of watch
+
+
+def watch_pages(**changes):
+    """Return the JSON of watch's page, made by watch's own functions."""
+    start = int(NOW) - 10
+    counts = {
+        "audit/scrub": 40, "published/notes": 40, "dead/scrub/residue": 2,
+        "latency/scrub/50": 40,
+    }  # fmt: skip
+    bucket = Bucket(start, 1)
+    bucket.counts.update(counts)
+    windows = figures.seen_windows({w.name: [bucket] for w in WINDOWS}, NOW)
+    row = {
+        "group": "g-scrub", "topic": "notes", "partition": 2, "committed": 5,
+        "stable": 9, "records": 4, "seconds": 1.5, "state": "WARN",
+    }  # fmt: skip
+    own = row | {"group": "g-watch", "topic": "phi.audit", "own": True}
+    parts = {
+        "flow": figures.flow(windows, 7.5),
+        "lag": {"at": NOW, "worst": "WARN", "partitions": [row, own]},
+        "latency": figures.latency(windows),
+        "dead-letters": figures.dead_letters(windows),
+    }
+    return {k: orjson.dumps({"at": NOW, k: v}) for k, v in (parts | changes).items()}
+
+
+def asked(pages):
+    return Watch("http://h:1/", lambda url: pages[url.rpartition("/api/")[2]]).read()
+
+
+def test_the_json_of_watch_gives_the_same_picture():
+    told = asked(watch_pages())
+
+    assert 4.0 == told.rates["scrub", "notes.scrubbed"]
+    assert (7.5, 10.0) == (told.arriving, told.rate_seconds)
+    assert (
+        PartitionLag("g-scrub", "notes", 2, 5, 9, 4, 1.5, LagState.WARN),
+    ) == told.lags
+    assert (Refused("scrub", "residue", 2),) == told.refused
+    assert told.latency.p50 == told.latency.p99 > 100
+    assert "WARN" in drawn(told)
+
+
+def test_words_of_watch_that_are_not_ours_are_not_shown():
+    row = {"stage": MARKER, "code": f"\x1b[31m{MARKER}", "count": 1}
+    pages = watch_pages(**{"dead-letters": {"hour": {"rows": [row], "total": 1}}})
+
+    assert MARKER not in drawn(asked(pages))
+
+
+@pytest.mark.parametrize(
+    "answer", [b"{}", b"<html>", b'{"flow": null}', b'{"flow": {"edges": [{}]}}', b"[]"]
+)
+def test_what_is_not_watch_is_told(answer):
+    with pytest.raises(RetriableError, match="not the JSON of watch"):
+        asked(watch_pages() | {"flow": answer})
+
+
+def test_no_answer_is_told():
+    def refuse(_url):
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    with pytest.raises(RetriableError, match="no answer"):
+        Watch("http://127.0.0.1:1", refuse).read()
+
+
+@pytest.mark.parametrize("url", ["", "localhost:80", "file:///etc/passwd", "http://"])
+def test_what_is_no_address_of_the_web_is_refused(url):
+    with pytest.raises(ConfigError, match="--watch"):
+        Watch(url)

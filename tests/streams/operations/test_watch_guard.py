@@ -1,0 +1,78 @@
+"""What keeps watch's process running, and takes a record away that ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from streams.engine.heartbeat import Phase
+from streams.operations.watch import guard
+from streams.operations.watch.guard import MOST_DEATHS, Guard
+from streams.operations.watch.hand import Position
+
+TOPICS = ("phi.audit", "dead.letters")
+POISON = Position("dead.letters", 3, 4711)
+
+
+def dies_at_a_record(_heartbeat, hand, _parent):
+    if POISON in hand.skipped:
+        os._exit(0)
+    with hand.holding(POISON):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hangs_at_a_record(heartbeat, hand, _parent):
+    if POISON in hand.skipped:
+        os._exit(0)
+    heartbeat.enter(Phase.RUNNING)
+    with hand.holding(POISON):
+        time.sleep(600)
+
+
+def dies_between_records(_heartbeat, hand, _parent):
+    with hand.holding(POISON):
+        pass
+    os._exit(1 if not hand.skipped else 78)
+
+
+def refuses_its_settings(_heartbeat, _hand, _parent):
+    os._exit(78)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(guard, "MOST_BACK_OFF", 0.1)
+
+
+def guarding(target, **limits):
+    limits = {Phase.STARTING: 60.0, Phase.RUNNING: 1.0} | limits
+    return Guard(target, TOPICS, limits.__getitem__)
+
+
+@pytest.mark.parametrize("target", [dies_at_a_record, hangs_at_a_record])
+def test_a_record_that_ends_watch_again_and_again_is_skipped(target):
+    watched = guarding(target)
+
+    assert 0 == watched.run()
+    assert {POISON: MOST_DEATHS} == dict(watched._deaths)
+
+
+def test_a_refused_setting_ends_the_service():
+    assert 78 == guarding(refuses_its_settings).run()
+
+
+def test_a_death_with_nothing_in_hand_blames_no_record(monkeypatch):
+    watched = guarding(dies_between_records)
+    lives = []
+
+    def pause(_seconds):
+        lives.append(1)
+        watched._is_stopping = len(lives) == 4
+
+    monkeypatch.setattr(watched, "_pause", pause)
+
+    assert 0 == watched.run()
+    assert not watched._deaths

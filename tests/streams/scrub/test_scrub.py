@@ -1,0 +1,343 @@
+"""Scrub's processor with the real library and a table in memory."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import orjson
+import pytest
+
+from deid_core import Deidentifier, Document
+from deid_core.policy import load_policy
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT
+from streams.engine.errors import InvalidRecord
+from streams.engine.records import Partition, Record
+from streams.events.notes import ClinicalNote
+from streams.events.pseudonyms import Pseudonyms
+from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.scrub.processor import Scrub
+
+PATIENT = PatientId("N", "4711-77")
+KNOWN = PatientRecord(PATIENT, "", Demographics(names=(Name("Quellwright", "Mabel"),)))
+
+
+class MemoryTable:
+    """The rows alone; what is in flight arrives when it is waited for."""
+
+    def __init__(self):
+        self.rows = {}
+        self.in_flight = {}
+        self.waits = []
+
+    def catch_up(self, partitions, *, in_flight=0):
+        if in_flight:
+            self.waits.append(in_flight)
+            self.rows |= self.in_flight
+
+    def get(self, partition, key):
+        return self.rows.get(key)
+
+
+@pytest.fixture
+def table():
+    return MemoryTable()
+
+
+@pytest.fixture
+def scrub(table, hybrid):
+    return scrub_made_by(lambda: hybrid, table)
+
+
+def scrub_made_by(make, table):
+    return Scrub(
+        make,
+        table,
+        Pseudonyms(b"k" * 32),
+        4,
+        preset="hybrid",
+        policy="safe-harbor",
+        max_bytes=10_000,
+        join_wait=1.5,
+        clock=lambda: 2000.0,
+    )
+
+
+def scrub_with(system, table, pseudonyms):
+    return Scrub(
+        lambda: system,
+        table,
+        pseudonyms,
+        4,
+        preset="hybrid",
+        policy="surrogate",
+        max_bytes=10_000,
+        join_wait=0,
+    )
+
+
+def record(
+    text,
+    *,
+    patient=PATIENT,
+    note_type="",
+    written_at="",
+    key=None,
+    partition=None,
+    offset=0,
+):
+    note = ClinicalNote("n1", patient, note_type, written_at, text)
+    key = patient.key if key is None else key
+    at = partition_of(key, 4) if partition is None else partition
+    return Record(Partition("notes", at), offset, key, orjson.dumps(note.to_json()))
+
+
+def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    text = "Na\u0308ive M\u200br. Quell\u00adwright is well."
+
+    [(note, audit)] = scrub.process([record(text)])
+
+    [found] = orjson.loads(audit.value)["annotations"]
+    assert "Quell\u00adwright" == text[found["start"] : found["end"]]
+    published = orjson.loads(note.value)
+    assert "Na\u0308ive M\u200br. [NAME:PATIENT] is well." == published["text"]
+    assert [[12, 24, 12, 26]] == published["offsets"]
+
+
+def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    [(note, audit)] = scrub.process([record("Mabel Quellwrigth is well.")])
+
+    assert (NOTES_SCRUBBED.name, PHI_AUDIT.name) == (note.topic, audit.topic)
+    assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
+    assert note.key == audit.key == Pseudonyms(b"k" * 32).patient(PATIENT.key).encode()
+    assert b"1" == audit.headers["outputs"]
+    assert [] == table.waits
+
+
+def test_waits_for_an_unknown_patients_record_in_flight(scrub, table):
+    table.in_flight[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    records = [record("Quellwright is well.")]
+    scrub.prepare(records)
+    [(note, _)] = scrub.process(records)
+
+    assert [1.5] == table.waits
+    assert "found" == orjson.loads(note.value)["join"]
+
+
+def test_the_notes_own_demographics_join_without_the_table(scrub):
+    value = orjson.loads(record("Quellwright is well.").value)
+    value["demographics"] = KNOWN.current.to_json()
+    at = partition_of(PATIENT.key, 4)
+    own = Record(Partition("notes", at), 0, PATIENT.key, orjson.dumps(value))
+
+    [(note, _)] = scrub.process([own])
+
+    body = orjson.loads(note.value)
+    assert ("[NAME:PATIENT] is well.", "missing") == (body["text"], body["join"])
+
+
+def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    pseudonyms = Pseudonyms(b"k" * 32)
+    system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
+    scrub = scrub_with(system, table, pseudonyms)
+    other = PatientId("N", "other")
+    records = [
+        record("Mabel Quellwright, 3/14/2024."),
+        record("Mabel Quellwright, 3/14/2024.", offset=1),
+        record("Mrs. Quellwright, 3/14/2024.", patient=other, offset=2),
+    ]
+
+    bodies = [orjson.loads(note.value) for note, _ in scrub.process(records)]
+
+    first, second, third = (body["text"] for body in bodies)
+    assert first == second
+    assert "Quellwright" not in first + third
+    assert first.split()[-1] != third.split()[-1]
+    assert {system.deidentify(Document("n", "on 3/14/2024")).key_id} == {
+        body["key_id"] for body in bodies
+    }
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ({"key": b"N|other"}, "wrong_key"),
+        ({"partition": (partition_of(PATIENT.key, 4) + 1) % 4}, "wrong_partition"),
+        ({"note_type": "Quellwright"}, "residue"),
+    ],
+)
+def test_refuses_a_note_and_goes_on_with_the_others(scrub, table, bad, code):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    first, second = scrub.process([record("One.", **bad), record("Two.", offset=1)])
+
+    assert isinstance(first, InvalidRecord)
+    assert code == first.code
+    assert "Two." == orjson.loads(second[0].value)["text"]
+
+
+def test_too_large_a_note_is_refused(scrub):
+    [outcome] = scrub.process([record("x" * 20_000)])
+
+    assert "too_large" == outcome.code
+
+
+def test_a_detector_that_breaks_makes_a_dead_letter_never_a_note(
+    scrub, hybrid, monkeypatch
+):
+    def fail(documents):
+        raise ZeroDivisionError("ZZMARKER")
+
+    monkeypatch.setattr(hybrid, "_detectors", (_Named(fail),))
+    source = record("Mabel Quellwright.")
+
+    [outcome] = scrub.process([source])
+    letter, audit = scrub.dead_letter(source, outcome)
+
+    assert "detector_failed" == outcome.code
+    assert (DEAD_LETTERS.name, PHI_AUDIT.name) == (letter.topic, audit.topic)
+    assert "ZZMARKER" not in orjson.loads(letter.value)["reason"]
+    assert "dead_letter" == orjson.loads(audit.value)["outcome"]
+
+
+class _Named:
+    name = "broken"
+
+    def __init__(self, call):
+        self._call = call
+
+    def __call__(self, documents):
+        return self._call(documents)
+
+
+def test_a_header_that_says_more_than_the_row_is_matched_as_well(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    value = orjson.loads(record("Quellwright, called Zwergenheim.").value)
+    value["demographics"] = {"names": [{"family": "Zwergenheim"}]}
+    at = partition_of(PATIENT.key, 4)
+    own = Record(Partition("notes", at), 0, PATIENT.key, orjson.dumps(value))
+
+    [(note, _)] = scrub.process([own])
+
+    body = orjson.loads(note.value)
+    assert "[NAME:PATIENT], called [NAME:PATIENT]." == body["text"]
+    assert "found" == body["join"]
+
+
+@pytest.mark.parametrize(
+    ("code", "published"),
+    [("11506-3", "11506-3"), ("ORU_R01", "ORU_R01"), ("Quellwright", ""), ("X1", "")],
+)
+def test_an_unknown_patients_note_type_is_a_standard_code_or_nothing(
+    scrub, code, published
+):
+    [(note, _)] = scrub.process([record("Stable.", note_type=code)])
+
+    assert published == orjson.loads(note.value)["note_type"]
+
+
+@pytest.mark.parametrize(
+    "code", ["RAD20240314", "2024-03", "14.3.24", "3/14/2024", "1710374400"]
+)
+def test_a_note_type_that_may_hold_a_date_is_not_published(scrub, table, code):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    [outputs] = scrub.process([record("Stable.", note_type=code)])
+
+    assert ["", ""] == [orjson.loads(each.value)["note_type"] for each in outputs]
+
+
+# --- when the note was written
+
+
+def bodies(outputs):
+    return [orjson.loads(note.value) for note, _audit in outputs]
+
+
+def test_the_day_of_a_note_is_shifted_as_the_dates_of_its_text(table):
+    pseudonyms = Pseudonyms(b"k" * 32)
+    system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
+    notes = [
+        record("Seen on 2024-03-14.", written_at="2024-03-14T09:26:53"),
+        record("Seen on 2024-03-14.", written_at="2024-03-16", offset=1),
+    ]
+
+    first, second = bodies(scrub_with(system, table, pseudonyms).process(notes))
+
+    shown = date.fromisoformat(first["written_at"])
+    assert f"Seen on {shown}." == first["text"]
+    assert 31 <= abs((shown - date(2024, 3, 14)).days)
+    assert 2 == (date.fromisoformat(second["written_at"]) - shown).days
+
+
+@pytest.mark.parametrize("day", ["", "ZZMARKER", "2024-02-30", "2024-03", "20240314"])
+def test_what_is_no_day_is_not_published(table, day):
+    pseudonyms = Pseudonyms(b"k" * 32)
+    system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
+    scrub = scrub_with(system, table, pseudonyms)
+
+    [body] = bodies(scrub.process([record("Stable.", written_at=day)]))
+
+    assert "written_at" not in body
+
+
+def test_a_policy_that_writes_dates_as_tags_publishes_no_day(scrub):
+    [body] = bodies(scrub.process([record("Stable.", written_at="2024-03-14")]))
+
+    assert "written_at" not in body
+
+
+def test_a_day_that_can_not_be_replaced_refuses_the_note_alone(
+    scrub, hybrid, monkeypatch
+):
+    def fail(*_arguments):
+        raise ZeroDivisionError("ZZMARKER")
+
+    monkeypatch.setattr(hybrid, "replaced_value", fail)
+    notes = [
+        record("One.", written_at="2024-03-14"),
+        record("Two.", offset=1),
+    ]
+
+    refused, outputs = scrub.process(notes)
+
+    assert "deid_error" == refused.code
+    assert "ZZMARKER" not in str(refused)
+    assert "Two." == orjson.loads(outputs[0].value)["text"]
+
+
+class Exhausted:
+    name = "exhausted"
+
+    def __call__(self, documents):
+        if any("Quellwright" in document.text for document in documents):
+            raise MemoryError
+        return [[] for _ in documents]
+
+
+def test_memory_that_runs_out_refuses_no_note_but_ends_the_process(table):
+    policy = load_policy("safe-harbor")
+    scrub = scrub_made_by(lambda: Deidentifier([Exhausted()], policy), table)
+
+    assert scrub.process([record("well")])
+    with pytest.raises(MemoryError):
+        scrub.process([record("well"), record("Quellwright", offset=1)])
+
+
+def test_after_an_interruption_the_pipeline_is_made_anew(table, hybrid):
+    made = []
+
+    def make():
+        made.append(1)
+        return hybrid
+
+    scrub = scrub_made_by(make, table)
+    scrub.rebuild()
+
+    assert 2 == len(made)
+    assert scrub.process([record("well")])
