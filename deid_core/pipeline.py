@@ -12,10 +12,10 @@ from .errors import DeidError, DetectorFailed
 from .explain import Explanation, explanation
 from .labels import Label
 from .language.reading import Reading, readings_of
-from .language.truecasing import recased
+from .language.truecasing import truecased
 from .merge import merge
 from .policy import Policy, load_policy
-from .propagation import echoes
+from .propagation import propagated
 from .replace import Replacement, Replacer, apply_replacements
 from .spans_in_note import in_note, values_in, with_invisible
 from .surrogates.tag import tag_of
@@ -49,7 +49,7 @@ class Deidentifier:
         consistency: bool = True,
     ) -> None:
         self._detectors = tuple(detectors)
-        self._recase = recased if recasing else _as_written
+        self._truecase = truecased if recasing else _as_written
         self._is_consistent = consistency
         self._replacer = Replacer(policy, key)
 
@@ -124,14 +124,14 @@ class Deidentifier:
 
     def _proposals_for(self, documents: Sequence[Document]) -> list[Proposals]:
         # Detectors read the note as it would be written in mixed case: same offsets.
-        read = [_with_text(each, self._recase(each.text)) for each in documents]
+        read = [_with_text(each, self._truecase(each.text)) for each in documents]
         detected = [
             self._detect(each, documents if _reads_as_written(each) else read)
             for each in self._detectors
         ]
         proposals = [_joined(each) for each in zip(*detected, strict=True)]
         if self._is_consistent:
-            proposals = self._with_echoes(read, proposals)
+            proposals = self._with_propagated(read, proposals)
         return [
             each
             if isinstance(each, DetectorFailed)
@@ -149,20 +149,20 @@ class Deidentifier:
         alone = (_try(detector, [document]) for document in documents)
         return [p if isinstance(p, DetectorFailed) else p[0] for p in alone]
 
-    def _with_echoes(
+    def _with_propagated(
         self, documents: Sequence[Document], proposals: Sequence[Proposals]
     ) -> list[Proposals]:
         """Return the proposals, and where else their values stand."""
         found = [[] if isinstance(p, DetectorFailed) else p for p in proposals]
         try:
-            echoed = echoes(documents, found)
+            repeated = propagated(documents, found)
         except Exception as error:
             # Without echoes a name would stay: none of these notes may go out.
             failed = DetectorFailed(f"consistency: {type(error).__name__}")
             return [failed] * len(documents)
         return [
             each if isinstance(each, DetectorFailed) else each + more
-            for each, more in zip(proposals, echoed, strict=True)
+            for each, more in zip(proposals, repeated, strict=True)
         ]
 
     def _finish(

@@ -16,11 +16,11 @@ from operator import attrgetter
 from .document import Annotation, Document, Span
 from .labels import Label
 from .language import context
-from .language.fragments import fold, fold_note
+from .language.fragments import note_to_ascii, to_ascii
 from .language.lexicons import load_list, normal
-from .language.lexicons.kinds import Kind, kinds_of
+from .language.lexicons.word_classes import WordClass, word_classes
 from .language.occurrences import Occurrences
-from .language.text_cache import remembered
+from .language.text_cache import cached_by_text
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6
@@ -69,7 +69,7 @@ class Sought:
         )
 
 
-def echoes(
+def propagated(
     documents: Sequence[Document], proposals: Sequence[Sequence[Annotation]]
 ) -> list[list[Annotation]]:
     """Return, for each document, where else its proposed values stand.
@@ -83,7 +83,7 @@ def echoes(
         for document, each in zip(documents, proposals, strict=True)
     ]
     return [
-        list(_echoes(document.text, sought, each))
+        list(_propagated(document.text, sought, each))
         for document, sought, each in zip(
             documents, _shared(documents, values), proposals, strict=True
         )
@@ -128,38 +128,38 @@ def _is_looked_for_whole(label: Label, written: str) -> bool:
 
 
 # Several detectors propose most names.
-@remembered(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE)
 def _name_words(written: str) -> tuple[str, ...]:
-    words = _NAME_WORD.findall(fold(written))
+    words = _NAME_WORD.findall(to_ascii(written))
     return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_told(w))
 
 
-@remembered(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE)
 def _is_telling(word: str) -> bool:
     """Return whether it is a name wherever it stands: it is no word, too."""
-    return not kinds_of(_form(word)) & (Kind.WORD | Kind.DRUG)
+    return not word_classes(_form(word)) & (WordClass.WORD | WordClass.DRUG)
 
 
-@remembered(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE)
 def _may_be_told(word: str) -> bool:
     form = _form(word)
     if form in load_list("placeholders") or form in _NO_WORDS:
         return False
-    return not kinds_of(form) & Kind.DRUG
+    return not word_classes(form) & WordClass.DRUG
 
 
 def _form(word: str) -> str:
     return normal(word).replace("'", "").replace("-", "")
 
 
-def _echoes(
+def _propagated(
     text: str, sought: Sought, proposals: Iterable[Annotation]
 ) -> Iterator[Annotation]:
     if not sought.labels:
         return
     covered = {(each.span.start, each.span.end) for each in proposals}
     starts, ends = zip(*sorted(covered), strict=True) if covered else ((), ())
-    folded = fold_note(text)
+    folded = note_to_ascii(text)
     for occurrences, searched in ((sought.names, folded), (sought.wholes, text)):
         for value, start in occurrences.find(searched):
             end, label = start + len(value), sought.labels[value]
@@ -182,7 +182,7 @@ def _is_name(folded: str, start: int, end: int, value: str) -> bool:
     """Return whether a name's word is no thing here: "the Foley catheter" stays."""
     if not _is_telling(value) and not _stands_as_name(folded, start, end):
         return False
-    if not context.is_thing(folded, start, end):
+    if not context.is_clinical_term(folded, start, end):
         return True
     return context.has_person_around(folded, start, end)
 

@@ -53,7 +53,7 @@ def parts_of(text: str, start: int, end: int, label: Label) -> Iterator[Part]:
     """Yield what a proposed place consists of; any other proposal as it is.
 
     Args:
-        text: The note, folded (`fragments.fold`).
+        text: The note, folded (`fragments.to_ascii`).
         start: Of the proposal.
         end: Of the proposal.
         label: What the tagger calls it.

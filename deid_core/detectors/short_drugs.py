@@ -9,7 +9,7 @@ from functools import cache
 from ..language import context
 from ..language.fragments import words
 from ..language.lexicons import is_common_name, load_list
-from ..language.lexicons.kinds import Kind, kinds_of
+from ..language.lexicons.word_classes import WordClass, word_classes
 from .trimming import form_of
 
 # What is done with a drug.
@@ -53,7 +53,9 @@ def is_short_drug(text: str, start: int, end: int) -> bool:
     sentence's end; it is no given name, and no common surname.
     """
     form = form_of(text[start:end])
-    if kinds_of(form) & (Kind.GIVEN | Kind.WEAK_GIVEN) or is_common_name(form):
+    if word_classes(form) & (WordClass.GIVEN | WordClass.WEAK_GIVEN) or is_common_name(
+        form
+    ):
         return False
     if not _begins_drug(form):
         return False

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from ..document import Annotation, Document, Span
-from ..language.fragments import fold_note
+from ..language.fragments import note_to_ascii
 from ..language.lexicons import forms_of
-from ..language.truecasing import is_in_one_case, lowered, recased
+from ..language.truecasing import is_in_one_case, lowered, truecased
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
@@ -86,7 +86,7 @@ class TaggerDetector:
         else:
             small = [lowered(text) if is_in_one_case(text) else "" for text in texts]
             texts = [
-                recased(text) if low else text
+                truecased(text) if low else text
                 for text, low in zip(texts, small, strict=True)
             ]
             pairs = zip(self._read(texts), self._read_small(small), strict=True)
@@ -101,7 +101,7 @@ class TaggerDetector:
         if not self._veto or not sure:
             yield from sure
             return
-        folded = fold_note(text)
+        folded = note_to_ascii(text)
         places = [
             without_words(folded, each.span.start, each.span.end) for each in sure
         ]

@@ -7,20 +7,20 @@ from functools import cache
 
 from ..language.fragments import words
 from ..language.lexicons import load_list, normal
-from ..language.lexicons.kinds import Kind, kinds_of
-from ..language.text_cache import remembered
+from ..language.lexicons.word_classes import WordClass, word_classes
+from ..language.text_cache import cached_by_text
 
 _CACHE_SIZE = 16_384
 WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")
 """A word of a name, in folded text."""
 MAY_NAME = (
-    Kind.GIVEN
-    | Kind.WEAK_GIVEN
-    | Kind.FAMILY
-    | Kind.WEAK_FAMILY
-    | Kind.CITY
-    | Kind.TOWN
-    | Kind.UNKNOWN
+    WordClass.GIVEN
+    | WordClass.WEAK_GIVEN
+    | WordClass.FAMILY
+    | WordClass.WEAK_FAMILY
+    | WordClass.CITY
+    | WordClass.TOWN
+    | WordClass.UNKNOWN
 )
 """What a word of a name is at least one of, as long as a list holds it."""
 _OPENERS = frozenset(
@@ -107,7 +107,7 @@ def is_no_name(form: str) -> bool:
 def _is_adverb(form: str) -> bool:
     if not form.endswith("ly"):
         return False
-    return kinds_of(form) & (Kind.WORD | MAY_NAME) == Kind.WORD
+    return word_classes(form) & (WordClass.WORD | MAY_NAME) == WordClass.WORD
 
 
 def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
@@ -115,7 +115,7 @@ def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
     if _is_adverb(form):
         return True
     if word[0].islower() and len(form) > 3:
-        return not kinds_of(form) & MAY_NAME
+        return not word_classes(form) & MAY_NAME
     has_colon = text[word.end() : word.end() + 1] == ":"
     if (form in _FIELDS and has_colon) or _BIRTH.match(text, word.start()):
         return True
@@ -123,7 +123,7 @@ def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
     return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
 
 
-@remembered(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE)
 def form_of(word: str) -> str:
     """Return a word in compared form, without a possessive."""
     return normal(word).removesuffix("'s").replace("'", "")

@@ -16,13 +16,13 @@ from ..language import context
 from ..language.fragments import words
 from ..language.institutions import is_own_name
 from ..language.lexicons import load_list
-from ..language.lexicons.kinds import Kind, kinds_of
+from ..language.lexicons.word_classes import WordClass, word_classes
 from .rules.places.institutions import LABELLED_STATE
 from .short_drugs import is_short_drug
 from .trimming import MAY_NAME, WORD, form_of, is_no_name
 
-_FOREMOST_NAME = Kind.GIVEN | Kind.FAMILY
-_NO_MERE_WORD = _FOREMOST_NAME | Kind.CITY | Kind.TOWN | Kind.RARE
+_FOREMOST_NAME = WordClass.GIVEN | WordClass.FAMILY
+_NO_MERE_WORD = _FOREMOST_NAME | WordClass.CITY | WordClass.TOWN | WordClass.RARE
 _PLACES = frozenset({Label.HOSPITAL, Label.ORGANIZATION, Label.LOCATION_OTHER})
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
 # "May resume a diet", "Will call": names only as the subject of a verb.
@@ -117,7 +117,7 @@ def is_vetoed(
     """Return whether what a tagger proposes cannot be what it says.
 
     Args:
-        text: The note, folded (`fragments.fold`).
+        text: The note, folded (`fragments.to_ascii`).
         start: Of the proposal.
         end: Of the proposal.
         label: What the tagger calls it.
@@ -133,7 +133,7 @@ def is_vetoed(
         return False
     if all(is_no_name(form) for form in forms):
         return True
-    kinds = [kinds_of(form) for form in forms]
+    kinds = [word_classes(form) for form in forms]
     if label in _PEOPLE:
         doubt = _Doubt(score, is_repeated)
         return _is_no_person(text, start, end, kinds, doubt)
@@ -155,7 +155,7 @@ def _is_of_another_kind(value: str, forms: list[str], label: Label) -> bool:
 
 def _are_words(kinds: list[int]) -> bool:
     """Return whether all are words, and no town's or person's name foremost."""
-    return all(each & Kind.WORD and not each & _NO_MERE_WORD for each in kinds)
+    return all(each & WordClass.WORD and not each & _NO_MERE_WORD for each in kinds)
 
 
 def _is_small(text: str, start: int, end: int) -> bool:
@@ -191,13 +191,15 @@ def _is_no_person(
     is_line = _is_line(text, start, end)
     if not _are_listed(kinds) and (is_line or not doubt.is_fairly_sure(text, start)):
         return True
-    is_thing = all(each & (Kind.EPONYM | Kind.DRUG) for each in kinds)
-    if is_thing and (is_line or not doubt.is_sure):
+    is_clinical_term = all(each & (WordClass.EPONYM | WordClass.DRUG) for each in kinds)
+    if is_clinical_term and (is_line or not doubt.is_sure):
         return True
-    if all(each & _FOREMOST_NAME and not each & Kind.DRUG for each in kinds):
+    if all(each & _FOREMOST_NAME and not each & WordClass.DRUG for each in kinds):
         is_owned = len(kinds) == 1 and context.is_owned(text, start)
-        return (is_owned and not doubt.is_sure) or context.is_before_thing(text, end)
-    return context.is_thing(text, start, end) or _is_handled(text, start, end)
+        return (is_owned and not doubt.is_sure) or context.is_before_clinical_term(
+            text, end
+        )
+    return context.is_clinical_term(text, start, end) or _is_handled(text, start, end)
 
 
 def _is_no_word(text: str, start: int, end: int, score: float) -> bool:

@@ -155,9 +155,9 @@ def is_inside_sentence(text: str, start: int) -> bool:
     return _INSIDE_SENTENCE.search(text, max(0, start - 6), start) is not None
 
 
-def is_thing(text: str, start: int, end: int) -> bool:
+def is_clinical_term(text: str, start: int, end: int) -> bool:
     """Return whether a device or disease follows, or an article stands before."""
-    if is_before_thing(text, end):
+    if is_before_clinical_term(text, end):
         return True
     previous = text[start - 1 : start]
     if previous in "-#" and previous:
@@ -174,14 +174,14 @@ def is_owned(text: str, start: int) -> bool:
     return left.gap == " " and left.nearest in _POSSESSIVES
 
 
-def is_before_thing(text: str, end: int) -> bool:
+def is_before_clinical_term(text: str, end: int) -> bool:
     """Return whether a device, disease or score follows."""
     if _SCORE_AFTER.match(text, end):
         return True
     found = _AFTER.match(text, end)
     if found is None or found[2] or found[3]:
         return False
-    nouns = things()
+    nouns = clinical_terms()
     for word in found.group(4, 5, 6):
         if word is None or word in _NO_COMPOUND:
             return False
@@ -191,7 +191,7 @@ def is_before_thing(text: str, end: int) -> bool:
 
 
 @cache
-def things() -> frozenset[str]:
+def clinical_terms() -> frozenset[str]:
     """Return the nouns before which a name is the name of a thing."""
     return load_list("eponym_nouns") | load_list("thing_nouns")
 

@@ -1,6 +1,6 @@
 """Pieces that the patterns of several rules are built from.
 
-Patterns see folded text (`fold`), so a piece writes one dash, one space and one
+Patterns see folded text (`to_ascii`), so a piece writes one dash, one space and one
 apostrophe for all of Unicode's.  Pieces never cross a line: they say ``[ \\t]``, not
 ``\\s``.  All of them are for verbose patterns, where a plain space means nothing.
 """
@@ -19,7 +19,7 @@ _LONGEST_KEPT = 65_536
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-def fold(text: str) -> str:
+def to_ascii(text: str) -> str:
     """Return the text with ASCII letters, digits, dashes, spaces and apostrophes.
 
     Each code point becomes exactly one, so offsets stay what they were: ``Ł`` becomes
@@ -28,21 +28,21 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _NOT_ASCII.sub(lambda found: _fold_character(found[0]), text)
+    return _NOT_ASCII.sub(lambda found: _character_to_ascii(found[0]), text)
 
 
-def fold_note(text: str) -> str:
-    """Return `fold` of a note, made once for all detectors that read it."""
-    return fold(text) if len(text) > _LONGEST_KEPT else _folded_note(text)
+def note_to_ascii(text: str) -> str:
+    """Return `to_ascii` of a note, made once for all detectors that read it."""
+    return to_ascii(text) if len(text) > _LONGEST_KEPT else _folded_note(text)
 
 
 @lru_cache(maxsize=_NOTES)
 def _folded_note(text: str) -> str:
-    return fold(text)
+    return to_ascii(text)
 
 
 @cache
-def _fold_character(character: str) -> str:
+def _character_to_ascii(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Nd":
         return str(unicodedata.decimal(character))
@@ -51,12 +51,12 @@ def _fold_character(character: str) -> str:
     if "\uff01" <= character <= "\uff5e":
         return chr(ord(character) - 0xFEE0)
     if character.isalpha():
-        return _fold_letter(character)
+        return _letter_to_ascii(character)
     # A combining accent is folded to a letter, so that it does not end its word.
     return {"Pd": "-", "Zs": " ", "Mn": "e", "Mc": "e"}.get(category, character)
 
 
-def _fold_letter(letter: str) -> str:
+def _letter_to_ascii(letter: str) -> str:
     base = unicodedata.normalize("NFKD", letter)[0]
     if base.isascii() and base.isalpha():
         return base

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ..labels import Label
 from .fragments import words
 from .lexicons import forms_of, load_list
-from .lexicons.kinds import Kind
 from .lexicons.places import Phrases, by_first_word, city_phrases, longest
+from .lexicons.word_classes import WordClass
 from .runs import LINK, SAINT, Run, Token
 
 HEADS = frozenset(
@@ -70,8 +70,14 @@ _NO_CLINIC = frozenset(
         """
     )
 )
-_NAME = Kind.GIVEN | Kind.WEAK_GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
-_PLACE = Kind.CITY | Kind.TOWN
+_NAME = (
+    WordClass.GIVEN
+    | WordClass.WEAK_GIVEN
+    | WordClass.FAMILY
+    | WordClass.WEAK_FAMILY
+    | WordClass.UNKNOWN
+)
+_PLACE = WordClass.CITY | WordClass.TOWN
 
 
 class House(NamedTuple):
@@ -132,7 +138,7 @@ def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[House]:
         count = longest(phrases, forms, at)
         if count:
             first, last = run.tokens[at], run.tokens[at + count - 1]
-            is_one = count == 1 and first.kinds & (_NAME | _PLACE | Kind.WORD)
+            is_one = count == 1 and first.kinds & (_NAME | _PLACE | WordClass.WORD)
             is_sure = not is_one and rule != "hospital_listed"
             score = 0.85 if is_sure else 0.6
             yield House(first.start, last.end, label, rule, score, not is_sure)
@@ -207,7 +213,7 @@ def _with_place(run: Run, at: int) -> int:
     token = run.tokens[at]
     if token.code == LINK and at + 1 < len(run.tokens) and token.form in {"at", "of"}:
         return len(run.tokens)
-    return at + 1 if token.kinds & _PLACE and not token.kinds & Kind.GIVEN else at
+    return at + 1 if token.kinds & _PLACE and not token.kinds & WordClass.GIVEN else at
 
 
 def _first_of_name(run: Run, at: int) -> int:
@@ -228,7 +234,7 @@ def _is_own(token: Token) -> bool:
         return False
     if token.form in load_list("institution_words") or token.form in _NO_CLINIC:
         return False
-    return not token.kinds & Kind.DRUG and token.form not in HEADS
+    return not token.kinds & WordClass.DRUG and token.form not in HEADS
 
 
 def _is_named(token: Token) -> bool:

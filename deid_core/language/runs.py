@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .lexicons import normal
-from .lexicons.kinds import KINDS, NO_KIND, Kind, kinds_of
+from .lexicons.word_classes import KINDS, NO_KIND, WordClass, word_classes
 
 # Only these carry a period inside a run: "St. Mary", "J. Smith", "Baylor Med. Center".
 # The capital first, then what it may begin: most characters are asked nothing else.
@@ -80,7 +80,7 @@ class Run:
 
 
 def runs_in(folded: str) -> Iterator[re.Match[str]]:
-    """Return the runs of a folded text (`fragments.fold`), left to right."""
+    """Return the runs of a folded text (`fragments.to_ascii`), left to right."""
     return _RUN.finditer(folded)
 
 
@@ -138,15 +138,15 @@ def _special(text: str, form: str) -> str:
 
 def _kinds(form: str) -> int:
     """Return the kinds of a word; of parts with hyphens, what all of them are."""
-    whole = kinds_of(form.replace("-", ""))
+    whole = word_classes(form.replace("-", ""))
     if "-" not in form:
         return whole
-    parts = [kinds_of(part) for part in form.split("-") if len(part) > 1]
+    parts = [word_classes(part) for part in form.split("-") if len(part) > 1]
     if not parts:
         return whole
     first = parts[0]
     for each in parts[1:]:
-        first &= each | Kind.UNKNOWN
+        first &= each | WordClass.UNKNOWN
     # "Smith-Kowalski", "Anne-Marie"; what is a word in any part is one ("Post-Op").
-    words = Kind.WORD if any(each & Kind.WORD for each in parts) else NO_KIND
+    words = WordClass.WORD if any(each & WordClass.WORD for each in parts) else NO_KIND
     return first | words

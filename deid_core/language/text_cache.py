@@ -13,7 +13,7 @@ T = TypeVar("T")
 _LONGEST = 80
 
 
-class Answers(dict[str, T]):
+class TextCache(dict[str, T]):
     """What a function says of texts; bounded.
 
     Args:
@@ -35,10 +35,10 @@ class Answers(dict[str, T]):
         return result
 
 
-def remembered(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+def cached_by_text(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
     """Return a decorator that keeps a function's answers for so many short texts."""
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        return Answers(function, most).__getitem__
+        return TextCache(function, most).__getitem__
 
     return decorate

@@ -24,9 +24,9 @@ from .lexicons.groups import (
     lands_of_words,
     single_house_names,
 )
-from .lexicons.kinds import Kind, kinds_of
 from .lexicons.places import city_phrases, longest, states
 from .lexicons.vocabulary import zipf
+from .lexicons.word_classes import WordClass, word_classes
 
 _CAPITALS, _SMALL = ascii_uppercase.encode(), ascii_lowercase.encode()
 _LETTERS_LEAST = 24
@@ -70,10 +70,10 @@ _NAMES_OF_TESTS = frozenset({"ana", "vera"})
 _MAYBE_MONTHS = frozenset({"march", "may"})
 # Above, a word that is also a surname is the word: will, may, long.
 _TOO_FREQUENT = 5.45
-_STRONG = Kind.GIVEN | Kind.FAMILY
-_WEAK = Kind.WEAK_GIVEN | Kind.WEAK_FAMILY
-_PLACE = Kind.CITY | Kind.TOWN
-_NO_TOWN = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.GIVEN
+_STRONG = WordClass.GIVEN | WordClass.FAMILY
+_WEAK = WordClass.WEAK_GIVEN | WordClass.WEAK_FAMILY
+_PLACE = WordClass.CITY | WordClass.TOWN
+_NO_TOWN = WordClass.WORD | WordClass.DRUG | WordClass.EPONYM | WordClass.GIVEN
 _PLACE_CUES = frozenset(listed("in from to of near the outside around north south"))
 
 _SAINTS = frozenset({"st", "saint", "mt", "mount"})
@@ -94,12 +94,12 @@ _INSTITUTION_CUES = frozenset({"at", "to", "from"})
 _MOST_WORDS = 4
 _WORD_GAPS = frozenset({" ", "  ", "-"})
 _ENDS = frozenset({"", ".", ",", "\n"})
-_WEAK_PART = Kind.WEAK_GIVEN | Kind.WEAK_FAMILY | Kind.TOWN
-_STRONG_PART = Kind.GIVEN | Kind.FAMILY | Kind.CITY | Kind.UNKNOWN
-_NAMES_INSTITUTION = _STRONG_PART | Kind.TOWN | Kind.RARE
+_WEAK_PART = WordClass.WEAK_GIVEN | WordClass.WEAK_FAMILY | WordClass.TOWN
+_STRONG_PART = WordClass.GIVEN | WordClass.FAMILY | WordClass.CITY | WordClass.UNKNOWN
+_NAMES_INSTITUTION = _STRONG_PART | WordClass.TOWN | WordClass.RARE
 
 
-def recased(text: str) -> str:
+def truecased(text: str) -> str:
     """Return the text with capitals where they belong, if it tells nothing by case.
 
     The result has the same length, code point for code point; a text in mixed case is
@@ -171,7 +171,7 @@ class Truecaser:
         """Read a text in small letters."""
         words = list(_WORD.finditer(text))
         forms = [_form(each[0]) for each in words]
-        return cls(text, words, forms, list(map(kinds_of, forms)), set())
+        return cls(text, words, forms, list(map(word_classes, forms)), set())
 
     def result(self) -> str:
         """Return the text with its capitals, as long as it was."""
@@ -207,11 +207,11 @@ class Truecaser:
             return False
         if form in _MAYBE_MONTHS:
             return bool(_MONTH_CUE.search(self.text, max(0, start - 8), start))
-        if kinds & Kind.CITY and not kinds & (Kind.DRUG | Kind.EPONYM):
+        if kinds & WordClass.CITY and not kinds & (WordClass.DRUG | WordClass.EPONYM):
             return True
         if at and self._is_lived_in(at):
             return True
-        if not kinds & _STRONG or kinds & Kind.WORD or len(form) < 3:
+        if not kinds & _STRONG or kinds & WordClass.WORD or len(form) < 3:
             return False
         return is_common_name(form) or context.is_person_described(
             self.text, *self.words[at].span()
@@ -223,10 +223,10 @@ class Truecaser:
         before = self.forms[at - 1]
         if form in lands() and before in _PLACE_CUES:
             return True
-        is_town = bool(kinds & Kind.TOWN) and not kinds & _NO_TOWN
-        if not (is_town or kinds & (Kind.UNKNOWN | Kind.FAMILY)):
+        is_town = bool(kinds & WordClass.TOWN) and not kinds & _NO_TOWN
+        if not (is_town or kinds & (WordClass.UNKNOWN | WordClass.FAMILY)):
             return False
-        if before not in _PLACE_CUES or kinds & Kind.WORD:
+        if before not in _PLACE_CUES or kinds & WordClass.WORD:
             return False
         return cues.is_after_home_cue(self.text, start) or (
             is_town and cues.is_in_town(self.text, start)
@@ -240,19 +240,24 @@ class Truecaser:
     def _choose_beside(self, at: int) -> None:
         before, form, gap = self.forms[at - 1], self.forms[at], self.gap(at)
         kinds, left = self.kinds[at], self.kinds[at - 1]
-        may_be_name = bool(kinds & (_STRONG | _WEAK | Kind.UNKNOWN))
+        may_be_name = bool(kinds & (_STRONG | _WEAK | WordClass.UNKNOWN))
         is_rare = zipf(form) < _TOO_FREQUENT
         if before in load_list("honorifics"):
             if may_be_name and is_rare and len(form) > 2:
                 self.chosen.update((at - 1, at))
         elif gap.startswith("."):
             return
-        elif at - 1 in self.chosen and (left & Kind.GIVEN or self._is_titled(at - 1)):
+        elif at - 1 in self.chosen and (
+            left & WordClass.GIVEN or self._is_titled(at - 1)
+        ):
             if (may_be_name and is_rare) or (len(form) == 1 and form not in "ai"):
                 self.chosen.add(at)
-        elif left & (Kind.GIVEN | Kind.WEAK_GIVEN) and zipf(before) < _TOO_FREQUENT:
+        elif (
+            left & (WordClass.GIVEN | WordClass.WEAK_GIVEN)
+            and zipf(before) < _TOO_FREQUENT
+        ):
             is_initial = len(form) == 1 and self._is_dotted(at)
-            is_surname = kinds & Kind.FAMILY and not kinds & Kind.WORD
+            is_surname = kinds & WordClass.FAMILY and not kinds & WordClass.WORD
             if is_surname or is_initial:
                 self.chosen.update((at - 1, at))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from ..labels import Label
-from ..language.fragments import fold
+from ..language.fragments import to_ascii
 from .ages import OLDEST, is_over_89
 from .date_fields import shows_day_first
 from .date_forms import BETWEEN, Grain
@@ -72,7 +72,7 @@ class Calendar:
             dotted: list[str] = []
             others: list[str] = []
             for text in texts:
-                (dotted if _DOTTED.search(fold(text)) else others).append(text)
+                (dotted if _DOTTED.search(to_ascii(text)) else others).append(text)
             order = cls(_shown(others, unless=False), _shown(dotted, unless=True))
         else:
             order = cls(day_first, day_first)
@@ -92,7 +92,7 @@ class Calendar:
 
     def read(self, text: str) -> DateText | None:
         """Return the date that a text is as a whole; None if it is none."""
-        is_dotted = _DOTTED.search(fold(text)) is not None
+        is_dotted = _DOTTED.search(to_ascii(text)) is not None
         day_first = self.dotted_day_first if is_dotted else self.day_first
         return read(text, day_first=day_first)
 
@@ -100,7 +100,7 @@ class Calendar:
         """Return both dates of a range, and what stands between; None if it is none."""
         if len(text) > _LONGEST:
             return None
-        for between in BETWEEN.finditer(fold(text)):
+        for between in BETWEEN.finditer(to_ascii(text)):
             left = self.read(text[: between.start()])
             right = self.read(text[between.end() :])
             if left is not None and right is not None:
@@ -119,7 +119,7 @@ class Calendar:
 
     def _years(self, text: str, births: Iterable[date]) -> Iterator[int]:
         """Yield the years of a date, a range or what else holds years."""
-        yield from map(int, _LONG_YEAR.findall(fold(text)))
+        yield from map(int, _LONG_YEAR.findall(to_ascii(text)))
         single = self.read(text)
         if single is not None:
             parts = [single]
@@ -164,7 +164,7 @@ def _long_years(found: Iterable[DateText]) -> Iterator[int]:
 
 def _years_written(texts: Iterable[str]) -> Iterator[int]:
     for text in texts:
-        years = _LONG_YEAR.findall(fold(text))
+        years = _LONG_YEAR.findall(to_ascii(text))
         yield from (int(year) for year in years if int(year) != NEVER.year)
 
 
@@ -174,7 +174,7 @@ def _shown(texts: list[str], *, unless: bool) -> bool:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    found = _LEADING_NUMBERS.match(fold(text))
+    found = _LEADING_NUMBERS.match(to_ascii(text))
     return [(found[1], found[2])] if found else []
 
 

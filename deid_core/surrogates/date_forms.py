@@ -4,7 +4,7 @@ A form is a pattern of a whole annotation.  Its groups say what is what: ``wd`` 
 ``d`` day, ``o`` its ordinal ending, ``word`` a day in words, ``m`` month in digits,
 ``mon`` in letters, ``y`` year, ``q`` quarter, ``season``, ``holiday``; ``n1 n2 n3`` are
 numbers whose order the numbers themselves or the calendar must tell.  ``d2`` is the end
-of a range in one month.  Patterns see folded text (`fold`).
+of a range in one month.  Patterns see folded text (`to_ascii`).
 """
 
 from __future__ import annotations

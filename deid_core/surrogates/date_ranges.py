@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from ..language.fragments import fold
+from ..language.fragments import to_ascii
 from .date_fields import Printed, cased, month_name, ordinal_ending
 from .date_forms import RANGES_IN_A_MONTH
 from .date_text import DateText, read_as, spliced
@@ -15,7 +15,7 @@ def read_range(text: str) -> tuple[DateText, int] | None:
 
     The last day's spans are ``d2`` and ``o2``.
     """
-    folded = fold(text)
+    folded = to_ascii(text)
     for form in RANGES_IN_A_MONTH:
         found = form.pattern.fullmatch(folded)
         if found and int(found["d"]) < int(found["d2"]):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from ..language.fragments import fold
+from ..language.fragments import to_ascii
 from .date_fields import Printed, numbers_in_order, print_field, weekday_name
 from .date_forms import (
     FORMS,
@@ -103,7 +103,7 @@ class DateText:
         return not weekday or WEEKDAYS[day.weekday()][:2] == weekday[:2]
 
     def _part(self, name: str) -> str:
-        return fold(self.text[slice(*self.spans.get(name, (0, 0)))]).lower()
+        return to_ascii(self.text[slice(*self.spans.get(name, (0, 0)))]).lower()
 
     def _as_holiday(self, other: date) -> str:
         """Return the holiday that is near a day, else its month and day."""
@@ -127,7 +127,7 @@ def read(text: str, *, day_first: bool) -> DateText | None:
         text: An annotation.
         day_first: Whether 3/4 is the third of April.
     """
-    folded = fold(text).replace("\t", " ")
+    folded = to_ascii(text).replace("\t", " ")
     for form in FORMS:
         found = form.pattern.fullmatch(folded)
         if found and (each := read_as(text, form, found, day_first=day_first)):
@@ -137,7 +137,7 @@ def read(text: str, *, day_first: bool) -> DateText | None:
 
 def is_weekday(text: str) -> DateText | None:
     """Return a weekday's name that stands alone."""
-    found = WEEKDAY_ALONE.pattern.fullmatch(fold(text))
+    found = WEEKDAY_ALONE.pattern.fullmatch(to_ascii(text))
     if found is None:
         return None
     return DateText(text, WEEKDAY_ALONE, {"wd": found.span("wd")}, None, 1, 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.text_cache import remembered
+from ..language.text_cache import cached_by_text
 from .codec import Bio
 from .features import kind
 from .kernels.decoding import marginals
@@ -78,7 +78,7 @@ class PathFinder:
         self._codec, self._most, self._gap = codec, most, np.float32(gap)
         self._transitions = transitions
         self._leads, self._closed = leads_of(transitions), closed_of(transitions)
-        self._kind = remembered(_MOST_WORDS)(lambda word: kind(word, lists))
+        self._kind = cached_by_text(_MOST_WORDS)(lambda word: kind(word, lists))
 
     def unsure(self, batch: Decoded, known: Values = NO_VALUES) -> Iterator[LinePaths]:
         """Yield the lines with more than one path, in order, and these paths."""

@@ -29,7 +29,7 @@ from ..errors import ResidueFound
 from ..labels import Label
 from ..language.lexicons import load_list, normal, words_of
 from ..language.plain_text import views_of
-from ..language.text_cache import remembered
+from ..language.text_cache import cached_by_text
 from .leaked_values import misspelt_in, replaced_in
 from .record_values import Value, Values, values_of
 
@@ -137,7 +137,7 @@ def _normal_line(line: str) -> str:
     return " ".join(map(_normal_chunk, line.split(" ")))
 
 
-@remembered(_CHUNKS)
+@cached_by_text(_CHUNKS)
 def _normal_chunk(text: str) -> str:
     return normal(text)
 

@@ -17,9 +17,9 @@ from rapidfuzz.distance import Levenshtein
 from ..document import Annotation
 from ..labels import Label
 from ..language.lexicons import is_vocabulary, load_list, normal
-from ..language.lexicons.kinds import Kind, kinds_of
+from ..language.lexicons.word_classes import WordClass, word_classes
 from ..language.plain_text import plain
-from ..language.text_cache import remembered
+from ..language.text_cache import cached_by_text
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})
@@ -90,7 +90,7 @@ def _capitalised(text: str) -> Iterator[str]:
         yield from pattern.findall(line)
 
 
-@remembered(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE)
 def _may_be_misspelt(word: str) -> bool:
     if word.isupper():
         return False
@@ -203,12 +203,12 @@ def _values(
             yield label.name.lower(), value
 
 
-@remembered(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE)
 def _is_telling(word: str) -> bool:
     form = normal(word)
     if len(form) < _SHORTEST_NAME or is_vocabulary(form):
         return False
-    if kinds_of(form) & (Kind.WORD | Kind.DRUG):
+    if word_classes(form) & (WordClass.WORD | WordClass.DRUG):
         return False
     return form not in load_list("placeholders") and form not in load_list("eponyms")
 

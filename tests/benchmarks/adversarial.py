@@ -39,9 +39,9 @@ from deid_core import (
 )
 from deid_core.document import NOTHING_KNOWN
 from deid_core.language.reading import readings_of
-from deid_core.language.truecasing import recased
+from deid_core.language.truecasing import truecased
 from deid_core.merge import merge
-from deid_core.propagation import echoes
+from deid_core.propagation import propagated
 from deid_core.replace import apply_replacements
 from deid_core.verify import verify
 from tests.benchmarks.adversarial_texts import TEXTS
@@ -122,7 +122,7 @@ def by_step(system: Deidentifier, document: Document) -> Seconds:
         readings_of(document.text)
     seconds["readings"] = clock.seconds
     with _Clock() as clock:
-        read = Document(document.id, recased(document.text), document.known)
+        read = Document(document.id, truecased(document.text), document.known)
     seconds["letter case"] = clock.seconds
     proposals = []
     for detector in system._detectors:
@@ -131,9 +131,9 @@ def by_step(system: Deidentifier, document: Document) -> Seconds:
         seconds[detector.name] = clock.seconds
         proposals += found
     with _Clock() as clock:
-        [echoed] = echoes([read], [proposals])
+        [repeated] = propagated([read], [proposals])
     seconds["propagation"] = clock.seconds
-    proposals += echoed
+    proposals += repeated
     with _Clock() as clock:
         merged = merge(proposals)
     seconds["merge"] = clock.seconds

@@ -23,9 +23,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document, ScrubbedDocument
-from deid_core.language.truecasing import recased
+from deid_core.language.truecasing import truecased
 from deid_core.merge import merge
-from deid_core.propagation import echoes
+from deid_core.propagation import propagated
 from deid_core.replace import apply_replacements
 from deid_core.research.tokenizer import tokenize
 from deid_core.verify import verify
@@ -102,7 +102,7 @@ def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
     seconds = {
         "all": timed(scrub_all),
         "all once more": timed(scrub_all),
-        "letter case": timed(lambda: [recased(each.text) for each in documents]),
+        "letter case": timed(lambda: [truecased(each.text) for each in documents]),
     }
     proposals = [[] for _ in documents]
     for detector in system._detectors:
@@ -114,9 +114,9 @@ def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
         )
         for own, more in zip(proposals, found, strict=True):
             own += more
-    seconds["consistency"] = timed(lambda: echoes(documents, proposals))
-    echoed = echoes(documents, proposals)
-    for own, more in zip(proposals, echoed, strict=True):
+    seconds["consistency"] = timed(lambda: propagated(documents, proposals))
+    repeated = propagated(documents, proposals)
+    for own, more in zip(proposals, repeated, strict=True):
         own += more
     merged = [merge(each) for each in proposals]
     seconds["merge"] = timed(lambda: [merge(each) for each in proposals])

@@ -1,5 +1,5 @@
 from deid_core import Annotation, Deidentifier, Document, Label, Span
-from deid_core.propagation import echoes
+from deid_core.propagation import propagated
 
 DEIDENTIFIER = Deidentifier.from_names("lexical")
 
@@ -9,28 +9,32 @@ def proposal(text, value, label=Label.DOCTOR, score=0.9):
     return Annotation(Span(start, start + len(value)), label, score, "rules/test")
 
 
-def echoed(text, *proposals, patient=""):
+def repeated(text, *proposals, patient=""):
     document = Document("d1", text, patient=patient)
-    [found] = echoes([document], [list(proposals)])
+    [found] = propagated([document], [list(proposals)])
     return sorted(text[a.span.start : a.span.end] for a in found)
 
 
 def test_a_name_found_once_is_found_everywhere():
     text = "Dr. Reitman saw him. According to Reitman, he is well. Reitman's plan."
 
-    assert ["Reitman", "Reitman"] == echoed(text, proposal(text, "Reitman"))
+    assert ["Reitman", "Reitman"] == repeated(text, proposal(text, "Reitman"))
 
 
 def test_each_part_of_a_name_is_looked_for():
     text = "Jane Kowalski was seen. Kowalski was told."
 
-    assert ["Kowalski"] == echoed(text, proposal(text, "Jane Kowalski", Label.PATIENT))
+    assert ["Kowalski"] == repeated(
+        text, proposal(text, "Jane Kowalski", Label.PATIENT)
+    )
 
 
 def test_a_name_is_found_in_capitals_too():
     text = "Jane Kowalski was seen. KOWALSKI, J. was told."
 
-    assert ["KOWALSKI"] == echoed(text, proposal(text, "Jane Kowalski", Label.PATIENT))
+    assert ["KOWALSKI"] == repeated(
+        text, proposal(text, "Jane Kowalski", Label.PATIENT)
+    )
 
 
 def test_the_most_trusted_proposal_says_what_an_echo_is_called():
@@ -39,7 +43,7 @@ def test_the_most_trusted_proposal_says_what_an_echo_is_called():
         proposal(text, "Jane Kowalski", Label.DOCTOR, 0.92),
         proposal(text, "Jane Kowalski", Label.PATIENT, 0.9),
     ]
-    [found] = echoes([Document("d1", text)], [proposals])
+    [found] = propagated([Document("d1", text)], [proposals])
 
     assert [Label.DOCTOR] == [each.label for each in found]
 
@@ -47,19 +51,19 @@ def test_the_most_trusted_proposal_says_what_an_echo_is_called():
 def test_the_name_of_a_device_stays():
     text = "Dr. Foley placed a Foley catheter."
 
-    assert [] == echoed(text, proposal(text, "Foley"))
+    assert [] == repeated(text, proposal(text, "Foley"))
 
 
 def test_a_word_that_is_also_a_name_is_not_looked_for():
     text = "Ms. Young is here. Young women were seen."
 
-    assert [] == echoed(text, proposal(text, "Young", Label.PATIENT))
+    assert [] == repeated(text, proposal(text, "Young", Label.PATIENT))
 
 
 def test_a_word_that_is_surely_a_name_here_is_found_where_its_capital_says_so():
     text = "Jane Weeks is here. We asked Weeks to rest for two weeks. Weeks has left."
 
-    found = echoed(text, proposal(text, "Jane Weeks", Label.PATIENT))
+    found = repeated(text, proposal(text, "Jane Weeks", Label.PATIENT))
 
     assert ["Weeks", "Weeks"] == found
 
@@ -67,25 +71,25 @@ def test_a_word_that_is_surely_a_name_here_is_found_where_its_capital_says_so():
 def test_a_word_that_is_hardly_a_name_is_found_nowhere_else():
     text = "Jane Weeks is here. We asked Weeks to rest."
 
-    assert [] == echoed(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.7))
+    assert [] == repeated(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.7))
 
 
 def test_a_word_in_a_heading_is_no_echo_of_a_name():
     text = "Dr. Pain came. History of Pain Syndrome, and of Back Pain. Pain is 3/10."
 
-    assert [] == echoed(text, proposal(text, "Pain"))
+    assert [] == repeated(text, proposal(text, "Pain"))
 
 
 def test_what_is_hardly_trusted_is_not_looked_for():
     text = "Dr. Reitman saw him. Reitman left."
 
-    assert [] == echoed(text, proposal(text, "Reitman", score=0.5))
+    assert [] == repeated(text, proposal(text, "Reitman", score=0.5))
 
 
 def test_an_id_is_looked_for_as_a_whole():
     text = "MRN ST-998877. Refer to ST-998877, not ST-9988771."
 
-    assert ["ST-998877"] == echoed(
+    assert ["ST-998877"] == repeated(
         text, proposal(text, "ST-998877", Label.MEDICALRECORD)
     )
 
@@ -99,7 +103,7 @@ def test_the_notes_of_one_patient_share_what_was_found():
             Document(f"d{at}", text, patient=patient)
             for at, (text, patient) in enumerate(zip(texts, patients, strict=True))
         ]
-        return len(echoes(documents, proposals)[1])
+        return len(propagated(documents, proposals)[1])
 
     assert 1 == second("p1", "p1")
     assert 0 == second("p1", "p2")

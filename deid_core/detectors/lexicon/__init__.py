@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from deid_core.document import Annotation, Document, Span
 from deid_core.labels import Label
 from deid_core.language import context, cues
-from deid_core.language.fragments import fold_note
+from deid_core.language.fragments import note_to_ascii
 from deid_core.language.institutions import House, houses_in, is_generic
 from deid_core.language.lexicons import load_list
-from deid_core.language.lexicons.kinds import Kind
+from deid_core.language.lexicons.word_classes import WordClass
 from deid_core.language.runs import read, runs_in
-from deid_core.language.text_cache import Answers
+from deid_core.language.text_cache import TextCache
 
 from .options import LexiconOptions
 from .people import Need, Person, people_in
@@ -34,7 +34,7 @@ _CITY_OF_HOUSE = 0.7
 _MOST_RUNS = 50_000
 _DECIMAL = len("2.4 ")
 _LITRES = re.compile(r"[0-9][.][0-9][ ]L[.][ ]")
-_NO_NAME = Kind.WORD | Kind.DRUG | Kind.EPONYM | Kind.RARE
+_NO_NAME = WordClass.WORD | WordClass.DRUG | WordClass.EPONYM | WordClass.RARE
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,13 +73,13 @@ class LexiconDetector:
 
     def __init__(self, options: LexiconOptions) -> None:
         self._bare_names = options.bare_names
-        self._read = Answers(read_run, _MOST_RUNS)
+        self._read = TextCache(read_run, _MOST_RUNS)
         # Load the lists now, so that the first note costs no more than the next.
         read_run("Anna Smith, Boston General Hospital")
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; they may overlap."""
-        return [self._propose(fold_note(document.text)) for document in documents]
+        return [self._propose(note_to_ascii(document.text)) for document in documents]
 
     def _propose(self, text: str) -> list[Annotation]:
         found: list[Annotation] = []
@@ -119,10 +119,10 @@ class LexiconDetector:
         if _LITRES.match(text, max(0, start - _DECIMAL), start + 3):
             return False
         if need is Need.NOTHING:
-            return not context.is_before_thing(text, end)
+            return not context.is_before_clinical_term(text, end)
         # What speaks for a name first: of most runs, nothing does.
         return self._is_confirmed(text, start, end, need) and (
-            not context.is_thing(text, start, end)
+            not context.is_clinical_term(text, start, end)
         )
 
     def _is_confirmed(self, text: str, start: int, end: int, need: Need) -> bool:
@@ -160,7 +160,7 @@ def _is_place(text: str, start: int, end: int, place: Place) -> bool:
         has_cue = cues.is_after_home_cue(text, start) or (
             place.is_rare and cues.is_in_town(text, start)
         )
-        return has_cue and not context.is_before_thing(text, end)
+        return has_cue and not context.is_before_clinical_term(text, end)
     if cues.is_after_place_cue(text, start):
         return True
     # "No POA", "with FES", "Paris IIa": seldom towns.
@@ -192,7 +192,7 @@ def _house(
 
 
 def _is_house(text: str, start: int, end: int) -> bool:
-    return cues.is_after_house_cue(text, start) and not context.is_before_thing(
+    return cues.is_after_house_cue(text, start) and not context.is_before_clinical_term(
         text, end
     )
 
@@ -204,7 +204,7 @@ def _by_cue_alone(text: str, start: int, end: int) -> Iterator[Annotation]:
             rule = "hospital_after_care"
             yield from _house(text, start, end, Label.HOSPITAL, 0.6, rule)
     elif cues.is_where_somebody_works(text, start):
-        if context.is_before_thing(text, end):
+        if context.is_before_clinical_term(text, end):
             return
         span = Span(start, end)
         yield _annotation(span, Label.ORGANIZATION, 0.6, "organization_employer")

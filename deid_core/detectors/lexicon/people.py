@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from deid_core.language import context
 from deid_core.language.lexicons import load_list
-from deid_core.language.lexicons.kinds import Kind
+from deid_core.language.lexicons.word_classes import WordClass
 from deid_core.language.runs import (
     FIRST_WORD,
     INITIAL,
@@ -57,23 +57,35 @@ class Person(NamedTuple):
     need: Need
 
 
-_GIVEN = any_of(Kind.GIVEN)
-_WEAK_GIVEN = any_of(Kind.WEAK_GIVEN, none_of=Kind.DRUG)
-_FAMILY = any_of(Kind.FAMILY | Kind.UNKNOWN, none_of=Kind.DRUG)
-_WEAK_FAMILY = any_of(Kind.WEAK_FAMILY | Kind.FAMILY, none_of=Kind.DRUG)
+_GIVEN = any_of(WordClass.GIVEN)
+_WEAK_GIVEN = any_of(WordClass.WEAK_GIVEN, none_of=WordClass.DRUG)
+_FAMILY = any_of(WordClass.FAMILY | WordClass.UNKNOWN, none_of=WordClass.DRUG)
+_WEAK_FAMILY = any_of(WordClass.WEAK_FAMILY | WordClass.FAMILY, none_of=WordClass.DRUG)
 _SURNAME = any_of(
-    Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN | Kind.GIVEN | Kind.RARE,
-    none_of=Kind.DRUG,
+    WordClass.FAMILY
+    | WordClass.WEAK_FAMILY
+    | WordClass.UNKNOWN
+    | WordClass.GIVEN
+    | WordClass.RARE,
+    none_of=WordClass.DRUG,
 )
 _NO_WORD = any_of(
-    Kind.FAMILY | Kind.UNKNOWN | Kind.GIVEN, none_of=Kind.DRUG | Kind.WORD
+    WordClass.FAMILY | WordClass.UNKNOWN | WordClass.GIVEN,
+    none_of=WordClass.DRUG | WordClass.WORD,
 )
-_ONLY_GIVEN = any_of(Kind.GIVEN, none_of=Kind.DRUG | Kind.EPONYM | Kind.CITY)
+_ONLY_GIVEN = any_of(
+    WordClass.GIVEN, none_of=WordClass.DRUG | WordClass.EPONYM | WordClass.CITY
+)
 _ONLY_FAMILY = any_of(
-    Kind.FAMILY, none_of=Kind.DRUG | Kind.EPONYM | Kind.CITY | Kind.WORD
+    WordClass.FAMILY,
+    none_of=WordClass.DRUG | WordClass.EPONYM | WordClass.CITY | WordClass.WORD,
 )
 _ANY_NAME = any_of(
-    Kind.GIVEN | Kind.WEAK_GIVEN | Kind.FAMILY | Kind.WEAK_FAMILY | Kind.UNKNOWN
+    WordClass.GIVEN
+    | WordClass.WEAK_GIVEN
+    | WordClass.FAMILY
+    | WordClass.WEAK_FAMILY
+    | WordClass.UNKNOWN
 )
 _TAKEN = " "
 _MIDDLE = rf"(?:{INITIAL}|{LETTER}|{_GIVEN}|{_WEAK_GIVEN})"
@@ -126,9 +138,9 @@ def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
     """Return whether words can be a name for all that the run itself says."""
     forms = [token.form for token in tokens]
     words = {*forms}
-    if need is Need.NOTHING and all(each.kinds & Kind.EPONYM for each in tokens):
+    if need is Need.NOTHING and all(each.kinds & WordClass.EPONYM for each in tokens):
         return False
-    if tokens[0].kinds & Kind.EPONYM and forms[-1] in context.things():
+    if tokens[0].kinds & WordClass.EPONYM and forms[-1] in context.clinical_terms():
         return False
     # "Moya Moya" is a disease; ABC stands for a name.
     if len(words) < len(forms) or load_list("placeholders").issuperset(words):
@@ -137,5 +149,5 @@ def _is_possible(text: str, tokens: tuple[Token, ...], need: Need) -> bool:
         return True
     # In capitals a heading looks like a name: only what is nothing else counts.
     return len(tokens) > 1 and not any(
-        each.code >= FIRST_WORD and each.kinds & Kind.WORD for each in tokens
+        each.code >= FIRST_WORD and each.kinds & WordClass.WORD for each in tokens
     )

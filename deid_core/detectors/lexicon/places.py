@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deid_core.labels import Label
-from deid_core.language.lexicons.kinds import Kind, is_state, may_begin_state
 from deid_core.language.lexicons.places import city_phrases, longest
+from deid_core.language.lexicons.word_classes import (
+    WordClass,
+    is_state,
+    may_begin_state,
+)
 from deid_core.language.runs import LINK, Run
 
-_NAME = Kind.GIVEN | Kind.FAMILY
+_NAME = WordClass.GIVEN | WordClass.FAMILY
 
 
 class Place(NamedTuple):
@@ -46,7 +50,7 @@ def places_in(run: Run) -> Iterator[Place]:
         count = 0 if run.tokens[at].code == LINK else longest(city_phrases(), forms, at)
         if count:
             yield _place(run, at, count, "city", 0.8, needs_cue=False)
-        elif run.tokens[at].kinds & (Kind.CITY | Kind.TOWN):
+        elif run.tokens[at].kinds & (WordClass.CITY | WordClass.TOWN):
             count = 1
             yield _town(run, at)
         at += max(count, 1)
@@ -58,16 +62,18 @@ def _follows_given(run: Run, at: int) -> bool:
     if at == 0:
         return False
     previous = run.tokens[at - 1]
-    return bool(previous.kinds & Kind.GIVEN) or len(previous.form) == 1
+    return bool(previous.kinds & WordClass.GIVEN) or len(previous.form) == 1
 
 
 def _town(run: Run, at: int) -> Place:
     kinds = run.tokens[at].kinds
     # "Boston" stands alone; "Jackson" may be a man.
-    is_sure = kinds & Kind.CITY and not kinds & (_NAME | Kind.EPONYM)
+    is_sure = kinds & WordClass.CITY and not kinds & (_NAME | WordClass.EPONYM)
     if is_sure:
         return _place(run, at, 1, "city", 0.7, needs_cue=False)
-    is_rare = not kinds & (Kind.GIVEN | Kind.WORD | Kind.EPONYM | Kind.DRUG)
+    is_rare = not kinds & (
+        WordClass.GIVEN | WordClass.WORD | WordClass.EPONYM | WordClass.DRUG
+    )
     town = _place(run, at, 1, "town", 0.55, needs_cue=True)
     return town._replace(is_rare=is_rare, follows_given=_follows_given(run, at))
 

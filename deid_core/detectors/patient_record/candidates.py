@@ -7,8 +7,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from deid_core.language.lexicons import is_vocabulary
-from deid_core.language.lexicons.kinds import is_mere_word
 from deid_core.language.lexicons.vocabulary import zipf
+from deid_core.language.lexicons.word_classes import is_mere_word
 
 from .context import (
     has_credential,

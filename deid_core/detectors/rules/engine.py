@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from deid_core.document import Annotation, Document, Span
-from deid_core.language.fragments import fold_note
+from deid_core.language.fragments import note_to_ascii
 
 from . import ages, bare_ages, professions
 from .contacts import extensions as house_phones
@@ -153,7 +153,7 @@ class RuleDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document, rule by rule."""
-        texts = [fold_note(document.text) for document in documents]
+        texts = [note_to_ascii(document.text) for document in documents]
         proposals: list[list[Annotation]] = [[] for _ in texts]
         # One rule for all documents, then the next: its pattern stays in the cache.
         for rule, looks in self._table.called_for(texts):

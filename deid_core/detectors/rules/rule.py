@@ -18,7 +18,7 @@ def accept_all(_: re.Match[str]) -> bool:
 class Rule:
     """A pattern, what it means, how far to trust it, and examples.
 
-    The pattern sees folded text (`fragments.fold`), and only near one of the rule's
+    The pattern sees folded text (`fragments.to_ascii`), and only near one of the rule's
     needs, so that a note pays for the rules whose cue it holds and for no others.  It
     must be linear: bounded repetition, no quantifier over an unbounded one.
 

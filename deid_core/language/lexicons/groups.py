@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from .kinds import Kind, kinds_of
 from .lists import load_list
 from .normal import forms_of
 from .places import Phrases, by_first_word, countries, states
+from .word_classes import WordClass, word_classes
 
 
 @cache
@@ -49,6 +49,7 @@ def acronyms() -> frozenset[str]:
     known = {
         word
         for word in short
-        if not kinds_of(word) & (Kind.WORD | Kind.GIVEN | Kind.FAMILY)
+        if not word_classes(word)
+        & (WordClass.WORD | WordClass.GIVEN | WordClass.FAMILY)
     }
     return frozenset(known | {"nyc", "md", "va", "uw", "nyu", "ucsf", "ucla", "cvs"})

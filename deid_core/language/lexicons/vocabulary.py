@@ -20,7 +20,7 @@ from statistics import median
 import names
 import wordfreq
 
-from ..text_cache import remembered
+from ..text_cache import cached_by_text
 from .lists import load_list
 
 ORDINARY_ZIPF = 3.0
@@ -102,7 +102,7 @@ def is_common_name(word: str) -> bool:
     return _census().get(word, 0.0) >= COMMON_NAME_SHARE
 
 
-@remembered(_ANSWERS)
+@cached_by_text(_ANSWERS)
 def is_ordinary(word: str) -> bool:
     """Return whether the normalised word is a common word, even if some bear it."""
     return (
@@ -115,7 +115,7 @@ def is_frequent(word: str) -> bool:
     return zipf(word) >= FREQUENT_ZIPF
 
 
-@remembered(_ANSWERS)
+@cached_by_text(_ANSWERS)
 def is_vocabulary(word: str) -> bool:
     """Return whether the normalised word is an English or clinical word, no name."""
     return (

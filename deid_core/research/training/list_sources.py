@@ -18,9 +18,9 @@ from wordfreq import top_n_list
 
 from deid_core.errors import ConfigError
 from deid_core.language.lexicons import load_list
-from deid_core.language.lexicons.kinds import KINDS, kinds_of
 from deid_core.language.lexicons.people import family_names, given_names
 from deid_core.language.lexicons.places import towns as lexicon_towns
+from deid_core.language.lexicons.word_classes import KINDS, word_classes
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _SMALL_TOWN, _LARGE_TOWN = 1000, 15000
@@ -117,7 +117,7 @@ def _of_kind(name: str) -> Iterable[str]:
     kind = KINDS[name]
     every = given_names() | family_names() | lexicon_towns()
     every |= load_list("drugs") | load_list("eponyms")
-    return (word for word in sorted(every) if kinds_of(word) & kind)
+    return (word for word in sorted(every) if word_classes(word) & kind)
 
 
 def _list(name: str) -> Iterable[str]:

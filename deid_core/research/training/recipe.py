@@ -78,7 +78,7 @@ class Recipe:
             chain's own best.
         unlearned: Tags that rules find better: taken as no identifiers.
         recase: Whether notes in one letter case are learned as they are tagged, with
-            their capitals back (`casing.recased`).
+            their capitals back (`casing.truecased`).
         small_letters: Whether notes are learned in small letters, whatever their case.
         learned_as: If not empty, our labels are learned instead of the corpora's tags,
             so that corpora of several tag sets can be mixed; some as another label.

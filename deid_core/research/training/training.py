@@ -9,7 +9,7 @@ from random import Random
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
-from deid_core.language.truecasing import lowered, recased
+from deid_core.language.truecasing import lowered, truecased
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.encoding import Line, encode
@@ -151,7 +151,7 @@ def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
 def _in_case(recipe: Recipe, text: str) -> str:
     if recipe.small_letters:
         return lowered(text)
-    return recased(text) if recipe.recase else text
+    return truecased(text) if recipe.recase else text
 
 
 def marked_lines(document: GoldDocument) -> Iterable[Line]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core.language.truecasing import recased
+from deid_core.language.truecasing import truecased
 
 NOTE = (
     "The patient, Mary Hernandez, reports knee pain. She was seen by Dr. Kowalski at "
@@ -15,12 +15,12 @@ NOTE = (
     "name", ["Mary Hernandez", "Dr. Kowalski", "Mercy General Hospital", "Boston, MA"]
 )
 def test_names_get_their_capitals_back(change, name):
-    assert name in recased(change(NOTE))
+    assert name in truecased(change(NOTE))
 
 
 @pytest.mark.parametrize("change", [str.upper, str.lower])
 def test_what_is_no_name_stays_small(change):
-    again = recased(change(NOTE))
+    again = truecased(change(NOTE))
 
     assert "reports knee pain" in again
     assert "No other complaints today" in again
@@ -29,15 +29,15 @@ def test_what_is_no_name_stays_small(change):
 def test_a_note_in_mixed_case_stays_as_it_is():
     note = "HISTORY OF PRESENT ILLNESS\n\n" + NOTE
 
-    assert note == recased(note)
+    assert note == truecased(note)
 
 
 def test_a_short_text_stays_as_it_is():
-    assert "CHF AND COPD" == recased("CHF AND COPD")
+    assert "CHF AND COPD" == truecased("CHF AND COPD")
 
 
 def test_words_before_a_house_are_no_part_of_its_name():
-    again = recased("spoke with martha about hospice on the third of the month")
+    again = truecased("spoke with martha about hospice on the third of the month")
 
     assert "about hospice" in again
 
@@ -69,13 +69,13 @@ def test_words_before_a_house_are_no_part_of_its_name():
     ],
 )
 def test_months_codes_streets_and_houses(small, again):
-    assert again.casefold() in recased(small).casefold()
-    assert again == "march" or again in recased(small)
+    assert again.casefold() in truecased(small).casefold()
+    assert again == "march" or again in truecased(small)
 
 
 @given(st.text(alphabet="abcdefghij ABCDEFGHIJ.,'\n1234ßİŉéÉ", max_size=200))
 def test_length_and_letters_stay_whatever_the_text(text):
-    again = recased(text)
+    again = truecased(text)
 
     assert len(text) == len(again)
     assert all(

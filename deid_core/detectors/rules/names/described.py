@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.context import is_before_thing
+from deid_core.language.context import is_before_clinical_term
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import forms_of
-from deid_core.language.lexicons.kinds import Kind, kinds_of
+from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from ..rule import Rule
 from .shapes import NAME, NOT_IN_WORD, WORD
@@ -24,22 +24,22 @@ _JOBS = words(
     stepdaughter godmother godson pastor
     """
 )
-_BORNE = Kind.GIVEN | Kind.FAMILY | Kind.UNKNOWN
+_BORNE = WordClass.GIVEN | WordClass.FAMILY | WordClass.UNKNOWN
 
 
 def _is_borne(match: re.Match[str]) -> bool:
     """Return whether a list holds one of the words, and none is a thing's name."""
-    kinds = [kinds_of(form) for form in forms_of(match["phi"]) if len(form) > 1]
-    if any(each & (Kind.EPONYM | Kind.DRUG) for each in kinds):
+    kinds = [word_classes(form) for form in forms_of(match["phi"]) if len(form) > 1]
+    if any(each & (WordClass.EPONYM | WordClass.DRUG) for each in kinds):
         return False
     # Two rare words side by side are a name, one is a word.
-    borne = _BORNE | Kind.RARE if len(kinds) > 1 else _BORNE
+    borne = _BORNE | WordClass.RARE if len(kinds) > 1 else _BORNE
     return any(each & borne for each in kinds)
 
 
 def _is_no_catheter(match: re.Match[str]) -> bool:
     """Return whether ``16F`` is a girl of 16, not the width of a catheter."""
-    return _is_borne(match) and not is_before_thing(match.string, match.end())
+    return _is_borne(match) and not is_before_clinical_term(match.string, match.end())
 
 
 AFTER_JOB = Rule(

@@ -7,7 +7,11 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH, WEEKDAY, words
 from deid_core.language.lexicons import forms_of
-from deid_core.language.lexicons.kinds import Kind, is_mere_word, kinds_of
+from deid_core.language.lexicons.word_classes import (
+    WordClass,
+    is_mere_word,
+    word_classes,
+)
 
 from ..rule import Rule
 from .shapes import FAMILY_FIRST, FULL_NAME, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
@@ -61,9 +65,9 @@ def _is_no_complaint(match: re.Match[str]) -> bool:
 
 def _is_no_diagnosis(match: re.Match[str]) -> bool:
     """Return whether kin is named: "aunt Sjogren" tells what she has."""
-    kinds = [kinds_of(form) for form in forms_of(match["phi"])]
-    given = Kind.GIVEN | Kind.WEAK_GIVEN
-    return not all(each & Kind.EPONYM and not each & given for each in kinds)
+    kinds = [word_classes(form) for form in forms_of(match["phi"])]
+    given = WordClass.GIVEN | WordClass.WEAK_GIVEN
+    return not all(each & WordClass.EPONYM and not each & given for each in kinds)
 
 
 DOCTOR_AFTER_LABEL = Rule(

@@ -13,7 +13,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import forms_of
-from deid_core.language.lexicons.kinds import is_mere_word
+from deid_core.language.lexicons.word_classes import is_mere_word
 
 from ..rule import Rule
 from .shapes import INITIALS, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD

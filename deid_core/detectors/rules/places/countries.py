@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import any_of, ends_with, fold
+from deid_core.language.fragments import any_of, ends_with, to_ascii
 from deid_core.language.lexicons.places import countries
 
 from ..rule import Rule
@@ -28,7 +28,7 @@ _TRAVEL = re.compile(
 )
 
 
-_COUNTRIES = tuple(sorted(map(fold, countries())))
+_COUNTRIES = tuple(sorted(map(to_ascii, countries())))
 
 
 def _is_country(match: re.Match[str]) -> bool:

@@ -25,7 +25,7 @@ from deid_core.document import Annotation
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_vocabulary, normal
-from deid_core.language.lexicons.kinds import Kind, kinds_of
+from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from .names import annotation, label_of, ratios
 from .words import Word
@@ -42,8 +42,8 @@ FEATURES = (
 )
 _FARTHEST = 1.0
 _ENDS_SENTENCE = ".!?:\n\r\t"
-_PERSON = Kind.GIVEN | Kind.FAMILY
-_PLACE = Kind.CITY | Kind.TOWN
+_PERSON = WordClass.GIVEN | WordClass.FAMILY
+_PLACE = WordClass.CITY | WordClass.TOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def features_of(
 
 def _binary(text: str, word: Word) -> tuple[bool, ...]:
     form = normal(word.text)
-    kinds = kinds_of(form)
+    kinds = word_classes(form)
     return (
         bool(word.honorific),
         is_vocabulary(form),

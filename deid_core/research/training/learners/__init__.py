@@ -37,7 +37,7 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LearnerSpec:
     """A learner that recipes can name.
 
     Args:
@@ -61,10 +61,10 @@ def _crfsuite() -> Learner:
     return learn
 
 
-LEARNERS: Mapping[str, Kind] = MappingProxyType(
+LEARNERS: Mapping[str, LearnerSpec] = MappingProxyType(
     {
-        "crf": Kind(CrfOptions, _crf),
-        "crfsuite": Kind(CrfsuiteOptions, _crfsuite),
+        "crf": LearnerSpec(CrfOptions, _crf),
+        "crfsuite": LearnerSpec(CrfsuiteOptions, _crfsuite),
     }
 )
 """Every learner by its name in recipes."""

@@ -18,7 +18,7 @@ from .vocabulary import (
 )
 
 
-class Kind:
+class WordClass:
     """Kinds that a word can be of, several at once: bits of a number.
 
     Plain numbers: what an `IntFlag` is asked takes a microsecond each time.
@@ -49,28 +49,28 @@ class Kind:
 
 
 KINDS: Mapping[str, int] = {
-    "GIVEN": Kind.GIVEN,
-    "WEAK_GIVEN": Kind.WEAK_GIVEN,
-    "FAMILY": Kind.FAMILY,
-    "WEAK_FAMILY": Kind.WEAK_FAMILY,
-    "CITY": Kind.CITY,
-    "TOWN": Kind.TOWN,
-    "UNKNOWN": Kind.UNKNOWN,
-    "WORD": Kind.WORD,
-    "EPONYM": Kind.EPONYM,
-    "DRUG": Kind.DRUG,
-    "RARE": Kind.RARE,
+    "GIVEN": WordClass.GIVEN,
+    "WEAK_GIVEN": WordClass.WEAK_GIVEN,
+    "FAMILY": WordClass.FAMILY,
+    "WEAK_FAMILY": WordClass.WEAK_FAMILY,
+    "CITY": WordClass.CITY,
+    "TOWN": WordClass.TOWN,
+    "UNKNOWN": WordClass.UNKNOWN,
+    "WORD": WordClass.WORD,
+    "EPONYM": WordClass.EPONYM,
+    "DRUG": WordClass.DRUG,
+    "RARE": WordClass.RARE,
 }
 """All kinds by their names."""
 
 NO_KIND = 0
 _ANY_NAME = (
-    Kind.GIVEN
-    | Kind.WEAK_GIVEN
-    | Kind.FAMILY
-    | Kind.WEAK_FAMILY
-    | Kind.UNKNOWN
-    | Kind.RARE
+    WordClass.GIVEN
+    | WordClass.WEAK_GIVEN
+    | WordClass.FAMILY
+    | WordClass.WEAK_FAMILY
+    | WordClass.UNKNOWN
+    | WordClass.RARE
 )
 
 GIVEN_SCORE = 0.5
@@ -88,25 +88,25 @@ _SHORTEST_NAME = 3
 
 
 @cache
-def kinds_of(word: str) -> int:
+def word_classes(word: str) -> int:
     """Return the kinds of a word in compared form."""
     kinds = _as_given(word) | _as_family(word) | _as_place(word)
     if word in load_list("eponyms"):
-        kinds |= Kind.EPONYM
+        kinds |= WordClass.EPONYM
     if word in load_list("drugs") and not is_common_name(word):
-        kinds |= Kind.DRUG
+        kinds |= WordClass.DRUG
     if is_vocabulary(word) or word in load_list("institution_words"):
-        kinds |= Kind.WORD
-        if zipf(word) < RARE_WORD_ZIPF and not kinds & Kind.DRUG:
-            kinds |= Kind.RARE
+        kinds |= WordClass.WORD
+        if zipf(word) < RARE_WORD_ZIPF and not kinds & WordClass.DRUG:
+            kinds |= WordClass.RARE
     elif not kinds and zipf(word) < VOCABULARY_ZIPF and len(word) >= _SHORTEST_NAME:
-        kinds |= Kind.UNKNOWN
+        kinds |= WordClass.UNKNOWN
     return kinds
 
 
 def is_mere_word(word: str) -> bool:
     """Return whether a word in compared form is a frequent one, and nobody's name."""
-    return kinds_of(word) & (Kind.WORD | _ANY_NAME) == Kind.WORD
+    return word_classes(word) & (WordClass.WORD | _ANY_NAME) == WordClass.WORD
 
 
 def is_state(words: tuple[str, ...]) -> bool:
@@ -129,11 +129,11 @@ def _as_given(word: str) -> int:
         return NO_KIND
     if is_ordinary(word):
         is_borne = name_score(word) > _NAME_OF_SOME or word in _WORDS_TOO
-        return Kind.WEAK_GIVEN if is_borne else NO_KIND
+        return WordClass.WEAK_GIVEN if is_borne else NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or zipf(word) < RARE_ZIPF
     if is_name and is_mostly_given(word):
-        return Kind.GIVEN
-    return Kind.WEAK_GIVEN
+        return WordClass.GIVEN
+    return WordClass.WEAK_GIVEN
 
 
 def _as_family(word: str) -> int:
@@ -142,10 +142,10 @@ def _as_family(word: str) -> int:
     score = name_score(word)
     if is_ordinary(word):
         bears = is_common_name(word) or score > _NAME_OF_SOME
-        return Kind.WEAK_FAMILY if bears else NO_KIND
+        return WordClass.WEAK_FAMILY if bears else NO_KIND
     if score >= GIVEN_SCORE or zipf(word) < VOCABULARY_ZIPF:
-        return Kind.FAMILY
-    return Kind.WEAK_FAMILY
+        return WordClass.FAMILY
+    return WordClass.WEAK_FAMILY
 
 
 def _as_place(word: str) -> int:
@@ -153,5 +153,5 @@ def _as_place(word: str) -> int:
         return NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or word in load_list("word_places")
     if is_name or word not in cities():
-        return Kind.TOWN
-    return Kind.CITY | Kind.TOWN
+        return WordClass.TOWN
+    return WordClass.CITY | WordClass.TOWN
