@@ -42,6 +42,10 @@ class Token:
     text: str = field(repr=False)
 
 
+PATIENT_RECORD = "known"
+"""The name of the detector that finds the values of the patient's record."""
+
+
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """A detector's proposal, or after merge the decision, that a span is PHI.
@@ -50,7 +54,8 @@ class Annotation:
         span: Where, in code points of the document's text.
         label: What it is.
         score: Confidence in ``[0, 1]``.
-        detector: Which detector and rule, e.g. ``rules/ssn`` or ``known/patient``.
+        detector: The name of the detector, e.g. ``rules``.
+        rule: Which of its rules, e.g. ``ssn``; "" if it has only one.
         tag: What the detector's own corpus calls it, where that is not our label.
     """
 
@@ -58,11 +63,17 @@ class Annotation:
     label: Label
     score: float
     detector: str
+    rule: str = ""
     tag: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"not a score in [0, 1]: {self.score}")
+
+    @property
+    def source(self) -> str:
+        """Detector and rule as audit events name them: ``rules/ssn``."""
+        return f"{self.detector}/{self.rule}" if self.rule else self.detector
 
 
 @dataclass(frozen=True, slots=True)

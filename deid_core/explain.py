@@ -121,6 +121,6 @@ def _length(annotation: Annotation) -> int:
     return annotation.span.end - annotation.span.start
 
 
-def _by_position(annotation: Annotation) -> tuple[int, int, str]:
+def _by_position(annotation: Annotation) -> tuple[int, int, str, str]:
     span = annotation.span
-    return span.start, span.end, annotation.detector
+    return span.start, span.end, annotation.detector, annotation.rule

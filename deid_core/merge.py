@@ -19,8 +19,9 @@ def merge(proposals: Iterable[Annotation]) -> list[Annotation]:
     The result covers exactly the characters that the proposals cover: merging may
     change what a character is called, never whether it is replaced.  A run is called
     what the most trusted of its larger proposals is called (those that cover half of
-    it, if any does): the highest score, then the longest, then the detector's name.
-    So the state in a hospital's name does not make the hospital a state.
+    it, if any does): the highest score, then the longest, then the names of
+    detector and rule.  So the state in a hospital's name does not make the hospital a
+    state.
 
     Args:
         proposals: In any order, possibly overlapping; the order does not matter.
@@ -55,13 +56,14 @@ def _join(run: list[Annotation], end: int) -> Annotation:
     return replace(trusted, span=Span(start, end))
 
 
-def _by_trust(annotation: Annotation) -> tuple[float, int, str, str, int]:
-    # Name, label and place break ties, so that a note always gets the same labels.
+def _by_trust(annotation: Annotation) -> tuple[float, int, str, str, str, int]:
+    # Names, label and place break ties, so that a note always gets the same labels.
     span = annotation.span
     return (
         annotation.score,
         span.end - span.start,
         annotation.detector,
+        annotation.rule,
         annotation.label,
         -span.start,
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from .document import Annotation, Document, Span
+from .document import PATIENT_RECORD, Annotation, Document, Span
 from .labels import Label
 from .language import context
 from .language.fragments import note_to_ascii, to_ascii
@@ -108,7 +108,7 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     # The most trusted last: it says what a value is called.
     for proposal in sorted(proposals, key=attrgetter("score")):
         # The record's own values are sought everywhere as it is.
-        if proposal.score < _TRUSTED or proposal.detector.startswith("known/"):
+        if proposal.score < _TRUSTED or proposal.detector == PATIENT_RECORD:
             continue
         written = text[proposal.span.start : proposal.span.end]
         label = proposal.label
@@ -166,8 +166,8 @@ def _propagated(
             if _is_covered(starts, ends, start, end):
                 continue
             if label not in _NAMES or _is_name(folded, start, end, value):
-                rule = f"echo/{label.name.lower()}"
-                yield Annotation(Span(start, end), label, ECHO_SCORE, rule)
+                span, rule = Span(start, end), label.name.lower()
+                yield Annotation(span, label, ECHO_SCORE, "echo", rule)
 
 
 def _is_covered(

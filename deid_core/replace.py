@@ -87,7 +87,7 @@ class Replacer:
         if style is not _SHIFT or self._policy.options.keep_weekday:
             return []
         return [
-            Annotation(Span(*found.span()), Label.DATE, _COMPANION, "shift/weekday")
+            Annotation(Span(*found.span()), Label.DATE, _COMPANION, "shift", "weekday")
             for found in _WEEKDAY.finditer(document.text)
         ]
 

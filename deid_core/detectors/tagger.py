@@ -54,7 +54,7 @@ class TaggerDetector:
     """Propose what a trained model finds.
 
     An annotation bears the model's own tag where it is not one of our labels, and its
-    detector names model and tag: ``tagger/meddocan/calle``.
+    rule names model and tag: ``meddocan/calle``.
 
     Args:
         options: Which models, and how sure they must be.
@@ -161,11 +161,12 @@ class _Reader:
             Span(found.start, found.end),
             label,
             found.score,
+            TaggerDetector.name,
             self._rules[found.tag],
             tag="" if found.tag == label.value else found.tag,
         )
 
 
 def _rule(model: str, tag: str) -> str:
-    """Return what audit events call the detector: small letters, no colon."""
-    return re.sub(r"[^a-z0-9_./~-]", "_", f"tagger/{model}/{tag}".lower())
+    """Return what audit events call the tag of a model: small letters, no colon."""
+    return re.sub(r"[^a-z0-9_./~-]", "_", f"{model}/{tag}".lower())

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from ..document import Annotation
+from ..document import PATIENT_RECORD, Annotation
 from ..labels import Label
 from ..language.lexicons import is_vocabulary, load_list, normal
 from ..language.lexicons.word_classes import WordClass, word_classes
@@ -193,7 +193,7 @@ def _values(
     replaced = {
         (each.label, plain(original[each.span.start : each.span.end]))
         for each in proposals
-        if each.score >= _TRUSTED and not each.detector.startswith("known/")
+        if each.score >= _TRUSTED and each.detector != PATIENT_RECORD
     }
     for label, value in replaced:
         if label in _NAMES:

@@ -161,7 +161,7 @@ def _lines(number: int, decision: Decision) -> Iterator[Text]:
         said = verdict(decision, each)
         text = decision.original[each.span.start - start : each.span.end - start]
         line = (
-            f"      {_SIGNS[said]} {each.detector} {each.label.value} {each.score:.2f} "
+            f"      {_SIGNS[said]} {each.source} {each.label.value} {each.score:.2f} "
             f"{_quoted(text)} {said}"
         )
         yield Text(line, "bold" if each is decision.trusted else "")

@@ -144,7 +144,7 @@ def _proposals(decision: Decision) -> Iterator[str]:
     for each in decision.proposals:
         text = decision.original[each.span.start - start : each.span.end - start]
         yield (
-            f"{verdict(decision, each)}: <code>{escape(each.detector)}</code> "
+            f"{verdict(decision, each)}: <code>{escape(each.source)}</code> "
             f"{each.label.value} {each.score:.2f} {_quoted(text)}"
         )
 

@@ -311,7 +311,7 @@ def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
             "end": each.span.end,
             "label": each.label.value,
             "score": round(each.score, 4),
-            "detector": each.detector,
+            "detector": each.source,
         }
         for each in scrubbed.annotations
     ]

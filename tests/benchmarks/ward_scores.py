@@ -175,7 +175,7 @@ def _count_false(
         by = next(filter(None, covered[word.start() : word.end()]), None)
         if by and not is_part(word, planted):
             total.false += 1
-            key = by.detector, word[0]
+            key = by.source, word[0]
             total.falsely[key] += 1
             total.seen.setdefault(key, _around(text, *word.span()))
     for decoy in message.kept:

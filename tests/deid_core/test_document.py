@@ -32,7 +32,20 @@ def test_touching_spans_do_not_overlap():
 @pytest.mark.parametrize("score", [-0.1, 1.1])
 def test_a_score_outside_of_zero_to_one_is_refused(score):
     with pytest.raises(ValueError, match="not a score"):
-        Annotation(Span(0, 1), Label.DATE, score, "rules/date")
+        Annotation(Span(0, 1), Label.DATE, score, "rules", "date")
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"), [("ssn", "rules/ssn"), ("provider~", "rules/provider~")]
+)
+def test_an_annotation_names_its_source_as_audit_events_do(rule, source):
+    annotation = Annotation(Span(0, 1), Label.SSN, 1.0, "rules", rule)
+
+    assert source == annotation.source
+
+
+def test_the_source_of_a_detector_without_rules_is_the_detector():
+    assert "one" == Annotation(Span(0, 1), Label.SSN, 1.0, "one").source
 
 
 @pytest.mark.parametrize(

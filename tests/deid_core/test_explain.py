@@ -24,7 +24,7 @@ class Fixed:
     def __init__(self, name, *proposals):
         self.name = name
         self.proposals = [
-            Annotation(Span(start, end), label, score, f"{name}/rule")
+            Annotation(Span(start, end), label, score, name, "rule")
             for start, end, label, score in proposals
         ]
 
@@ -52,7 +52,7 @@ def test_every_proposal_is_told_with_what_merge_made_of_it():
 
     assert Span(2, 9) == first.annotation.span
     assert Label.DOCTOR is first.annotation.label
-    assert ["one/rule", "other/rule"] == [each.detector for each in first.proposals]
+    assert ["one/rule", "other/rule"] == [each.source for each in first.proposals]
     assert other.proposals[0] == first.trusted
     assert ("cdefghi", "[NAME:DOCTOR]") == (first.original, first.surrogate)
     assert one.proposals[1] == second.trusted
@@ -84,7 +84,7 @@ def test_echoes_are_among_the_proposals(hybrid):
 
     _, echo = explain(hybrid, text).decisions
 
-    assert "echo/doctor" == echo.trusted.detector
+    assert "echo/doctor" == echo.trusted.source
 
 
 def test_a_refused_note_keeps_what_was_found_and_says_why():

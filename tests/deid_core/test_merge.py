@@ -20,7 +20,8 @@ proposals = st.lists(
         span=spans(),
         label=st.sampled_from(Label),
         score=st.sampled_from([0.2, 0.5, 0.9]),
-        detector=st.sampled_from(["rules/ssn", "known/id", "tagger"]),
+        detector=st.sampled_from(["rules", "known", "tagger"]),
+        rule=st.sampled_from(["ssn", "id", ""]),
     )
 )
 
@@ -72,15 +73,17 @@ def test_every_result_is_called_as_its_most_trusted_large_proposal(proposed):
         half = (annotation.span.end - annotation.span.start) / 2
         large = [p for p in inside if p.span.end - p.span.start >= half]
         inside = large or inside
-        best = max((p.score, p.span.end - p.span.start, p.detector) for p in inside)
+        best = max(
+            (p.score, p.span.end - p.span.start, p.detector, p.rule) for p in inside
+        )
         labels = {
             p.label
             for p in inside
-            if (p.score, p.span.end - p.span.start, p.detector) == best
+            if (p.score, p.span.end - p.span.start, p.detector, p.rule) == best
         }
 
         assert annotation.score == best[0]
-        assert annotation.detector == best[2]
+        assert (annotation.detector, annotation.rule) == best[2:]
         assert annotation.label in labels
 
 
@@ -98,14 +101,14 @@ def test_the_label_of_a_long_run_does_not_grow_with_the_run():
 
 
 def test_touching_proposals_stay_apart():
-    left = Annotation(Span(0, 4), Label.PATIENT, 0.9, "known/patient")
-    right = Annotation(Span(4, 8), Label.PATIENT, 0.9, "known/patient")
+    left = Annotation(Span(0, 4), Label.PATIENT, 0.9, "known", "patient")
+    right = Annotation(Span(4, 8), Label.PATIENT, 0.9, "known", "patient")
 
     assert [left, right] == merge([right, left])
 
 
 def test_a_small_part_does_not_name_the_whole():
-    hospital = Annotation(Span(0, 27), Label.HOSPITAL, 0.85, "lexicon/hospital")
-    state = Annotation(Span(25, 27), Label.STATE, 0.95, "rules/state")
+    hospital = Annotation(Span(0, 27), Label.HOSPITAL, 0.85, "lexicon", "hospital")
+    state = Annotation(Span(25, 27), Label.STATE, 0.95, "rules", "state")
 
     assert [hospital] == merge([hospital, state])

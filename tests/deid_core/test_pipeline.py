@@ -40,7 +40,7 @@ class Words:
         if start < 0:
             return []
         span = Span(start, start + len(self._word))
-        return [Annotation(span, Label.PATIENT, 0.9, f"{self.name}/word")]
+        return [Annotation(span, Label.PATIENT, 0.9, self.name, "word")]
 
 
 def system(*detectors):
@@ -187,6 +187,6 @@ class AllIsDate:
 
     def __call__(self, documents):
         return [
-            [Annotation(Span(0, len(each.text)), Label.DATE, 0.9, "dates/all")]
+            [Annotation(Span(0, len(each.text)), Label.DATE, 0.9, "dates", "all")]
             for each in documents
         ]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from deid_core import Annotation, Deidentifier, Document, Label, Span
 from deid_core.propagation import propagated
 
@@ -6,7 +8,7 @@ DEIDENTIFIER = Deidentifier.from_names("lexical")
 
 def proposal(text, value, label=Label.DOCTOR, score=0.9):
     start = text.index(value)
-    return Annotation(Span(start, start + len(value)), label, score, "rules/test")
+    return Annotation(Span(start, start + len(value)), label, score, "rules", "test")
 
 
 def repeated(text, *proposals, patient=""):
@@ -46,6 +48,14 @@ def test_the_most_trusted_proposal_says_what_an_echo_is_called():
     [found] = propagated([Document("d1", text)], [proposals])
 
     assert [Label.DOCTOR] == [each.label for each in found]
+
+
+def test_only_values_of_the_patient_record_are_left_to_their_own_detector():
+    text = "Dr. Reitman saw him. According to Reitman, he is well."
+    [found] = [proposal(text, "Reitman")]
+
+    assert [] == repeated(text, replace(found, detector="known", rule="provider"))
+    assert ["Reitman"] == repeated(text, replace(found, detector="known_words"))
 
 
 def test_the_name_of_a_device_stays():
@@ -116,4 +126,4 @@ def test_echoes_reach_the_scrubbed_text():
     )
 
     assert "Reitman" not in scrubbed.text
-    assert any(a.detector == "echo/doctor" for a in scrubbed.annotations)
+    assert any(a.source == "echo/doctor" for a in scrubbed.annotations)

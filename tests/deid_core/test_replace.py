@@ -24,7 +24,7 @@ def cases(draw):
 
 def replacement(start, end, surrogate="[DATE]"):
     return Replacement(
-        Annotation(Span(start, end), Label.DATE, 1.0, "rules/date"), surrogate
+        Annotation(Span(start, end), Label.DATE, 1.0, "rules", "date"), surrogate
     )
 
 

@@ -128,7 +128,7 @@ def test_tags_and_pseudonyms_are_not_residue(known, written):
 
 def scrub_and_verify(known, text, span, written, *, label=Label.PATIENT, score=1.0):
     """Return why a text with one replacement is refused; "" if it is not."""
-    annotation = Annotation(span, label, score, "rules/x")
+    annotation = Annotation(span, label, score, "rules", "x")
     scrubbed, offset_map = apply_replacements(text, [Replacement(annotation, written)])
     try:
         verify(

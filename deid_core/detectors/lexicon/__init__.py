@@ -211,4 +211,4 @@ def _by_cue_alone(text: str, start: int, end: int) -> Iterator[Annotation]:
 
 
 def _annotation(span: Span, label: Label, score: float, rule: str) -> Annotation:
-    return Annotation(span, label, score, f"{LexiconDetector.name}/{rule}")
+    return Annotation(span, label, score, LexiconDetector.name, rule)

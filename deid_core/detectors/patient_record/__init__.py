@@ -49,7 +49,13 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from deid_core.document import NOTHING_KNOWN, Annotation, Document, Span
+from deid_core.document import (
+    NOTHING_KNOWN,
+    PATIENT_RECORD,
+    Annotation,
+    Document,
+    Span,
+)
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_frequent, is_ordinary, load_list
 
@@ -77,7 +83,7 @@ class KnownDetector:
         options: See `KnownOptions`.
     """
 
-    name = "known"
+    name = PATIENT_RECORD
     reads_as_written = True
 
     def __init__(self, options: KnownOptions | None = None) -> None:
@@ -156,26 +162,28 @@ def _located(look: _Look, misspelt: Set[str]) -> list[Word]:
 
 def _place_annotations(look: _Look) -> Iterator[Annotation]:
     for place in look.record.places.find(look.note, look.words):
-        span = Span(place.start, place.end)
-        yield Annotation(span, place.label, EXACT_SCORE, f"known/{place.rule}")
+        yield _exact(place.start, place.end, place.label, place.rule)
 
 
 def _date_annotations(look: _Look) -> Iterator[Annotation]:
     for start, end in look.record.birth_dates.find(look.note, look.words):
-        yield Annotation(Span(start, end), Label.DATE, EXACT_SCORE, "known/birth_date")
+        yield _exact(start, end, Label.DATE, "birth_date")
 
 
 def _number_annotations(look: _Look) -> Iterator[Annotation]:
     for number, start, end in look.record.numbers.find(look.note):
-        rule = "known/phone" if number.is_phone else "known/id"
-        yield Annotation(Span(start, end), number.label, EXACT_SCORE, rule)
+        yield _exact(start, end, number.label, "phone" if number.is_phone else "id")
 
 
 def _other_annotations(look: _Look) -> Iterator[Annotation]:
     for start, end, label in look.record.labelled.find(look.note, look.words):
-        yield Annotation(Span(start, end), label, EXACT_SCORE, "known/id")
+        yield _exact(start, end, label, "id")
     for start, end, label in find_emails(look.note.text, look.record.emails):
-        yield Annotation(Span(start, end), label, EXACT_SCORE, "known/email")
+        yield _exact(start, end, label, "email")
+
+
+def _exact(start: int, end: int, label: Label, rule: str) -> Annotation:
+    return Annotation(Span(start, end), label, EXACT_SCORE, PATIENT_RECORD, rule)
 
 
 _STEPS = (
@@ -248,4 +256,4 @@ def _annotation(note: Note, names: Names, run: list[Candidate]) -> Annotation:
     group = names.person(shared).group
     fuzzy = "" if score == EXACT_SCORE else "~"
     span = Span(run[0].word.start, run[-1].word.end)
-    return Annotation(span, LABELS[group], score, f"known/{group}{fuzzy}")
+    return Annotation(span, LABELS[group], score, PATIENT_RECORD, f"{group}{fuzzy}")

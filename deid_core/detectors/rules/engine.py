@@ -81,13 +81,12 @@ class _Call:
         rule: Which; its matches begin where its needs do.
     """
 
-    __slots__ = ("_group", "_match", "_rule", "detector")
+    __slots__ = ("_group", "_match", "_rule")
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._match = rule.pattern.match
         self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
-        self.detector = f"{RuleDetector.name}/{rule.name}"
 
     def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
         """Return where the valid matches are, text by text."""
@@ -161,6 +160,6 @@ class RuleDetector:
             for text, start, end in call.spans(texts, looks):
                 span = Span(start, end)
                 proposals[text].append(
-                    Annotation(span, rule.label, rule.score, call.detector)
+                    Annotation(span, rule.label, rule.score, self.name, rule.name)
                 )
         return proposals

@@ -185,7 +185,7 @@ def _false_by_rule(bench: Bench) -> tuple[tuple[str, ...], ...]:
             for each in prediction.annotations:
                 if not any(each.span.overlaps(g.span) for g in document.spans):
                     text = document.text[each.span.start : each.span.end]
-                    false[each.detector] += len(_WORD.findall(text))
+                    false[each.source] += len(_WORD.findall(text))
     return tuple((rule, f"{count:,}") for rule, count in false.most_common())
 
 

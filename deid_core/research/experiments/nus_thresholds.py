@@ -57,7 +57,7 @@ def sweep(bench: Bench, notes: Corpus) -> Table:
 
 def _at(threshold: float) -> Iterator[Sequence[Detector]]:
     nus = NusDetector(NusOptions(threshold=threshold))
-    yield [_Only(nus, f"{NUS}/edit_distance")]
+    yield [_Only(nus, "edit_distance")]
     yield [nus]
     yield [KnownDetector(KnownOptions(threshold=threshold))]
 
@@ -84,11 +84,12 @@ class _Only:
     """The proposals of one rule of a detector."""
 
     def __init__(self, detector: Detector, rule: str) -> None:
-        self._detector, self.name = detector, rule
+        self._detector, self._rule = detector, rule
+        self.name = f"{detector.name}/{rule}"
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         return [
-            [each for each in proposals if each.detector == self.name]
+            [each for each in proposals if each.rule == self._rule]
             for proposals in self._detector(documents)
         ]
 

@@ -100,6 +100,7 @@ class ClassifierDetector:
             Span(found.start, found.end),
             label,
             min(1.0, max(0.0, found.score)),
-            f"classifier/{rule}",
+            "classifier",
+            rule,
             tag="" if found.tag == label.value else found.tag,
         )

@@ -148,7 +148,7 @@ def test_finds_names_and_leaves_words(known, marked):
 
 
 @pytest.mark.parametrize(
-    ("text", "label", "detector"),
+    ("text", "label", "source"),
     [
         ("Anna", Label.PATIENT, "known/patient"),
         ("Anna Kowalski", Label.PATIENT, "known/patient"),
@@ -162,10 +162,10 @@ def test_finds_names_and_leaves_words(known, marked):
         ("Piotr Kowalski", Label.PATIENT, "known/kin"),
     ],
 )
-def test_says_whose_name_it_is(text, label, detector):
+def test_says_whose_name_it_is(text, label, source):
     [annotation] = found(text, WARD)
 
-    assert (label, detector) == (annotation.label, annotation.detector)
+    assert (label, source) == (annotation.label, annotation.source)
 
 
 def test_the_score_of_a_misspelt_name_is_one_minus_the_ratio():

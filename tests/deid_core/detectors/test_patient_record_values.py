@@ -153,7 +153,7 @@ def test_says_what_it_is(text, known, label, detector):
 
     assert (label, detector, 0.99) == (
         annotation.label,
-        annotation.detector,
+        annotation.source,
         annotation.score,
     )
 

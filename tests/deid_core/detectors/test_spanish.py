@@ -9,7 +9,9 @@ from tests.deid_core.marked import unmark
 
 def labels(marked, label, tag="TAG"):
     text, spans = unmark(marked)
-    found = [Annotation(Span(*each), label, 0.9, "tagger/es/x", tag) for each in spans]
+    found = [
+        Annotation(Span(*each), label, 0.9, "tagger", "es/x", tag) for each in spans
+    ]
     return [(each.label, each.tag) for each in renamed(text, found)]
 
 

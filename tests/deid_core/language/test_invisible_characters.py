@@ -114,12 +114,11 @@ def test_detection_is_as_without_what_never_separates(
 ):
     for before, at, text, result in cases_of(system, known, examples, character):
         told = [
-            (with_character((a.span.start, a.span.end), at), a.label, a.detector)
+            (with_character((a.span.start, a.span.end), at), a.label, a.source)
             for a in before.annotations
         ]
         assert told == [
-            ((a.span.start, a.span.end), a.label, a.detector)
-            for a in result.annotations
+            ((a.span.start, a.span.end), a.label, a.source) for a in result.annotations
         ], ascii(text)
         assert before.text == result.text.replace(character, ""), ascii(text)
 
@@ -305,7 +304,7 @@ class Beyond:
 
     def __call__(self, documents):
         span = Span(2, 99)
-        return [[Annotation(span, Label.DATE, 0.5, "b/x")] for _ in documents]
+        return [[Annotation(span, Label.DATE, 0.5, "b", "x")] for _ in documents]
 
 
 def test_a_proposal_beyond_what_was_read_refuses_the_document():
@@ -352,7 +351,7 @@ def test_verify_refuses_a_value_in_another_form(text):
 
 def test_verify_finds_what_was_replaced_elsewhere_in_another_form():
     text = "Mr. Rei\u00adtman came.\ntold by Reit\u200bman today"
-    annotation = Annotation(Span(4, 12), Label.PATIENT, 1.0, "rules/x")
+    annotation = Annotation(Span(4, 12), Label.PATIENT, 1.0, "rules", "x")
     scrubbed, offset_map = apply_replacements(text, [Replacement(annotation, "[X]")])
 
     with pytest.raises(ResidueFound, match=r"replaced name \(1\)"):

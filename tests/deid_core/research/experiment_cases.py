@@ -67,7 +67,7 @@ def said(*annotations):
         tuple(
             Prediction(
                 tuple(
-                    Annotation(Span(*place), label, 1.0, "test/x")
+                    Annotation(Span(*place), label, 1.0, "test", "x")
                     for place, label in each
                 )
             )

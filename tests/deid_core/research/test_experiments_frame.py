@@ -56,7 +56,7 @@ def split():
 def perfect(of: Corpus) -> Said:
     def found(document):
         spans = (each.span for each in document.spans)
-        return tuple(Annotation(s, Label.PATIENT, 1.0, "test/x") for s in spans)
+        return tuple(Annotation(s, Label.PATIENT, 1.0, "test", "x") for s in spans)
 
     return Said(tuple(Prediction(found(each)) for each in of.documents), 1.0)
 

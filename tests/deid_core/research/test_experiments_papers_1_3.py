@@ -64,7 +64,7 @@ def saying(of, right):
     return Said(
         tuple(
             Prediction(
-                tuple(Annotation(s.span, s.label, 1.0, "t/x") for s in each.spans)
+                tuple(Annotation(s.span, s.label, 1.0, "t", "x") for s in each.spans)
                 if number < right
                 else ()
             )
@@ -178,7 +178,7 @@ def test_what_the_gold_marks_leave_open_is_no_disagreement_of_annotators():
         documents=(replace(document, spans=(open_to_all, *document.spans)),),
     )
     marks = saying(corpus(1), 1)
-    more = Annotation(Span(0, 4), Label.IDNUM, 1.0, "t/x")
+    more = Annotation(Span(0, 4), Label.IDNUM, 1.0, "t", "x")
     [said] = marks.predictions
     with_more = Said((Prediction((more, *said.annotations)),), 0.0)
 
@@ -309,7 +309,7 @@ def test_names_kept_are_mapped_back_and_names_written_anew_are_introduced():
     def hidden(inner, written):
         start = text.index(inner)
         span = Span(start, start + len(inner))
-        return Replacement(Annotation(span, PATIENT, 1.0, "t/x"), written)
+        return Replacement(Annotation(span, PATIENT, 1.0, "t", "x"), written)
 
     after, way = apply_replacements(
         text, [hidden("Quill", "Prednisone"), hidden("insulin", "Bo")]
@@ -418,9 +418,9 @@ def test_scores_and_decoys_falsely_taken_are_counted_by_kind():
     of = Corpus("c", "all", False, SPOKEN, (replace(plain, decoys=(decoy,)),))
     score = Span(text.index("2/10"), text.index("2/10") + 4)
     taken = (
-        Annotation(Span(0, 4), PATIENT, 1.0, "t/x"),
-        Annotation(decoy, PATIENT, 1.0, "t/x"),
-        Annotation(score, Label.DATE, 1.0, "t/x"),
+        Annotation(Span(0, 4), PATIENT, 1.0, "t", "x"),
+        Annotation(decoy, PATIENT, 1.0, "t", "x"),
+        Annotation(score, Label.DATE, 1.0, "t", "x"),
     )
     each = [Scored(of, Said((Prediction(taken),), 0.0))]
 

@@ -37,7 +37,7 @@ def found(text, *rules, detect=DETECT):
         {
             (a.span.start, a.span.end)
             for a in proposals(text, detect=detect)
-            if a.detector.removeprefix("nus/") in rules
+            if a.rule in rules
         }
     )
 

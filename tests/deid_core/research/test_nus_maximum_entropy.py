@@ -24,7 +24,7 @@ def names_in(text, known=KNOWN):
     return [
         (text[a.span.start : a.span.end], a.label)
         for a in annotations
-        if a.detector == "nus/maximum_entropy"
+        if a.rule == "maximum_entropy"
     ]
 
 

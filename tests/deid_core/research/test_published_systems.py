@@ -204,7 +204,7 @@ def test_a_trained_preset_runs_by_its_file(tmp_path, monkeypatch):
     [document] = invented(1)
     result = system.deidentify(Document("1", document.text))
     assert [each.label for each in result.annotations] == list(LABELS)
-    assert "classifier/name" in {each.detector for each in result.annotations}
+    assert "classifier/name" in {each.source for each in result.annotations}
 
 
 def test_a_model_of_another_recipe_is_refused(tmp_path):

@@ -114,7 +114,7 @@ def test_no_rule_touches_clinical_text(text):
 def test_says_which_rule_proposed():
     [annotations] = RuleDetector((a_rule(),))([Document("d1", "in ward 12")])
 
-    assert [Annotation(Span(8, 10), Label.IDNUM, 0.5, "rules/ward")] == annotations
+    assert [Annotation(Span(8, 10), Label.IDNUM, 0.5, "rules", "ward")] == annotations
 
 
 def test_proposals_keep_the_order_of_the_documents():

@@ -99,7 +99,7 @@ def moved(text, *, patient="p1", known=None, key=KEY, beside=(), **options):
     annotations, start = [], 0
     for each in texts:
         span = Span(start, start + len(each))
-        annotations.append(Annotation(span, Label.DATE, 1.0, "t/date"))
+        annotations.append(Annotation(span, Label.DATE, 1.0, "t", "date"))
         start = span.end + 1
     document = Document("n1", note, known or KnownIdentifiers(), patient)
     written = Replacer(policy(**options), key).replacements(document, annotations)
@@ -463,7 +463,7 @@ def test_a_row_of_dates_without_end_falls_to_the_tag_in_no_time(policy_):
     text = "3/14/2024-" * 50_000
     styles = {Label.DATE: "shift" if policy_ == "surrogate" else policy_}
     document = Document("n1", text, patient="p1")
-    found = [Annotation(Span(0, len(text)), Label.DATE, 1.0, "t/date")]
+    found = [Annotation(Span(0, len(text)), Label.DATE, 1.0, "t", "date")]
 
     [only] = Replacer(Policy("t", "tag", styles), KEY).replacements(document, found)
 

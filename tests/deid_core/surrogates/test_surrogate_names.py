@@ -158,7 +158,7 @@ def test_a_given_name_stays_one_and_a_family_name_too(text, roles):
 def test_a_name_alone_is_what_it_is_elsewhere_in_the_note():
     note = "Zzyzx Okafor came. Zzyzx left."
     annotations = [
-        Annotation(Span(*found.span()), Label.PATIENT, 1.0, "t/name")
+        Annotation(Span(*found.span()), Label.PATIENT, 1.0, "t", "name")
         for found in re.finditer(r"Zzyzx(?: Okafor)?", note)
     ]
     replacer = Replacer(Policy("t", "tag", {Label.PATIENT: "surrogate"}), KEY)
@@ -175,7 +175,7 @@ def test_a_title_before_a_name_alone_makes_it_a_family_name():
     def alone(before):
         note = f"{before}Zzyzx"
         span = Span(len(before), len(note))
-        found = [Annotation(span, Label.DOCTOR, 1.0, "t/name")]
+        found = [Annotation(span, Label.DOCTOR, 1.0, "t", "name")]
         replacer = Replacer(Policy("t", "tag", {Label.DOCTOR: "surrogate"}), KEY)
         [only] = replacer.replacements(Document("n1", note, patient="p1"), found)
         return only.surrogate

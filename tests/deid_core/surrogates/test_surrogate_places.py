@@ -229,7 +229,9 @@ def test_the_parts_of_an_address_in_a_note_fit(place, patient):
         (Label.ZIP, note.index(code), note.index(code) + len(code)),
         (Label.CITY, len(note) - 1 - len(city), len(note) - 1),
     ]
-    found = [Annotation(Span(*span), label, 1.0, "t/place") for label, *span in spans]
+    found = [
+        Annotation(Span(*span), label, 1.0, "t", "place") for label, *span in spans
+    ]
     document = Document("n1", note, patient=str(patient))
 
     written = [each.surrogate for each in replacer().replacements(document, found)]

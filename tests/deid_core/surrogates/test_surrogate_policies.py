@@ -59,7 +59,7 @@ def annotations_of(note):
         end = start + len(found[2])
         shift = found.end() - end
         annotations.append(
-            Annotation(Span(start, end), Label(found[1]), 0.9, "marked/x")
+            Annotation(Span(start, end), Label(found[1]), 0.9, "marked", "x")
         )
     return annotations
 
@@ -118,7 +118,7 @@ def test_safe_harbor_keeps_a_profession_that_holds_no_name(text, is_kept):
 def test_a_profession_that_another_detector_calls_a_name_does_not_stay():
     note = "a plumber"
     found = [
-        Annotation(Span(2, 9), label, score, "t/x")
+        Annotation(Span(2, 9), label, score, "t", "x")
         for label, score in ((Label.PROFESSION, 0.9), (Label.PATIENT, 0.1))
     ]
     detector = Marked([note])

@@ -23,7 +23,7 @@ def written(style, label, *texts, known=KNOWN, document_id="n1", patient="p1"):
     annotations, start = [], 0
     for text in texts:
         span = Span(start, start + len(text))
-        annotations.append(Annotation(span, label, 1.0, "t/x"))
+        annotations.append(Annotation(span, label, 1.0, "t", "x"))
         start = span.end
     document = Document(document_id, "".join(texts), known, patient)
     done = Replacer(policy, KEY).replacements(document, annotations)
@@ -61,7 +61,7 @@ def test_what_is_removed_leaves_nothing_unless_the_note_would():
 
 def _removed(first, second, rest):
     spans = Span(0, len(first)), Span(len(first), len(first) + len(second))
-    annotations = [Annotation(span, Label.PATIENT, 1.0, "t/x") for span in spans]
+    annotations = [Annotation(span, Label.PATIENT, 1.0, "t", "x") for span in spans]
     policy = Policy("t", "remove")
     document = Document("n1", first + second + rest)
     return [
@@ -137,7 +137,7 @@ def keep_dates(text, *annotations, proposals=(), known=KNOWN):
 
 def at(text, value, label):
     start = text.index(value)
-    return Annotation(Span(start, start + len(value)), label, 0.9, "t/x")
+    return Annotation(Span(start, start + len(value)), label, 0.9, "t", "x")
 
 
 def test_what_may_be_kept_is_kept():

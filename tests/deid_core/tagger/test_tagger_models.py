@@ -117,7 +117,7 @@ def _found(folder, text=NOTE, **options):
 def test_an_annotation_bears_label_tag_model_and_probability(folder):
     name, street = _found(folder)
     assert (name.label, name.tag) == (Label.PATIENT, "NAME")
-    assert name.detector == "tagger/tiny/name"
+    assert name.source == "tagger/tiny/name"
     assert NOTE[street.span.start : street.span.end] == "Calle Prat 3"
     assert 0.5 < street.score <= 1
 
@@ -134,7 +134,7 @@ def test_what_the_model_is_less_sure_of_than_the_threshold_is_not_proposed(folde
 
 def test_a_tag_outlives_merging(folder):
     found = _found(folder)
-    wider = found[0].__class__(found[0].span, Label.DOCTOR, 0.1, "rules/x")
+    wider = found[0].__class__(found[0].span, Label.DOCTOR, 0.1, "rules", "x")
     assert [each.tag for each in merge([*found, wider])] == ["NAME", "STREET"]
 
 
@@ -148,7 +148,7 @@ def test_a_tag_outlives_merging(folder):
 def test_what_the_model_says_of_two_places_is_vetoed_less(folder, text, found):
     detector = TaggerDetector(TaggerOptions(model=str(folder), veto=True))
     said = [
-        Annotation(Span(*each.span()), Label.PATIENT, 0.75, "tagger/tiny/name")
+        Annotation(Span(*each.span()), Label.PATIENT, 0.75, "tagger", "tiny/name")
         for each in re.finditer("Severity", text)
     ]
     # Each place twice, as two models would.
@@ -168,7 +168,7 @@ def test_a_note_of_one_case_is_read_by_the_model_of_small_letters_too(folder, tm
 
     def models(text):
         found = _found(folder, text, one_case_model=str(small))
-        return {each.detector.split("/")[1] for each in found}
+        return {each.rule.split("/")[0] for each in found}
 
     assert models(NOTE) == {"tiny"}
     assert "small" in models(NOTE.upper())

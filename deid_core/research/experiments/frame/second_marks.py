@@ -51,7 +51,7 @@ def _prediction(document: GoldDocument) -> Prediction:
     found: list[Annotation] = []
     for each in document.spans:
         if each.label and (not found or each.span.start >= found[-1].span.end):
-            found.append(Annotation(each.span, each.label, 1.0, "person", each.tag))
+            found.append(Annotation(each.span, each.label, 1.0, "person", tag=each.tag))
     return Prediction(tuple(found))
 
 

@@ -55,4 +55,4 @@ DATE = re.compile(
 def dates(text: str) -> Iterator[Annotation]:
     """Yield the dates of a note, left to right."""
     for found in DATE.finditer(text):
-        yield Annotation(Span(*found.span()), Label.DATE, SCORE, "nus/date")
+        yield Annotation(Span(*found.span()), Label.DATE, SCORE, "nus", "date")

@@ -75,7 +75,7 @@ def listed(text: str, lists: Iterable[Lists]) -> Iterator[Annotation]:
     words = list(_WORDS.finditer(text))
     forms = [normal(word[0]) for word in words]
     tables = [
-        (phrases, label, f"nus/{rule}")
+        (phrases, label, rule)
         for each in lists
         for phrases, label, rule in zip(each, _LABELS, _RULES, strict=True)
         if phrases
@@ -86,7 +86,7 @@ def listed(text: str, lists: Iterable[Lists]) -> Iterator[Annotation]:
         for phrases, label, rule in tables:
             if count := longest(phrases, forms, at):
                 span = Span(word.start(), words[at + count - 1].end())
-                yield Annotation(span, label, SCORE, rule)
+                yield Annotation(span, label, SCORE, "nus", rule)
 
 
 @cache

@@ -96,7 +96,7 @@ def label_of(word: Word) -> Label:
 
 def annotation(word: Word, label: Label, rule: str) -> Annotation:
     """Return the proposal that a word is a name."""
-    return Annotation(Span(word.start, word.end), label, SCORE, f"nus/{rule}")
+    return Annotation(Span(word.start, word.end), label, SCORE, "nus", rule)
 
 
 def _lengths(forms: Iterable[str]) -> NDArray[np.int64]:

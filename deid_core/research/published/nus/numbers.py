@@ -44,11 +44,11 @@ def id_pattern(shapes: Iterable[str]) -> re.Pattern[str]:
 def numbers(text: str, ids: re.Pattern[str]) -> Iterator[Annotation]:
     """Yield the ids and the contact numbers of a note."""
     for found in ids.finditer(text):
-        yield Annotation(Span(*found.span()), Label.IDNUM, SCORE, "nus/id")
+        yield Annotation(Span(*found.span()), Label.IDNUM, SCORE, "nus", "id")
     for found in _CONTACT.finditer(text):
         digits = sum(map(str.isdecimal, found[0]))
         if _LEAST_DIGITS <= digits <= _MOST_DIGITS:
-            yield Annotation(Span(*found.span()), Label.PHONE, SCORE, "nus/contact")
+            yield Annotation(Span(*found.span()), Label.PHONE, SCORE, "nus", "contact")
 
 
 def _class_of(character: str) -> str:
