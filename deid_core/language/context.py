@@ -193,7 +193,7 @@ def is_before_clinical_term(text: str, end: int) -> bool:
 @cache
 def clinical_terms() -> frozenset[str]:
     """Return the nouns before which a name is the name of a thing."""
-    return load_list("eponym_nouns") | load_list("thing_nouns")
+    return load_list("clinical_terms")
 
 
 def _bare(word: str) -> str:

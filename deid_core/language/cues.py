@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from .context import before
-from .fragments import STATE, words
+from .fragments import MONTH_WORDS, MONTHS, STATE, WEEKDAYS, any_of, words
 
 _REACH = 64
 _PLACE_CUE = re.compile(
@@ -65,10 +65,8 @@ _PLACE_TAIL = re.compile(
     """,
     re.VERBOSE,
 )
-_MONTHS = (
-    "(?:January|February|March|April|May|June|July|August|September|October|November"
-    "|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)(?![a-z])"
-)
+_MONTHS = rf"(?:{any_of(map(str.capitalize, MONTH_WORDS))})(?![a-z])"
+_DAYS = any_of(map(str.capitalize, (*WEEKDAYS, *MONTHS)))
 _HOUSE_TAIL = re.compile(
     rf"""
     (?P<house>(?:'s)?(?:[ ](?:hospital|clinic|office|campus|hosp)(?![a-z]))?)
@@ -118,13 +116,11 @@ _IN_TOWN = re.compile(
     r"(?<=[a-z)])[ ](?:in|from|near|to)[ ](?:the[ ](?:[a-z]+[ ])?)?\Z"
 )
 _NO_HOUSE = re.compile(
-    r"""
-    (?:[A-Z]{1,3}|[A-Z][0-9].*
+    rf"""
+    (?:[A-Z]{{1,3}}|[A-Z][0-9].*
       |(?:The|Her|His|Bedtime|Home|Night|Noon|Baseline|Least|Most|First|This|That
          |Emergency|Urgent|Operating|Recovery|Bedside|Dinner|Lunch|Breakfast
-         |Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February
-         |March|April|May|June|July|August|September|October|November|December
-         |Christmas|Thanksgiving|Easter|Dr|Mr|Mrs|Ms|Stage|Grade|Level|Room)
+         |{_DAYS}|Christmas|Thanksgiving|Easter|Dr|Mr|Mrs|Ms|Stage|Grade|Level|Room)
        (?![a-z]).*)
     """,
     re.VERBOSE,

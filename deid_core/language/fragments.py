@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache, lru_cache
+
+from .lexicons.lists import load_rows
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4\u2032"
 # More than are in a batch: each detector reads all of it in turn.
@@ -73,31 +76,30 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def any_of(listed: tuple[str, ...]) -> str:
-    """Return a pattern for the words that shares their beginnings: it fails fast."""
+def any_of(listed: Iterable[str]) -> str:
+    """Return a pattern for the words that shares their beginnings: it fails fast.
+
+    With `load_list`, a pattern is built from a list: ``any_of(load_list("kin"))``.
+    """
     by_letter: dict[str, list[str]] = {}
     for word in sorted(set(listed)):
         by_letter.setdefault(word[:1], []).append(word[1:])
     ends = by_letter.pop("", None) is not None
-    branches = [
-        re.escape(letter) + any_of(tuple(rest)) for letter, rest in by_letter.items()
-    ]
+    branches = [re.escape(letter) + any_of(rest) for letter, rest in by_letter.items()]
     if not branches:
         return ""
     return f"(?:{'|'.join(branches)})" + "?" * ends
 
 
-MONTH_WORDS = words(
-    """
-    jan january feb febr february mar march apr april may jun june jul july aug august
-    sep sept september oct october nov november dec december
-    """
-)
-MONTH_NAME = r"""
-    (?:jan(?:uary)?|feb(?:r(?:uary)?)?|mar(?:ch)?|apr(?:il)?|may|june?|july?
-      |aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)
-    (?![a-z])
-"""
+MONTHS = tuple(row[0] for row in load_rows("months"))
+"""The names of the months in order."""
+MONTH_WORDS = tuple(word for row in load_rows("months") for word in row)
+"""The names of the months and their short forms."""
+WEEKDAYS = tuple(row[0] for row in load_rows("weekdays"))
+"""The names of the days of the week, from Monday."""
+WEEKDAY_WORDS = tuple(word for row in load_rows("weekdays") for word in row)
+"""The names of the days of the week and their short forms."""
+MONTH_NAME = rf"(?:{any_of(MONTH_WORDS)}(?![a-z]))"
 MONTH = rf"(?:{MONTH_NAME}\.?)"
 WEEKDAY = r"""
     (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 
 from . import context, cues
-from .fragments import STATE
+from .fragments import MONTH_WORDS, MONTHS, STATE, WEEKDAY_WORDS, WEEKDAYS
 from .fragments import words as listed
 from .institutions import HEADS, WEAK_HEADS, is_own_name
 from .lexicons import is_common_name, load_list, normal
@@ -52,22 +52,25 @@ _ADDRESS = re.compile(
     re.VERBOSE,
 )
 _MONTH_CUE = re.compile(r"\b(?:in|of|since|until|last|next|early|late|mid)[ -]\Z")
-_MONTHS = frozenset(
-    listed(
-        """
-        january february april june july august september october november december
-        monday tuesday wednesday thursday friday saturday sunday thanksgiving christmas
-        xmas easter halloween hanukkah passover ramadan diwali kwanzaa juneteenth eid
-        """
+_MAYBE_MONTHS = frozenset({"march", "may"})
+_DATE_WORDS = frozenset(
+    (
+        *WEEKDAYS,
+        *(month for month in MONTHS if month not in _MAYBE_MONTHS),
+        *listed(
+            """
+            thanksgiving christmas xmas easter halloween hanukkah passover ramadan
+            diwali kwanzaa juneteenth eid
+            """
+        ),
     )
 )
-_SHORT_DAYS = frozenset(listed("mon tue tues wed thu thur thurs fri sat sun"))
-_SHORT_MONTHS = frozenset(listed("jan feb mar apr jun jul aug sep sept oct nov dec"))
+_SHORT_DAYS = frozenset(WEEKDAY_WORDS) - frozenset(WEEKDAYS)
+_SHORT_MONTHS = frozenset(MONTH_WORDS) - frozenset(MONTHS)
 _NUMBER_AFTER = re.compile(r"[ .,/-]{0,2}\d")
 _NUMBER_BEFORE = re.compile(r"\d(?:st|nd|rd|th)?(?: of)?[ .,/-]{0,2}\Z")
 # ANA, polycythemia vera: in small letters more often than the names.
 _NAMES_OF_TESTS = frozenset({"ana", "vera"})
-_MAYBE_MONTHS = frozenset({"march", "may"})
 # Above, a word that is also a surname is the word: will, may, long.
 _TOO_FREQUENT = 5.45
 _STRONG = WordClass.GIVEN | WordClass.FAMILY
@@ -199,7 +202,7 @@ class Truecaser:
 
     def _is_name_alone(self, at: int) -> bool:
         form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
-        if form in _MONTHS:
+        if form in _DATE_WORDS:
             return True
         if form in _SHORT_DAYS | _SHORT_MONTHS:
             return _is_of_date(self.text, *self.words[at].span(), form)

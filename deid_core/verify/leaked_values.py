@@ -235,7 +235,7 @@ def _is_name(text: str, start: int, end: int) -> bool:
 
 @cache
 def _things() -> frozenset[str]:
-    return load_list("eponym_nouns") | load_list("thing_nouns")
+    return load_list("clinical_terms")
 
 
 def _whole(value: str) -> str:

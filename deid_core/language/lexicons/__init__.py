@@ -4,7 +4,7 @@ Lists come from packages where a package has them (``vocabulary``); the few that
 ours are text files in this folder, one entry a line, each declared in SOURCES.toml.
 """
 
-from .lists import load_list
+from .lists import load_list, load_pairs, load_rows
 from .normal import forms_of, normal, words_of
 from .vocabulary import (
     is_common_name,
@@ -21,6 +21,8 @@ __all__ = [
     "is_ordinary",
     "is_vocabulary",
     "load_list",
+    "load_pairs",
+    "load_rows",
     "name_score",
     "normal",
     "words_of",

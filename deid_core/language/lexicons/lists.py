@@ -1,7 +1,11 @@
-"""Load the word lists that lie in this folder."""
+"""Load the word lists of this folder.
+
+A line is an entry, a comment after ``#``, or ``@name``: all entries of another list.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
@@ -10,12 +14,22 @@ from deid_core.errors import ConfigError
 
 @cache
 def load_list(name: str) -> frozenset[str]:
-    """Return the entries of ``<name>.txt``, without comments and blank lines.
+    """Return the entries of ``<name>.txt`` and of the lists that it includes.
 
     Raises:
         ConfigError: There is no such list.
     """
-    return frozenset(entry for entry in _lines(name))
+    return frozenset(_entries(name))
+
+
+@cache
+def load_rows(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the entries of a list in their order, each as its words.
+
+    Raises:
+        ConfigError: There is no such list.
+    """
+    return tuple(tuple(entry.split()) for entry in _entries(name))
 
 
 @cache
@@ -25,8 +39,16 @@ def load_pairs(name: str) -> dict[str, str]:
     Raises:
         ConfigError: There is no such list.
     """
-    pairs = (line.split(" ", 1) for line in _lines(name))
+    pairs = (entry.split(" ", 1) for entry in _entries(name))
     return {word: other for word, other in pairs}
+
+
+def _entries(name: str) -> Iterator[str]:
+    for line in _lines(name):
+        if line.startswith("@"):
+            yield from _entries(line.removeprefix("@"))
+        else:
+            yield line
 
 
 def _lines(name: str) -> list[str]:

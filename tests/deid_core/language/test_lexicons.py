@@ -7,6 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deid_core import ConfigError
+from deid_core.language.fragments import (
+    MONTH_WORDS,
+    MONTHS,
+    WEEKDAY_WORDS,
+    WEEKDAYS,
+)
 from deid_core.language.lexicons import (
     forms_of,
     is_common_name,
@@ -141,7 +147,26 @@ def test_lists_hold_each_entry_once_in_compared_form(name):
 
     assert len(set(entries)) == len(entries)
     assert entries == [entry.lower().strip() for entry in entries]
-    assert len(entries) == len(load_list(name))
+    included = [entry[1:] for entry in entries if entry.startswith("@")]
+    own = len(entries) - len(included)
+    assert own + sum(len(load_list(each)) for each in included) == len(load_list(name))
+
+
+def test_a_list_holds_the_entries_of_the_lists_that_it_includes():
+    assert load_list("eponym_nouns") < load_list("clinical_terms")
+    assert {"mr", "dr", "rev", "sra"} <= load_list("honorifics")
+    assert not any(entry.startswith("@") for entry in load_list("honorifics"))
+
+
+def test_months_and_weekdays_keep_their_order():
+    assert [MONTHS.index(month) for month in ("january", "may", "december")] == [
+        0,
+        4,
+        11,
+    ]
+    assert (WEEKDAYS[0], WEEKDAYS[6]) == ("monday", "sunday")
+    assert {"may", "sept", "febr"} <= {*MONTH_WORDS}
+    assert {"tues", "thur", "sun"} <= {*WEEKDAY_WORDS}
 
 
 def test_every_list_has_its_source_and_no_source_lacks_its_list():
