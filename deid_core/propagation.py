@@ -30,7 +30,6 @@ _SHORTEST_NAME = 3
 _SHORTEST_ID = 5
 # The capital first: what stands before it is asked of few letters.
 _NAME_WORD = re.compile(r"[A-Z](?<![A-Za-z0-9][A-Z])(?:[A-Za-z]|['-](?=[A-Za-z]{2}))+")
-_CAPITAL_AFTER = re.compile(r"[ -][A-Z]")
 _CACHE_SIZE = 16_384
 # So many proposals overlap at one place, at the most; one too few costs an echo twice.
 _NEIGHBOURS = 8
@@ -165,7 +164,9 @@ def _propagated(
             end, label = start + len(value), sought.labels[value]
             if _is_covered(starts, ends, start, end):
                 continue
-            if label not in _NAMES or _is_name(folded, start, end, value):
+            if label not in _NAMES or context.is_person_again(
+                folded, start, end, is_word=not _is_telling(value)
+            ):
                 span, rule = Span(start, end), label.name.lower()
                 yield Annotation(span, label, ECHO_SCORE, "echo", rule)
 
@@ -176,24 +177,3 @@ def _is_covered(
     """Return whether one of the last proposals that begin before holds it all."""
     at = bisect_right(starts, start)
     return at > 0 and end <= max(ends[max(0, at - _NEIGHBOURS) : at])
-
-
-def _is_name(folded: str, start: int, end: int, value: str) -> bool:
-    """Return whether a name's word is no thing here: "the Foley catheter" stays."""
-    if not _is_telling(value) and not _stands_as_name(folded, start, end):
-        return False
-    if not context.is_clinical_term(folded, start, end):
-        return True
-    return context.has_person_around(folded, start, end)
-
-
-def _stands_as_name(folded: str, start: int, end: int) -> bool:
-    """Return whether a word has its capital because it is a name here.
-
-    "asked Young to rest", "Young has left": not "Young and healthy", "Back Pain".
-    """
-    if context.is_person_described(folded, start, end):
-        return True
-    if context.is_inside_sentence(folded, start):
-        return _CAPITAL_AFTER.match(folded, end) is None
-    return context.is_subject(folded, start, end)

@@ -15,7 +15,7 @@ from ..errors import ConfigError
 from ..options import NoOptions, Options
 from ..plugins import DETECTORS as GROUP
 from ..plugins import plugins
-from .lexicon.options import LexiconOptions
+from .lexicon import LexiconOptions
 from .patient_record.options import KnownOptions
 from .tagger import TaggerOptions
 

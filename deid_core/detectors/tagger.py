@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from ..document import Annotation, Document, Span
-from ..language.fragments import note_to_ascii
+from ..language.fragments import note_to_ascii, same_length_lower
 from ..language.lexicons import forms_of
-from ..language.truecasing import is_in_one_case, lowered, truecased
+from ..language.truecasing import is_in_one_case, truecased
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
 from .place_parts import parts_of
-from .trimming import without_words
-from .veto import is_vetoed
+from .veto import is_vetoed, without_words
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -84,7 +83,10 @@ class TaggerDetector:
         if self._read_small is None:
             found = self._read(texts)
         else:
-            small = [lowered(text) if is_in_one_case(text) else "" for text in texts]
+            small = [
+                same_length_lower(text) if is_in_one_case(text) else ""
+                for text in texts
+            ]
             texts = [
                 truecased(text) if low else text
                 for text, low in zip(texts, small, strict=True)

@@ -1,25 +1,127 @@
-"""What a tagger may not call a name, whatever it learned: headings, devices, drugs.
+"""Correct a tagger's proposals of English names and places by the lexicons.
 
 A trained model knows words by their neighbours and letters; that "Hemostasis was
-obtained" and "closed with Dermabond" name nobody, the lexicons know.  A title, or a
-verb that only persons are the subject of, overrules the veto; that no list holds a name
-counts only against a model that is not sure.  For English.
+obtained" and "closed with Dermabond" name nobody, the lexicons know.  `without_words`
+takes words off a name that are no part of it, `is_vetoed` rejects what is clearly no
+identifier: headings, devices, drugs.  A title, or a verb that only persons are the
+subject of, overrules the veto; that no list holds a name counts only against a model
+that is not sure.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import cache
 from typing import NamedTuple
 
 from ..labels import Label
 from ..language import context
 from ..language.fragments import words
 from ..language.institutions import is_own_name
-from ..language.lexicons import load_list
+from ..language.lexicons import is_common_name, load_list, normal
 from ..language.lexicons.word_classes import WordClass, word_classes
+from ..language.text_cache import cached_by_text
 from .rules.places.institutions import LABELLED_STATE
-from .short_drugs import is_short_drug
-from .trimming import MAY_NAME, WORD, form_of, is_no_name
+
+# Words around a name.
+
+_CACHE_SIZE = 16_384
+_WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")
+"""A word of a name, in folded text."""
+_MAY_NAME = (
+    WordClass.GIVEN
+    | WordClass.WEAK_GIVEN
+    | WordClass.FAMILY
+    | WordClass.WEAK_FAMILY
+    | WordClass.CITY
+    | WordClass.TOWN
+    | WordClass.UNKNOWN
+)
+"""Classes of words that may name a person or a town."""
+_OPENERS, _CLOSERS = load_list("name_openers"), load_list("name_closers")
+_NEVER_ALONE = _OPENERS | _CLOSERS
+_BIRTH = re.compile(r"D\.?[ ]?O\.?[ ]?B(?![A-Za-z])", re.IGNORECASE)
+_JOINTS = frozenset("&/")
+# "Taken by Jane Roe": the name begins after it; "Anh To Nguyen" is one name.
+_LEADS = frozenset(words("by to from with"))
+
+
+def without_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a name without the words around it that are none.
+
+    "Formerly Kowalska" is Kowalska, "Jane Roe  DOB" Jane Roe.  A name of such words
+    alone is returned as it is.
+    """
+    found = [(_form_of(each[0]), each) for each in _WORD.finditer(text, start, end)]
+    first = max(
+        (n for n, each in enumerate(found, 1) if each[1][0] in _LEADS), default=0
+    )
+    last = len(found)
+    if first == last:
+        first = 0
+    while first < last and _is_opener(text, *found[first]):
+        first += 1
+    while last > first and _is_closer(text, *found[last - 1]):
+        last -= 1
+    if first == last:
+        return start, end
+    is_closed = last < len(found)
+    return found[first][1].start(), found[last - 1][1].end() if is_closed else end
+
+
+def _is_opener(text: str, form: str, word: re.Match[str]) -> bool:
+    """Return whether a word precedes a name and is no part of it."""
+    if form in _every_opener():
+        return True
+    if len(form) == 1:
+        # "H&P. Jane Roe", "12 mg/L. Jane Roe".
+        start, end = word.span()
+        return not _JOINTS.isdisjoint(
+            text[max(0, start - 1) : start] + text[end : end + 1]
+        )
+    return _is_adverb(form)
+
+
+@cache
+def _every_opener() -> frozenset[str]:
+    # Nobody is called Mother; Son is a name, too.
+    return _OPENERS | (load_list("kin") - {"son"})
+
+
+def _is_no_name(form: str) -> bool:
+    """Return whether a word alone is never a name."""
+    return form in _NEVER_ALONE or len(form) == 1 or _is_adverb(form)
+
+
+def _is_adverb(form: str) -> bool:
+    if not form.endswith("ly"):
+        return False
+    return word_classes(form) & (WordClass.WORD | _MAY_NAME) == WordClass.WORD
+
+
+def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
+    """Return whether a word is the next field's label, a degree, or no name at all."""
+    if _is_adverb(form):
+        return True
+    if word[0].islower() and len(form) > 3:
+        return not word_classes(form) & _MAY_NAME
+    has_colon = text[word.end() : word.end() + 1] == ":"
+    if (form in load_list("header_fields") and has_colon) or _BIRTH.match(
+        text, word.start()
+    ):
+        return True
+    is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
+    return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
+
+
+@cached_by_text(_CACHE_SIZE)
+def _form_of(word: str) -> str:
+    """Return a word in compared form, without a possessive."""
+    return normal(word).removesuffix("'s").replace("'", "")
+
+
+# The veto.
 
 _FOREMOST_NAME = WordClass.GIVEN | WordClass.FAMILY
 _NO_MERE_WORD = _FOREMOST_NAME | WordClass.CITY | WordClass.TOWN | WordClass.RARE
@@ -28,56 +130,15 @@ _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
 # "May resume a diet", "Will call": names only as the subject of a verb.
 _MODALS = frozenset({"may", "will", "can"})
 _LANDSCAPE = frozenset(words("river valley ocean sea gulf coast mountains desert"))
-_HANDLED = re.compile(
-    r"""
-    (?:'s)?,?[ ](?:was|were|is|are|has[ ]been|had[ ]been)[ ]
-    (?:then[ ]|also[ ]|again[ ])?
-    (?:applied|placed|used|utilized|inserted|obtained|removed|administered|performed
-      |injected|instilled|irrigated|closed|exposed|noted|achieved|assured|mixed|taken
-      |advanced|passed|secured|sutured|draped|prepped|divided|incised|grasped|given
-      |identified|coagulated|suctioned|shaved|done|controlled|carried|everted|positioned
-      |deployed|inflated|deflated|attached|connected|made|opened|completed|tied)
-    """,
-    re.VERBOSE,
-)
-_ENDS_LINE = re.compile(r"[\W_]*?(?:\n|\Z)")
-_HANDS = frozenset(words("with using and"))
-# "Controlled by Bovie"; but "signed by", "seen by", "found by" are people's doing.
-_BY = frozenset(
-    words(
-        """
-        controlled obtained achieved closed secured held supported covered sealed
-        followed reinforced approximated provided maintained assisted replaced
-        """
-    )
-)
 SURE = 0.9
 """From this probability on, a model may name what no list of names holds."""
 FAIRLY_SURE = 0.7
 """Likewise inside a sentence, or where it says so at two places of a note."""
 SURE_OF_PLACE = 0.6
-"""Likewise for towns and houses, of which lists hold few."""
+"""Likewise for towns and institutions, of which lists hold few."""
 _AROUND = 120
-_LABEL_REACH = 32
+_MAX_LABEL = 32
 _NEVER = 1.1
-_PEOPLE_TOO = frozenset(
-    words(
-        "discussed lived talked visited agreed married stayed moved arrived consulted"
-    )
-)
-
-
-_FINDING = re.compile(
-    r"""
-    [ ](?:is|are|was|were|remains?|appears?)[ ]
-    (?:also[ ]|otherwise[ ]|well[ ]|grossly[ ]|again[ ]|not[ ])?
-    (?:preserved|maintained|intact|normal|unremarkable|unchanged|patent|palpable
-      |visualized|visualised|demonstrated|enlarged|dilated|thickened|calcified
-      |symmetric(?:al)?|anatomic|satisfactory|elevated|within[ ]normal[ ]limits)
-    (?![a-z])
-    """,
-    re.VERBOSE,
-)
 
 
 class _Doubt(NamedTuple):
@@ -88,13 +149,13 @@ class _Doubt(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether it may name somebody after whom a thing is named."""
+        """Whether it may name somebody whose name is also an eponym."""
         return self.score >= (FAIRLY_SURE if self.is_repeated else SURE)
 
     def is_fairly_sure(self, text: str, start: int) -> bool:
         """Return whether it may name what no list of names holds.
 
-        At a sentence's start any word has a capital: there it must be surer.
+        Every word has a capital at the start of a sentence: there it must be surer.
         """
         if self.is_sure:
             return True
@@ -124,14 +185,14 @@ def is_vetoed(
         score: How sure it is.
         is_repeated: Whether it proposes the same words elsewhere in the note.
     """
-    forms = [form_of(each) for each in WORD.findall(text[start:end])]
+    forms = [_form_of(each) for each in _WORD.findall(text[start:end])]
     if not load_list("made_up_names").isdisjoint(forms):
         return True
     if not any(len(form) > 1 for form in forms):
         return True
-    if label in _PEOPLE and _is_titled(text, start):
+    if label in _PEOPLE and context.has_title(text, start):
         return False
-    if all(is_no_name(form) for form in forms):
+    if all(_is_no_name(form) for form in forms):
         return True
     kinds = [word_classes(form) for form in forms]
     if label in _PEOPLE:
@@ -141,11 +202,11 @@ def is_vetoed(
         return True
     if _are_words(kinds) and score < _least_of_words(text, start, end, label):
         return True
-    return score < SURE_OF_PLACE and not any(each & MAY_NAME for each in kinds)
+    return score < SURE_OF_PLACE and not any(each & _MAY_NAME for each in kinds)
 
 
 def _is_of_another_kind(value: str, forms: list[str], label: Label) -> bool:
-    """Return whether it names a kind of care, a landscape, two things, a result."""
+    """Return whether it names a kind of care, a landscape or two towns."""
     if label is Label.CITY:
         return "and" in forms or forms[-1] in _LANDSCAPE
     if label is Label.USERNAME:
@@ -159,7 +220,7 @@ def _are_words(kinds: list[int]) -> bool:
 
 
 def _is_small(text: str, start: int, end: int) -> bool:
-    """Return whether words are in small letters where others are not: "salty foods"."""
+    """Return whether words are in lower case where others are not: "salty foods"."""
     around = text[max(0, start - _AROUND) : end + _AROUND]
     return text[start:end].islower() and not around.islower()
 
@@ -186,9 +247,9 @@ def _is_no_person(
         return False
     if _is_something_else(text, start, end, kinds, doubt):
         return True
-    if form_of(text[start:end]) in _MODALS:
+    if _form_of(text[start:end]) in _MODALS:
         return not context.is_subject(text, start, end)
-    is_line = _is_line(text, start, end)
+    is_line = context.is_whole_line(text, start, end)
     if not _are_listed(kinds) and (is_line or not doubt.is_fairly_sure(text, start)):
         return True
     is_clinical_term = all(each & (WordClass.EPONYM | WordClass.DRUG) for each in kinds)
@@ -199,7 +260,9 @@ def _is_no_person(
         return (is_owned and not doubt.is_sure) or context.is_before_clinical_term(
             text, end
         )
-    return context.is_clinical_term(text, start, end) or _is_handled(text, start, end)
+    return context.is_clinical_term(text, start, end) or context.is_handled(
+        text, start, end
+    )
 
 
 def _is_no_word(text: str, start: int, end: int, score: float) -> bool:
@@ -212,18 +275,18 @@ def _is_no_word(text: str, start: int, end: int, score: float) -> bool:
 def _is_something_else(
     text: str, start: int, end: int, kinds: list[int], doubt: _Doubt
 ) -> bool:
-    """Return whether it is a state in its field, a drug for short, what was found."""
+    """Return whether it is a state in its field, a drug's short form, a finding."""
     if _is_state_in_its_field(text, start, end):
         return True
-    if not _are_listed(kinds) and _FINDING.match(text, end):
+    if not _are_listed(kinds) and context.is_finding(text, end):
         return True
-    return not doubt.is_sure and is_short_drug(text, start, end)
+    return not doubt.is_sure and _is_short_drug(text, start, end)
 
 
 def _is_state_in_its_field(text: str, start: int, end: int) -> bool:
-    """Return whether a state, and nothing else, stands behind "State:"."""
+    """Return whether it is the state in a field "State:", and nothing else."""
     fields = LABELLED_STATE.pattern.finditer(
-        text, max(0, start - _LABEL_REACH), end + _LABEL_REACH
+        text, max(0, start - _MAX_LABEL), end + _MAX_LABEL
     )
     return any(each.span("phi") == (start, end) for each in fields)
 
@@ -231,41 +294,65 @@ def _is_state_in_its_field(text: str, start: int, end: int) -> bool:
 def _are_listed(kinds: list[int]) -> bool:
     """Return whether a list of names holds one of the words.
 
-    A surname that is a word, behind what is no name, does not count: "inked black".
+    A surname that is also a word does not count after what is no name: "inked black".
     """
-    if len(kinds) > 1 and not kinds[0] & MAY_NAME and _are_words(kinds):
+    if len(kinds) > 1 and not kinds[0] & _MAY_NAME and _are_words(kinds):
         return False
-    return any(each & MAY_NAME for each in kinds)
+    return any(each & _MAY_NAME for each in kinds)
 
 
-def _is_line(text: str, start: int, end: int) -> bool:
-    """Return whether nothing else stands on the line, as in a heading."""
-    return _ENDS_LINE.match(text, end) is not None and _begins_line(text, start)
+# Short forms of drugs: "on warf.", "stopped metop 25 mg".
+
+_SWITCHED = frozenset(
+    words("switch switched change changed transition transitioned bridge bridged")
+)
+_DOSE = re.compile(
+    r"""
+    \.?,?[ ](?:[0-9][0-9.,/]{0,6}[ ]?(?:mg|mcg|g|gm|meq|units?|u|tabs?|ml|%)(?![a-z])
+      |(?:bid|tid|qid|qd|qhs|daily|prn|po|iv|q[0-9]{1,2}h?)(?![a-z]))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_GOES_ON = re.compile(r"\.(?:[,;)]|[ ]{1,2}[a-z0-9(])")
+_SHORTEST_DRUG = 4
 
 
-def _begins_line(text: str, start: int) -> bool:
-    """Return whether no letter or digit stands before on the line."""
-    # Most often the word before says so: only blanks and marks are walked back over.
-    while start and text[start - 1] != "\n":
-        if text[start - 1].isalnum():
-            return False
-        start -= 1
-    return True
+def _is_short_drug(text: str, start: int, end: int) -> bool:
+    """Return whether a word is the start of a drug's name, used as a drug.
 
-
-def _is_handled(text: str, start: int, end: int) -> bool:
-    """Return whether it is applied, or something is closed with it."""
-    if _HANDLED.match(text, end):
-        return True
+    "On warf.", "stopped metop 25 mg".  It is in lower case, or its period ends no
+    sentence; it is neither a given name nor a common surname.
+    """
+    form = _form_of(text[start:end])
+    if word_classes(form) & (WordClass.GIVEN | WordClass.WEAK_GIVEN) or is_common_name(
+        form
+    ):
+        return False
+    if not _begins_drug(form):
+        return False
+    is_dosed = _DOSE.match(text, end) is not None
+    is_small = text[start:end].islower()
+    if not (is_dosed or is_small or _GOES_ON.match(text, end)):
+        return False
     left = context.before(text, start)
-    if left.nearest == "by":
-        return left.word(1) in _BY
-    if left.nearest == "using":
-        return True
-    verb = left.word(1) if left.nearest in _HANDS else ""
-    return verb.endswith("ed") and verb not in _PEOPLE_TOO
+    if left.gap != " ":
+        return is_dosed
+    if left.nearest in {"to", "from"}:
+        return is_dosed or left.word(1) in _SWITCHED
+    if left.nearest == "on" and left.word(1) in load_list("called_on"):
+        return is_dosed
+    return is_dosed or left.nearest in load_list("drug_cues")
 
 
-def _is_titled(text: str, start: int) -> bool:
-    left = context.before(text, start)
-    return left.nearest.rstrip(".") in load_list("honorifics") and len(left.gap) <= 2
+@cache
+def _drug_names() -> tuple[str, ...]:
+    return tuple(sorted(load_list("drugs")))
+
+
+def _begins_drug(form: str) -> bool:
+    """Return whether a drug's name begins with a word, and is longer."""
+    if len(form) < _SHORTEST_DRUG:
+        return False
+    drugs = _drug_names()
+    at = bisect_right(drugs, form)
+    return at < len(drugs) and drugs[at].startswith(form)

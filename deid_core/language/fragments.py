@@ -71,6 +71,14 @@ def ends_with(cue: re.Pattern[str], text: str, end: int, *, within: int = 32) ->
     return cue.search(text, max(0, end - within), end) is not None
 
 
+def same_length_lower(text: str) -> str:
+    """Return the text in lower case where that keeps every character at its place."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a space-separated list: lists stay diffable as text."""
     return tuple(text.split())

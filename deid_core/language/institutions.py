@@ -7,40 +7,15 @@ from functools import cache
 from typing import NamedTuple
 
 from ..labels import Label
-from .fragments import words
 from .lexicons import forms_of, load_list
 from .lexicons.places import Phrases, by_first_word, city_phrases, longest
 from .lexicons.word_classes import WordClass
 from .runs import LINK, SAINT, Run, Token
 
-HEADS = frozenset(
-    words(
-        """
-        hospital hospitals hosp clinic clinics infirmary hospice institute
-        ctr center centre
-        """
-    )
-)
-# "Sunrise Manor", "Orlando Health": only behind what is a name and nothing else.
-WEAK_HEADS = frozenset(
-    words(
-        """
-        health healthcare home lodge manor pavilion villa med medicine
-        pharmacy practice orthopedics orthopaedics cardiology pediatrics
-        dermatology neurology oncology physicians associates urology
-        radiology imaging memorial general methodist presbyterian va
-        """
-    )
-)
-_BODY_HEADS = frozenset(
-    words(
-        """
-        university college school academy church temple mosque synagogue
-        bank inc llc corp corporation ltd company airlines insurance
-        elementary seminary penitentiary
-        """
-    )
-)
+HEADS = load_list("institution_heads")
+# "Sunrise Manor", "Orlando Health": only after what is a name and nothing else.
+WEAK_HEADS = load_list("weak_institution_heads")
+_BODY_HEADS = load_list("organization_heads")
 _ALL_HEADS = HEADS | WEAK_HEADS | _BODY_HEADS
 _GOES_ON = (
     HEADS
@@ -49,27 +24,8 @@ _GOES_ON = (
 )
 _KNOWN_BY_PLACE = frozenset({"general", "county", "city", "university", "memorial"})
 _BY_PLACE_HEADS = HEADS | {"general", "memorial"}
-# What may stand before a name in its run without being a part of it.
-_OPENERS = frozenset(
-    words(
-        """
-        the a an at in from to by of for on with our my his her their this
-        that when after since until while and or but also then he she they i
-        we is was seen see admitted transferred patient
-        """
-    )
-)
-_NO_CLINIC = frozenset(
-    words(
-        """
-        follow followup discharge admission hospital course day week return
-        anticoagulation coumadin warfarin today tomorrow next last same
-        medical any every each no other another their pre post preop postop
-        walk new patient clinical data free reference cell nerve visual
-        maintenance bariatric middle high state elementary grade public private
-        """
-    )
-)
+_OPENERS = load_list("institution_openers")
+_NO_CLINIC = load_list("generic_institution_words")
 _NAME = (
     WordClass.GIVEN
     | WordClass.WEAK_GIVEN
@@ -80,7 +36,7 @@ _NAME = (
 _PLACE = WordClass.CITY | WordClass.TOWN
 
 
-class House(NamedTuple):
+class Institution(NamedTuple):
     """A hospital, practice, firm, school in a run.
 
     Args:
@@ -100,7 +56,7 @@ class House(NamedTuple):
     needs_cue: bool
 
 
-def houses_in(run: Run) -> Iterator[House]:
+def institutions_in(run: Run) -> Iterator[Institution]:
     """Yield the institutions in a run; they may overlap."""
     forms = run.forms
     for at, token in enumerate(run.tokens):
@@ -133,7 +89,7 @@ def _generic_words() -> frozenset[str]:
     return load_list("institution_words") | _OPENERS | _NO_CLINIC | _BODY_HEADS
 
 
-def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[House]:
+def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[Institution]:
     for phrases, label, rule in _known_names():
         count = longest(phrases, forms, at)
         if count:
@@ -141,7 +97,7 @@ def _by_known_name(run: Run, forms: list[str], at: int) -> Iterator[House]:
             is_one = count == 1 and first.kinds & (_NAME | _PLACE | WordClass.WORD)
             is_sure = not is_one and rule != "hospital_listed"
             score = 0.85 if is_sure else 0.6
-            yield House(first.start, last.end, label, rule, score, not is_sure)
+            yield Institution(first.start, last.end, label, rule, score, not is_sure)
 
 
 @cache
@@ -167,13 +123,13 @@ def _phrases(names: frozenset[str]) -> Phrases:
     return by_first_word(every)
 
 
-def _by_head(run: Run, at: int) -> Iterator[House]:
+def _by_head(run: Run, at: int) -> Iterator[Institution]:
     head = run.tokens[at]
     start = _first_of_name(run, at)
     own = [each for each in run.tokens[start:at] if _is_own(each)]
     forms = {token.form for token in run.tokens[start:at]}
     if forms & _KNOWN_BY_PLACE and len(forms) == 1 and head.form in _BY_PLACE_HEADS:
-        yield _house(run, start, at, head, 0.75)
+        yield _institution(run, start, at, head, 0.75)
         return
     # "Children's Hospital" may be any; "Children's Hospital Boston" is one.
     if (
@@ -181,7 +137,7 @@ def _by_head(run: Run, at: int) -> Iterator[House]:
         and head.form in HEADS
         and _with_place(run, at + 1) > at + 1
     ):
-        yield _house(run, start, at, head, 0.8)
+        yield _institution(run, start, at, head, 0.8)
         return
     if not own:
         return
@@ -189,14 +145,16 @@ def _by_head(run: Run, at: int) -> Iterator[House]:
     if head.form in WEAK_HEADS and not named:
         return
     sure = named or head.form in HEADS
-    yield _house(run, start, at, head, 0.85 if sure else 0.7)
+    yield _institution(run, start, at, head, 0.85 if sure else 0.7)
 
 
-def _house(run: Run, start: int, at: int, head: Token, score: float) -> House:
+def _institution(
+    run: Run, start: int, at: int, head: Token, score: float
+) -> Institution:
     label = Label.ORGANIZATION if head.form in _BODY_HEADS else Label.HOSPITAL
     rule = "organization_noun" if head.form in _BODY_HEADS else "hospital_noun"
     end = _with_place(run, at + 1)
-    return House(
+    return Institution(
         run.tokens[start].start, run.tokens[end - 1].end, label, rule, score, False
     )
 
@@ -241,12 +199,12 @@ def _is_named(token: Token) -> bool:
     return token.code == SAINT or bool(token.kinds & (_NAME | _PLACE))
 
 
-def _by_saint(run: Run) -> Iterator[House]:
+def _by_saint(run: Run) -> Iterator[Institution]:
     tokens = run.tokens
     for at, token in enumerate(tokens[:-1]):
         following = tokens[at + 1]
         if token.code == SAINT and following.kinds & _NAME:
-            yield House(
+            yield Institution(
                 token.start, following.end, Label.HOSPITAL, "hospital_saint",
                 0.65, needs_cue=True,
             )  # fmt: skip

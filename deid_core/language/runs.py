@@ -90,7 +90,7 @@ def read(text: str) -> Run:
     return Run(tokens, "".join(token.code for token in tokens))
 
 
-def any_of(kinds: int, *, none_of: int = NO_KIND) -> str:
+def any_word_of(kinds: int, *, none_of: int = NO_KIND) -> str:
     """Return a pattern for one word that is of any of the kinds, and none of others."""
     codes = (
         chr(_BASE + each)

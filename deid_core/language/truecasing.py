@@ -10,21 +10,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 
-from . import context, cues
-from .fragments import MONTH_WORDS, MONTHS, STATE, WEEKDAY_WORDS, WEEKDAYS
+from . import context
+from .fragments import (
+    MONTH_WORDS,
+    MONTHS,
+    STATE,
+    WEEKDAY_WORDS,
+    WEEKDAYS,
+    same_length_lower,
+)
 from .fragments import words as listed
 from .institutions import HEADS, WEAK_HEADS, is_own_name
-from .lexicons import is_common_name, load_list, normal
-from .lexicons.groups import (
-    acronyms,
-    houses_of_words,
-    lands,
-    lands_of_words,
-    single_house_names,
+from .lexicons import forms_of, is_common_name, load_list, normal
+from .lexicons.places import (
+    Phrases,
+    by_first_word,
+    city_phrases,
+    countries,
+    longest,
+    states,
 )
-from .lexicons.places import city_phrases, longest, states
 from .lexicons.vocabulary import zipf
 from .lexicons.word_classes import WordClass, word_classes
 
@@ -82,16 +90,7 @@ _PLACE_CUES = frozenset(listed("in from to of near the outside around north sout
 _SAINTS = frozenset({"st", "saint", "mt", "mount"})
 _NAME_GAPS = frozenset({" ", "  ", ". ", "."})
 
-_STOPS = frozenset(
-    listed(
-        """
-        at from in into to the our by of near via and with for is was were on seen pt
-        patient a an his her my their your who that this after before since during due
-        where when until has had as or but about than then because while between under
-        over within without through per if no not all any each
-        """
-    )
-)
+_STOPS = load_list("words_between_names")
 _NO_INSTITUTION = frozenset({"outside", "local", "same", "day", "home"})
 _INSTITUTION_CUES = frozenset({"at", "to", "from"})
 _MOST_WORDS = 4
@@ -110,7 +109,7 @@ def truecased(text: str) -> str:
     """
     if not is_in_one_case(text):
         return text
-    return Truecaser.of(lowered(text)).result()
+    return Truecaser.of(same_length_lower(text)).result()
 
 
 def is_in_one_case(text: str) -> bool:
@@ -141,14 +140,6 @@ def _capitals_and_small(encoded: bytes) -> tuple[int, int]:
     upper = len(encoded) - len(encoded.translate(None, _CAPITALS))
     lower = len(encoded) - len(encoded.translate(None, _SMALL))
     return upper, lower
-
-
-def lowered(text: str) -> str:
-    """Return the text in small letters, code point for code point."""
-    small = text.lower()
-    if len(small) == len(text):
-        return small
-    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -224,15 +215,15 @@ class Truecaser:
         """Return whether a town, state, country or unknown word is lived in."""
         form, kinds, start = self.forms[at], self.kinds[at], self.words[at].start()
         before = self.forms[at - 1]
-        if form in lands() and before in _PLACE_CUES:
+        if form in _lands() and before in _PLACE_CUES:
             return True
         is_town = bool(kinds & WordClass.TOWN) and not kinds & _NO_TOWN
         if not (is_town or kinds & (WordClass.UNKNOWN | WordClass.FAMILY)):
             return False
         if before not in _PLACE_CUES or kinds & WordClass.WORD:
             return False
-        return cues.is_after_home_cue(self.text, start) or (
-            is_town and cues.is_in_town(self.text, start)
+        return context.is_after_home_cue(self.text, start) or (
+            is_town and context.is_in_town(self.text, start)
         )
 
     def _choose_beside_names(self) -> None:
@@ -279,13 +270,13 @@ class Truecaser:
 
     def _choose_phrases(self) -> None:
         """Choose towns, hospitals and firms of several words, and saints."""
-        for table in (city_phrases(), houses_of_words(), lands_of_words()):
+        for table in (city_phrases(), _institutions_of_words(), _lands_of_words()):
             for at in range(len(self.forms)):
                 count = longest(table, self.forms, at)
                 self.chosen.update(range(at, at + count))
         for at in range(1, len(self.forms)):
             if self.gap(at) == ", " and at - 1 in self.chosen:
-                self.chosen.update({at} if self.forms[at] in lands() else ())
+                self.chosen.update({at} if self.forms[at] in _lands() else ())
             is_saint = self.forms[at - 1] in _SAINTS and self.gap(at) in _NAME_GAPS
             if is_saint and self.kinds[at] & (_STRONG | _WEAK | _PLACE):
                 self.chosen.update((at - 1, at))
@@ -295,7 +286,7 @@ class Truecaser:
         spans = [
             word.span()
             for word, form in zip(self.words, self.forms, strict=True)
-            if form in acronyms() or self._is_state_code(word, form)
+            if form in _acronyms() or self._is_state_code(word, form)
         ]
         codes = (each.finditer(self.text) for each in (_CODE, _DOTTED))
         return spans + [found.span() for every in codes for found in every]
@@ -357,9 +348,9 @@ def _choose_after_at(note: Truecaser, at: int) -> None:
     if at + 1 >= len(note.words):
         return
     first = at + 1
-    if note.forms[first] in single_house_names():
+    if note.forms[first] in _institutions_of_one_word():
         note.chosen.add(first)
-    if not cues.is_after_care(note.text, note.words[first].start()):
+    if not context.is_after_care(note.text, note.words[first].start()):
         return
     end = first
     while (
@@ -392,3 +383,48 @@ def _form(word: str) -> str:
 def _upper(character: str) -> str:
     upper = character.upper()
     return upper if len(upper) == 1 else character
+
+
+@cache
+def _institutions_of_words() -> Phrases:
+    """Return hospitals and firms of two words and more."""
+    every = load_list("hospital_brands") | load_list("organizations")
+    return by_first_word(tuple(name.split()) for name in every if " " in name)
+
+
+@cache
+def _lands_of_words() -> Phrases:
+    """Return the states and countries of two words and more."""
+    return by_first_word(words for words in _every_land() if len(words) > 1)
+
+
+@cache
+def _lands() -> frozenset[str]:
+    """Return the states and countries of one word."""
+    return frozenset(words[0] for words in _every_land() if len(words) == 1)
+
+
+def _every_land() -> set[tuple[str, ...]]:
+    lands = {forms_of(name) for name in countries()}
+    return lands | {words for words in states() if len(" ".join(words)) > 2}
+
+
+@cache
+def _institutions_of_one_word() -> frozenset[str]:
+    """Return hospitals and firms of one word."""
+    every = load_list("hospital_brands") | load_list("organizations")
+    return frozenset(name for name in every if " " not in name)
+
+
+@cache
+def _acronyms() -> frozenset[str]:
+    """Return the words that are written in capitals throughout: UCSF, NYC."""
+    every = load_list("hospital_brands") | load_list("organizations")
+    short = {name for name in every if " " not in name and len(name) <= 4}
+    known = {
+        word
+        for word in short
+        if not word_classes(word)
+        & (WordClass.WORD | WordClass.GIVEN | WordClass.FAMILY)
+    }
+    return frozenset(known | {"nyc", "md", "va", "uw", "nyu", "ucsf", "ucla", "cvs"})

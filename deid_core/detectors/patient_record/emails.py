@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from deid_core.labels import Label
+from deid_core.language.fragments import same_length_lower
 from deid_core.language.lexicons import is_vocabulary
-
-from .without_separators import same_length_lower
 
 # A combining accent belongs to its letter.
 _INSIDE_EMAIL = re.compile(r"[\w.+%\u0300-\u036f-]")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_core.language.fragments import same_length_lower
+
 _LONGEST_GAP = 3
 LONG_ID = 8
 """From here on a number is an id whatever stands between its digits."""
@@ -58,14 +60,6 @@ class Squeezed:
             return True
         steps = self.offsets[start + 1 : end] - self.offsets[start : end - 1]
         return int(steps.max()) <= _LONGEST_GAP + 1
-
-
-def same_length_lower(text: str) -> str:
-    """Return the text in lower case where that keeps every character at its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def is_bounded(

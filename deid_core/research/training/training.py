@@ -9,7 +9,8 @@ from random import Random
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
-from deid_core.language.truecasing import lowered, truecased
+from deid_core.language.fragments import same_length_lower
+from deid_core.language.truecasing import truecased
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.encoding import Line, encode
@@ -150,7 +151,7 @@ def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
 
 def _in_case(recipe: Recipe, text: str) -> str:
     if recipe.small_letters:
-        return lowered(text)
+        return same_length_lower(text)
     return truecased(text) if recipe.recase else text
 
 

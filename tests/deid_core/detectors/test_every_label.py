@@ -2,8 +2,7 @@
 
 import pytest
 
-from deid_core.detectors.lexicon import LexiconDetector
-from deid_core.detectors.lexicon.options import LexiconOptions
+from deid_core.detectors.lexicon import LexiconDetector, LexiconOptions
 from deid_core.detectors.rules.engine import RuleDetector
 from deid_core.document import Document
 from deid_core.labels import Label

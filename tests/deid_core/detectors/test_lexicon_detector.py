@@ -1,8 +1,7 @@
 import pytest
 
 from deid_core import Document, Label
-from deid_core.detectors.lexicon import LexiconDetector
-from deid_core.detectors.lexicon.options import LexiconOptions
+from deid_core.detectors.lexicon import LexiconDetector, LexiconOptions
 from tests.deid_core.marked import unmark
 
 DETECT = LexiconDetector(LexiconOptions())

@@ -1,7 +1,6 @@
 import pytest
 
-from deid_core.detectors.trimming import without_words
-from deid_core.detectors.veto import is_vetoed
+from deid_core.detectors.veto import is_vetoed, without_words
 from deid_core.labels import Label
 from tests.deid_core.marked import unmark
 
