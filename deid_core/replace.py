@@ -19,11 +19,10 @@ from .language.reading import is_visible
 from .policy import Policy
 from .surrogates import STYLES, Style
 from .surrogates.crosswalk import Crosswalk
-from .surrogates.found import Found, found_in
+from .surrogates.dates import old_year, tells_old_age
 from .surrogates.keys import SecretKey
-from .surrogates.real import squeezed
+from .surrogates.real import Found, found_in, squeezed
 from .surrogates.tag import tag_of
-from .surrogates.years import old_year, tells_old_age
 
 _MAX_RECORDS = 1024
 _TAG, _SHIFT, _KEEP = STYLES["tag"], STYLES["shift"], STYLES["keep"]

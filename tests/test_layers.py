@@ -22,6 +22,7 @@ LAYERS = {
         {"errors", "labels", "jit", "options", "plugins", "toml_files"},
         {"language"},
         {"document"},
+        {"fiction"},
         {"tagger", "merge", "surrogates"},
         {"detectors", "propagation", "spans_in_note", "verify"},
         {"config", "policy"},

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ..labels import Label
-from .dates import shift
+from .dates import shift, year
 from .generalise import GENERALISED, generalise
-from .mask import mask
 from .pseudonym import pseudonym
 from .realistic import REALISTIC, Writer, realistic
-from .tag import keep, remove, tag
-from .years import year
+from .tag import keep, mask, remove, tag
 
 
 @dataclass(frozen=True, slots=True)

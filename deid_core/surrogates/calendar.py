@@ -10,10 +10,8 @@ from datetime import date
 from ..labels import Label
 from ..language.fragments import to_ascii
 from .ages import OLDEST, is_over_89
-from .date_fields import shows_day_first
-from .date_forms import BETWEEN, Grain
-from .date_text import DateText, read
-from .found import Found
+from .date_text import BETWEEN, DateText, Grain, read, shows_day_first
+from .real import Found
 
 _LEADING_NUMBERS = re.compile(r"\D*?([0-9]{1,2})[ ]?[-/._:, ][ ]?([0-9]{1,2})(?![0-9])")
 RELEASED = 2026

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..document import Document
 from ..errors import ConfigError
+from ..fiction.name_pools import Role
 from ..labels import Label
 from ..language.lexicons import forms_of
 from .calendar import Calendar
-from .found import Found
 from .keys import Draws
 from .localities import Localities
 from .name_parts import roles_shown
 from .options import SurrogateOptions
-from .people import People, Role, people_of
-from .real import RealValues, number_key, real_in_record
+from .people import People, people_of
+from .real import Found, RealValues, number_key, real_in_record
 
 _MOST_RUNS = 64
 TRIES = 64

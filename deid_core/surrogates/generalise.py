@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ..fiction.places import StateOrCountry, countries, state_of_city, states
 from ..labels import Label
 from ..language.fragments import words
 from ..language.lexicons import forms_of, is_common_name, is_ordinary, load_list
 from .ages import capped
 from .crosswalk import Crosswalk
-from .places_lists import Place, countries, state_of_city, states
 
 RESTRICTED_ZIPS = frozenset(
     words("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893")
@@ -78,7 +78,7 @@ def _is_calling(word: str) -> bool:
     )
 
 
-def _is_only(text: str, places: Mapping[str, Place]) -> bool:
+def _is_only(text: str, places: Mapping[str, StateOrCountry]) -> bool:
     parts = forms_of(text)
     is_name = len(parts) == 1 and len(parts[0]) > 2 and is_common_name(parts[0])
     return " ".join(parts) in places and not is_name

@@ -11,17 +11,16 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ..fiction.name_pools import name_pools
+from ..fiction.places import is_large_town, professions, states
 from ..labels import Label
 from ..language.fragments import words
 from ..language.lexicons import forms_of, load_list
-from .addresses import street
 from .crosswalk import Crosswalk
+from .letter_case import in_case_of, in_single_case_of
 from .localities import Kind, key_of, parts_of
-from .name_pools import name_pools
 from .numbers import number
-from .person_names import in_case_of
-from .places import place, state, town
-from .places_lists import is_large_town, professions, states
+from .places import place, state, street, town
 
 _KINDS = {
     Label.HOSPITAL: frozenset(
@@ -97,7 +96,7 @@ def institution(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
         # What is all kind ("the clinic") gets another; a bare "Acme" stays bare.
         name = _name(crosswalk, " ".join(forms_of(text)))
         written = f"{name} {_other_kind(crosswalk, label, text)}"
-        return name and _cased(text, written)
+        return name and in_single_case_of(text, written)
     others: list[str] = []
     kept = 0
     for start, end in runs:
@@ -144,7 +143,10 @@ def _other_name(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     if found is None or not found["name"]:
         return None
     other = _proper(crosswalk, label, found["name"])
-    return other and found["start"] + _cased(found["name"], other) + found["end"]
+    return (
+        other
+        and found["start"] + in_single_case_of(found["name"], other) + found["end"]
+    )
 
 
 def _proper(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
@@ -174,10 +176,6 @@ def _saints() -> tuple[str, ...]:
 def _is_place(text: str) -> bool:
     kinds = {each.kind for each in parts_of(Label.CITY, text)}
     return bool(kinds - {Kind.CITY, Kind.OTHER}) or is_large_town(key_of(text))
-
-
-def _cased(text: str, other: str) -> str:
-    return in_case_of(text, other) if text.isupper() or text.islower() else other
 
 
 def _other_kind(crosswalk: Crosswalk, label: Label, text: str) -> str:

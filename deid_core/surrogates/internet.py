@@ -9,12 +9,12 @@ import ipaddress
 import re
 from functools import cache
 
+from ..fiction.name_pools import Role, name_pools
 from ..labels import Label
 from .crosswalk import TRIES, Crosswalk
-from .name_pools import name_pools
+from .letter_case import in_case_of
 from .numbers import other_number
-from .people import Role
-from .person_names import in_case_of, name_word
+from .person_names import name_word
 from .real import squeezed
 
 _HOSTS = ("example.com", "example.net", "example.org")

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..document import Address, KnownIdentifiers
+from ..fiction.places import countries, home_of, states, town_of_zip
 from ..labels import Label
 from ..language.lexicons import forms_of, load_list
 from ..language.lexicons.lists import load_pairs
-from .found import Found
-from .places_lists import countries, home_of, states, town_of_zip
+from .real import Found
 
 _ZIP = re.compile(r"(?<![^\s,])[0-9]{5}(?:[- ]?[0-9]{4})?\s*\Z")
 _WHOLE_ZIP = re.compile(r"\s*([0-9]{5})(?:[- ]?[0-9]{4})?\s*")

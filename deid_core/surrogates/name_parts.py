@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import pairwise
 
+from ..fiction.name_pools import Role, name_pools
 from ..language import fragments
 from ..language.lexicons import load_list
-from .name_pools import name_pools
-from .people import NAME_WORD, People, Role
+from .people import NAME_WORD, People
 from .real import squeezed
 
 _MOST_INITIALS = 3

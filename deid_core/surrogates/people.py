@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
 from ..document import KnownIdentifiers, PersonName
+from ..fiction.name_pools import Role
 from ..labels import Label
 from .real import squeezed
 
@@ -19,13 +19,6 @@ _NEAR = 1 / 3
 _SHORTEST_NEAR = 4
 NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_\s])*")
 """A word of a name; "O'Brien" is one, "Smith-Jones" two."""
-
-
-class Role(StrEnum):
-    """Which part of a name a word is."""
-
-    FAMILY = "family"
-    GIVEN = "given"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ becomes a name that women and men bear.
 
 from __future__ import annotations
 
+from ..fiction.name_pools import Role, name_pools
 from ..labels import Label
 from .crosswalk import Crosswalk
+from .letter_case import in_case_of
 from .name_parts import Kind, Part, parts_of, pieces_of
-from .name_pools import name_pools
-from .people import Role, is_near
+from .people import is_near
 
 
 def person_name(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
@@ -89,15 +90,6 @@ def initial_of(crosswalk: Crosswalk, role: Role, letter: str) -> str | None:
     others = letters.replace(letter, "")
     at = crosswalk.draws.number(f"initial {role}", letter, below=len(others))
     return others[at]
-
-
-def in_case_of(like: str, word: str) -> str:
-    """Return the word in the case of another: UPPER, lower or Title."""
-    if like.islower():
-        return word.lower()
-    if like.isupper() and sum(map(str.isalpha, like)) > 1:
-        return word.upper()
-    return word[:1].upper() + word[1:]
 
 
 def _role(crosswalk: Crosswalk, part: Part) -> Role | None:

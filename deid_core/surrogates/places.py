@@ -11,13 +11,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from ..labels import Label
-from .crosswalk import TRIES, Crosswalk
-from .localities import Kind, key_of, parts_of, region_in
-from .numbers import in_format, number
-from .person_names import in_case_of
-from .places_lists import (
-    Place,
+from ..fiction.name_pools import name_pools
+from ..fiction.places import (
+    StateOrCountry,
     cities,
     countries,
     has_towns,
@@ -25,10 +21,32 @@ from .places_lists import (
     towns_of,
     zip_codes_of,
 )
+from ..labels import Label
+from ..language.lexicons import load_list
+from .crosswalk import TRIES, Crosswalk
+from .letter_case import in_case_of, in_single_case_of
+from .localities import (
+    Kind,
+    is_unit,
+    key_of,
+    parts_of,
+    place_behind,
+    region_in,
+    street_key,
+)
+from .numbers import in_format, number, other_number
+from .real import squeezed
 
 _ZIP = re.compile(r"\s*([0-9]{5})(?:[- ]?([0-9]{4}))?\s*")
 _TABLES = {"state": states, "country": countries}
 _AREA = 3
+_BOX = re.compile(r"(?i)(.*\bbox\b[ #]*)([0-9]{1,7})\s*")
+_PARTS = re.compile(r"(,\s*|\n\s*)")
+_LINE = re.compile(
+    r"(?P<house>[0-9]+(?:-[0-9]+)?[A-Za-z]?(?:\s1/2)?\s+)?(?P<rest>.*)", re.DOTALL
+)
+_WORD = re.compile(r"\s+")
+_ORDINAL = re.compile(r"(?i)([0-9]{1,3})(st|nd|rd|th)")
 
 
 def place(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
@@ -59,12 +77,30 @@ def town(crosswalk: Crosswalk, text: str, region: str | None = None) -> str | No
         region: Of the town, if it is written beside it.
     """
     other = _town(crosswalk, key_of(text), region)
-    return other and _cased(text, other[0])
+    return other and in_single_case_of(text, other[0])
 
 
 def state(crosswalk: Crosswalk, text: str) -> str | None:
     """Return another state, as a name or as a code; None for what is no state."""
     return _of_table(crosswalk, "state", text)
+
+
+def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
+    """Return another street line; a unit and a town behind commas become others."""
+    box = _BOX.fullmatch(text)
+    if box is not None:
+        other = other_number(crosswalk, "box", box[2].lstrip("0"), box[2])
+        return other and box[1] + in_format(box[2], other)
+    start = place_behind(text)
+    pieces = _PARTS.split(text[:start] if start else text)
+    for at in range(0, len(pieces), 2):
+        written = _unit if is_unit(_WORD.split(pieces[at])[0]) else _line
+        other = written(crosswalk, pieces[at]) if pieces[at] else ""
+        if other is None:
+            return None
+        pieces[at] = other
+    tail = place(crosswalk, Label.CITY, text[start:]) if start else ""
+    return None if tail is None else "".join(pieces) + tail
 
 
 def _part(
@@ -120,7 +156,8 @@ def _country(crosswalk: Crosswalk, text: str) -> str | None:
         return known
     # "Holland", "the States": any name of a country will do.
     names = tuple(_pool("country"))
-    return _cased(text, crosswalk.choose("country", key_of(text), names))
+    other = crosswalk.choose("country", key_of(text), names)
+    return other and in_single_case_of(text, other)
 
 
 def _zip_code(crosswalk: Crosswalk, text: str) -> str | None:
@@ -170,12 +207,14 @@ def _of_table(crosswalk: Crosswalk, kind: str, text: str) -> str | None:
     if found is None or other is None:
         return None
     if key != found.code.lower():
-        return _cased(text, other.name)
+        return in_single_case_of(text, other.name)
     code = other.code if len(found.code) == 2 else _long_codes()[other.name]
     return code.lower() if text.islower() else code
 
 
-def _other_place(crosswalk: Crosswalk, kind: str, found: Place) -> Place | None:
+def _other_place(
+    crosswalk: Crosswalk, kind: str, found: StateOrCountry
+) -> StateOrCountry | None:
     pool = _pool(kind)
     other = crosswalk.choose(
         kind,
@@ -187,12 +226,12 @@ def _other_place(crosswalk: Crosswalk, kind: str, found: Place) -> Place | None:
 
 
 @cache
-def _pool(kind: str) -> Mapping[str, Place]:
+def _pool(kind: str) -> Mapping[str, StateOrCountry]:
     """Return the places that have towns, by name, in alphabetical order."""
     prefix = "US-" if kind == "state" else ""
     places = sorted({(each.name, each.code) for each in _TABLES[kind]().values()})
     return {
-        name: Place(code, name)
+        name: StateOrCountry(code, name)
         for name, code in places
         if len(code) == 2 and has_towns(f"{prefix}{code}")
     }
@@ -204,7 +243,68 @@ def _long_codes() -> Mapping[str, str]:
     return {each.name: each.code for each in places if len(each.code) > 2}
 
 
-def _cased(text: str, other: str | None) -> str | None:
-    if other is None:
+def _line(crosswalk: Crosswalk, text: str) -> str | None:
+    found = _LINE.fullmatch(text)
+    house, rest = (found["house"] or "", found["rest"]) if found else ("", text)
+    words = rest.split()
+    units = [at for at, word in enumerate(words) if at and is_unit(word)]
+    at = units[0] if units else len(words)
+    name = _street_name(crosswalk, words[:at])
+    if name is None:
         return None
-    return in_case_of(text, other) if text.isupper() or text.islower() else other
+    if house:
+        key = squeezed(house).lstrip("0")
+        other = other_number(crosswalk, "house", key, house)
+        if other is None:
+            return None
+        house = in_format(house, other)
+    if not words[at:]:
+        return house + name
+    unit = _unit(crosswalk, " ".join(words[at:]))
+    return unit and f"{house}{name} {unit}"
+
+
+def _street_name(crosswalk: Crosswalk, words: list[str]) -> str | None:
+    """Return the street's name; points of the compass and "Street" stay around it."""
+    start, end = 0, len(words)
+    while start < end - 1 and _is_in(words[start], "directions"):
+        start += 1
+    while end > start + 1 and _is_in(words[end - 1], "directions"):
+        end -= 1
+    if end > start + 1 and _is_in(words[end - 1], "street_suffixes"):
+        end -= 1
+    if start >= end:
+        return None
+    other = _proper_name(crosswalk, words[start:end])
+    return other and " ".join((*words[:start], other, *words[end:]))
+
+
+def _proper_name(crosswalk: Crosswalk, words: list[str]) -> str | None:
+    text = " ".join(words)
+    ordinal = _ORDINAL.fullmatch(text)
+    if ordinal is not None:
+        at = crosswalk.draws.number("ordinal", ordinal[1], below=80)
+        every = [n for n in range(10, 91) if n != int(ordinal[1]) and n % 10 > 3]
+        return f"{every[at % len(every)]}{'TH' if text.isupper() else 'th'}"
+    other = crosswalk.choose("street", street_key(text), name_pools().surnames)
+    return other and in_case_of(text, other)
+
+
+def _unit(crosswalk: Crosswalk, text: str) -> str | None:
+    """Return "Apt 4B" with another number; None for a unit without any."""
+    found = re.fullmatch(r"(?i)(\s*(?:[a-z]+\.?)?\s*#?\s*)(\S+)\s*", text)
+    if found is None:
+        return None
+    if not any(map(str.isdigit, found[2])):
+        letter = found[2].upper()
+        if len(letter) > 1 or not letter.isascii() or not letter.isalpha():
+            return None
+        others = "ABCDEFGH".replace(letter, "")
+        at = crosswalk.draws.number("unit", letter, below=len(others))
+        return found[1] + others[at]
+    other = number(crosswalk, Label.STREET, found[2])
+    return other and found[1] + other
+
+
+def _is_in(word: str, name: str) -> bool:
+    return street_key(word) in load_list(name)

@@ -1,4 +1,4 @@
-"""What is real, and must therefore never be written as a surrogate."""
+"""Values of a note and of its record: real ones, never written as a surrogate."""
 
 from __future__ import annotations
 
@@ -7,13 +7,50 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
-from ..document import KnownIdentifiers
+from ..document import Annotation, KnownIdentifiers
+from ..labels import Label
 from ..language.lexicons import forms_of, normal
 
 _MAX_RECORDS = 1024
 _NOT_ALNUM = re.compile(r"[^a-z0-9]+")
 _SHORTEST_NUMBER = 4
 _LOCAL_DIGITS = (7, 10)
+_REACH = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One value of a note.
+
+    Args:
+        label: What it is.
+        text: As it is written.
+        before: The end of what stands between it and the value before.
+        is_near: Whether that is all that stands between them.
+    """
+
+    label: Label
+    text: str = field(repr=False)
+    before: str = field(default="", repr=False)
+    is_near: bool = False
+
+
+def found_in(
+    text: str, annotations: Iterable[Annotation], values: Iterable[str]
+) -> Iterator[Found]:
+    """Yield the values of a note.
+
+    Args:
+        text: The annotations' text.
+        annotations: Ordered and disjoint.
+        values: How each of them reads.
+    """
+    end = 0
+    for each, value in zip(annotations, values, strict=True):
+        start = max(end, each.span.start - _REACH)
+        before = text[start : each.span.start]
+        yield Found(each.label, value, before, is_near=start == end > 0)
+        end = each.span.end
 
 
 @dataclass(frozen=True, slots=True)

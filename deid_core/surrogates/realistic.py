@@ -7,14 +7,12 @@ from types import MappingProxyType
 
 from ..labels import Label
 from ..language.lexicons import forms_of
-from .addresses import street
 from .crosswalk import Crosswalk
 from .institutions import institution, profession
 from .internet import email, ip_address, url, username
-from .numbers import number, social_security
+from .numbers import number, phone, social_security
 from .person_names import person_name
-from .phones import phone
-from .places import place
+from .places import place, street
 
 Writer = Callable[[Crosswalk, Label, str], str | None]
 """Returns what to write for a value of a label; None if it can't."""

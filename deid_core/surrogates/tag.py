@@ -1,4 +1,4 @@
-"""The plainest styles: the label in brackets, nothing at all, and what was there."""
+"""Styles that invent nothing: tag, mask, remove, keep."""
 
 from __future__ import annotations
 
@@ -26,3 +26,17 @@ def remove(_: Crosswalk, label: Label, text: str) -> str:
 def keep(_: Crosswalk, label: Label, text: str) -> str:
     """Return the value itself."""
     return text
+
+
+def mask(_: Crosswalk, label: Label, text: str) -> str:
+    """Return ``Xxxx Xxxxx`` for ``Jane Smith``, ``***-****`` for ``555-0142``."""
+    return "".join(map(_cover, text))
+
+
+def _cover(character: str) -> str:
+    if character.isalpha():
+        return "x" if character.islower() else "X"
+    # Numeric, not only decimal: ² and ½ are digits of a kind, and marks are covered.
+    if character.isnumeric():
+        return "*"
+    return character if character.isascii() or character.isspace() else "*"

@@ -44,17 +44,22 @@ def is_mostly_given(word: str) -> bool:
 def _given_shares() -> dict[str, float]:
     shares: dict[str, float] = {}
     for key in ("first:male", "first:female"):
-        for word, share in _census(key):
+        for word, share in census(key):
             shares[word] = max(share, shares.get(word, 0.0))
     return shares
 
 
 @cache
 def _family_shares() -> dict[str, float]:
-    return dict(_census("last"))
+    return dict(census("last"))
 
 
-def _census(key: str) -> Iterator[tuple[str, float]]:
+def census(key: str) -> Iterator[tuple[str, float]]:
+    """Yield a census list's names in lower case, the most frequent first, in percent.
+
+    Args:
+        key: ``first:female``, ``first:male`` or ``last``.
+    """
     with open(names.FILES[key], encoding="ascii") as lines:
         for line in lines:
             word, percent, *_ = line.lower().split()

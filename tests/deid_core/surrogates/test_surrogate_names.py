@@ -16,12 +16,13 @@ from deid_core import (
     PersonName,
     Span,
 )
+from deid_core.fiction.name_pools import Role, name_pools
+from deid_core.fiction.names import Gender
 from deid_core.language.lexicons import forms_of
 from deid_core.policy import Policy
 from deid_core.replace import Replacer
-from deid_core.surrogates.name_pools import Gender, name_pools
 from deid_core.surrogates.options import SurrogateOptions
-from deid_core.surrogates.people import Role, is_near
+from deid_core.surrogates.people import is_near
 from deid_core.surrogates.real import real_in_record
 from tests.deid_core.surrogates.surrogate_cases import KEY, KNOWN, OTHER_KEY, write
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_core import Address, Annotation, Document, KnownIdentifiers, Label, Span
-from deid_core.surrogates import build
+from deid_core.fiction import build
+from deid_core.fiction.places import cities, countries, professions, states
+from deid_core.fiction.prebuilt import prebuilt
 from deid_core.surrogates.generalise import RESTRICTED_ZIPS
-from deid_core.surrogates.places_lists import cities, countries, professions, states
-from deid_core.surrogates.prebuilt import prebuilt
 from tests.deid_core.surrogates.surrogate_cases import replacer, write
 
 

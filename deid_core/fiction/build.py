@@ -1,6 +1,6 @@
 """Write what places_lists.py and name_pools.py read, from the packages that hold it.
 
-    python -m deid_core.surrogates.build
+    python -m deid_core.fiction.build
 
 The packages take a second and 60 MB to read; the parts that surrogates draw from, a
 twentieth of that.  The file says which versions it is from, and a test compares.

@@ -1,26 +1,22 @@
-"""Names to draw from: the US census of 1990, by role, gender and first letter.
+"""Names that can replace a name: by role, gender, first letter and length.
 
-Which role and gender a name has, Faker's lists of some fifty cultures tell, too.
-
-The most frequent names are left out: a real person in the note is likely to bear one.
-So are words ("Grace", "Young"), which would read as such, and surnames that are also
-given names.
+From the US census of 1990; Faker's lists of some fifty cultures add roles and genders.
+The most frequent names are left out, since a real person in the note may bear one.  So
+are words ("Grace", "Young") and surnames that are also given names.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from itertools import islice
 
-import names
-
 from ..language.lexicons import is_ordinary
-from ..language.lexicons.people import family_names
-from .people import Role
+from ..language.lexicons.people import census, family_names
+from .names import Gender
 from .prebuilt import prebuilt
 
 _MOST_COMMON = {"first:male": 25, "first:female": 25, "last": 150}
@@ -35,12 +31,11 @@ _ENOUGH = 8
 _SHORT, _MEDIUM = 4, 6
 
 
-class Gender(StrEnum):
-    """Who bears a given name; EITHER for names of both, and where no list tells."""
+class Role(StrEnum):
+    """Which part of a name a word is."""
 
-    FEMALE = "female"
-    MALE = "male"
-    EITHER = "either"
+    FAMILY = "family"
+    GIVEN = "given"
 
 
 _GENDERS = {"first:female": Gender.FEMALE, "first:male": Gender.MALE}
@@ -120,7 +115,7 @@ class NamePools:
 @cache
 def name_pools() -> NamePools:
     """Return the names; the first call reads the lists, in half a second."""
-    shares, family_shares = _given_shares(), dict(_census("last"))
+    shares, family_shares = _given_shares(), dict(census("last"))
 
     def is_given(name: str) -> bool:
         # "Smith" and "Jackson" are given names, too, but mostly surnames.
@@ -169,7 +164,7 @@ def _gender(shares: Mapping[str, tuple[float, float]], word: str) -> Gender:
 
 def _ranked(key: str) -> list[str]:
     """Return a list's names that are neither too common nor too rare nor words."""
-    ranks = islice(_census(key), _MOST_COMMON[key], _LEAST_COMMON[key])
+    ranks = islice(census(key), _MOST_COMMON[key], _LEAST_COMMON[key])
     return [name for name, _ in ranks if _is_fit(name)]
 
 
@@ -178,7 +173,7 @@ def _is_fit(name: str) -> bool:
 
 
 def _given_shares() -> dict[str, tuple[float, float]]:
-    women, men = dict(_census("first:female")), dict(_census("first:male"))
+    women, men = dict(census("first:female")), dict(census("first:male"))
     return {n: (women.get(n, 0.0), men.get(n, 0.0)) for n in {**women, **men}}
 
 
@@ -188,13 +183,6 @@ def _genders_of_the_world() -> Mapping[str, Gender]:
     lists = prebuilt()
     women = dict.fromkeys(lists["women"], Gender.FEMALE)
     return {**women, **dict.fromkeys(lists["men"], Gender.MALE)}
-
-
-def _census(key: str) -> Iterator[tuple[str, float]]:
-    with open(names.FILES[key], encoding="ascii") as lines:
-        for line in lines:
-            name, percent, *_ = line.lower().split()
-            yield name, float(percent)
 
 
 def _by_letter(pool: Iterable[str]) -> dict[str, tuple[str, ...]]:

