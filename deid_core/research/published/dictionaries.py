@@ -10,12 +10,13 @@ import names
 import pycountry
 
 from deid_core.errors import ConfigError
+from deid_core.fiction.places import country_names
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_vocabulary, load_list
 from deid_core.toml_files import refuse_unknown
 
 from ..corpora.corpus import GoldDocument
-from ..training.list_sources import LIST_SOURCES, countries
+from ..training.list_sources import LIST_SOURCES
 
 TRAINING = "training"
 _WORD = re.compile(r"\w+")
@@ -27,16 +28,16 @@ def _census(kind: str) -> Iterable[str]:
         return [line.split(None, 1)[0].lower() for line in lines]
 
 
-def _countries(language: str) -> Iterable[str]:
+def _country_names(language: str) -> Iterable[str]:
     # Their names are English where nothing translates them.
     if language == "en":
         return [each.name for each in pycountry.countries]
-    return countries(language)
+    return country_names(language)
 
 
 SOURCES: Mapping[str, Callable[[str], Iterable[str]]] = {
     **LIST_SOURCES,
-    "countries": _countries,
+    "countries": _country_names,
     "census": _census,
     "lexicon": load_list,
 }

@@ -19,12 +19,11 @@ from deid_core.tagger.features import FeatureSet
 from deid_core.tagger.word_lists import WordLists
 from deid_core.toml_files import load_table, name_in, names_in, refuse_unknown
 
-from .augment import Augmentation
-from .augment_parts import Follower, Renaming
+from .augment import Augmentation, Follower, Renaming
 from .learners import LEARNERS
 from .list_sources import words_of
 from .rescoring_options import RescoringOptions
-from .value_generators import MAKERS, World
+from .value_generators import MAKERS, LocaleData
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -112,9 +111,9 @@ class Recipe:
             augment = replace(augment, copies=self.rescoring.copies)
         return replace(self, options=options, augment=augment)
 
-    def world_of(self, pools: Mapping[str, Sequence[str]]) -> World:
+    def world_of(self, pools: Mapping[str, Sequence[str]]) -> LocaleData:
         """Return what values are made of, with the corpus's own by tag."""
-        return World(**self.world, language=self.language, pools=pools)
+        return LocaleData(**self.world, language=self.language, pools=pools)
 
 
 def load_recipe(name: str) -> Recipe:

@@ -1,8 +1,7 @@
-"""What makes a new value in place of a marked one, for training.
+"""Generators of new values in place of marked ones, for training.
 
-A maker keeps to the kind of the value that it replaces: a given name alone becomes
-another given name, a postcode another postcode.  Languages and patterns come from the
-recipe.
+Each keeps to the kind of the value that it replaces: a given name alone becomes another
+given name, a postcode another postcode.  Languages and patterns come from the recipe.
 """
 
 from __future__ import annotations
@@ -11,21 +10,25 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date as Date
 from functools import cache
 from itertools import accumulate
 from random import Random
 
-from .list_sources import countries, first_names, last_names, regions, towns
+from deid_core.fiction.dates import write_date
+from deid_core.fiction.names import Pool, family_names_of, given_names_of
+from deid_core.fiction.places import country_names, subdivisions, towns_by_size
 
 _WORD = re.compile(r"[^\W\d_]+")
 _FIELD = re.compile(r"\{(\w+)\}")
 _MONTHS = 12
 _WRITTEN_AGES = 0.3
+_SMALL_TOWN, _LARGE_TOWN = 1000, 15000
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What values are made of.
+class LocaleData:
+    """What new values of one language and country are made of.
 
     Args:
         locales: Faker's, the usual one first; another is drawn a tenth of the time.
@@ -35,7 +38,7 @@ class World:
         dates: How dates are written.
         months: The months' names.
         pools: By tag, the values of the corpus.
-        ages: How ages are written beside the corpus's own ways.
+        ages: How ages are written, in addition to those of the corpus.
         numerals: Numbers as words; the first eight are small.
     """
 
@@ -51,16 +54,15 @@ class World:
 
     def given(self, chance: Random) -> str:
         """Return a given name."""
-        return chance.choice(_first_names(self._locale(chance)))
+        return chance.choice(given_names_of(self._locale(chance)))
 
     def family(self, chance: Random) -> str:
         """Return a surname."""
-        return chance.choice(_last_names(self._locale(chance)))
+        return chance.choice(family_names_of(self._locale(chance)))
 
     def town(self, chance: Random) -> str:
-        """Return a town: the larger, the likelier, by the root of its inhabitants."""
-        names, shares = _weighted_towns(self.country if chance.random() < 0.8 else "")
-        return chance.choices(names, cum_weights=shares)[0]
+        """Return a town, weighted by the root of its inhabitants."""
+        return _towns(self.country if chance.random() < 0.8 else "").draw(chance)
 
     def name(self, kind: str, chance: Random) -> str:
         """Return a name in one of the patterns of its kind."""
@@ -78,11 +80,11 @@ class World:
         return chance.choice(self.locales[1:])
 
 
-Maker = Callable[[str, str, World, Random], str]
+Maker = Callable[[str, str, LocaleData, Random], str]
 
 
-def person(value: str, _: str, world: World, chance: Random) -> str:
-    """Return a name of the same kind: given, family, or both; capitals stay."""
+def person(value: str, _: str, world: LocaleData, chance: Random) -> str:
+    """Return a name of the same kind, given, family or both, and in capitals if so."""
     words = [word.lower() for word in _WORD.findall(value) if len(word) > 2]
     given = [word in known_given(world.locales) for word in words]
     kind = "given" if all(given) else "full" if given and given[0] else "family"
@@ -90,7 +92,7 @@ def person(value: str, _: str, world: World, chance: Random) -> str:
     return made.upper() if value.isupper() and len(value) > 4 else made
 
 
-def place(value: str, tag: str, world: World, chance: Random) -> str:
+def place(value: str, tag: str, world: LocaleData, chance: Random) -> str:
     """Return a postcode for a postcode, else a town, region or another note's place."""
     if any(map(str.isdigit, value)):
         return redrawn(value, tag, world, chance)
@@ -98,18 +100,20 @@ def place(value: str, tag: str, world: World, chance: Random) -> str:
     if draw < 0.5:
         made = world.town(chance)
     elif draw < 0.6:
-        made = chance.choice(_regions(world.country))
+        made = chance.choice(subdivisions(world.country))
     else:
         made = chance.choice(_without_digits(tuple(world.pools[tag])))
     return made.upper() if value.isupper() and len(value) > 3 else made
 
 
-def country(value: str, _: str, world: World, chance: Random) -> str:
-    """Return a country, half of the time the same."""
-    return value if chance.random() < 0.5 else chance.choice(_countries(world.language))
+def country(value: str, _: str, world: LocaleData, chance: Random) -> str:
+    """Return a country; the same one half of the time."""
+    return (
+        value if chance.random() < 0.5 else chance.choice(country_names(world.language))
+    )
 
 
-def redrawn(value: str, _: str, __: World, chance: Random) -> str:
+def redrawn(value: str, _: str, __: LocaleData, chance: Random) -> str:
     """Return the value with each digit, and most capital letters, drawn anew."""
 
     def draw(character: str) -> str:
@@ -122,8 +126,8 @@ def redrawn(value: str, _: str, __: World, chance: Random) -> str:
     return "".join(map(draw, value))
 
 
-def regrouped(value: str, tag: str, world: World, chance: Random) -> str:
-    """Return the value redrawn, at times with its groups of digits set otherwise."""
+def regrouped(value: str, tag: str, world: LocaleData, chance: Random) -> str:
+    """Return the value redrawn, at times with its digits grouped otherwise."""
     made = redrawn(value, tag, world, chance)
     if chance.random() < 0.5:
         return made
@@ -135,8 +139,8 @@ def regrouped(value: str, tag: str, world: World, chance: Random) -> str:
     return made.strip()
 
 
-def date(value: str, tag: str, world: World, chance: Random) -> str:
-    """Return a date in one of the ways of writing, or another note's as it is."""
+def date(value: str, tag: str, world: LocaleData, chance: Random) -> str:
+    """Return a date in one of the patterns, or one of another note."""
     if chance.random() < 0.4 or len(value) < 6:
         return chance.choice(world.pools[tag])
     day, month, year = (
@@ -144,23 +148,21 @@ def date(value: str, tag: str, world: World, chance: Random) -> str:
         chance.randint(1, _MONTHS),
         chance.randint(1925, 2019),
     )
-    return chance.choice(world.dates).format(
-        d=day, m=month, y=year, yy=year % 100, month=world.months[month - 1]
-    )
+    pattern = chance.choice(world.dates)
+    return write_date(Date(year, month, day), pattern, world.months)
 
 
-def alike(value: str, tag: str, world: World, chance: Random) -> str:
+def alike(value: str, tag: str, world: LocaleData, chance: Random) -> str:
     """Return another note's value with names and numbers exchanged.
 
-    It ends as the old one does, with a full stop or without; what follows depends on
-    it: ``2 izq..`` ends value and field.
+    It ends with a full stop if the old one does: ``2 izq..`` ends value and field.
     """
     pool = _ending(tuple(world.pools[tag]), value.endswith("."))
     return exchanged(chance.choice(pool), tag, world, chance)
 
 
-def age(value: str, tag: str, world: World, chance: Random) -> str:
-    """Return an age in one of the ways of writing, or mostly one that is alike."""
+def age(value: str, tag: str, world: LocaleData, chance: Random) -> str:
+    """Return an age of another note, at times one in a pattern."""
     if not world.ages or chance.random() >= _WRITTEN_AGES:
         return alike(value, tag, world, chance)
     return chance.choice(world.ages).format(
@@ -172,7 +174,7 @@ def age(value: str, tag: str, world: World, chance: Random) -> str:
     )
 
 
-def exchanged(value: str, _: str, world: World, chance: Random) -> str:
+def exchanged(value: str, _: str, world: LocaleData, chance: Random) -> str:
     """Return the value with its names and numbers exchanged, half of the time each."""
 
     def exchange(word: re.Match[str]) -> str:
@@ -198,7 +200,7 @@ def exchanged(value: str, _: str, world: World, chance: Random) -> str:
     return re.sub(r"\d+", digits, _WORD.sub(exchange, value))
 
 
-def address(_: str, tag: str, world: World, chance: Random) -> str:
+def address(_: str, tag: str, world: LocaleData, chance: Random) -> str:
     """Return an e-mail address: a name's parts at another note's domain."""
     value = chance.choice(world.pools[tag])
     local, at, domain = value.partition("@")
@@ -224,7 +226,7 @@ def address(_: str, tag: str, world: World, chance: Random) -> str:
 
 
 def plain(text: str) -> str:
-    """Return the text without the accents that addresses do without."""
+    """Return the text without the accents that e-mail addresses leave out."""
     return text.translate(str.maketrans("áéíóúüñçàèòÁÉÍÓÚÑ", "aeiouuncaeoAEIOUN"))
 
 
@@ -245,18 +247,18 @@ MAKERS: Mapping[str, Maker] = {
 
 @cache
 def known_given(locales: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of the usual locale's given names, in small letters."""
-    return _lower_words(first_names(locales[0]))
+    """Return the words of the usual locale's given names, in lower case."""
+    return _lower_words(given_names_of(locales[0]))
 
 
 @cache
 def _known_family(locales: tuple[str, ...]) -> frozenset[str]:
-    return _lower_words(last_names(locales[0]))
+    return _lower_words(family_names_of(locales[0]))
 
 
 @cache
 def _known_towns(country: str) -> frozenset[str]:
-    return frozenset(name.lower() for name, _ in towns(country))
+    return frozenset(name.lower() for name, _ in towns_by_size(country))
 
 
 def _lower_words(names: Sequence[str]) -> frozenset[str]:
@@ -264,18 +266,10 @@ def _lower_words(names: Sequence[str]) -> frozenset[str]:
 
 
 @cache
-def _first_names(locale: str) -> list[str]:
-    return first_names(locale)
-
-
-@cache
-def _last_names(locale: str) -> list[str]:
-    return last_names(locale)
-
-
-@cache
-def _regions(country: str) -> list[str]:
-    return regions(country)
+def _towns(country: str) -> Pool:
+    least = _SMALL_TOWN if country else _LARGE_TOWN
+    names, sizes = zip(*towns_by_size(country, least), strict=True)
+    return Pool(names, tuple(accumulate(max(size, 1) ** 0.5 for size in sizes)))
 
 
 @cache
@@ -286,15 +280,3 @@ def _without_digits(values: tuple[str, ...]) -> list[str]:
 @cache
 def _ending(values: tuple[str, ...], stop: bool) -> list[str]:
     return [value for value in values if value.endswith(".") is stop]
-
-
-@cache
-def _countries(language: str) -> list[str]:
-    return countries(language)
-
-
-@cache
-def _weighted_towns(country: str) -> tuple[list[str], list[float]]:
-    known: Sequence[tuple[str, int]] = towns(country, 1000 if country else 15000)
-    names = [name for name, _ in known]
-    return names, list(accumulate(max(size, 1) ** 0.5 for _, size in known))

@@ -9,11 +9,10 @@ from deid_core import ConfigError, Label
 from deid_core.document import Span
 from deid_core.research.corpora.conventions import Conventions
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
-from deid_core.research.training.augment import Augmentation
-from deid_core.research.training.augment_parts import Follower, Renaming
+from deid_core.research.training.augment import Augmentation, Follower, Renaming
 from deid_core.research.training.recipe import known_recipes, load_recipe
 from deid_core.research.training.training import marked_lines, pools, train
-from deid_core.research.training.value_generators import MAKERS, World
+from deid_core.research.training.value_generators import MAKERS, LocaleData
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.encoding import Line
@@ -118,7 +117,7 @@ def test_the_same_chance_makes_the_same_copies(recipe_file):
 @pytest.mark.parametrize("name", MAKERS)
 def test_every_maker_gives_a_value_for_any_value(recipe_file, name):
     lines = invented_lines(60)
-    world: World = _world(recipe_file, lines)
+    world: LocaleData = _world(recipe_file, lines)
     for seed, value in enumerate(("Ana", "PRAT", "3/4/1988", "28016", "a@b.es") * 8):
         assert MAKERS[name](value, "NAME", world, Random(seed))
 
@@ -197,9 +196,9 @@ RENAMING = '[[augment.renamings]]\ntag = "A"\nto = "B"\nshare = 0.1\ncues = ["a"
     ("table", "named"),
     [
         (FOLLOWER.replace("share", "part"), "part"),
-        (FOLLOWER.replace('" "', ""), "nothing stands between 'NAME'"),
+        (FOLLOWER.replace('" "', ""), "'NAME': between is empty"),
         (RENAMING, "instead"),
-        (RENAMING + "instead = []\n", "nothing tells 'A' from 'B'"),
+        (RENAMING + "instead = []\n", "'A' to 'B': instead is empty"),
     ],
 )
 def test_copies_that_cannot_be_made_are_refused(recipe_file, table, named):
