@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase
 
+from ..fiction.numbers import AREA_CODES, FICTIONAL_LINE
 from ..labels import Label
 from .crosswalk import TRIES, Crosswalk
 from .real import number_key, squeezed
@@ -23,12 +24,6 @@ _MOST_GROUPS = 49
 _EXTENSION = re.compile(r"(?i)[ ,;]{0,2}(?:x|ext(?:ension)?\.?)[ :#]{0,2}(?=\d)")
 _INTERNATIONAL = re.compile(r"\s*\+\s*(?!1\b)(\d{1,3})(?=[ ().-])")
 _LOCAL, _NATIONAL, _WITH_CODE = 7, 10, 11
-_AREAS = [
-    str(area)
-    for area in range(201, 980)
-    # N11 are services, N9X is kept back (NANP).
-    if area % 100 != 11 and area // 10 % 10 != 9
-]
 
 
 def number(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
@@ -168,10 +163,10 @@ def _north_american(crosswalk: Crosswalk, digits: str, text: str) -> str | None:
     code = digits[:-_NATIONAL]
     for counter in range(TRIES):
         line = draws.number("phone", local, counter, below=100)
-        other = f"55501{line:02}"
+        other = f"{FICTIONAL_LINE}{line:02}"
         if len(digits) > _LOCAL:
-            at = draws.number("area", national, counter, below=len(_AREAS))
-            other = _AREAS[at] + other
+            at = draws.number("area", national, counter, below=len(AREA_CODES))
+            other = AREA_CODES[at] + other
         if other != national and crosswalk.is_free_number(other):
             return in_format(text, code + other, skip_zeros=False)
     return None

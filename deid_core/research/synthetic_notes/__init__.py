@@ -1,19 +1,19 @@
-"""Unmarked notes in, marked notes out: identifiers that nobody bears, put into them.
+"""Synthetic notes: invented identifiers put into unmarked notes, and marked there.
 
-A carrier is a note, or a section of one, without marks.  Its own identifiers are marked
-by a system of this library; "the patient", "her husband", "Dr. X" and dates give way to
-drawn identifiers that agree within a note; headers, contacts, signatures and sentences
-about instruments named after people stand around it.
+A carrier is a note, or a section of one, without marks.  A system of this library marks
+its own identifiers.  "The patient", "her husband", "Dr. X" and dates are replaced by
+drawn identifiers that agree within a note.  Templates add headers, contacts, signatures
+and sentences about instruments named after people.
 
-A note that is marked whole needs no slots: it is recast, told of other people.
+A note that is marked completely needs no slots: it is resynthesised with other names.
 
-Names, towns, templates and carriers belong to one of two halves, told apart by a hash:
-what the stress half draws, the training half never does.
+Names, towns, templates and carriers belong to one of two halves by a hash: what stress
+tests draw is never drawn for training.
 """
 
+from .carriers import Carrier, marked, read_carriers, without_shared
 from .generate import generate
 from .resynthesis import recast
-from .sources import Carrier, marked, read_carriers, without_shared
 from .splits import Half, half_of
 
 __all__ = [

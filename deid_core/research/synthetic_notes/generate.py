@@ -1,4 +1,4 @@
-"""Notes with known identifiers, as many as are asked for."""
+"""Generate notes with known identifiers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from random import Random
 from deid_core.labels import Label
 
 from ..corpora.corpus import GoldDocument
-from .scenario import Cast
-from .segments import Piece, changed, document_of
-from .slots import injected
-from .sources import Carrier
+from .carriers import Carrier, injected
+from .scenario import Scenario
+from .segments import Segment, changed, document_of
 from .splits import Half, half_of
 from .templates import Group, drawn_lines, groups_of
 
@@ -32,10 +31,10 @@ def generate(
 
     Args:
         half: Of names, templates and carriers.
-        carriers: With their own marks; those of the half are drawn from.  Without any,
-            notes are made of templates alone.
+        carriers: With their own marks; those of the half are used.  Without any, notes
+            consist of templates.
         count: How many.
-        seed: What all chance hangs on; each note has its own, of this and its number.
+        seed: Decides everything, together with a note's number.
     """
     usable = [each for each in carriers if _is_usable(each, half)]
     usable.sort(key=lambda each: each.id)
@@ -46,7 +45,7 @@ def generate(
 
 
 def _is_usable(carrier: Carrier, half: Half) -> bool:
-    """Return whether the carrier is the half's, and its own marks can be trusted.
+    """Return whether the carrier is of the half, and its own marks can be trusted.
 
     A system must not be scored on names and places that a system alone has marked.
     """
@@ -56,53 +55,53 @@ def _is_usable(carrier: Carrier, half: Half) -> bool:
     return half is Half.TRAINING or not own & _MAY_BE_A_MISTAKE
 
 
-def _note(half: Half, carriers: Sequence[Carrier], chance: Random) -> list[Piece]:
-    cast = Cast.draw(half, chance)
+def _note(half: Half, carriers: Sequence[Carrier], chance: Random) -> list[Segment]:
+    scenario = Scenario.draw(half, chance)
     groups = groups_of(half)
     top, bottom = groups[_TOP], groups[_BOTTOM]
     prose = [group for name, group in groups.items() if name not in (_TOP, _BOTTOM)]
-    lines = drawn_lines(cast, [top], chance.randint(0, _MOST_TOP))
-    lines += _prose(cast, prose, carriers)
-    lines += drawn_lines(cast, [bottom], chance.randint(0, _MOST_BOTTOM))
-    pieces = [piece for line in lines for piece in (*line, Piece("\n"))]
-    return _in_some_case(pieces, chance)
+    lines = drawn_lines(scenario, [top], chance.randint(0, _MOST_TOP))
+    lines += _prose(scenario, prose, carriers)
+    lines += drawn_lines(scenario, [bottom], chance.randint(0, _MOST_BOTTOM))
+    segments = [segment for line in lines for segment in (*line, Segment("\n"))]
+    return _in_some_case(segments, chance)
 
 
 def _prose(
-    cast: Cast, groups: Sequence[Group], carriers: Sequence[Carrier]
-) -> list[list[Piece]]:
+    scenario: Scenario, groups: Sequence[Group], carriers: Sequence[Carrier]
+) -> list[list[Segment]]:
     """Return paragraphs: carriers, each with some sentences before or behind it."""
-    chance = cast.chance
+    chance = scenario.chance
     chosen = chance.sample(
         carriers, min(chance.randint(1, _MOST_CARRIERS), len(carriers))
     )
-    paragraphs = [injected(each, cast) for each in chosen] or [[]]
+    paragraphs = [injected(each, scenario) for each in chosen] or [[]]
     count = chance.randint(_LEAST_SENTENCES, _MOST_SENTENCES)
-    for sentence in drawn_lines(cast, groups, count):
+    for sentence in drawn_lines(scenario, groups, count):
         paragraph = chance.choice(paragraphs)
-        # Between sentences only: the carrier's own are left whole.
+        # Between sentences only: those of the carrier stay whole.
         if chance.random() < _BEFORE:
-            paragraph[:0] = [*sentence, Piece("  ")]
+            paragraph[:0] = [*sentence, Segment("  ")]
         else:
-            paragraph += [Piece("  "), *sentence]
+            paragraph += [Segment("  "), *sentence]
     return paragraphs
 
 
-def _in_some_case(pieces: list[Piece], chance: Random) -> list[Piece]:
-    """Return the note as it is written, now and then in capitals or in lower case."""
+def _in_some_case(segments: list[Segment], chance: Random) -> list[Segment]:
+    """Return the note unchanged, or at times in capitals or in lower case."""
     drawn = chance.random()
     if drawn < _UPPER:
-        return _told(changed(pieces, str.upper), "name in capitals")
+        return _with_case(changed(segments, str.upper), "name in capitals")
     if drawn < _UPPER + _LOWER:
-        return _told(changed(pieces, str.lower), "name in lower case")
-    return _told(pieces, "name in mixed case")
+        return _with_case(changed(segments, str.lower), "name in lower case")
+    return _with_case(segments, "name in mixed case")
 
 
-def _told(pieces: list[Piece], case: str) -> list[Piece]:
+def _with_case(segments: list[Segment], case: str) -> list[Segment]:
     """Return the pieces, whose names say so and in which case they are."""
     return [
         replace(each, kinds=("any name", *each.kinds, case))
         if each.label in (Label.PATIENT, Label.DOCTOR)
         else each
-        for each in pieces
+        for each in segments
     ]

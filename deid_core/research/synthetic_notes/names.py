@@ -1,22 +1,26 @@
-"""Names of people to draw from, by half and by where they come from.
+"""Names of people to draw from, by half and by origin.
 
 Common and rare names are those of the US census of 1990 (the ``names`` package),
-foreign ones those of Faker's locales, and any words wordfreq's.
+foreign ones those of Faker's locales, any words wordfreq's.  Names in no list are made
+of the letter sequences of those in a list.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+import string
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
-from importlib import import_module
+from functools import cache, partial
 from itertools import accumulate
+from random import Random
 
-import names as census
 import wordfreq
+
+from deid_core.fiction.names import Culture, Gender, Pool, culture_of
+from deid_core.language.lexicons.people import census
 
 from .splits import Half, half_of, of_half
 from .tables import table
@@ -24,13 +28,17 @@ from .tables import table
 COMMON_FAMILIES, COMMON_GIVEN = 20_000, 1_000
 """Ranks in the census up to which a name is common; below, it is rare."""
 
-_NAME = re.compile(r"[^\W\d_]+(?:['\u2019 -][^\W\d_]+)*")
+GENDERS = (Gender.FEMALE, Gender.MALE)
 _ANY_WORD = re.compile(r"[a-z]{4,10}")
+_ORDER = 3
+_START, _END = "^" * _ORDER, "$"
+_SHORTEST, _LONGEST = 4, 11
+_TRIES = 1000
 _MC = re.compile(r"(?<=^Mc)[a-z]")
 
 
 class Origin(StrEnum):
-    """Where a name comes from, as `GoldSpan.kinds` tell it; the hardest last."""
+    """Where a name comes from, as `GoldSpan.kinds` says; the hardest last."""
 
     COMMON = "common name"
     RARE = "rare name"
@@ -41,36 +49,9 @@ class Origin(StrEnum):
     MISSPELT = "misspelt name"
 
 
-class Gender(StrEnum):
-    """Which given names are drawn, and which pronouns fit."""
-
-    FEMALE = "female"
-    MALE = "male"
-
-
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Names of one kind, and how often each is drawn.
-
-    Args:
-        cumulative: Running sums of the names' weights; none when all are alike.
-    """
-
-    names: tuple[str, ...] = field(repr=False)
-    cumulative: tuple[float, ...] | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Culture:
-    """Given names and surnames that go together."""
-
-    given: Mapping[Gender, Pool]
-    family: Pool
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """All that one half draws from."""
+class NameLists:
+    """The names of one half."""
 
     common: Culture
     rare: Culture
@@ -80,10 +61,10 @@ class Names:
 
 
 @cache
-def names_of(half: Half) -> Names:
+def names_of(half: Half) -> NameLists:
     """Return the names of a half; the first call reads the lists, in a second."""
     words = table("names")["words"]
-    return Names(
+    return NameLists(
         common=_census_culture(half, slice(COMMON_GIVEN), slice(COMMON_FAMILIES)),
         rare=_census_culture(
             half, slice(COMMON_GIVEN, None), slice(COMMON_FAMILIES, None)
@@ -107,13 +88,13 @@ def _all_names() -> frozenset[str]:
         drawn = names_of(half)
         for culture in (drawn.common, drawn.rare, drawn.word, *drawn.foreign):
             for pool in (culture.family, *culture.given.values()):
-                found.update(name.casefold() for name in pool.names)
+                found.update(name.casefold() for name in pool.values)
     return frozenset(found)
 
 
 def _census_culture(half: Half, given: slice, family: slice) -> Culture:
     return Culture(
-        {g: _census_pool(f"first:{g.value}", given, half) for g in Gender},
+        {g: _census_pool(f"first:{g.value}", given, half) for g in GENDERS},
         _census_pool("last", family, half),
     )
 
@@ -131,19 +112,10 @@ def _census_pool(key: str, ranks: slice, half: Half) -> Pool:
 @cache
 def _census(key: str) -> tuple[tuple[str, float], ...]:
     """Return a list's names and percentages, the most frequent first, without words."""
-    words = {each.casefold() for each in " ".join(_word_lists()).split()}
-    with open(census.FILES[key], encoding="ascii") as lines:
-        rows = [line.split()[:2] for line in lines]
-    return tuple(
-        (_cased(name), float(share))
-        for name, share in rows
-        if name.casefold() not in words
-    )
-
-
-def _word_lists() -> Iterable[str]:
     lists: Mapping[str, str] = table("names")["words"]
-    return lists.values()
+    words = {each.casefold() for each in " ".join(lists.values()).split()}
+    rows = (row for row in census(key) if row[0] not in words)
+    return tuple((_cased(name), share) for name, share in rows)
 
 
 def _cased(name: str) -> str:
@@ -155,59 +127,80 @@ def _foreign(half: Half) -> Iterator[Culture]:
     locales = [*tables["cultures"]["both"]]
     if half is Half.STRESS:
         locales += tables["cultures"]["stress"]
+    choose = partial(of_half, half=half)
     for locale in locales:
-        yield _of_locale(locale, half)
+        yield culture_of(locale, choose)
     for lists in tables["romanised"]:
         yield _listed(lists, half)
 
 
 def _any_words(half: Half) -> Culture:
-    """Return any words as names: what then tells is the place, never the word."""
+    """Return any words as names, which only their place in a sentence shows."""
     first, last = table("names")["any_words"]["ranks"]
     ranked = wordfreq.top_n_list("en", last)[first:]
     pool = Pool(of_half(map(_cased, filter(_ANY_WORD.fullmatch, ranked)), half))
-    return Culture(dict.fromkeys(Gender, pool), pool)
+    return Culture(dict.fromkeys(GENDERS, pool), pool)
 
 
 def _listed(lists: Mapping[str, str], half: Half) -> Culture:
-    return _culture(half, *(lists[key].split() for key in ("female", "male", "family")))
+    female, male, family = (lists[key].split() for key in ("female", "male", "family"))
+    return Culture.of(female, male, family, partial(of_half, half=half))
 
 
-def _of_locale(locale: str, half: Half) -> Culture:
-    provider = import_module(f"faker.providers.person.{locale}").Provider
-    female = _first_of(
-        provider, "first_romanized_names_female", "first_names_female", "first_names"
-    )
-    male = _first_of(
-        provider, "first_romanized_names_male", "first_names_male", "first_names"
-    )
-    family = _first_of(
-        provider, "last_romanized_names", "unisex_last_names", "last_names"
-    )
-    return _culture(half, female, male, family)
+@dataclass(frozen=True, slots=True)
+class Inventor:
+    """A chain over letters: the next one is drawn by the three before it.
+
+    Args:
+        follows: By three letters, what followed them in the names learned from.
+    """
+
+    follows: Mapping[str, Sequence[str]] = field(repr=False)
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Inventor:
+        """Return an inventor that has learned from these names."""
+        follows = defaultdict(list)
+        for name in names:
+            letters = _START + name.lower() + _END
+            for at in range(_ORDER, len(letters)):
+                follows[letters[at - _ORDER : at]].append(letters[at])
+        return cls(dict(follows))
+
+    def draw(self, chance: Random, is_wanted: Callable[[str], bool]) -> str:
+        """Return an invented name, capitalised.
+
+        Args:
+            chance: Decides everything.
+            is_wanted: Accepts a name, e.g. one that is in no list.
+
+        Raises:
+            RuntimeError: None was found in a thousand tries.
+        """
+        for _ in range(_TRIES):
+            name = self._one(chance)
+            if _SHORTEST <= len(name) <= _LONGEST and is_wanted(name):
+                return name.capitalize()
+        raise RuntimeError(f"no wanted name in {_TRIES} tries")
+
+    def _one(self, chance: Random) -> str:
+        letters = _START
+        while letters[-1] != _END and len(letters) < _ORDER + _LONGEST + 2:
+            letters += chance.choice(self.follows[letters[-_ORDER:]])
+        return letters.strip("^$")
 
 
-def _first_of(provider: type, *attributes: str) -> Iterable[object]:
-    found = (getattr(provider, each, None) for each in attributes)
-    return next(each for each in found if each)
+def misspelt(name: str, chance: Random) -> str:
+    """Return the name with one edit that is not at its first letter.
 
-
-def _culture(
-    half: Half,
-    female: Iterable[object],
-    male: Iterable[object],
-    family: Iterable[object],
-) -> Culture:
-    pools = [
-        Pool(of_half(filter(_is_name, map(str, each)), half))
-        for each in (female, male, family)
-    ]
-    return Culture({Gender.FEMALE: pools[0], Gender.MALE: pools[1]}, pools[2])
-
-
-def _is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None and all(
-        unicodedata.name(letter).startswith("LATIN")
-        for letter in text
-        if letter.isalpha()
-    )
+    An insertion, deletion, substitution or transposition, as in `rapidfuzz`'s
+    Damerau-Levenshtein distance of one.
+    """
+    at = chance.randrange(1, len(name)) if len(name) > 1 else 1
+    head, tail = name[:at], name[at:]
+    letter = chance.choice(string.ascii_lowercase)
+    edits = [head + letter + tail, head + letter + tail[1:]]
+    if len(name) > _SHORTEST:
+        edits += [head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]]
+    changed = [each for each in edits if each != name]
+    return chance.choice(changed)

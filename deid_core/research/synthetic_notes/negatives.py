@@ -1,4 +1,4 @@
-"""Words that look like identifiers and must stay."""
+"""Words that resemble identifiers and must stay."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from random import Random
 
 from deid_core.language.lexicons import load_list
 
-from .invented import Inventor
-from .names import is_listed, names_of
+from .names import Inventor, is_listed, names_of
 from .splits import Half, half_of, of_half
 from .tables import entries_of, table
 
@@ -17,20 +16,19 @@ _ANY_SURNAME = 0.25
 
 
 def eponym(half: Half, chance: Random) -> str:
-    """Return somebody after whom a thing is named; now and then any surname.
+    """Return an eponym; in one case of four any surname.
 
-    The noun that follows is what tells, since a new device bears a name of no list.
+    The noun that follows decides, since a new device bears a name of no list.
     """
     if chance.random() < _ANY_SURNAME:
         names = names_of(half)
         pool = chance.choice((names.common, names.rare, names.word)).family
-        [name] = chance.choices(pool.names, cum_weights=pool.cumulative)
-        return str(name)
+        return pool.draw(chance)
     return one_of("eponyms", half, chance)
 
 
 def product(half: Half, chance: Random) -> str:
-    """Return the name of a drug, dressing or device that nobody makes."""
+    """Return an invented name of a drug, dressing or device."""
 
     def is_new(name: str) -> bool:
         return not is_listed(name) and half_of(name) is half
@@ -44,7 +42,7 @@ def _brands() -> Inventor:
 
 
 def letters(chance: Random) -> str:
-    """Return two to four capitals that stand for a test, a mode or a drug."""
+    """Return two to four capitals, as of a test, a mode or a drug."""
     count = chance.choice((2, 3, 3, 4))
     return "".join(chance.choices(string.ascii_uppercase, k=count))
 

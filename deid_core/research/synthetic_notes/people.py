@@ -1,4 +1,4 @@
-"""People who are in one note, and the ways in which notes name them."""
+"""The people of one note, and the ways in which notes name them."""
 
 from __future__ import annotations
 
@@ -6,47 +6,56 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 
+from deid_core.fiction.names import Culture, Gender, Pool
 from deid_core.labels import Label
 
-from .invented import Inventor, misspelt
-from .names import Culture, Gender, Names, Origin, Pool, is_listed, names_of
-from .segments import Piece
+from .names import (
+    GENDERS,
+    Inventor,
+    NameLists,
+    Origin,
+    is_listed,
+    misspelt,
+    names_of,
+)
+from .segments import Segment
 from .splits import Half, half_of
 from .tables import table
 
 _SAME_CULTURE = 0.6
 _HYPHENATED = 0.04
+_TRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A part of a person's name, and where it comes from."""
+class NamePart:
+    """A given name or surname, and its origin."""
 
     text: str = field(repr=False)
     origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """Somebody whom a note speaks of, always by the same name.
+class NotePerson:
+    """A person in a note, always by the same name.
 
     Args:
-        label: What a name of this person is.
+        label: Of this person's name.
         middle: An initial.
     """
 
     label: Label
     gender: Gender
-    given: Name
-    family: Name
+    given: NamePart
+    family: NamePart
     middle: str = field(repr=False)
 
     @property
     def title(self) -> str:
-        """The title of somebody who is no doctor."""
+        """The title of a person who is no doctor."""
         return "Mr." if self.gender is Gender.MALE else "Ms."
 
-    def named(self, form: str) -> list[Piece]:
+    def named(self, form: str) -> list[Segment]:
         """Return a form of the name; what is around the name is plain text.
 
         Args:
@@ -61,8 +70,8 @@ class Person:
             initials=self.given.text[0] + self.middle + self.family.text[0],
         )
         before = shape.get("before", "").format(title=self.title)
-        name = Piece(inner, self.label, (shape["kind"], self._origin(shape["name"])))
-        around = (Piece(before), name, Piece(shape.get("after", "")))
+        name = Segment(inner, self.label, (shape["kind"], self._origin(shape["name"])))
+        around = (Segment(before), name, Segment(shape.get("after", "")))
         return [each for each in around if each.text]
 
     def _origin(self, shape: str) -> str:
@@ -73,9 +82,9 @@ class Person:
         return max(shown, key=order.index, default=Origin.COMMON).value
 
 
-def draw_person(half: Half, chance: Random, label: Label) -> Person:
+def draw_person(half: Half, chance: Random, label: Label) -> NotePerson:
     """Return a new person with names of the half."""
-    gender = chance.choice(list(Gender))
+    gender = chance.choice(GENDERS)
     names = names_of(half)
     origins = table("names")["origins"][half.value]
     family_origin, given_origin = (
@@ -91,11 +100,11 @@ def draw_person(half: Half, chance: Random, label: Label) -> Person:
     given = _drawn(half, culture.given[gender], given_origin, chance)
     if chance.random() < _HYPHENATED:
         other = _drawn(half, names.common.family, Origin.COMMON, chance)
-        family = Name(f"{family.text}-{other.text}", family.origin)
-    return Person(label, gender, given, family, chance.choice("ABCDEFGHJKLMNPRSTW"))
+        family = NamePart(f"{family.text}-{other.text}", family.origin)
+    return NotePerson(label, gender, given, family, chance.choice("ABCDEFGHJKLMNPRSTW"))
 
 
-def _culture_of(names: Names, origin: Origin, chance: Random) -> Culture:
+def _culture_of(names: NameLists, origin: Origin, chance: Random) -> Culture:
     if origin is Origin.FOREIGN:
         return chance.choice(names.foreign)
     by_origin = {
@@ -106,24 +115,21 @@ def _culture_of(names: Names, origin: Origin, chance: Random) -> Culture:
     return by_origin.get(origin, names.common)
 
 
-def _drawn(half: Half, pool: Pool, origin: Origin, chance: Random) -> Name:
+def _drawn(half: Half, pool: Pool, origin: Origin, chance: Random) -> NamePart:
     def is_new(name: str) -> bool:
         return not is_listed(name) and half_of(name) is half
 
     if origin is Origin.INVENTED:
         inventor = _inventor(pool)
-        return Name(inventor.draw(chance, is_new), origin)
-    [text] = chance.choices(pool.names, cum_weights=pool.cumulative)
+        return NamePart(inventor.draw(chance, is_new), origin)
+    text = pool.draw(chance)
     if origin is not Origin.MISSPELT:
-        return Name(text, origin)
+        return NamePart(text, origin)
     edits = (misspelt(text, chance) for _ in range(_TRIES))
     wrong = next((each for each in edits if is_new(each)), None)
-    return Name(text, Origin.COMMON) if wrong is None else Name(wrong, origin)
-
-
-_TRIES = 50
+    return NamePart(text, Origin.COMMON) if wrong is None else NamePart(wrong, origin)
 
 
 @cache
 def _inventor(pool: Pool) -> Inventor:
-    return Inventor.of(pool.names)
+    return Inventor.of(pool.values)

@@ -1,4 +1,4 @@
-"""Marked notes with another cast: the same sentences about other people and places."""
+"""Marked notes with another cast: the same sentences about other people and values."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from deid_core.labels import Label
 from deid_core.language.lexicons import load_list
 
 from ..corpora.corpus import GoldDocument, GoldSpan
-from . import places
+from . import values
 from .people import draw_person
-from .segments import Piece, document_of
+from .segments import Segment, document_of
 from .splits import Half
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _AS_WRITTEN = 0.35
-"""How often a house or firm keeps its name: what makes it one is often in the name."""
+"""How often an institution keeps its name, which often holds what makes it one."""
 
 _SUFFIXES = frozenset({"jr", "sr"})
 _INITIALS = "ABCDEFGHJKLMNPRSTW"
 
 
 @dataclass(slots=True)
-class Recasting:
-    """What stands for what in one note: the same word always for the same word.
+class Resynthesis:
+    """The replacements of one note: the same word always becomes the same word.
 
     Args:
         is_upper: Whether the note is in capitals, where a short word is no initials.
@@ -39,7 +39,7 @@ class Recasting:
     values: dict[str, str] = field(default_factory=dict, repr=False)
 
     def value(self, span: GoldSpan, text: str) -> str:
-        """Return what stands for an identifier of the note."""
+        """Return the replacement of an identifier of the note."""
         label = span.label
         if label in (Label.PATIENT, Label.DOCTOR):
             return self._name(text, label)
@@ -59,13 +59,13 @@ class Recasting:
         """Return the name word by word, so that its form stays: ``Hart, J. (Joe)``."""
         found = list(_WORD.finditer(text))
         last = _family_at([each[0] for each in found], text)
-        pieces: list[str] = []
+        parts: list[str] = []
         at = 0
         for number, word in enumerate(found):
             is_family = number == last
-            pieces += text[at : word.start()], self._word(word[0], is_family, label)
+            parts += text[at : word.start()], self._word(word[0], is_family, label)
             at = word.end()
-        return "".join(pieces) + text[at:]
+        return "".join(parts) + text[at:]
 
     def _word(self, word: str, is_family: bool, label: Label) -> str:
         key = word.casefold()
@@ -84,37 +84,37 @@ class Recasting:
 
 
 _MAKERS: Mapping[Label, Callable[[Half, Random], str]] = {
-    Label.CITY: places.town,
-    Label.HOSPITAL: lambda half, chance: places.house(
+    Label.CITY: values.town,
+    Label.HOSPITAL: lambda half, chance: values.institution(
         chance.choice(("cued", "bare", "bare")), half, chance
     ),
-    Label.ORGANIZATION: places.organization,
+    Label.ORGANIZATION: values.organization,
 }
 
 
 def recast(document: GoldDocument, half: Half, chance: Random) -> GoldDocument:
-    """Return the document with other names and towns; all else stays as it is.
+    """Return the document with other names and towns; everything else stays.
 
     Args:
-        document: Marked whole: what is not marked is learned as no identifier.
+        document: Marked completely: unmarked text is learned as no identifier.
         half: Of the new names.
-        chance: What decides.
+        chance: Decides everything.
     """
-    cast = Recasting(half, chance, document.text.isupper())
-    pieces: list[Piece] = []
+    names = Resynthesis(half, chance, document.text.isupper())
+    segments: list[Segment] = []
     at = 0
     for span in document.spans:
         if span.span.start < at:
             continue
         old = document.text[span.span.start : span.span.end]
-        new = cast.value(span, old)
-        pieces += [
-            Piece(document.text[at : span.span.start]),
-            Piece(new, span.label, span.kinds),
+        new = names.value(span, old)
+        segments += [
+            Segment(document.text[at : span.span.start]),
+            Segment(new, span.label, span.kinds),
         ]
         at = span.span.end
-    pieces.append(Piece(document.text[at:]))
-    return document_of(document.id, pieces)
+    segments.append(Segment(document.text[at:]))
+    return document_of(document.id, segments)
 
 
 def _family_at(words: list[str], text: str) -> int:
@@ -125,7 +125,7 @@ def _family_at(words: list[str], text: str) -> int:
 
 
 def _in_case_of(old: str, new: str) -> str:
-    """Return the new word in capitals or small letters where the old one was."""
+    """Return the new word in capitals or lower case if the old one was."""
     if len(old) > 1 and old.isupper():
         return new.upper()
     return new.lower() if old.islower() else new

@@ -1,4 +1,4 @@
-"""Who and what one note is about: drawn once a note, and the same throughout."""
+"""People, day and places of one note: drawn once, and the same throughout it."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from random import Random
 
 from deid_core.labels import Label
 
-from . import negatives, places
-from .numbers import day_of_note, number, web, written
-from .people import Person, draw_person
-from .segments import Piece
+from . import negatives, values
+from .people import NotePerson, draw_person
+from .segments import Segment
 from .splits import Half
 from .tables import entries_of, table
+from .values import day_of_note, number, web, written
 
 _A_YEAR, _A_LIFE = 365, 90 * 365
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Scenario:
     """The people, the day and the places of one note.
 
     Args:
-        chance: What decides.  What is not here is drawn where it stands.
+        chance: Draws everything else where a template has it.
         form: How this note names the patient in its prose.
     """
 
     half: Half
     chance: Random
-    patient: Person
-    doctor: Person
-    other_doctor: Person
-    kin: Person
+    patient: NotePerson
+    doctor: NotePerson
+    other_doctor: NotePerson
+    kin: NotePerson
     day: date = field(repr=False)
     hospital: str = field(repr=False)
     town: str = field(repr=False)
@@ -41,7 +41,7 @@ class Cast:
     form: str
 
     @classmethod
-    def draw(cls, half: Half, chance: Random) -> Cast:
+    def draw(cls, half: Half, chance: Random) -> Scenario:
         """Return the cast of a new note."""
         patient = draw_person(half, chance, Label.PATIENT)
         doctors = [draw_person(half, chance, Label.DOCTOR) for _ in range(2)]
@@ -53,14 +53,14 @@ class Cast:
             other_doctor=doctors[1],
             kin=draw_person(half, chance, Label.PATIENT),
             day=day_of_note(chance),
-            hospital=places.house("cued", half, chance),
-            town=places.town(half, chance),
+            hospital=values.institution("cued", half, chance),
+            town=values.town(half, chance),
             mrn=number("mrn", chance),
             form=chance.choice(table("people")["uses"]["prose"]),
         )
 
-    def pieces(self, name: str) -> list[Piece]:
-        """Return what stands for a field of a template.
+    def segments(self, name: str) -> list[Segment]:
+        """Return what fills a field of a template.
 
         Args:
             name: A key of `FIELDS`; or a person and a form or use of people.toml, such
@@ -72,7 +72,7 @@ class Cast:
         if name in FIELDS:
             return FIELDS[name](self)
         who, _, form = name.partition(".")
-        person: Person = {
+        person: NotePerson = {
             "patient": self.patient,
             "doctor": self.doctor,
             "colleague": self.other_doctor,
@@ -89,63 +89,63 @@ class Cast:
         return written(self.day - back, form, self.chance)
 
 
-Field = Callable[[Cast], list[Piece]]
+Field = Callable[[Scenario], list[Segment]]
 
 
-def _one(label: Label | None, value: Callable[[Cast], str], *kinds: str) -> Field:
-    return lambda cast: [Piece(value(cast), label, kinds)]
+def _one(label: Label | None, value: Callable[[Scenario], str], *kinds: str) -> Field:
+    return lambda c: [Segment(value(c), label, kinds)]
 
 
 def _number(label: Label, kind: str) -> Field:
-    return _one(label, lambda cast: number(kind, cast.chance))
+    return _one(label, lambda c: number(kind, c.chance))
 
 
 def _phrase(name: str) -> Field:
     entries = entries_of(table("phrases")[name])
-    return lambda cast: [Piece(cast.chance.choice(entries))]
+    return lambda c: [Segment(c.chance.choice(entries))]
 
 
 def _decoy(value: Callable[[Half, Random], str]) -> Field:
-    return lambda cast: [Piece(value(cast.half, cast.chance), is_decoy=True)]
+    return lambda c: [Segment(value(c.half, c.chance), is_decoy=True)]
 
 
 FIELDS: Mapping[str, Field] = {
-    "patient": lambda cast: cast.patient.named(cast.form),
-    "patient.possessive": lambda cast: [*cast.patient.named(cast.form), Piece("'s")],
+    "patient": lambda c: c.patient.named(c.form),
+    "patient.possessive": lambda c: [*c.patient.named(c.form), Segment("'s")],
     "today": _one(Label.DATE, lambda c: written(c.day, "full", c.chance)),
     "today.short": _one(Label.DATE, lambda c: written(c.day, "short", c.chance)),
     "stamp": _one(Label.DATE, lambda c: written(c.day, "stamp", c.chance)),
     "date": _one(Label.DATE, lambda c: c.date_before(_A_YEAR, "full")),
     "date.short": _one(Label.DATE, lambda c: c.date_before(_A_YEAR, "short")),
     "birth": _one(Label.DATE, lambda c: c.date_before(_A_LIFE, "full")),
-    "age": lambda cast: [Piece(str(cast.chance.randrange(2, 90)))],
+    "age": lambda c: [Segment(str(c.chance.randrange(2, 90)))],
     "age.old": _one(Label.AGE, lambda c: str(c.chance.randrange(90, 108))),
     "hospital": _one(Label.HOSPITAL, lambda c: c.hospital, "house with cue"),
     "hospital.other": _one(
         Label.HOSPITAL,
-        lambda c: places.house("cued", c.half, c.chance),
+        lambda c: values.institution("cued", c.half, c.chance),
         "house with cue",
     ),
     "hospital.bare": _one(
         Label.HOSPITAL,
-        lambda c: places.house("bare", c.half, c.chance),
+        lambda c: values.institution("bare", c.half, c.chance),
         "house without cue",
     ),
     "hospital.short": _one(
         Label.HOSPITAL,
-        lambda c: places.house("short", c.half, c.chance),
+        lambda c: values.institution("short", c.half, c.chance),
         "house by its letters",
     ),
     "city": _one(Label.CITY, lambda c: c.town),
-    "city.other": _one(Label.CITY, lambda c: places.town(c.half, c.chance)),
-    "state": _one(Label.STATE, lambda c: places.state(c.chance)),
-    "country": _one(Label.COUNTRY, lambda c: places.country(c.chance)),
-    "street": _one(Label.STREET, lambda c: places.street(c.chance)),
-    "place": _one(Label.LOCATION_OTHER, lambda c: places.other_place(c.half, c.chance)),
+    "city.other": _one(Label.CITY, lambda c: values.town(c.half, c.chance)),
+    "state": _one(Label.STATE, lambda c: values.state(c.chance)),
+    "country": _one(Label.COUNTRY, lambda c: values.country(c.chance)),
+    "street": _one(Label.STREET, lambda c: values.street(c.chance)),
+    "place": _one(Label.LOCATION_OTHER, lambda c: values.other_place(c.half, c.chance)),
     "organization": _one(
-        Label.ORGANIZATION, lambda c: places.organization(c.half, c.chance)
+        Label.ORGANIZATION, lambda c: values.organization(c.half, c.chance)
     ),
-    "profession": _one(Label.PROFESSION, lambda c: places.profession(c.half, c.chance)),
+    "profession": _one(Label.PROFESSION, lambda c: values.profession(c.half, c.chance)),
     "mrn": _one(Label.MEDICALRECORD, lambda c: c.mrn),
     "zip": _number(Label.ZIP, "zip"),
     "phone": _number(Label.PHONE, "phone"),
@@ -164,18 +164,18 @@ FIELDS: Mapping[str, Field] = {
     "url": _one(Label.URL, lambda c: web("url", c.doctor, c.chance)),
     "username": _one(Label.USERNAME, lambda c: web("username", c.doctor, c.chance)),
     "eponym": _decoy(negatives.eponym),
-    "device_noun": lambda c: [Piece(negatives.one_of("devices", c.half, c.chance))],
-    "sign_noun": lambda c: [Piece(negatives.one_of("signs", c.half, c.chance))],
+    "device_noun": lambda c: [Segment(negatives.one_of("devices", c.half, c.chance))],
+    "sign_noun": lambda c: [Segment(negatives.one_of("signs", c.half, c.chance))],
     "product": _decoy(negatives.product),
     "letters": _decoy(lambda _, chance: negatives.letters(chance)),
     "drug": _decoy(lambda half, chance: negatives.one_of("drugs", half, chance)),
-    "dose": lambda c: [Piece(negatives.one_of("doses", c.half, c.chance))],
-    "score": lambda c: [Piece(negatives.one_of("scores", c.half, c.chance))],
-    "he": lambda c: [Piece(_pronoun(c))],
+    "dose": lambda c: [Segment(negatives.one_of("doses", c.half, c.chance))],
+    "score": lambda c: [Segment(negatives.one_of("scores", c.half, c.chance))],
+    "he": lambda c: [Segment(_pronoun(c))],
     **{name: _phrase(name) for name in table("phrases")},
 }
-"""What a template can hold between braces, but for forms of names."""
+"""The fields of templates, apart from forms of names."""
 
 
-def _pronoun(cast: Cast) -> str:
-    return "He" if cast.patient.gender.value == "male" else "She"
+def _pronoun(scenario: Scenario) -> str:
+    return "He" if scenario.patient.gender.value == "male" else "She"

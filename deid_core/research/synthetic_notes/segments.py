@@ -1,4 +1,4 @@
-"""A note in the making: pieces of text, some of them identifiers."""
+"""Segments of a note: runs of text, some of them identifiers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..corpora.corpus import GoldDocument, GoldSpan
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """A run of text.
 
     Args:
@@ -27,26 +27,26 @@ class Piece:
     is_decoy: bool = False
 
 
-def changed(pieces: Iterable[Piece], change: Callable[[str], str]) -> list[Piece]:
-    """Return the pieces with another text each; lengths may change."""
-    return [replace(each, text=change(each.text)) for each in pieces]
+def changed(segments: Iterable[Segment], change: Callable[[str], str]) -> list[Segment]:
+    """Return the segments with their texts changed; lengths may change."""
+    return [replace(each, text=change(each.text)) for each in segments]
 
 
-def with_kind(pieces: Iterable[Piece], kind: str) -> list[Piece]:
-    """Return the pieces, the identifiers among them with one kind more."""
+def with_kind(segments: Iterable[Segment], kind: str) -> list[Segment]:
+    """Return the segments; identifiers get one more kind."""
     return [
         replace(each, kinds=(*each.kinds, kind)) if each.label else each
-        for each in pieces
+        for each in segments
     ]
 
 
-def document_of(id: str, pieces: Iterable[Piece]) -> GoldDocument:
-    """Return the pieces as one document, whose tags are our labels."""
+def document_of(id: str, segments: Iterable[Segment]) -> GoldDocument:
+    """Return the segments as one document, whose tags are our labels."""
     texts: list[str] = []
     spans: list[GoldSpan] = []
     decoys: list[Span] = []
     at = 0
-    for each in pieces:
+    for each in segments:
         start, at = at, at + len(each.text)
         texts.append(each.text)
         if each.label is not None:

@@ -1,4 +1,4 @@
-"""Which half a text belongs to: to train on, or to be stressed with."""
+"""Halves of names, templates and carriers: for training and for stress tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def half_of(text: str) -> Half:
     """Return the half of a name, a template or a carrier's id, whatever its case.
 
     Three in ten are kept for stress.  A hash decides, so that the answer is the same in
-    every process and does not hang on what else is on a list.
+    every process and does not depend on the other entries of a list.
     """
     digest = sha256(text.casefold().encode()).digest()
     place = int.from_bytes(digest[:4]) % 100
@@ -28,5 +28,5 @@ def half_of(text: str) -> Half:
 
 
 def of_half(texts: Iterable[str], half: Half) -> tuple[str, ...]:
-    """Return those of a half, sorted, so that drawing hangs on no order."""
+    """Return those of a half, sorted: draws must not depend on their order."""
     return tuple(sorted({text for text in texts if half_of(text) is half}))

@@ -1,4 +1,4 @@
-"""The TOML tables beside this module; each is read once."""
+"""Read the TOML tables of this folder, each once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """Return the table ``<name>.toml``; it is shared, and not to be changed."""
+    """Return the table ``<name>.toml``.  It is shared: do not change it."""
     return tomllib.loads((files(__package__) / f"{name}.toml").read_text("utf-8"))
 
 
 def entries_of(listed: str) -> list[str]:
-    """Return the entries of a list: parted by bars where there are any, or words."""
+    """Return the entries of a list, separated by bars or, without any, by blanks."""
     return listed.replace("\n", "").split("|") if "|" in listed else listed.split()

@@ -1,4 +1,4 @@
-"""Lines and sentences that stand around a carrier."""
+"""Templates: lines and sentences added to a carrier."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .scenario import Cast
-from .segments import Piece, with_kind
+from .scenario import Scenario
+from .segments import Segment, with_kind
 from .splits import Half, of_half
 from .tables import table
 
 _FIELD = re.compile(r"\{([a-z_.]+)\}")
-_TRAINING_ALONE = ("training", "sentences")
+_TRAINING_ONLY = ("training", "sentences")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Group:
 
     Args:
         lines: Those of one half, sorted.
-        kind: What makes their identifiers easy or hard; empty when nothing does.
-        weight: How often the group is drawn, beside others.
+        kind: What makes their identifiers easy or hard; empty for nothing.
+        weight: How often the group is drawn, relative to others.
     """
 
     lines: tuple[str, ...]
@@ -40,43 +40,45 @@ def groups_of(half: Half) -> Mapping[str, Group]:
         for each in table("templates")["group"]
     }
     if half is Half.TRAINING:
-        for each in groups_of_training_alone():
+        for each in groups_of_training_only():
             known = groups.get(each["name"])
             lines = [*(known.lines if known else ()), *each["lines"]]
             groups[each["name"]] = _group(each, sorted(lines))
     return groups
 
 
-def groups_of_training_alone() -> list[dict[str, Any]]:
-    """Return the groups, as they are written, that stress has no part in."""
-    return [each for name in _TRAINING_ALONE for each in table(name)["group"]]
+def groups_of_training_only() -> list[dict[str, Any]]:
+    """Return the groups, as written, that only training uses."""
+    return [each for name in _TRAINING_ONLY for each in table(name)["group"]]
 
 
 def _group(table: Mapping[str, Any], lines: Iterable[str]) -> Group:
     return Group(tuple(lines), table.get("kind", ""), table.get("weight", 1))
 
 
-def drawn_lines(cast: Cast, groups: Sequence[Group], count: int) -> list[list[Piece]]:
-    """Return so many filled templates, none of them twice; fewer if there are fewer."""
+def drawn_lines(
+    scenario: Scenario, groups: Sequence[Group], count: int
+) -> list[list[Segment]]:
+    """Return at most so many filled templates, none of them twice."""
     left = [[*group.lines] for group in groups]
     weights = [group.weight for group in groups]
     found = []
-    for at in cast.chance.choices(range(len(groups)), weights, k=count):
+    for at in scenario.chance.choices(range(len(groups)), weights, k=count):
         if left[at]:
-            line = left[at].pop(cast.chance.randrange(len(left[at])))
-            pieces = filled(line, cast)
+            line = left[at].pop(scenario.chance.randrange(len(left[at])))
+            segments = filled(line, scenario)
             kind = groups[at].kind
-            found.append(with_kind(pieces, kind) if kind else pieces)
+            found.append(with_kind(segments, kind) if kind else segments)
     return found
 
 
-def filled(template: str, cast: Cast) -> list[Piece]:
-    """Return a template's pieces, in order; those without text are left out.
+def filled(template: str, scenario: Scenario) -> list[Segment]:
+    """Return a template's segments that have text, in order.
 
     Raises:
-        KeyError: It holds a field that there is not.
+        KeyError: It has an unknown field.
     """
-    pieces: list[Piece] = []
+    segments: list[Segment] = []
     for at, part in enumerate(_FIELD.split(template)):
-        pieces += cast.pieces(part) if at % 2 else [Piece(part)]
-    return [each for each in pieces if each.text]
+        segments += scenario.segments(part) if at % 2 else [Segment(part)]
+    return [each for each in segments if each.text]

@@ -152,7 +152,9 @@ class Augmentation:
             at = span.end
         return _line_of(parts, line.text[at:])
 
-    def _followers(self, part: Part, world: LocaleData, chance: Random) -> Iterator[Part]:
+    def _followers(
+        self, part: Part, world: LocaleData, chance: Random
+    ) -> Iterator[Part]:
         """Yield new values that follow one."""
         for follower in self.followers:
             gap = follower.gap(part, chance)

