@@ -9,8 +9,8 @@ import orjson
 import typer
 from rich.console import Console
 
-from ..operations.doctor.checks import examine
-from ..operations.doctor.context import House
+from ..operations.doctor.checks import run_checks
+from ..operations.doctor.context import CheckContext
 from ..operations.doctor.finding import Level
 from ..operations.doctor.report import as_json, rows, skipped, verdict
 from .options import Bootstrap, Config
@@ -23,12 +23,12 @@ def doctor(
 ) -> None:
     """Look at configuration, broker, topics, models, keys; exit 1 if one FAILs."""
     overrides = {} if bootstrap is None else {"bootstrap": bootstrap}
-    house = House(config, overrides, os.environ)
+    context = CheckContext(config, overrides, os.environ)
     console = Console()
     examined = []
-    for each in examine(house):
+    for each in run_checks(context):
         examined.append(each)
-        if not with_json and not each.lacks:
+        if not with_json and not each.failed_need:
             console.print(rows(each))
     told = as_json(examined)
     if with_json:

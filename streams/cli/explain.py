@@ -19,7 +19,7 @@ from deid_core import Decision, Deidentifier, Document, Explanation
 
 from ..engine.errors import InvalidRecord
 from .explain_page import write_page
-from .explain_words import counted, pieces, place_of, verdict, visible
+from .explain_text import counted, pieces, place_of, verdict, visible
 
 BATCH = 256
 SIDE_BY_SIDE = 100

@@ -15,7 +15,7 @@ from string import Template
 from deid_core import Annotation, Decision, Explanation, Label
 
 from ..engine.errors import OutputError
-from .explain_words import counted, pieces, place_of, verdict, visible
+from .explain_text import counted, pieces, place_of, verdict, visible
 
 _OWNER_ONLY = 0o600
 _COLUMNS = ("#", "label", "place", "in the note", "written", "proposed by")

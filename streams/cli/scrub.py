@@ -21,7 +21,7 @@ from ..engine.errors import InvalidRecord
 from ..engine.settings import read_key
 from ..files.documents import Format, documents_in
 from .explain import Explainer
-from .explain_words import counted
+from .explain_text import counted
 from .scrub_output import (
     Input,
     Output,

@@ -16,10 +16,10 @@ from rich.live import Live
 from ..cluster.reachable import wait_for_broker
 from ..engine.errors import RetriableError
 from ..engine.settings import load_settings
-from ..operations.status.kafka_source import Kafka
-from ..operations.status.snapshot import Picture
-from ..operations.status.view import screen
-from ..operations.status.watch_source import Watch
+from ..operations.status.kafka_source import KafkaSource
+from ..operations.status.snapshot import Snapshot
+from ..operations.status.view import render
+from ..operations.status.watch_source import WatchSource
 from .options import Bootstrap, Config
 
 PERIOD = 1.0
@@ -28,7 +28,7 @@ PERIOD = 1.0
 class Source(Protocol):
     """Whoever takes pictures."""
 
-    def read(self) -> Picture:
+    def read(self) -> Snapshot:
         """Return the picture of this moment."""
         ...
 
@@ -65,36 +65,36 @@ def status(
 
 def _source(config: Config, bootstrap: Bootstrap, watch: str | None) -> Source:
     if watch is not None:
-        return Watch(watch)
+        return WatchSource(watch)
     settings = load_settings(config, {"bootstrap": bootstrap})
     # What the client says of a dead broker would run across the picture; what can't be
     # read is said there.
     logging.getLogger("streams").setLevel(logging.CRITICAL)
     wait_for_broker(settings)
-    return Kafka(settings)
+    return KafkaSource(settings)
 
 
 def _show(source: Source, console: Console, *, once: bool, with_json: bool) -> None:
-    picture = source.read()
+    snapshot = source.read()
     if with_json:
-        told = orjson.dumps(picture.as_json(), option=orjson.OPT_INDENT_2)
+        told = orjson.dumps(snapshot.as_json(), option=orjson.OPT_INDENT_2)
         typer.echo(told.decode())
     elif once or not console.is_terminal:
-        console.print(screen(picture))
+        console.print(render(snapshot))
     else:
-        _live(source, picture, console)
+        _live(source, snapshot, console)
 
 
-def _live(source: Source, picture: Picture, console: Console) -> None:
+def _live(source: Source, snapshot: Snapshot, console: Console) -> None:
     """Show pictures until Ctrl-C; one that can't be taken is said, and tried again."""
     trouble = ""
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            shown = screen(picture, trouble, height=console.height)
+            shown = render(snapshot, trouble, height=console.height)
             live.update(shown, refresh=True)
             time.sleep(PERIOD)
             try:
-                picture, trouble = source.read(), ""
+                snapshot, trouble = source.read(), ""
             except RetriableError as error:
                 trouble = f"not of now: {error}; trying again"
 

@@ -31,8 +31,8 @@ def watch(
 ) -> None:
     """Serve the operations page until SIGTERM or Ctrl-C."""
     # Faust takes half a second to load; no other command needs it.
-    from ..operations.watch.quiet import quieten
-    from ..operations.watch.service import Address, guard
+    from ..operations.watch.log_filter import filter_foreign_logs
+    from ..operations.watch.service import Address, run_guarded
 
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
@@ -42,8 +42,8 @@ def watch(
         )
     set_up_logging(settings.log_level)
     log.info("%s: starting watch", runtime())
-    quieten(settings.log_level)
-    raise typer.Exit(guard(settings, Address(host, port), demo=demo))
+    filter_foreign_logs(settings.log_level)
+    raise typer.Exit(run_guarded(settings, Address(host, port), demo=demo))
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,0 +1,1 @@
+"""Watching a running phistream: metrics, watch, status, doctor and reconcile."""

@@ -27,8 +27,8 @@ from streams.events.notes import ClinicalNote
 from streams.events.outputs import RECEIVED
 from streams.events.pseudonyms import Pseudonyms
 from streams.operations.metrics.health import Health, Identity
-from streams.operations.metrics.lag import LagGauges
-from streams.operations.metrics.loop import LoopMetrics
+from streams.operations.metrics.lag_gauges import LagGauges
+from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.patients.demographics import PatientId
 from streams.scrub.processor import Scrub
 from tests.benchmarks.library import notes_of

@@ -20,8 +20,8 @@ from streams.cluster.offsets import admin_client
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
 from streams.demo.ward import Ward
 from streams.engine.claim import Claim
-from streams.operations.doctor.checks import CHECKS, examine
-from streams.operations.doctor.context import House
+from streams.operations.doctor.checks import CHECKS, run_checks
+from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
@@ -79,14 +79,14 @@ def phistream(settings, *arguments, **changes):
 def house_of(settings, **options):
     names = ("bootstrap", "group", "state_dir", "pseudonym_key_file")
     overrides = {name: getattr(settings, name) for name in names}
-    return House(None, overrides, {}, **options)
+    return CheckContext(None, overrides, {}, **options)
 
 
-def looked_at(house, *names):
+def looked_at(context, *names):
     """Run some checks, and what they need."""
     needed = {need for check in CHECKS if check.name in names for need in check.needs}
     checks = [check for check in CHECKS if check.name in {*names, *needed}]
-    found = {each.check: each.findings for each in examine(house, checks)}
+    found = {each.check: each.findings for each in run_checks(context, checks)}
     return [finding for name in names for finding in found[name]]
 
 
@@ -162,9 +162,9 @@ def test_the_brokers_clock_is_read_and_nothing_is_left_behind(ward):
     ("hours", "level", "word"), [(1, Level.FAIL, "behind"), (-1, Level.FAIL, "ahead")]
 )
 def test_a_clock_that_is_an_hour_off_is_told(ward, hours, level, word):
-    house = house_of(ward.settings, clock=lambda: time.time() + 3600 * hours)
+    context = house_of(ward.settings, clock=lambda: time.time() + 3600 * hours)
 
-    [finding] = looked_at(house, "clocks")
+    [finding] = looked_at(context, "clocks")
 
     assert level is finding.level
     assert word in finding.seen
@@ -295,13 +295,13 @@ def test_in_a_pipe_there_is_one_picture_without_control_codes(ward):
 
 
 def test_in_a_terminal_it_lives_and_leaves_cleanly_on_ctrl_c(ward):
-    process, screen = on_a_terminal(ward.settings, "status", pictures=3)
+    process, render = on_a_terminal(ward.settings, "status", pictures=3)
 
     assert 0 == process.wait(120)
-    assert screen.count("hl7.raw ─") >= 3
-    assert "Traceback" not in screen
+    assert render.count("hl7.raw ─") >= 3
+    assert "Traceback" not in render
     # The cursor that was hidden is shown again.
-    assert screen.rfind("\x1b[?25h") > screen.rfind("\x1b[?25l") >= 0
+    assert render.rfind("\x1b[?25h") > render.rfind("\x1b[?25l") >= 0
 
 
 def on_a_terminal(settings, *arguments, pictures):

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from streams.operations.metrics.alerts import OF_PROMETHEUS_ALONE
-from streams.operations.watch.desk import PARTS
+from streams.operations.watch.dashboard import PARTS
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, wait_for
 

@@ -22,8 +22,8 @@ from streams.cluster.client import PRODUCER
 from streams.cluster.lag import LagMonitor
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.operations.watch.app import READ, WatchApp, group_of
-from streams.operations.watch.begin import begin_within_a_day
-from streams.operations.watch.tally import Tally
+from streams.operations.watch.start_offsets import skip_older_than_a_day
+from streams.operations.watch.topic_counter import TopicCounter
 from streams.operations.watch.transport import CommittedThread
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
@@ -101,8 +101,9 @@ async def life(settings, until, *, clock=time.time):
 
 def day_of(app):
     total = Counter()
-    for bucket in app.buckets().get("day", ()):
-        total.update(bucket.counts)
+    for key, bucket in app.buckets():
+        if "/day/" in key:
+            total.update(bucket.counts)
     return total
 
 
@@ -161,14 +162,14 @@ def test_tables_survive_a_restart_and_count_nothing_twice(settings):
 
 def test_what_comes_while_faust_resumes_is_not_lost(settings, monkeypatch):
     """Faust empties its queues when it resumes, some time after it has sought back."""
-    seek, gather = Consumer.perform_seek, Tally.gather
+    seek, gather = Consumer.perform_seek, TopicCounter.gather
 
     async def slow_seek(self):
         await seek(self)
         await asyncio.sleep(2)
 
     async def late_gather(self, stream):
-        while not self._is_whole():
+        while not self._is_restored():
             await asyncio.sleep(0.05)
         await asyncio.sleep(4)
         await gather(self, stream)
@@ -178,7 +179,7 @@ def test_what_comes_while_faust_resumes_is_not_lost(settings, monkeypatch):
     run_life(settings, has("label/DATE", 30))
     writer.write(PHI_AUDIT, [audit_event()] * 5)
     monkeypatch.setattr(Consumer, "perform_seek", slow_seek)
-    monkeypatch.setattr(Tally, "gather", late_gather)
+    monkeypatch.setattr(TopicCounter, "gather", late_gather)
 
     counts = run_life(settings, has("label/DATE", 35))
 
@@ -267,7 +268,7 @@ def test_a_first_start_leaves_out_what_is_older_than_a_day(settings):
     assert 0 == producer.flush(30)
 
     # All partitions of both topics get an offset; one of them is not the first.
-    moved = begin_within_a_day(settings, group_of(settings), READ)
+    moved = skip_older_than_a_day(settings, group_of(settings), READ)
 
     assert len(READ) * settings.partitions == moved
     consumer = KafkaConsumer(settings.client(**{"group.id": group_of(settings)}))

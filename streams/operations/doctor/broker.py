@@ -10,18 +10,18 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from streams.engine.errors import BrokerUnreachable
 from streams.engine.settings import Settings
 
-from .context import ANSWER_SECONDS, House, Versions
+from .context import ANSWER_SECONDS, CheckContext, Versions
 from .finding import Finding, fail, ok, warn
 
 FETCH, TXN_OFFSET_COMMIT, DESCRIBE_TRANSACTIONS = 1, 28, 65
 """Numbers of APIs, from Kafka's protocol guide."""
 
 
-def broker(house: House) -> Iterator[Finding]:
+def broker(context: CheckContext) -> Iterator[Finding]:
     """Ask for the cluster's nodes."""
-    bootstrap = house.settings.bootstrap
+    bootstrap = context.settings.bootstrap
     try:
-        metadata = house.broker.metadata
+        metadata = context.broker.metadata
     except BrokerUnreachable as error:
         yield fail(
             f"no broker answers at {bootstrap} ({error})",
@@ -34,9 +34,9 @@ def broker(house: House) -> Iterator[Finding]:
     yield ok(f"{said}, cluster {metadata.cluster_id}")
 
 
-def features(house: House) -> Iterator[Finding]:
+def features(context: CheckContext) -> Iterator[Finding]:
     """Look at the versions of the APIs, which tell the broker's release."""
-    yield judge_versions(house.broker.versions)
+    yield judge_versions(context.broker.versions)
 
 
 def judge_versions(versions: Versions) -> Finding:
@@ -63,12 +63,12 @@ def release(versions: Versions) -> str:
     return "Kafka 2.5 or newer"
 
 
-def limits(house: House) -> Iterator[Finding]:
+def limits(context: CheckContext) -> Iterator[Finding]:
     """Compare the broker's limits with the settings' times."""
-    node = min(house.broker.metadata.brokers)
+    node = min(context.broker.metadata.brokers)
     resource = ConfigResource(ResourceType.BROKER, str(node))
     try:
-        [future] = house.admin.describe_configs([resource]).values()
+        [future] = context.admin.describe_configs([resource]).values()
         told = future.result(ANSWER_SECONDS)
     except KafkaException as error:
         yield warn(
@@ -77,7 +77,7 @@ def limits(house: House) -> Iterator[Finding]:
         )
         return
     yield from judge_limits(
-        {name: entry.value or "" for name, entry in told.items()}, house.settings
+        {name: entry.value or "" for name, entry in told.items()}, context.settings
     )
 
 

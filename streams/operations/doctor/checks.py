@@ -19,7 +19,7 @@ from . import (
     topics,
     values,
 )
-from .context import House
+from .context import CheckContext
 from .finding import Finding, Level, fail, warn, worst
 
 
@@ -34,7 +34,7 @@ class Check:
     """
 
     name: str
-    look: Callable[[House], Iterable[Finding]]
+    look: Callable[[CheckContext], Iterable[Finding]]
     needs: tuple[str, ...] = ()
 
 
@@ -65,30 +65,32 @@ CHECKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class CheckResult:
     """A check and what it found."""
 
     check: str
     findings: tuple[Finding, ...]
-    lacks: str = ""
+    failed_need: str = ""
     """The failed check for which this one was not run."""
 
 
-def examine(house: House, checks: Sequence[Check] = CHECKS) -> Iterator[Examined]:
+def run_checks(
+    context: CheckContext, checks: Sequence[Check] = CHECKS
+) -> Iterator[CheckResult]:
     """Run the checks in their order; what a failed one is needed for is not run."""
     failed: set[str] = set()
     for check in checks:
-        lacks = next((name for name in check.needs if name in failed), "")
-        findings = _not_run(lacks) if lacks else _run(check, house)
-        if lacks or worst(findings) is Level.FAIL:
+        failed_need = next((name for name in check.needs if name in failed), "")
+        findings = _not_run(failed_need) if failed_need else _run(check, context)
+        if failed_need or worst(findings) is Level.FAIL:
             failed.add(check.name)
-        yield Examined(check.name, findings, lacks)
+        yield CheckResult(check.name, findings, failed_need)
 
 
-def _run(check: Check, house: House) -> tuple[Finding, ...]:
+def _run(check: Check, context: CheckContext) -> tuple[Finding, ...]:
     found: list[Finding] = []
     try:
-        found += check.look(house)
+        found += check.look(context)
     except StreamError as error:
         found.append(fail(str(error), "see deploy/runbook.md"))
     except Exception as error:

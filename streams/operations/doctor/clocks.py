@@ -17,7 +17,7 @@ from streams.cluster.client_errors import translated
 from streams.cluster.offsets import end_offsets
 from streams.cluster.topics import NOTES_SCRUBBED
 
-from .context import ANSWER_SECONDS, House
+from .context import ANSWER_SECONDS, CheckContext
 from .finding import Finding, fail, ok, warn
 
 OFFSETS = "__consumer_offsets"
@@ -26,15 +26,15 @@ NOTICEABLE, GRAVE = 2.0, 600.0
 (``log.message.timestamp.after.max.ms``)."""
 
 
-def clocks(house: House) -> Iterator[Finding]:
+def clocks(context: CheckContext) -> Iterator[Finding]:
     """Ask the coordinator for the time."""
-    told = house.broker.metadata.topics.get(OFFSETS)
+    told = context.broker.metadata.topics.get(OFFSETS)
     if told is None or told.error is not None:
         # It is made with the first group; `groups` says so if there is none.
         yield warn("not seen: no group has committed yet", "look again later")
         return
     try:
-        before, stamp, after = stamps(house, len(told.partitions))
+        before, stamp, after = stamps(context, len(told.partitions))
     except KafkaException as error:
         yield warn(f"not seen: {error.args[0].name()}",
                    f"allow Read on {OFFSETS} to who runs the doctor")  # fmt: skip
@@ -63,30 +63,30 @@ def judge_clock(before: float, stamp: float | None, after: float) -> Finding:
     return fail(said, todo) if off >= GRAVE else warn(said, todo)
 
 
-def stamps(house: House, partitions: int) -> tuple[float, float | None, float]:
+def stamps(context: CheckContext, partitions: int) -> tuple[float, float | None, float]:
     """Return our time before, the broker's, and ours after.
 
     Raises:
         KafkaException: The broker does not allow it.
     """
-    group = f"{house.settings.group}-doctor"
-    ends = end_offsets(house.admin, OFFSETS, range(partitions))
-    consumer = house.consumer(group)
+    group = f"{context.settings.group}-doctor"
+    ends = end_offsets(context.admin, OFFSETS, range(partitions))
+    consumer = context.consumer(group)
     try:
-        before = house.clock()
+        before = context.clock()
         consumer.commit(
             offsets=[TopicPartition(NOTES_SCRUBBED.name, 0, 0)], asynchronous=False
         )
-        after = house.clock()
-        return before, _stamp(house, group, ends), after
+        after = context.clock()
+        return before, _stamp(context, group, ends), after
     finally:
         consumer.close()
-        for future in house.admin.delete_consumer_groups([group]).values():
+        for future in context.admin.delete_consumer_groups([group]).values():
             future.exception(ANSWER_SECONDS)
 
 
-def _stamp(house: House, group: str, ends: Mapping[int, int]) -> float | None:
-    reader = house.consumer(f"{group}-reader")
+def _stamp(context: CheckContext, group: str, ends: Mapping[int, int]) -> float | None:
+    reader = context.consumer(f"{group}-reader")
     reader.assign([TopicPartition(OFFSETS, p, end) for p, end in ends.items()])
     deadline = time.monotonic() + ANSWER_SECONDS
     try:

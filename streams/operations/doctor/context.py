@@ -30,14 +30,14 @@ Versions = Mapping[int, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerFacts:
+class BrokerInfo:
     """What the cluster told on the first call."""
 
     metadata: ClusterMetadata
     versions: Versions
 
 
-class House:
+class CheckContext:
     """Everything the checks look at.  Each part is made once, when it is asked for.
 
     Args:
@@ -71,13 +71,13 @@ class House:
         return AdminClient(self.settings.client(), logger=client_log)
 
     @cached_property
-    def broker(self) -> BrokerFacts:
+    def broker(self) -> BrokerInfo:
         """What the cluster tells of itself.
 
         Raises:
             BrokerUnreachable: Nobody answered in time.
         """
-        with _listening() as told:
+        with _recorded_versions() as told:
             # Only the client's own log shows which versions the broker speaks.
             properties = self.settings.client(debug="feature")
             admin = AdminClient(properties, logger=client_log)
@@ -86,7 +86,7 @@ class House:
             except KafkaException as error:
                 raise BrokerUnreachable(error.args[0].name()) from None
             admin.poll(0)
-        return BrokerFacts(metadata, told.versions)
+        return BrokerInfo(metadata, told.versions)
 
     def consumer(self, group: str) -> Consumer:
         """Return a consumer of stable records that is no member of any group."""
@@ -95,8 +95,8 @@ class House:
 
 
 @contextmanager
-def _listening() -> Iterator[_Told]:
-    told = _Told()
+def _recorded_versions() -> Iterator[_VersionHandler]:
+    told = _VersionHandler()
     client_log.addHandler(told)
     client_log.setLevel(logging.DEBUG)
     try:
@@ -106,7 +106,7 @@ def _listening() -> Iterator[_Told]:
         client_log.removeHandler(told)
 
 
-class _Told(logging.Handler):
+class _VersionHandler(logging.Handler):
     """Gathers the versions from the client's log, the least of several brokers."""
 
     def __init__(self) -> None:

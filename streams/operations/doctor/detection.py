@@ -21,7 +21,7 @@ from deid_core.tagger.model_files import load_model
 from streams.engine.errors import ConfigError as SettingsError
 from streams.engine.settings import Settings
 
-from .context import House
+from .context import CheckContext
 from .finding import Finding, fail, ok
 
 MEND = "name another preset, or install the model again"
@@ -38,9 +38,9 @@ RECORD = KnownIdentifiers(
 )
 
 
-def models(house: House) -> Iterator[Finding]:
+def models(context: CheckContext) -> Iterator[Finding]:
     """Load what detection is made of; a model whose hash differs is refused."""
-    settings = house.settings
+    settings = context.settings
     try:
         config, model = loaded(settings.preset)
         policy = load_policy(settings.policy)
@@ -64,11 +64,11 @@ def loaded(preset: str) -> tuple[DeidConfig, Model | None]:
     return config, load_model(name) if name else None
 
 
-def self_test(house: House) -> Iterator[Finding]:
+def self_test(context: CheckContext) -> Iterator[Finding]:
     """Scrub sentences with an invented name, with and without a patient's record."""
     try:
-        deidentifier = _deidentifier(house.settings)
-        config, model = loaded(house.settings.preset)
+        deidentifier = _deidentifier(context.settings)
+        config, model = loaded(context.settings.preset)
     except (ConfigError, SettingsError) as error:
         yield fail(str(error), "mend that first")
         return

@@ -10,16 +10,16 @@ from pathlib import Path
 from streams.engine.errors import CorruptState
 from streams.patients.store import Table
 
-from .context import House
+from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
 MIB = 1024 * 1024
 SCARCE, LOW = 200 * MIB, 2048 * MIB
 
 
-def state_dir(house: House) -> Iterator[Finding]:
+def state_dir(context: CheckContext) -> Iterator[Finding]:
     """Write a store into the state folder, read it back, and take it away."""
-    folder = house.settings.state_dir.expanduser()
+    folder = context.settings.state_dir.expanduser()
     if folder.exists() and not folder.is_dir():
         yield fail(f"{folder}: is no folder", "set state_dir to a folder")
         return

@@ -11,7 +11,7 @@ from streams.cluster.client_errors import translated
 from streams.cluster.lag import LagReader
 from streams.cluster.topics import HL7_RAW, NOTES, Topic
 
-from .context import ANSWER_SECONDS, House
+from .context import ANSWER_SECONDS, CheckContext
 from .finding import Finding, ok, warn
 
 STAGES = (("intake", HL7_RAW), ("scrub", NOTES))
@@ -38,21 +38,21 @@ class SeenGroup:
     is_drained: bool
 
 
-def groups(house: House) -> Iterator[Finding]:
+def groups(context: CheckContext) -> Iterator[Finding]:
     """Look at the groups of intake and scrub."""
-    told = house.broker.metadata.topics
+    told = context.broker.metadata.topics
     for stage, topic in STAGES:
         if topic.name in told and told[topic.name].error is None:
-            yield judge_group(seen_group(house, stage, topic))
+            yield judge_group(seen_group(context, stage, topic))
 
 
-def seen_group(house: House, stage: str, topic: Topic) -> SeenGroup:
+def seen_group(context: CheckContext, stage: str, topic: Topic) -> SeenGroup:
     """Return what the coordinator and the offsets tell of a stage's group."""
-    name = f"{house.settings.group}-{stage}"
+    name = f"{context.settings.group}-{stage}"
     with translated("describe groups"):
-        [future] = house.admin.describe_consumer_groups([name]).values()
+        [future] = context.admin.describe_consumer_groups([name]).values()
         described = future.result(ANSWER_SECONDS)
-    reader = LagReader(house.settings, house.admin, topic.name, name)
+    reader = LagReader(context.settings, context.admin, topic.name, name)
     try:
         lags = reader.read()
         return SeenGroup(

@@ -14,7 +14,7 @@ from streams.cluster.topics import NOTES_SCRUBBED
 from streams.engine.errors import ConfigError
 from streams.events.pseudonyms import Pseudonyms
 
-from .context import House
+from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 from .values import newest
 
@@ -22,15 +22,15 @@ LEAST_DISTINCT = 10
 """Bytes of a key; 32 random hexadecimal digits show fewer once in some 10,000."""
 
 
-def key(house: House) -> Iterator[Finding]:
+def key(context: CheckContext) -> Iterator[Finding]:
     """Look at the key's file."""
     try:
-        secret = house.settings.pseudonym_key()
+        secret = context.settings.pseudonym_key()
     except ConfigError as error:
         yield fail(str(error), "phistream key FILE, then name it: pseudonym_key_file")
         return
     yield from judge_secret(secret)
-    file = house.settings.pseudonym_key_file
+    file = context.settings.pseudonym_key_file
     if file is not None:
         yield from judge_file(file.expanduser().stat(), file, os.geteuid())
 
@@ -57,14 +57,14 @@ def judge_file(found: os.stat_result, file: Path, user: int) -> Iterator[Finding
         yield ok(f"private: mode {mode:04o}")
 
 
-def key_in_use(house: House) -> Iterator[Finding]:
+def key_in_use(context: CheckContext) -> Iterator[Finding]:
     """Compare our key with that of the newest scrubbed notes."""
-    told = house.broker.metadata.topics.get(NOTES_SCRUBBED.name)
+    told = context.broker.metadata.topics.get(NOTES_SCRUBBED.name)
     if told is None or told.error is not None:
         return
-    messages = newest(house, NOTES_SCRUBBED, len(told.partitions))
+    messages = newest(context, NOTES_SCRUBBED, len(told.partitions))
     yield judge_key_id(
-        Pseudonyms(house.settings.pseudonym_key()).key_id, key_ids(messages)
+        Pseudonyms(context.settings.pseudonym_key()).key_id, key_ids(messages)
     )
 
 

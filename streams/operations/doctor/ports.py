@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from .context import House
+from .context import CheckContext
 from .finding import Finding, ok, warn
 
 ASK_SECONDS = 2.0
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # compared, not listened on
 
 
-def metrics_ports(house: House) -> Iterator[Finding]:
+def metrics_ports(context: CheckContext) -> Iterator[Finding]:
     """Look whether the first worker's port is free, or answers as ours does."""
-    settings = house.settings
+    settings = context.settings
     if not settings.metrics_port:
         yield ok("metrics_port 0: no metrics are served")
         return

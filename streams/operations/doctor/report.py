@@ -10,13 +10,13 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from .checks import Examined
+from .checks import CheckResult
 from .finding import Level, worst
 
 STYLES = {Level.OK: "green", Level.WARN: "bold yellow", Level.FAIL: "bold red"}
 
 
-def rows(examined: Examined) -> RenderableType:
+def rows(examined: CheckResult) -> RenderableType:
     """Return a check's findings, each with what to do next."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(width=4)
@@ -32,21 +32,25 @@ def rows(examined: Examined) -> RenderableType:
     return grid
 
 
-def skipped(all_examined: Sequence[Examined]) -> RenderableType:
+def skipped(all_examined: Sequence[CheckResult]) -> RenderableType:
     """Return a line for each failed check that others need: they were not run."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(width=4)
     grid.add_column(overflow="fold")
-    for cause in dict.fromkeys(each.lacks for each in all_examined if each.lacks):
-        names = ", ".join(each.check for each in all_examined if each.lacks == cause)
+    for cause in dict.fromkeys(
+        each.failed_need for each in all_examined if each.failed_need
+    ):
+        names = ", ".join(
+            each.check for each in all_examined if each.failed_need == cause
+        )
         said = Text(f"skipped, since {cause} failed: {names}")
         grid.add_row(Text("-"), said)
     return grid
 
 
-def verdict(all_examined: Sequence[Examined]) -> RenderableType:
+def verdict(all_examined: Sequence[CheckResult]) -> RenderableType:
     """Return the last line."""
-    run = [examined for examined in all_examined if not examined.lacks]
+    run = [examined for examined in all_examined if not examined.failed_need]
     levels = [each.level for examined in run for each in examined.findings]
     counts = ", ".join(f"{levels.count(level)} {level}" for level in Level)
     if len(run) < len(all_examined):
@@ -55,7 +59,7 @@ def verdict(all_examined: Sequence[Examined]) -> RenderableType:
     return Group(Padding(Text(counts, style=style), (1, 0, 0, 0)))
 
 
-def as_json(all_examined: Sequence[Examined]) -> dict[str, Any]:
+def as_json(all_examined: Sequence[CheckResult]) -> dict[str, Any]:
     """Return all of it for programs."""
     return {
         "level": worst(_findings(all_examined)),
@@ -72,5 +76,5 @@ def as_json(all_examined: Sequence[Examined]) -> dict[str, Any]:
     }
 
 
-def _findings(all_examined: Iterable[Examined]) -> list[Any]:
+def _findings(all_examined: Iterable[CheckResult]) -> list[Any]:
     return [each for examined in all_examined for each in examined.findings]

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from streams.engine.errors import ConfigError
 from streams.engine.settings import PREFIX
 
-from .context import House, client_log
+from .context import CheckContext, client_log
 from .finding import Finding, fail, ok, warn
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
@@ -26,7 +26,7 @@ _PROPERTY = re.compile(r'property:? "([\w.]+)"')
 _PLAIN = {"", "plaintext", "sasl_plaintext"}
 
 
-def python(_house: House) -> Iterator[Finding]:
+def python(_house: CheckContext) -> Iterator[Finding]:
     """Look at Python, the platform and the libraries that came with phistream."""
     yield from judge_platform(
         platform.python_version(), platform.system(), 8 * struct.calcsize("P")
@@ -74,18 +74,18 @@ def missing_libraries(requirements: list[str]) -> list[str]:
     return [name for name in names if not _is_installed(name)]
 
 
-def configuration(house: House) -> Iterator[Finding]:
+def configuration(context: CheckContext) -> Iterator[Finding]:
     """Load the settings as a service would; an unknown key refuses there as here."""
     names = sorted(
         name.removeprefix(PREFIX).lower()
-        for name in house.environment
+        for name in context.environment
         if name.startswith(PREFIX) and name != f"{PREFIX}CONFIG"
     )
-    file = house.config or house.environment.get(f"{PREFIX}CONFIG")
+    file = context.config or context.environment.get(f"{PREFIX}CONFIG")
     sources = [f"file {file}" if file else "no file"]
     sources.append(f"environment: {', '.join(names) or 'nothing'}")
     try:
-        settings = house.settings
+        settings = context.settings
     except ConfigError as error:
         yield fail(str(error), f"mend it ({'; '.join(sources)})")
         return
@@ -97,9 +97,9 @@ def configuration(house: House) -> Iterator[Finding]:
         )
 
 
-def client_properties(house: House) -> Iterator[Finding]:
+def client_properties(context: CheckContext) -> Iterator[Finding]:
     """Look at the cluster's name and [kafka]: known to the client, and encrypted."""
-    settings = house.settings
+    settings = context.settings
     try:
         settings.client()
     except ConfigError as error:

@@ -17,7 +17,7 @@ from streams.cluster.topics import (
     Topic,
 )
 
-from .context import ANSWER_SECONDS, House
+from .context import ANSWER_SECONDS, CheckContext
 from .finding import Finding, fail, ok, warn
 
 CREATE = "run: phistream topics create"
@@ -44,12 +44,12 @@ class SeenTopic:
     config: Mapping[str, str] = field(default_factory=dict)
 
 
-def topics(house: House) -> Iterator[Finding]:
+def topics(context: CheckContext) -> Iterator[Finding]:
     """Compare every topic with its declaration."""
-    told = house.broker.metadata.topics
-    nodes = len(house.broker.metadata.brokers)
+    told = context.broker.metadata.topics
+    nodes = len(context.broker.metadata.brokers)
     present = [t for t in ALL_TOPICS if t.name in told and told[t.name].error is None]
-    configs = _configs(house, [topic.name for topic in present])
+    configs = _configs(context, [topic.name for topic in present])
     seen = {t.name: _seen(told[t.name], configs[t.name]) for t in present}
     findings = [*judge_presence(seen), *judge_counts(seen)]
     for topic in present:
@@ -61,14 +61,14 @@ def topics(house: House) -> Iterator[Finding]:
     yield from judge_copies(seen, nodes)
 
 
-def internal_topics(house: House) -> Iterator[Finding]:
+def internal_topics(context: CheckContext) -> Iterator[Finding]:
     """Look at the topics in which Kafka keeps offsets and transactions."""
-    told = house.broker.metadata.topics
+    told = context.broker.metadata.topics
     there = [name for name in INTERNAL if name in told and told[name].error is None]
     findings = [
         *judge_copies(
             {name: _seen(told[name], {}) for name in there},
-            len(house.broker.metadata.brokers),
+            len(context.broker.metadata.brokers),
         )
     ]
     # They are made with their first use, and not shown to everybody.
@@ -197,7 +197,7 @@ def _seen(told: TopicMetadata, config: Mapping[str, str]) -> SeenTopic:
     )
 
 
-def _configs(house: House, names: Sequence[str]) -> dict[str, dict[str, str]]:
+def _configs(context: CheckContext, names: Sequence[str]) -> dict[str, dict[str, str]]:
     if not names:
         return {}
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
@@ -207,5 +207,5 @@ def _configs(house: House, names: Sequence[str]) -> dict[str, dict[str, str]]:
                 key: entry.value or ""
                 for key, entry in future.result(ANSWER_SECONDS).items()
             }
-            for resource, future in house.admin.describe_configs(resources).items()
+            for resource, future in context.admin.describe_configs(resources).items()
         }

@@ -21,7 +21,7 @@ from streams.cluster.topics import (
 )
 from streams.events.outputs import SCHEMA, SCHEMA_VERSION
 
-from .context import House
+from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
 NEWEST = 5
@@ -31,21 +31,21 @@ CHECKED = (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 
-def schemas(_house: House) -> Iterator[Finding]:
+def schemas(_house: CheckContext) -> Iterator[Finding]:
     """Load and compile every schema."""
     for kind in KINDS:
         checker(kind, SCHEMA_VERSION)
     yield ok(f"{len(KINDS)} of version {SCHEMA_VERSION} compiled")
 
 
-def newest_values(house: House) -> Iterator[Finding]:
+def newest_values(context: CheckContext) -> Iterator[Finding]:
     """Check the newest stable records of each topic; none of them is shown."""
-    told = house.broker.metadata.topics
+    told = context.broker.metadata.topics
     for topic in CHECKED:
         if topic.name not in told or told[topic.name].error is not None:
             continue
         try:
-            messages = newest(house, topic, len(told[topic.name].partitions))
+            messages = newest(context, topic, len(told[topic.name].partitions))
         except KafkaException as error:
             yield warn(f"{topic.name}: can't be read ({error.args[0].name()})",
                        "allow Read on it to who runs the doctor")  # fmt: skip
@@ -53,15 +53,15 @@ def newest_values(house: House) -> Iterator[Finding]:
         yield judge_values(topic, messages)
 
 
-def newest(house: House, topic: Topic, partitions: int) -> list[Message]:
+def newest(context: CheckContext, topic: Topic, partitions: int) -> list[Message]:
     """Return the newest stable records of a topic, a few of each partition.
 
     Raises:
         KafkaException: It can't be read.
     """
-    ends = end_offsets(house.admin, topic.name, range(partitions))
+    ends = end_offsets(context.admin, topic.name, range(partitions))
     left = {p for p, end in ends.items() if end}
-    consumer = house.consumer(f"{house.settings.group}-doctor")
+    consumer = context.consumer(f"{context.settings.group}-doctor")
     consumer.assign(
         [TopicPartition(topic.name, p, max(0, ends[p] - NEWEST)) for p in left]
     )

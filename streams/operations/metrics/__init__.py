@@ -1,1 +1,1 @@
-"""What every process tells Prometheus.  `catalogue.py` is read first."""
+"""Metrics and health of every process, served over HTTP; start at `catalogue`."""

@@ -1,8 +1,8 @@
-"""The conditions of the alerts that `watch` judges by itself, as data.
+"""The alerts that `watch` evaluates by itself, as data.
 
-Prometheus asks the same of the metrics (deploy/prometheus/alerts.yml); a test compares
-names, queries, thresholds, times and words, so that page and pager can't disagree.
-How watch tells each from its own counts stands in `streams/operations/watch/alerts.py`.
+deploy/prometheus/alerts.yml holds the same alerts for Prometheus; a test compares
+names, queries, thresholds, times and texts.  `streams/operations/watch/alerts.py`
+evaluates them on watch's own counts.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """When somebody is to be told, and what of.
+    """One alert.
 
     Args:
         name: As in alerts.yml; the runbook has a section of this name.
         severity: Whether somebody must act now (page) or look today (ticket).
-        meaning: One or two sentences for who is told.
-        promql: The condition as Prometheus is asked; ``{threshold}``, ``{window}`` and
-            ``{reasons}`` stand for the fields below.
-        threshold: The figure that must be passed.
-        window: Seconds that the figure is taken over; 0 for a figure of the moment.
-        hold: Seconds for which the condition must be true before anybody is told.
-        reasons: Codes of dead letters that count; () for all.
+        meaning: One or two sentences for the person alerted.
+        promql: The condition as a query; ``{threshold}``, ``{window}`` and
+            ``{reasons}`` are replaced by the fields below.
+        threshold: The value that must be exceeded.
+        window: Seconds over which the value is taken; 0 for a current value.
+        hold: Seconds for which the condition must hold before the alert fires.
+        reasons: Codes of the dead letters that count; () for all.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Alert:
     reasons: tuple[str, ...] = ()
 
     def query(self) -> str:
-        """Return the condition as Prometheus is asked."""
+        """Return the condition as a query of Prometheus."""
         parts = {
             "{threshold}": f"{self.threshold:g}",
             "{window}": f"{self.window // MINUTE}m",
@@ -221,4 +221,4 @@ OF_PROMETHEUS_ALONE = frozenset(
         "PhistreamWatchDown",
     }
 )
-"""What only the workers' counters tell, or that watch is gone."""
+"""Alerts that need the workers' own counters, or tell that watch is down."""

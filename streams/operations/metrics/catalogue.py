@@ -1,7 +1,7 @@
-"""Every metric, declared once; what Prometheus, the board and the alerts may name.
+"""Every metric, declared once: the names that dashboards, alerts and code may use.
 
-Labels are of small, closed sets: stages, results, reason codes, PHI categories, topics
-and partitions.  No patient, key, file, host or text is one.
+Labels have small, closed sets of values: stages, results, reason codes, PHI categories,
+topics and partitions.  No label holds a patient, key, file, host or text.
 
     stage       intake or scrub
     result      committed, aborted, unknown (timed out), fenced (another took over)
@@ -16,22 +16,98 @@ and partitions.  No patient, key, file, host or text is one.
 
 from __future__ import annotations
 
-from .metric import CounterMetric, GaugeMetric, HistogramMetric, Metric
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+
+def new_registry() -> CollectorRegistry:
+    """Return a registry with the usual metrics of a process and of Python."""
+    registry = CollectorRegistry()
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=registry)
+    return registry
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric's declaration; the name ends with its unit.
+
+    Args:
+        name: As it is exported.
+        labels: Label names; their values are of small, closed sets.
+        meaning: One sentence for the reader of a dashboard.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    meaning: str
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The names that a query may use."""
+        return (self.name,)
+
+
+class CounterMetric(Metric):
+    """A number that only grows."""
+
+    __slots__ = ()
+
+    def on(self, registry: CollectorRegistry) -> Counter:
+        """Create it on a registry."""
+        return Counter(self.name, self.meaning, self.labels, registry=registry)
+
+
+class GaugeMetric(Metric):
+    """A current value."""
+
+    __slots__ = ()
+
+    def on(self, registry: CollectorRegistry) -> Gauge:
+        """Create it on a registry."""
+        return Gauge(self.name, self.meaning, self.labels, registry=registry)
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramMetric(Metric):
+    """A distribution of values, in buckets by upper bound."""
+
+    buckets: tuple[float, ...]
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The names that a query may use."""
+        return tuple(f"{self.name}_{part}" for part in ("bucket", "count", "sum"))
+
+    def on(self, registry: CollectorRegistry) -> Histogram:
+        """Create it on a registry."""
+        return Histogram(
+            self.name,
+            self.meaning,
+            self.labels,
+            buckets=self.buckets,
+            registry=registry,
+        )
+
 
 STAGE = ("stage",)
 PLACE = ("group", "topic", "partition")
 
-# --- How far a group is behind: of a worker's own partitions, of all from watch ---
+# --- Lag: of a worker's own partitions; from watch, of all ---
 LAG_RECORDS = GaugeMetric(
     "phistream_lag_records",
     PLACE,
-    "Records up to the last stable offset that are not processed; no markers alone.",
+    "Records up to the last stable offset that are not processed; 0 for markers alone.",
 )
 LAG_SECONDS = GaugeMetric(
     "phistream_lag_seconds", PLACE, "Age of the oldest record that is not processed."
 )
 LAG_STATE = GaugeMetric(
-    "phistream_lag_state", (*PLACE, "state"), "1 for the state judged, else 0."
+    "phistream_lag_state", (*PLACE, "state"), "1 for the judged state, else 0."
 )
 COMMITTED_OFFSET = GaugeMetric(
     "phistream_committed_offset", PLACE, "The first offset that is not processed."
@@ -40,46 +116,46 @@ STABLE_OFFSET = GaugeMetric(
     "phistream_stable_offset", PLACE, "The last stable offset of the partition."
 )
 
-# --- The same under the names that Kafka's boards know ---
+# --- The same under the names that common Kafka dashboards use ---
 EXPORTER_LAG = GaugeMetric(
     "kafka_consumergroup_lag",
     ("consumergroup", "topic", "partition"),
-    "phistream_lag_records, by kafka_exporter's name.",
+    "phistream_lag_records under kafka_exporter's name.",
 )
 EXPORTER_LAG_SUM = GaugeMetric(
     "kafka_consumergroup_lag_sum",
     ("consumergroup", "topic"),
-    "phistream_lag_records over all partitions seen here, by kafka_exporter's name.",
+    "phistream_lag_records, all partitions seen here, under kafka_exporter's name.",
 )
 EXPORTER_OFFSET = GaugeMetric(
     "kafka_consumergroup_current_offset",
     ("consumergroup", "topic", "partition"),
-    "phistream_committed_offset, by kafka_exporter's name.",
+    "phistream_committed_offset under kafka_exporter's name.",
 )
 EXPORTER_END = GaugeMetric(
     "kafka_topic_partition_current_offset",
     ("topic", "partition"),
-    "phistream_stable_offset, by kafka_exporter's name.",
+    "phistream_stable_offset under kafka_exporter's name.",
 )
 LAG_EXPORTER_LAG = GaugeMetric(
     "kafka_consumergroup_group_lag",
     PLACE,
-    "phistream_lag_records, by kafka-lag-exporter's name.",
+    "phistream_lag_records under kafka-lag-exporter's name.",
 )
 LAG_EXPORTER_SECONDS = GaugeMetric(
     "kafka_consumergroup_group_lag_seconds",
     PLACE,
-    "phistream_lag_seconds, by kafka-lag-exporter's name.",
+    "phistream_lag_seconds under kafka-lag-exporter's name.",
 )
 
 # --- The loop: batches and their transactions ---
 TRANSACTIONS = CounterMetric(
-    "phistream_transactions_total", ("stage", "result"), "Batches by their end."
+    "phistream_transactions_total", ("stage", "result"), "Batches by result."
 )
 TRANSACTION_SECONDS = HistogramMetric(
     "phistream_transaction_seconds",
     STAGE,
-    "From a batch at hand to its outputs visible; only those committed.",
+    "Time from receiving a batch to its commit; committed batches only.",
     (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60),
 )
 BATCH_RECORDS = HistogramMetric(
@@ -91,18 +167,18 @@ BATCH_RECORDS = HistogramMetric(
 LAST_COMMIT = GaugeMetric(
     "phistream_last_commit_timestamp_seconds",
     STAGE,
-    "When a batch was last committed, since 1970; 0 for never.",
+    "Time of the last committed batch, since 1970; 0 for never.",
 )
 ERRORS = CounterMetric(
-    "phistream_errors_total", ("stage", "error"), "Batches undone, by why."
+    "phistream_errors_total", ("stage", "error"), "Batches undone, by error."
 )
 FENCED = CounterMetric(
-    "phistream_fenced_total", STAGE, "Times another instance had taken over."
+    "phistream_fenced_total", STAGE, "Times that another instance had taken over."
 )
 REBUILDS = CounterMetric(
     "phistream_producer_rebuilds_total",
     STAGE,
-    "Producers thrown away for a new one under the same transactional id.",
+    "Producers replaced by a new one with the same transactional id.",
 )
 REBALANCES = CounterMetric(
     "phistream_rebalances_total", ("stage", "event"), "Changes of the assignment."
@@ -111,7 +187,9 @@ ASSIGNED = GaugeMetric(
     "phistream_assigned_partitions", STAGE, "Partitions that this worker owns."
 )
 READY = GaugeMetric(
-    "phistream_ready", STAGE, "1 when it owns partitions and their table caught up."
+    "phistream_ready",
+    STAGE,
+    "1 when partitions are owned and their table is restored.",
 )
 
 # --- Records that stop their worker ---
@@ -123,7 +201,7 @@ OWNER_DEATHS = CounterMetric(
 OVERRUNS = CounterMetric(
     "phistream_overruns_total",
     STAGE,
-    "Portions and single records that took more CPU time than they may.",
+    "Micro-batches and single records that exceeded their CPU time.",
 )
 QUARANTINED = GaugeMetric(
     "phistream_quarantined_partitions",
@@ -131,12 +209,14 @@ QUARANTINED = GaugeMetric(
     "Partitions whose records are processed one at a time, as suspects.",
 )
 
-# --- What became of messages and notes; counted from the committed audit events ---
+# --- Outcomes of messages and notes, counted from committed audit events ---
 MESSAGES = CounterMetric(
     "phistream_messages_total", ("outcome",), "Messages of hl7.raw by outcome."
 )
 ROUTED = CounterMetric(
-    "phistream_routed_total", ("kind",), "What messages of hl7.raw gave."
+    "phistream_routed_total",
+    ("kind",),
+    "Parts of messages routed or skipped.",
 )
 NOTES = CounterMetric("phistream_notes_total", ("outcome",), "Notes by outcome.")
 PHI_SPANS = CounterMetric(
@@ -145,7 +225,7 @@ PHI_SPANS = CounterMetric(
 JOIN = CounterMetric(
     "phistream_join_total",
     ("result",),
-    "Scrubbed notes whose patient was found, or missing, in the table.",
+    "Scrubbed notes whose patient was found in the table, or was missing.",
 )
 DEAD_LETTERS = CounterMetric(
     "phistream_dead_letters_total",
@@ -159,69 +239,46 @@ LATENCY_SECONDS = HistogramMetric(
     (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3600),
 )
 
-# --- The table of patients, and what waits for it ---
+# --- The table of patients, and records that wait for it ---
 TABLE_RECORDS = GaugeMetric("phistream_table_records", STAGE, "Patients in the table.")
 TABLE_BEHIND = GaugeMetric(
     "phistream_table_behind_records",
     ("stage", "partition"),
-    "Offsets of patients to read before the partition's table has caught up.",
+    "Offsets of patients to read until the partition's table is restored.",
 )
 TABLE_RESTORE_SECONDS = GaugeMetric(
     "phistream_table_restore_seconds",
     ("stage", "partition"),
-    "How long the partition's table took to catch up; so far, while it does.",
+    "Duration of the restore of the partition's table, so far or in all.",
 )
 PARKED_RECORDS = GaugeMetric(
     "phistream_parked_records", STAGE, "Records that wait for their table."
 )
 PARKED_OLDEST_SECONDS = GaugeMetric(
-    "phistream_parked_oldest_seconds", STAGE, "Age of the oldest of them."
+    "phistream_parked_oldest_seconds",
+    STAGE,
+    "Age of the oldest of these records.",
 )
 
-# --- What runs ---
+# --- Versions ---
 MODEL_INFO = GaugeMetric(
     "phistream_model_info",
     ("stage", "preset", "policy", "model", "sha256", "version"),
-    "1; detection, replacement, tagger and phistream's version as they run here.",
+    "1; labels name the preset, policy, tagger and version in use.",
 )
 
-LAG: tuple[Metric, ...] = (
-    LAG_RECORDS,
-    LAG_SECONDS,
-    LAG_STATE,
-    COMMITTED_OFFSET,
-    STABLE_OFFSET,
-    EXPORTER_LAG,
-    EXPORTER_LAG_SUM,
-    EXPORTER_OFFSET,
-    EXPORTER_END,
-    LAG_EXPORTER_LAG,
-    LAG_EXPORTER_SECONDS,
-)
-"""What `watch` exports as well."""
+LAG = (
+    LAG_RECORDS, LAG_SECONDS, LAG_STATE, COMMITTED_OFFSET, STABLE_OFFSET,
+    EXPORTER_LAG, EXPORTER_LAG_SUM, EXPORTER_OFFSET, EXPORTER_END,
+    LAG_EXPORTER_LAG, LAG_EXPORTER_SECONDS,
+)  # fmt: skip
+"""Exported by `watch` as well."""
 LOOP: tuple[Metric, ...] = (
-    TRANSACTIONS,
-    TRANSACTION_SECONDS,
-    BATCH_RECORDS,
-    LAST_COMMIT,
-    ERRORS,
-    FENCED,
-    REBUILDS,
-    REBALANCES,
-    ASSIGNED,
-    READY,
-    OWNER_DEATHS,
-    OVERRUNS,
-    QUARANTINED,
-    DEAD_LETTERS,
-    LATENCY_SECONDS,
-    TABLE_RECORDS,
-    TABLE_BEHIND,
-    TABLE_RESTORE_SECONDS,
-    PARKED_RECORDS,
-    PARKED_OLDEST_SECONDS,
-    MODEL_INFO,
-)
+    TRANSACTIONS, TRANSACTION_SECONDS, BATCH_RECORDS, LAST_COMMIT, ERRORS, FENCED,
+    REBUILDS, REBALANCES, ASSIGNED, READY, OWNER_DEATHS, OVERRUNS, QUARANTINED,
+    DEAD_LETTERS, LATENCY_SECONDS, TABLE_RECORDS, TABLE_BEHIND, TABLE_RESTORE_SECONDS,
+    PARKED_RECORDS, PARKED_OLDEST_SECONDS, MODEL_INFO,
+)  # fmt: skip
 INTAKE: tuple[Metric, ...] = (MESSAGES, ROUTED)
 SCRUB: tuple[Metric, ...] = (NOTES, PHI_SPANS, JOIN)
 CATALOGUE = LAG + LOOP + INTAKE + SCRUB

@@ -1,4 +1,4 @@
-"""How a worker fares, for whoever asks over HTTP; the loop writes, the server reads."""
+"""A worker's health as served over HTTP; the loop writes it, the server reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams.events.outputs import Stage
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What runs; the same for the life of a process."""
+    """Stage, slot and versions; constant for the life of a process."""
 
     stage: Stage
     slot: int
@@ -25,7 +25,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was so after the last turn of the loop; replaced as a whole."""
+    """The state after the last iteration of the loop; replaced as a whole."""
 
     assigned: frozenset[int] = frozenset()
     paused: frozenset[int] = frozenset()
@@ -35,7 +35,7 @@ class Snapshot:
     quarantined: int = 0
 
     def trouble(self) -> str:
-        """Return why the worker is not ready, or nothing."""
+        """Return why the worker is not ready; empty when it is."""
         behind = [each for each in self.table if each.behind]
         if not self.assigned:
             return "no partition is assigned"
@@ -48,12 +48,12 @@ class Snapshot:
 
 
 class Health:
-    """What /healthz, /readyz and /status answer.
+    """The answers of /healthz, /readyz and /status.
 
     Args:
-        identity: What runs.
+        identity: The worker.
         silent: Returns the seconds since the loop's last beat.
-        limit: A loop that is silent for longer is not alive.
+        limit: Seconds of silence after which the loop is not alive.
     """
 
     def __init__(
@@ -65,26 +65,26 @@ class Health:
         self._limit = limit
 
     def alive(self) -> tuple[bool, str]:
-        """Return whether the loop is alive, and a line that says so."""
+        """Return whether the loop is alive, and a line about it."""
         silent = self._silent()
         return silent <= self._limit, f"the loop's last beat was {silent:.1f} s ago"
 
     def ready(self) -> tuple[bool, str]:
-        """Return whether records flow here, and else why not."""
+        """Return whether records can be processed, and why not."""
         trouble = self.now.trouble()
         return not trouble, trouble or "assigned, and the table has caught up"
 
     def status(self) -> dict[str, Any]:
-        """Return all of it as JSON: positions and counts, no PHI."""
-        now, who = self.now, self.identity
+        """Return everything as JSON: positions and counts, no PHI."""
+        now, identity = self.now, self.identity
         is_alive, is_ready = self.alive()[0], self.ready()[0]
         return {
-            "stage": who.stage,
-            "slot": who.slot,
-            "version": who.version,
-            "preset": who.preset,
-            "policy": who.policy,
-            "model": dict(who.model),
+            "stage": identity.stage,
+            "slot": identity.slot,
+            "version": identity.version,
+            "preset": identity.preset,
+            "policy": identity.policy,
+            "model": dict(identity.model),
             "alive": is_alive,
             "ready": is_ready,
             "reason": now.trouble(),

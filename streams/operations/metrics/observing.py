@@ -1,16 +1,15 @@
-"""What `worker.run` opens: an observer that counts and answers, or the null one."""
+"""The observer of a worker: with metrics and an HTTP server, or the null one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from streams.engine.observer import Observer
 from streams.engine.settings import Settings
 from streams.events.outputs import Stage
 
 
-@contextmanager
 def observing(
     stage: Stage,
     slot: int,
@@ -18,25 +17,23 @@ def observing(
     settings: Settings,
     silent: Callable[[], float],
     limit: float,
-) -> Iterator[Observer]:
-    """Give the observer of a worker; with metrics on, serve what it sees.
+) -> AbstractContextManager[Observer]:
+    """Return the observer of a worker; with metrics on, serve them until the end.
 
     Args:
-        stage: What the worker does.
-        slot: Its ordinal; it listens on `metrics_port` + slot.
-        topic: What it reads.
-        settings: `metrics_port` 0 is off.
+        stage: The worker's stage.
+        slot: The worker's ordinal; it listens on `metrics_port` + slot.
+        topic: The topic that the worker reads.
+        settings: `metrics_port` 0 turns metrics off.
         silent: Returns the seconds since the loop's last beat.
-        limit: A loop that is silent for longer is not alive.
+        limit: Seconds of silence after which the loop is not alive.
 
     Raises:
-        ConfigError: The port can't be had.
+        ConfigError: The port is not available.
     """
     if not settings.metrics_port:
-        yield Observer()
-        return
-    # Prometheus' client takes a tenth of a second to load; who needs none, loads none.
-    from .counting import counting
+        return nullcontext(Observer())
+    # prometheus_client takes a tenth of a second to load.
+    from .worker_metrics import worker_metrics
 
-    with counting(stage, slot, topic, settings, silent, limit) as observer:
-        yield observer
+    return worker_metrics(stage, slot, topic, settings, silent, limit)

@@ -1,4 +1,4 @@
-"""A small HTTP server beside the loop: /metrics, /healthz, /readyz, /status."""
+"""An HTTP server on a thread: /metrics, /healthz, /readyz, /status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 READ_SECONDS = 10.0
-"""Who connects and says nothing is let go."""
+"""Seconds after which a silent connection is closed."""
 
 Page = Callable[[], tuple[bool, object]]
 
@@ -34,18 +34,18 @@ Page = Callable[[], tuple[bool, object]]
 def serving(
     registry: CollectorRegistry, health: Health, host: str, port: int
 ) -> Iterator[int]:
-    """Serve until the end of the block, on a thread; give the port.
+    """Serve on a thread until the end of the block; yield the port.
 
     Args:
-        registry: What /metrics shows.
-        health: What the others answer.
-        host: The address to listen at.
-        port: 0 for any that is free.
+        registry: The metrics.
+        health: The answers of the other paths.
+        host: The address to listen on.
+        port: 0 for any free port.
 
     Raises:
-        ConfigError: The address can't be had.
+        ConfigError: The address is not available.
     """
-    server = _listening(host, port)
+    server = _listen(host, port)
     server.set_app(application(registry, health))
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
@@ -72,24 +72,24 @@ def application(registry: CollectorRegistry, health: Health) -> WSGIApplication:
     ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
-            return _say(start_response, HTTPStatus.METHOD_NOT_ALLOWED, "GET alone")
+            return _answer(start_response, HTTPStatus.METHOD_NOT_ALLOWED, "GET only")
         if path == "/metrics":
             return metrics(environ, start_response)
         if path not in pages:
             known = ", ".join(("/metrics", *pages))
-            return _say(start_response, HTTPStatus.NOT_FOUND, f"known: {known}")
-        is_fine, said = pages[path]()
-        status = HTTPStatus.OK if is_fine else HTTPStatus.SERVICE_UNAVAILABLE
-        return _say(start_response, status, said)
+            return _answer(start_response, HTTPStatus.NOT_FOUND, f"known: {known}")
+        is_good, content = pages[path]()
+        status = HTTPStatus.OK if is_good else HTTPStatus.SERVICE_UNAVAILABLE
+        return _answer(start_response, status, content)
 
     return answer
 
 
-def _say(
-    start_response: StartResponse, status: HTTPStatus, said: object
+def _answer(
+    start_response: StartResponse, status: HTTPStatus, content: object
 ) -> Iterable[bytes]:
-    is_text = isinstance(said, str)
-    body = f"{said}\n".encode() if is_text else orjson.dumps(said)
+    is_text = isinstance(content, str)
+    body = f"{content}\n".encode() if is_text else orjson.dumps(content)
     kind = "text/plain; charset=utf-8" if is_text else "application/json"
     headers = [
         ("Content-Type", kind),
@@ -100,7 +100,7 @@ def _say(
     return [body]
 
 
-def _listening(host: str, port: int) -> _Server:
+def _listen(host: str, port: int) -> _Server:
     kind = _Server6 if ":" in host else _Server
     try:
         return kind((host, port), _Quiet)
@@ -114,7 +114,7 @@ def _listening(host: str, port: int) -> _Server:
 
 
 class _Quiet(WSGIRequestHandler):
-    """Requests are not logged: a probe comes every few seconds."""
+    """Log no requests: a probe comes every few seconds."""
 
     timeout = READ_SECONDS
 
@@ -126,7 +126,7 @@ class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
     def server_bind(self) -> None:
-        # Not HTTPServer's: it asks the name service who we are, which may take long.
+        # HTTPServer's own method looks up the host name, which may take long.
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "phistream", self.server_address[1]
         self.setup_environ()

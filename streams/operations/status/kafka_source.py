@@ -1,4 +1,4 @@
-"""The picture, asked of Kafka itself."""
+"""Snapshots from Kafka itself."""
 
 from __future__ import annotations
 
@@ -14,27 +14,22 @@ from streams.cluster.client_errors import translated
 from streams.cluster.lag import LagMonitor, PartitionLag
 from streams.cluster.lag_status import WINDOW
 from streams.cluster.offsets import GroupOffsets, admin_client, end_offsets
-from streams.cluster.topics import (
-    HL7_RAW,
-    NOTES,
-    PHI_AUDIT,
-    TO_HAVE_THEM,
-    partition_counts,
-)
+from streams.cluster.topics import PHI_AUDIT, TO_HAVE_THEM, partition_counts
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 
-from .audit import AuditTail
-from .snapshot import GroupView, Member, Picture, Quarantine, printable
+from ..lag import ArrivalRate, stage_groups
+from .audit_counts import AuditReader
+from .snapshot import GroupView, Member, Quarantine, Snapshot, printable
 
 log = logging.getLogger(__name__)
 
 
-class Kafka:
-    """Reads lag, groups and audit events of one cluster, again and again.
+class KafkaSource:
+    """Reads lag, groups and audit events of one cluster repeatedly.
 
     Args:
-        settings: Where the cluster is, and the groups' prefix.
+        settings: Connection settings and the groups' prefix.
         clock: Seconds since 1970.
 
     Raises:
@@ -47,54 +42,52 @@ class Kafka:
     ) -> None:
         self._settings = settings
         self._clock = clock
-        self._watched = [
-            (f"{settings.group}-intake", HL7_RAW.name),
-            (f"{settings.group}-scrub", NOTES.name),
-        ]
+        self._groups = stage_groups(settings)
         self._admin = admin_client(settings)
-        self._tail = self._audit_tail()
-        self._monitor = LagMonitor(settings, self._watched, clock)
+        self._audit = self._audit_reader()
+        self._monitor = LagMonitor(settings, self._groups, clock)
         self._began = clock()
-        self._last: tuple[float, int] | None = None
-        self._claims = [
+        self._arrivals = ArrivalRate()
+        self._offsets = [
             (group, topic, GroupOffsets(settings, group, topic))
-            for group, topic in self._watched
+            for group, topic in self._groups
         ]
 
-    def read(self) -> Picture:
-        """Return the picture of this moment.
+    def read(self) -> Snapshot:
+        """Return a snapshot.
 
         Raises:
             RetriableError: The cluster did not answer.
         """
-        ledger = self._tail.read()
+        counts = self._audit.read()
         lags = tuple(self._monitor.read())
         now = self._clock()
-        rates, rate_seconds = ledger.rates(now)
-        refused, refused_seconds = ledger.refused(now)
-        return Picture(
+        self._arrivals.add(now, lags)
+        rates, rate_seconds = counts.rates(now)
+        refused, refused_seconds = counts.refused(now)
+        return Snapshot(
             at=now,
             source=self._settings.bootstrap,
             rates=rates,
             rate_seconds=rate_seconds,
-            arriving=self._arriving(now, lags),
+            arriving=self._arrivals.rate(),
             lags=lags,
             is_judged=now - self._began > WINDOW,
-            groups=tuple(map(self._group, (name for name, _ in self._watched))),
+            groups=tuple(self._group(name) for name, _ in self._groups),
             quarantine=tuple(self._quarantine(lags)),
             refused=refused,
             refused_seconds=refused_seconds,
-            latency=ledger.latency(now),
+            latency=counts.latency(now),
         )
 
     def close(self) -> None:
-        """Let go of the connections."""
-        self._tail.close()
+        """Close the connections."""
+        self._audit.close()
         self._monitor.close()
-        for _group, _topic, offsets in self._claims:
+        for _group, _topic, offsets in self._offsets:
             offsets.close()
 
-    def _audit_tail(self) -> AuditTail:
+    def _audit_reader(self) -> AuditReader:
         counts = partition_counts(self._admin)
         if PHI_AUDIT.name not in counts:
             raise ConfigError(f"{PHI_AUDIT.name}: missing, or hidden; {TO_HAVE_THEM}")
@@ -103,19 +96,11 @@ class Kafka:
         group = f"{self._settings.group}-status"
         properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
         consumer = Consumer(self._settings.client(**properties), logger=log)
-        return AuditTail(consumer, ends, self._clock)
-
-    def _arriving(self, now: float, lags: Iterable[PartitionLag]) -> float | None:
-        """Return records a second into hl7.raw since the last look."""
-        end = sum(lag.stable for lag in lags if lag.topic == HL7_RAW.name)
-        last, self._last = self._last, (now, end)
-        if last is None or now <= last[0]:
-            return None
-        return max(0, end - last[1]) / (now - last[0])
+        return AuditReader(consumer, ends, self._clock)
 
     def _quarantine(self, lags: Iterable[PartitionLag]) -> Iterator[Quarantine]:
         known = [(lag.group, lag.partition) for lag in lags]
-        for group, topic, offsets in self._claims:
+        for group, topic, offsets in self._offsets:
             partitions = sorted(p for name, p in known if name == group)
             for partition, claim in offsets.claims(partitions).items():
                 if claim.is_quarantine:
@@ -134,9 +119,9 @@ class Kafka:
 
 
 def _member(described: MemberDescription) -> Member:
-    held = described.assignment.topic_partitions
+    assigned = described.assignment.topic_partitions
     return Member(
         printable(described.group_instance_id or described.client_id),
         printable(described.host.lstrip("/")),
-        tuple(sorted(each.partition for each in held)),
+        tuple(sorted(each.partition for each in assigned)),
     )

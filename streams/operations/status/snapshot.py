@@ -1,4 +1,7 @@
-"""What `phistream status` shows at one moment, wherever it comes from."""
+"""What `phistream status` shows at one moment, from Kafka or from watch.
+
+Only counts, positions, and names from a fixed list or made printable are shown.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +10,33 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from streams.cluster.lag import PartitionLag
-from streams.cluster.topics import (
-    DEAD_LETTERS,
-    HL7_RAW,
-    NOTES,
-    NOTES_SCRUBBED,
-    PATIENTS,
-)
+from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
 
-EDGES = (
-    (HL7_RAW.name, "intake"),
-    ("intake", NOTES.name),
-    ("intake", PATIENTS.name),
-    ("intake", DEAD_LETTERS.name),
-    (NOTES.name, "scrub"),
-    ("scrub", NOTES_SCRUBBED.name),
-    ("scrub", DEAD_LETTERS.name),
-)
-"""The arrows of the flow."""
+from ..counts import figures
+from ..counts.figures import Edge
 
-Rates = Mapping[tuple[str, str], float]
-"""Records a second, by arrow."""
+EDGES: Mapping[Edge, str] = {
+    edge: counter.replace("dead/", "refused/") if DEAD_LETTERS.name in edge else counter
+    for edge, counter in figures.EDGES.items()
+    if PHI_AUDIT.name not in edge
+}
+"""The edges shown.  Dead letters are counted by their audit events: a reader of
+phi.audit need not be allowed to read dead.letters, which hold the originals."""
 
 
 def printable(name: object) -> str:
-    """Return a name that somebody else chose, without what could steer a terminal."""
+    """Return a foreign name without the characters that control a terminal."""
     return "".join(each for each in str(name) if each.isprintable())[:60]
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A worker, as the group's coordinator has it.
+    """A worker, as reported by the group's coordinator.
 
     Args:
         name: Of its slot, e.g. ``phistream-scrub-0``.
-        host: Where it runs.
-        partitions: What is assigned to it.
+        host: Its host.
+        partitions: Assigned to it.
     """
 
     name: str
@@ -64,12 +58,12 @@ class Quarantine:
     """A partition whose records are processed one at a time, as suspects.
 
     Args:
-        group: Who processes it.
+        group: The group that processes it.
         topic: Of the partition.
         partition: Its number.
-        suspects: Records that are still to be processed alone.
-        record: The offset of the suspect in hand, or last in hand; None for none.
-        deaths: Workers that have ended with it in hand.
+        suspects: Records still to be processed one at a time.
+        record: The offset of the current or last suspect; None for none.
+        deaths: Workers that ended while they processed it.
     """
 
     group: str
@@ -82,7 +76,7 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """How many dead letters there were of late, of one reason."""
+    """The recent dead letters of one stage and reason."""
 
     stage: str
     code: str
@@ -91,7 +85,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from hl7.raw on, over the last minute; None where nothing came."""
+    """Milliseconds since hl7.raw, over the last minute; None without records."""
 
     p50: float | None
     p90: float | None
@@ -99,27 +93,27 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Snapshot:
     """Everything that is shown.
 
     Args:
         at: When it was taken, seconds since 1970.
-        source: Who was asked: a cluster's or a watch's address.
-        rates: Along each of `EDGES`.
-        rate_seconds: What they are over.
+        source: The address of the cluster or of watch.
+        rates: Records a second along each of `EDGES`.
+        rate_seconds: The time that rates are taken over.
         arriving: Records a second into hl7.raw; None if not known yet.
         lags: Of each group and partition.
         is_judged: Whether the lags' states rest on a whole window.
-        groups: With their workers; none where watch was asked.
-        quarantine: Partitions with suspects; likewise.
-        refused: Dead letters of late, the most frequent first.
-        refused_seconds: How far back they were counted.
+        groups: With their workers; none from watch.
+        quarantine: Partitions with suspects; none from watch.
+        refused: Recent dead letters, the most frequent first.
+        refused_seconds: The time that they are counted over.
         latency: Of scrubbed notes.
     """
 
     at: float
     source: str
-    rates: Rates = field(default_factory=dict)
+    rates: Mapping[Edge, float] = field(default_factory=dict)
     rate_seconds: float = 60.0
     arriving: float | None = None
     lags: tuple[PartitionLag, ...] = ()
@@ -131,10 +125,9 @@ class Picture:
     latency: Latency | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it for programs."""
-        told = asdict(self)
-        told["rates"] = [
+        """Return everything for `--json`."""
+        rates = [
             {"from": source, "to": target, "per_second": round(rate, 3)}
             for (source, target), rate in self.rates.items()
         ]
-        return told
+        return asdict(self) | {"rates": rates}

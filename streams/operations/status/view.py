@@ -1,4 +1,4 @@
-"""The picture as text; made for 80 columns."""
+"""A snapshot as text, at most 80 columns wide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streams.cluster.topics import (
     PATIENTS,
 )
 
-from .snapshot import GroupView, Picture
+from .snapshot import GroupView, Snapshot
 
 STYLES = {
     LagState.OK: "green",
@@ -28,41 +28,41 @@ STYLES = {
     LagState.STALL: "bold red",
     LagState.STOP: "bold white on red",
 }
-MOST_PARTITIONS = 16
-"""Rows of lag; of more the worst are shown, and the others counted."""
-MOST_REASONS = 5
+MAX_PARTITIONS = 16
+"""Rows of lag; of more, the worst are shown and the others counted."""
+MAX_REASONS = 5
 
 
-def screen(
-    picture: Picture, trouble: str = "", *, height: int | None = None
+def render(
+    snapshot: Snapshot, trouble: str = "", *, height: int | None = None
 ) -> RenderableType:
-    """Return all of it, one under the other.
+    """Return the whole snapshot, one part below the other.
 
     Args:
-        picture: The last that could be taken.
-        trouble: Why there is none newer; "" if it is of now.
-        height: Lines of the terminal; the lag gives way where they are few.
+        snapshot: The latest.
+        trouble: Why it is not current; "" if it is.
+        height: Lines of the terminal; rows of lag are left out where they are few.
     """
-    most = MOST_PARTITIONS if height is None else max(2, height - _others(picture))
-    parts = [_title(picture), Text(), flow(picture), Text()]
-    parts += lag(picture, min(most, MOST_PARTITIONS))
-    parts += [Text(), *groups(picture)] if picture.groups else []
-    parts += [Text(), quarantine(picture)] if picture.quarantine else []
-    parts += [Text(), refused(picture)]
+    most = MAX_PARTITIONS if height is None else max(2, height - _other_lines(snapshot))
+    parts = [_title(snapshot), Text(), flow(snapshot), Text()]
+    parts += lag(snapshot, min(most, MAX_PARTITIONS))
+    parts += [Text(), *groups(snapshot)] if snapshot.groups else []
+    parts += [Text(), quarantine(snapshot)] if snapshot.quarantine else []
+    parts += [Text(), refused(snapshot)]
     if trouble:
         parts += [Text(), Text(trouble, style="bold red")]
     return Group(*parts)
 
 
-def flow(picture: Picture) -> RenderableType:
-    """Return the arrows with their rates."""
-    rate = {edge: f"{short(value):─^5}" for edge, value in picture.rates.items()}
+def flow(snapshot: Snapshot) -> RenderableType:
+    """Return the edges with their rates."""
+    rate = {edge: f"{short(value):─^5}" for edge, value in snapshot.rates.items()}
     if not rate:
         return Text("no flow yet")
-    over = f"records a second over {picture.rate_seconds:.0f} s"
+    over = f"records a second over {snapshot.rate_seconds:.0f} s"
     arriving = ""
-    if picture.arriving is not None:
-        arriving = f", {short(picture.arriving)} arrive in {HL7_RAW.name}"
+    if snapshot.arriving is not None:
+        arriving = f", {short(snapshot.arriving)} arrive in {HL7_RAW.name}"
     raw, notes, scrubbed = HL7_RAW.name, NOTES.name, NOTES_SCRUBBED.name
     main = (
         f"{raw} ─{rate[raw, 'intake']}▶ intake ─{rate['intake', notes]}▶ {notes} "
@@ -73,19 +73,19 @@ def flow(picture: Picture) -> RenderableType:
     dead = f"└─{{}}▶ {DEAD_LETTERS.name}"
     first = " " * left + patients
     second = " " * left + dead.format(rate["intake", DEAD_LETTERS.name])
-    beside = dead.format(rate["scrub", DEAD_LETTERS.name])
-    lines = (main, first, f"{second:<{right}}{beside}")
+    third = dead.format(rate["scrub", DEAD_LETTERS.name])
+    lines = (main, first, f"{second:<{right}}{third}")
     body = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
     return Group(Text(over + arriving, style="dim"), body)
 
 
-def lag(picture: Picture, most: int) -> Iterator[RenderableType]:
-    """Return a row a partition, the worst first where there are too many."""
+def lag(snapshot: Snapshot, most: int) -> Iterator[RenderableType]:
+    """Return a row for each partition; only the worst where there are too many."""
     grid = Grid("group", "topic", box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("partition", "behind", "seconds"):
         grid.add_column(name, justify="right")
     grid.add_column("state")
-    shown = chosen(picture.lags, most)
+    shown = chosen(snapshot.lags, most)
     for each in shown:
         seconds = "?" if each.seconds is None else short(each.seconds)
         grid.add_row(
@@ -94,59 +94,58 @@ def lag(picture: Picture, most: int) -> Iterator[RenderableType]:
             str(each.partition),
             f"{each.records:,}",
             seconds,
-            _state(each, is_judged=picture.is_judged),
+            _state(each, is_judged=snapshot.is_judged),
         )
     yield grid
-    rest = len(picture.lags) - len(shown)
+    rest = len(snapshot.lags) - len(shown)
     if rest:
-        yield Text(f"and {rest} partitions that are no worse", style="dim")
-    if not picture.is_judged:
-        yield Text("states are judged once a minute has been watched", style="dim")
+        yield Text(f"and {rest} more partitions, none of them worse", style="dim")
+    if not snapshot.is_judged:
+        yield Text("states are judged after one minute", style="dim")
 
 
 def chosen(lags: Iterable[PartitionLag], most: int) -> list[PartitionLag]:
-    """Return the worst partitions, in order of group, topic and number."""
+    """Return the worst partitions, ordered by group, topic and number."""
     order = list(LagState)
     worst = sorted(lags, key=lambda each: (-order.index(each.state), -each.records))
     return sorted(worst[:most], key=lambda e: (e.group, e.topic, e.partition))
 
 
-def groups(picture: Picture) -> Iterator[RenderableType]:
-    """Return who works, and on which partitions."""
+def groups(snapshot: Snapshot) -> Iterator[RenderableType]:
+    """Return the workers and their partitions."""
     grid = Grid("group", "state", "worker", "host", box=None, padding=(0, 2, 0, 0),
                 header_style="dim")  # fmt: skip
     grid.add_column("partitions", overflow="ellipsis", no_wrap=True)
-    for group in picture.groups:
+    for group in snapshot.groups:
         for row in _workers(group):
             grid.add_row(*row)
     yield grid
 
 
-def quarantine(picture: Picture) -> RenderableType:
+def quarantine(snapshot: Snapshot) -> RenderableType:
     """Return the partitions whose records are processed one at a time."""
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for each in picture.quarantine:
-        hand = ""
+    for each in snapshot.quarantine:
+        suspect = ""
         if each.record is not None:
-            hand = f"at offset {each.record}, which has ended {each.deaths} workers"
-        grid.add_row(
-            Text(f"{each.topic}[{each.partition}]"), f"{each.suspects:,} suspects", hand
-        )
+            suspect = f"at offset {each.record}, which has ended {each.deaths} workers"
+        place = Text(f"{each.topic}[{each.partition}]")
+        grid.add_row(place, f"{each.suspects:,} suspects", suspect)
     title = "in quarantine: one record at a time, since its last owner died"
     return Group(Text(title, style="bold yellow"), grid)
 
 
-def refused(picture: Picture) -> RenderableType:
-    """Return dead letters by reason, and the latency."""
-    total = sum(each.count for each in picture.refused)
-    minutes = f"{picture.refused_seconds / 60:.0f} min"
+def refused(snapshot: Snapshot) -> RenderableType:
+    """Return the latency, and dead letters by reason."""
+    total = sum(each.count for each in snapshot.refused)
+    minutes = f"{snapshot.refused_seconds / 60:.0f} min"
     style = "bold red" if total else ""
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(justify="right", min_width=6)
-    for each in picture.refused[:MOST_REASONS]:
+    for each in snapshot.refused[:MAX_REASONS]:
         grid.add_row(f"{each.count:,}", each.stage, each.code)
     return Group(
-        Text.assemble((f"{'latency in 1 min':<24}", "dim"), _quantiles(picture)),
+        Text.assemble((f"{'latency in 1 min':<24}", "dim"), _quantiles(snapshot)),
         Text.assemble(
             (f"{f'dead letters in {minutes}':<24}", "dim"), (f"{total:,}", style)
         ),
@@ -163,21 +162,21 @@ def short(value: float) -> str:
             shown = value / divisor
             decimals = 1 if shown < 99.95 and (not unit or shown < 10) else 0
             return "0" if value == 0 else f"{shown:.{decimals}f}{unit}"
-    return "much"
+    return "many"
 
 
-def _others(picture: Picture) -> int:
-    """Return how many lines all but the lag's rows take."""
-    workers = sum(max(1, len(each.members)) for each in picture.groups)
-    reasons = min(MOST_REASONS, len(picture.refused))
-    held = len(picture.quarantine) + 2 if picture.quarantine else 0
-    return 14 + held + reasons + (workers + 2 if picture.groups else 0)
+def _other_lines(snapshot: Snapshot) -> int:
+    """Return the number of lines without the rows of lag."""
+    workers = sum(max(1, len(each.members)) for each in snapshot.groups)
+    reasons = min(MAX_REASONS, len(snapshot.refused))
+    held = len(snapshot.quarantine) + 2 if snapshot.quarantine else 0
+    return 14 + held + reasons + (workers + 2 if snapshot.groups else 0)
 
 
-def _title(picture: Picture) -> Text:
+def _title(snapshot: Snapshot) -> Text:
     title = Text("phistream", style="bold")
-    moment = datetime.fromtimestamp(picture.at).astimezone()
-    title.append(f"  {picture.source}  {moment:%H:%M:%S}", style="none")
+    moment = datetime.fromtimestamp(snapshot.at).astimezone()
+    title.append(f"  {snapshot.source}  {moment:%H:%M:%S}", style="none")
     return title
 
 
@@ -192,7 +191,7 @@ def _workers(group: GroupView) -> Iterator[tuple[str | Text, ...]]:
     state = group.state.removeprefix("preparing_").removeprefix("completing_")
     first: tuple[str | Text, ...] = Text(group.name), Text(state, style=style)
     if not group.members:
-        yield (*first, Text("nobody works", style="bold red"))
+        yield (*first, Text("no worker", style="bold red"))
     for member in group.members:
         held = ranges(member.partitions)
         yield (*first, Text(member.name), Text(member.host), held)
@@ -200,7 +199,7 @@ def _workers(group: GroupView) -> Iterator[tuple[str | Text, ...]]:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return numbers in short, e.g. 0-3 7."""
+    """Return runs of numbers, e.g. 0-3 7."""
     runs: defaultdict[int, list[int]] = defaultdict(list)
     for place, number in enumerate(sorted(numbers)):
         runs[number - place].append(number)
@@ -209,8 +208,8 @@ def ranges(numbers: Iterable[int]) -> str:
     )
 
 
-def _quantiles(picture: Picture) -> str:
-    found = picture.latency
+def _quantiles(snapshot: Snapshot) -> str:
+    found = snapshot.latency
     if found is None or found.p50 is None:
         return "no note"
     pairs = (("p50", found.p50), ("p90", found.p90), ("p99", found.p99))

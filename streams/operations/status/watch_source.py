@@ -1,4 +1,4 @@
-"""The picture, read from a running watch: its windows outlive any terminal."""
+"""Snapshots from a running watch: its windows are longer than a terminal session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from streams.cluster.lag import PartitionLag
 from streams.cluster.lag_status import LagState
 from streams.engine.errors import ConfigError, RetriableError
 
-from ..watch import words
-from .snapshot import EDGES, Latency, Picture, Refused, printable
+from ..counts import allowed_values as allowed
+from ..counts.figures import LIVE_SECONDS, QUANTILES
+from .snapshot import EDGES, Latency, Refused, Snapshot, printable
 
-ASK_SECONDS = 5.0
-MOST_BYTES = 16 * 1024 * 1024
+TIMEOUT_SECONDS = 5.0
+MAX_BYTES = 16 * 1024 * 1024
 
 
-class Watch:
-    """Asks the JSON of watch's page.
+class WatchSource:
+    """Reads the JSON of watch's page.
 
     Args:
-        url: Where watch is served, e.g. ``http://127.0.0.1:8080``.
-        get: Returns what stands at an address; for tests.
+        url: The address of watch, e.g. ``http://127.0.0.1:8080``.
+        get: Returns the content of a URL; for tests.
 
     Raises:
-        ConfigError: It is not an address of the web.
+        ConfigError: It is not an HTTP address.
     """
 
     def __init__(self, url: str, get: Callable[[str], bytes] | None = None) -> None:
@@ -39,43 +40,39 @@ class Watch:
         self._url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._get = get or _get
 
-    def read(self) -> Picture:
-        """Return the picture of this moment.
+    def read(self) -> Snapshot:
+        """Return a snapshot.
 
         Raises:
-            RetriableError: Watch did not answer, or not as watch does.
+            RetriableError: Watch did not answer, or the answer is not that of watch.
         """
         names = ("flow", "lag", "latency", "dead-letters")
-        parts = {name: self._part(name) for name in names}
         try:
-            return self._picture(parts)
-        except (KeyError, TypeError, ValueError):
-            raise RetriableError(f"{self._url}: not the JSON of watch") from None
-
-    def close(self) -> None:
-        """Nothing is held between questions."""
-
-    def _part(self, name: str) -> Mapping[str, Any]:
-        try:
-            told = orjson.loads(self._get(f"{self._url}/api/{name}"))
-            part: Mapping[str, Any] = told | told[name]
+            return self._snapshot({name: self._part(name) for name in names})
         except (OSError, HTTPException) as error:
             why = getattr(error, "reason", "") or type(error).__name__
             raise RetriableError(f"{self._url}: no answer ({why})") from None
         except (KeyError, TypeError, ValueError):
             raise RetriableError(f"{self._url}: not the JSON of watch") from None
+
+    def close(self) -> None:
+        """Do nothing: no connection is kept."""
+
+    def _part(self, name: str) -> Mapping[str, Any]:
+        answer = orjson.loads(self._get(f"{self._url}/api/{name}"))
+        part: Mapping[str, Any] = answer | answer[name]
         return part
 
-    def _picture(self, parts: Mapping[str, Mapping[str, Any]]) -> Picture:
+    def _snapshot(self, parts: Mapping[str, Mapping[str, Any]]) -> Snapshot:
         flow, hour = parts["flow"], parts["dead-letters"]["hour"]
-        told = {
+        rates = {
             (each["from"], each["to"]): float(each["rate"]) for each in flow["edges"]
         }
-        return Picture(
+        return Snapshot(
             at=float(flow["at"]),
             source=self._url,
-            rates={edge: told[edge] for edge in EDGES},
-            rate_seconds=10.0,
+            rates={edge: rates[edge] for edge in EDGES},
+            rate_seconds=float(LIVE_SECONDS),
             arriving=_number(flow["arriving"]),
             lags=tuple(_lag(e) for e in parts["lag"]["partitions"] if not e.get("own")),
             is_judged=True,
@@ -98,15 +95,14 @@ def _lag(row: Mapping[str, Any]) -> PartitionLag:
 
 
 def _refused(row: Mapping[str, Any]) -> Refused:
-    return Refused(
-        words.stage(row["stage"]), words.code(row["code"]), int(row["count"])
-    )
+    stage, code = allowed.stage(row["stage"]), allowed.code(row["code"])
+    return Refused(stage, code, int(row["count"]))
 
 
 def _latency(row: Mapping[str, Any]) -> Latency | None:
     if row["p50"] is None:
         return None
-    return Latency(*(_number(row[name]) for name in ("p50", "p90", "p99")))
+    return Latency(*(_number(row[name]) for name in QUANTILES))
 
 
 def _number(value: float | None) -> float | None:
@@ -114,6 +110,6 @@ def _number(value: float | None) -> float | None:
 
 
 def _get(url: str) -> bytes:
-    with urlopen(url, timeout=ASK_SECONDS) as answer:  # noqa: S310  # http(s) was checked
-        content: bytes = answer.read(MOST_BYTES)
+    with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310  # http(s) was checked
+        content: bytes = answer.read(MAX_BYTES)
     return content

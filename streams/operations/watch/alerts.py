@@ -1,8 +1,8 @@
-"""Judge which alerts would fire, by the conditions of `operations.metrics.alerts`.
+"""Evaluate the conditions of `operations.metrics.alerts` on watch's own figures.
 
-The counts are those that Prometheus has from the workers: both come from the audit
-events that were committed.  As with Prometheus, a condition must hold for a while
-before it is an alert; until then it is pending, and a restart begins the wait anew.
+The counts equal those that Prometheus has from the workers: both come from committed
+audit events.  As with Prometheus, a condition must hold for a while before its alert
+fires; until then it is pending.  A restart begins the wait anew.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from typing import Any
 
 from streams.cluster.lag import LagState, PartitionLag
 
+from ..counts import allowed_values as allowed
+from ..counts.figures import count, latency_quantiles
+from ..counts.windows import WindowCounts
 from ..metrics.alerts import ALERTS, OF_PROMETHEUS_ALONE, Alert
-from . import figures, words
-from .figures import Seen
-from .sketch import quantiles
 
 Json = dict[str, Any]
-Figures = Mapping[str, float]
-"""What a condition is true of (partition, stage or worker), and the figure there."""
+Values = Mapping[str, float]
+"""The value of each subject (partition, stage, worker) for which a condition holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """All that watch sees at one moment.
+class Observation:
+    """Everything that conditions are evaluated on.
 
     Args:
         hour: Counts by minute.
-        lags: Of all groups, watch's own among them.
-        workers: A row each, as `Workers.json` has it; empty when none is named.
+        lags: Of all groups, watch's own included.
+        workers: The rows of `Workers.json`; empty when no address is configured.
     """
 
-    hour: Seen
+    hour: WindowCounts
     lags: Sequence[PartitionLag]
     workers: Sequence[Mapping[str, Any]]
 
     def counts(self, seconds: int) -> Counter[str]:
-        """Return the counts of the last minutes, the one that runs included."""
+        """Return the counts of the last minutes, the current one included."""
         total: Counter[str] = Counter()
         for start, counts in self.hour.counts.items():
             if start > self.hour.now - seconds:
@@ -48,29 +48,32 @@ class Sight:
 
 
 class Alerts:
-    """Judges again and again, and remembers since when each condition holds."""
+    """Evaluates the conditions, and keeps since when each holds."""
 
     def __init__(self) -> None:
         self._since: dict[tuple[str, str], float] = {}
 
-    def judge(self, sight: Sight) -> Json:
-        """Return the alerts that fire or are pending, the worst first."""
-        now = sight.hour.now
-        held: dict[tuple[str, str], float] = {}
+    def judge(self, seen: Observation) -> Json:
+        """Return the alerts that fire or are pending, the most severe first."""
+        now = seen.hour.now
+        holding: dict[tuple[str, str], float] = {}
         rows = []
         for name, alert in ALERTS.items():
             subjects = []
-            for subject, value in CONDITIONS[name](alert, sight).items():
-                since = held[name, subject] = self._since.get((name, subject), now)
+            for subject, value in CONDITIONS[name](alert, seen).items():
+                since = holding[name, subject] = self._since.get((name, subject), now)
                 is_firing = now - since >= alert.hold
                 subjects.append(_subject(subject, value, since, is_firing=is_firing))
             if subjects:
                 rows.append(_row(alert, subjects))
-        self._since = held
+        self._since = holding
+        # Without the workers' addresses some conditions can't be evaluated.
+        unknown = frozenset() if seen.workers else frozenset(_OF_WORKERS)
         return {
-            "rows": sorted(rows, key=_rank),
-            "judged": sorted(ALERTS.keys() - _unseen(sight)),
-            "not_judged": sorted(OF_PROMETHEUS_ALONE | _unseen(sight)),
+            # Firing before pending, pages before tickets.
+            "rows": sorted(rows, key=lambda row: (row["state"], row["severity"])),
+            "judged": sorted(ALERTS.keys() - unknown),
+            "not_judged": sorted(OF_PROMETHEUS_ALONE | unknown),
         }
 
 
@@ -96,104 +99,88 @@ def _row(alert: Alert, subjects: list[Json]) -> Json:
     }
 
 
-def _rank(row: Json) -> tuple[str, str]:
-    """Order what fires before what is pending, and pages before tickets."""
-    return row["state"], row["severity"]
+Condition = Callable[[Alert, Observation], Values]
 
 
-def _unseen(sight: Sight) -> frozenset[str]:
-    """Return what can't be judged without the addresses of the workers."""
-    return frozenset() if sight.workers else frozenset(_OF_WORKERS)
-
-
-# --- the conditions: what is true of whom, with the figure that is over the threshold
-
-
-def _in_state(state: LagState) -> Callable[[Alert, Sight], Figures]:
-    def judge(_alert: Alert, sight: Sight) -> Figures:
-        bad = (lag for lag in sight.lags if lag.state is state)
+def _in_state(state: LagState) -> Condition:
+    def judge(_alert: Alert, seen: Observation) -> Values:
+        bad = (lag for lag in seen.lags if lag.state is state)
         return {f"{e.group} ← {e.topic}[{e.partition}]": e.records for e in bad}
 
     return judge
 
 
-def _old(alert: Alert, sight: Sight) -> Figures:
+def _old(alert: Alert, seen: Observation) -> Values:
     oldest: defaultdict[str, float] = defaultdict(float)
-    for lag in sight.lags:
+    for lag in seen.lags:
         place = f"{lag.group} ← {lag.topic}"
         oldest[place] = max(oldest[place], lag.seconds or 0.0)
     return _over(alert, oldest)
 
 
-def _slow(alert: Alert, sight: Sight) -> Figures:
-    found = figures.below(sight.counts(alert.window), "latency/scrub")
-    sketch = {int(bucket): count for bucket, count in found.items()}
-    [p99] = quantiles(sketch, (0.99,))
+def _slow(alert: Alert, seen: Observation) -> Values:
+    *_, p99 = latency_quantiles(seen.counts(alert.window), "scrub")
     return _over(alert, {"scrub": (p99 or 0.0) / 1000})
 
 
-def _refused_share(alert: Alert, sight: Sight) -> Figures:
-    counts = sight.counts(alert.window)
+def _refused_share(alert: Alert, seen: Observation) -> Values:
+    counts = seen.counts(alert.window)
     return _over(
         alert,
         {
-            stage: _share(
-                figures.count(counts, f"refused/{stage}"),
-                counts.get(f"audit/{stage}", 0),
-            )
-            for stage in words.STAGES
+            stage: _share(count(counts, f"refused/{stage}"), counts[f"audit/{stage}"])
+            for stage in allowed.STAGES
         },
     )
 
 
-def _refused_by_stage(alert: Alert, sight: Sight) -> Figures:
-    return _over(alert, _refused(alert, sight, lambda s, code: f"{s}: {code}"))
+def _refused(subject: str) -> Condition:
+    """Return a condition on dead letters; ``subject`` may name the stage and code."""
+
+    def judge(alert: Alert, seen: Observation) -> Values:
+        counts = seen.counts(alert.window)
+        total: Counter[str] = Counter()
+        for stage in allowed.STAGES:
+            for code in alert.reasons:
+                name = subject.format(stage=stage, code=code)
+                total[name] += counts[f"refused/{stage}/{code}"]
+        return _over(alert, total)
+
+    return judge
 
 
-def _refused_by_reason(alert: Alert, sight: Sight) -> Figures:
-    return _over(alert, _refused(alert, sight, lambda _, code: code))
+def _join_misses(alert: Alert, seen: Observation) -> Values:
+    counts = seen.counts(alert.window)
+    share = _share(counts["join/missing"], count(counts, "join"))
+    return _over(alert, {"scrub": share})
 
 
-def _refused(
-    alert: Alert, sight: Sight, subject: Callable[[str, str], str]
-) -> Mapping[str, float]:
-    counts = sight.counts(alert.window)
-    total: defaultdict[str, float] = defaultdict(float)
-    for stage in words.STAGES:
-        for code in alert.reasons:
-            total[subject(stage, code)] += counts.get(f"refused/{stage}/{code}", 0)
-    return total
+def _down(_alert: Alert, seen: Observation) -> Values:
+    return {each["worker"]: 1 for each in seen.workers if not each["reachable"]}
 
 
-def _join_misses(alert: Alert, sight: Sight) -> Figures:
-    counts = sight.counts(alert.window)
-    missing, all_joins = counts.get("join/missing", 0), figures.count(counts, "join")
-    return _over(alert, {"scrub": _share(missing, all_joins)})
+def _not_ready(_alert: Alert, seen: Observation) -> Values:
+    return {
+        each["worker"]: each["partitions"]
+        for each in seen.workers
+        if each["partitions"] and not each["ready"]
+    }
 
 
-def _down(_alert: Alert, sight: Sight) -> Figures:
-    return {each["worker"]: 1 for each in sight.workers if not each["reachable"]}
-
-
-def _not_ready(_alert: Alert, sight: Sight) -> Figures:
-    here = (each for each in sight.workers if each["partitions"] and not each["ready"])
-    return {each["worker"]: each["partitions"] for each in here}
-
-
-def _idle(_alert: Alert, sight: Sight) -> Figures:
+def _idle(_alert: Alert, seen: Observation) -> Values:
     owned: Counter[str] = Counter()
-    for each in sight.workers:
+    for each in seen.workers:
         if each["reachable"]:
             owned[each["stage"]] += each["partitions"]
     return {stage: 0 for stage, partitions in owned.items() if not partitions}
 
 
-def _versions_differ(alert: Alert, sight: Sight) -> Figures:
-    setups = {each["setup"] for each in sight.workers if each["stage"] == "scrub"}
+def _versions_differ(alert: Alert, seen: Observation) -> Values:
+    setups = {each["setup"] for each in seen.workers if each["stage"] == "scrub"}
     return _over(alert, {"scrub": len(setups)})
 
 
-def _over(alert: Alert, found: Mapping[str, float]) -> Figures:
+def _over(alert: Alert, found: Mapping[str, float]) -> Values:
     return {each: value for each, value in found.items() if value > alert.threshold}
 
 
@@ -201,24 +188,24 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-_OF_WORKERS: Mapping[str, Callable[[Alert, Sight], Figures]] = {
+_OF_WORKERS: Mapping[str, Condition] = {
     "PhistreamWorkerDown": _down,
     "PhistreamWorkerNotReady": _not_ready,
     "PhistreamStageIdle": _idle,
     "PhistreamVersionsDiffer": _versions_differ,
 }
-CONDITIONS: Mapping[str, Callable[[Alert, Sight], Figures]] = {
+CONDITIONS: Mapping[str, Condition] = {
     "PhistreamLagStop": _in_state(LagState.STOP),
     "PhistreamLagStall": _in_state(LagState.STALL),
     "PhistreamLagGrows": _in_state(LagState.WARN),
     "PhistreamLagOld": _old,
     "PhistreamLatencyHigh": _slow,
-    "PhistreamResidueRefused": _refused_by_reason,
+    "PhistreamResidueRefused": _refused("{code}"),
     "PhistreamDeadLetters": _refused_share,
-    "PhistreamOwnBug": _refused_by_stage,
-    "PhistreamPoison": _refused_by_stage,
-    "PhistreamForeignProducer": _refused_by_reason,
+    "PhistreamOwnBug": _refused("{stage}: {code}"),
+    "PhistreamPoison": _refused("{stage}: {code}"),
+    "PhistreamForeignProducer": _refused("{code}"),
     "PhistreamJoinMisses": _join_misses,
     **_OF_WORKERS,
 }
-"""How each condition is told; a test sees that none of the table is left out."""
+"""The condition of each alert."""

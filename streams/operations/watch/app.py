@@ -1,14 +1,13 @@
-"""The faust-streaming application: two topics, each with its table of counts.
+"""The faust-streaming application: two topics, each counted into a table.
 
-Faust gives the consumer group, the tables with their changelogs and their restoring;
-what is counted stands in `facts` and `windows`, how in `tally`.
+Faust provides the consumer group and the tables with their changelogs and restoration.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import faust
@@ -19,20 +18,19 @@ from faust.types import TP, StreamT
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.engine.settings import Settings
 
-from .credentials import credentials
-from .hand import Hand
-from .pause import pause
-from .tally import CountsTable, Tally
-from .transport import read_committed
-from .windows import Bucket
+from ..counts.windows import Bucket
+from .guard import CurrentRecord
+from .topic_counter import CountsTable, TopicCounter
+from .transport import credentials, read_committed
+from .waiting import wait
 
 log = logging.getLogger(__name__)
 
 READ = (PHI_AUDIT.name, DEAD_LETTERS.name)
-"""`notes.scrubbed` is not among them: its records have no time, and each has its audit
-event in the same transaction."""
+"""The topics it reads.  `notes.scrubbed` is not one: its records have no time, and each
+has its audit event in the same transaction."""
 FLUSH_SECONDS = 0.5
-FLUSH_PATIENCE, STOP_PATIENCE = 5.0, 20.0
+FLUSH_TIMEOUT, STOP_TIMEOUT = 5.0, 20.0
 
 
 def group_of(settings: Settings) -> str:
@@ -41,46 +39,46 @@ def group_of(settings: Settings) -> str:
 
 
 class WatchApp:
-    """One life of the Faust application; a new one takes its place when it fails.
+    """One run of the Faust application; `Service` starts a new one when it fails.
 
     Args:
-        settings: Where the cluster is, and the names' prefix.
+        settings: Connection settings and the group's prefix.
         clock: Seconds since 1970.
-        hand: Says from outside of the process which record is being read.
+        current: Shared with the guard: the record being processed.
     """
 
     def __init__(
         self,
         settings: Settings,
         clock: Callable[[], float],
-        hand: Hand | None = None,
+        current: CurrentRecord | None = None,
     ) -> None:
-        self._hand = hand
+        self._current = current
         self._faust = _faust(settings)
         read_committed(self._faust)
         self._clock = clock
         changelogs = {topic.beside: topic.name for topic in WATCH_TOPICS}
-        self._tallies = [self._tally(name, changelogs[name]) for name in READ]
+        self._counters = [self._counter(name, changelogs[name]) for name in READ]
         revoked = self._faust.on_partitions_revoked
-        revoked.connect(self._revoked)  # type: ignore[arg-type]  # takes all it is given
+        revoked.connect(self._revoked)  # type: ignore[arg-type]  # accepts any callable
         self._faust.timer(FLUSH_SECONDS)(self._flush)
 
     async def run(self, until: asyncio.Event) -> None:
-        """Run until the event is set, or Faust has failed; then stop it."""
+        """Run until the event is set or Faust has failed; then stop it."""
         starting = asyncio.create_task(self._faust.start())
         try:
             while not until.is_set() and not self._has_failed(starting):
-                await pause(until, 0.2)
+                await wait(until, 0.2)
         finally:
             await self._stop(starting)
 
     @property
     def is_ready(self) -> bool:
         """Whether partitions are assigned and the tables restored."""
-        return self._is_whole() and self.partitions() > 0
+        return self._is_restored() and self.partitions() > 0
 
     def partitions(self) -> int:
-        """Return how many partitions of the topics it reads are assigned."""
+        """Return how many partitions of its topics are assigned."""
         if self._faust.should_stop or not self._faust.started:
             return 0
         try:
@@ -90,7 +88,7 @@ class WatchApp:
         return sum(tp.topic in READ for tp in assigned)
 
     def restoring(self) -> Mapping[str, int]:
-        """Return how many changelog records are still to be read, by changelog."""
+        """Return the number of changelog records still to be read, by changelog."""
         recovery = cast(TableManager, self._faust.tables).recovery
         left = {topic.name: 0 for topic in WATCH_TOPICS}
         if self._faust.in_recovery:
@@ -98,15 +96,12 @@ class WatchApp:
                 left[tp.topic] = left.get(tp.topic, 0) + max(0, count)
         return left
 
-    def buckets(self) -> Mapping[str, Sequence[Bucket]]:
-        """Return the buckets of all tables by the name of their window."""
-        merged: dict[str, list[Bucket]] = {}
-        for tally in self._tallies:
-            for window, buckets in tally.buckets().items():
-                merged.setdefault(window, []).extend(buckets)
-        return merged
+    def buckets(self) -> Iterator[tuple[str, Bucket]]:
+        """Yield the buckets of all tables, each with its key."""
+        for counter in self._counters:
+            yield from counter.buckets()
 
-    def _tally(self, name: str, changelog: str) -> Tally:
+    def _counter(self, name: str, changelog: str) -> TopicCounter:
         table = cast(
             CountsTable,
             self._faust.Table(
@@ -122,7 +117,9 @@ class WatchApp:
             ),
         )
         table.unconfirmed = []
-        tally = Tally(name, table, self._is_whole, self._clock, self._hand)
+        counter = TopicCounter(
+            name, table, self._is_restored, self._clock, self._current
+        )
         topic = self._faust.topic(
             name,
             key_type=bytes,
@@ -132,21 +129,21 @@ class WatchApp:
         )
 
         async def agent(stream: StreamT[Any]) -> None:
-            await tally.gather(stream)
+            await counter.gather(stream)
 
         self._faust.agent(topic, name=f"count-{name}")(agent)
-        return tally
+        return counter
 
     async def _flush(self) -> None:
-        for tally in self._tallies:
-            await tally.flush()
+        for counter in self._counters:
+            await counter.flush()
 
     def _revoked(self, _app: object, *args: object, **_: object) -> None:
         revoked = cast(Iterable[TP], args[0])
-        for tally in self._tallies:
-            tally.forget({tp.partition for tp in revoked if tp.topic == tally.topic})
+        for counter in self._counters:
+            counter.drop({tp.partition for tp in revoked if tp.topic == counter.topic})
 
-    def _is_whole(self) -> bool:
+    def _is_restored(self) -> bool:
         return bool(self._faust.started and not self._faust.in_recovery)
 
     def _has_failed(self, starting: asyncio.Task[Any]) -> bool:
@@ -157,14 +154,14 @@ class WatchApp:
 
     async def _stop(self, starting: asyncio.Task[Any]) -> None:
         if not self._faust.crashed and starting.done():
-            await _within(FLUSH_PATIENCE, self._flush())
-        await _within(STOP_PATIENCE, self._faust.stop())
+            await _within(FLUSH_TIMEOUT, self._flush())
+        await _within(STOP_TIMEOUT, self._faust.stop())
         starting.cancel()
-        await _within(STOP_PATIENCE, asyncio.gather(starting, return_exceptions=True))
+        await _within(STOP_TIMEOUT, asyncio.gather(starting, return_exceptions=True))
 
 
 async def _within(seconds: float, work: Awaitable[object]) -> None:
-    """Wait for work, but not longer than this; Faust may not heed being cancelled."""
+    """Wait for work up to a time limit; Faust may ignore its cancellation."""
     task = asyncio.ensure_future(work)
     await asyncio.wait({task}, timeout=seconds)
     if not task.done():
@@ -187,12 +184,13 @@ def _faust(settings: Settings) -> faust.App:
         broker_heartbeat_interval=settings.session_seconds / 4,
         consumer_auto_offset_reset="earliest",
         producer_acks=-1,
-        # What is not acknowledged comes again; waiting for it may never end.
+        # Unacknowledged records are delivered again; waiting for them may never end.
         stream_wait_empty=False,
         store="memory://",
         Table=CountsTable,
         table_standby_replicas=0,
-        # Our topics: streams/cluster/topics.py declares, phistream topics makes them.
+        # Topics are declared in streams/cluster/topics.py and created by
+        # `phistream topics create`.
         topic_allow_declare=False,
         topic_disable_leader=True,
         web_enabled=False,

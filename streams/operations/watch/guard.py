@@ -1,54 +1,106 @@
-"""Watch in a process of its own, and above it one that starts it again.
+"""Watch runs in a child process; its parent restarts it.
 
-The upper process holds no record and no page: it looks at a heartbeat and at the
-position in hand, both in shared memory, so that neither needs the lower's interpreter.
-A record that has ended the lower process `MOST_DEATHS` times is skipped from then on,
-and counted as one that can't be read.
+The parent holds no record and no page.  It reads a heartbeat and the current record
+from shared memory, so that neither depends on the child's interpreter.  A record that
+has ended the child `MAX_DEATHS` times is skipped from then on, and counted as
+unreadable.
 """
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import multiprocessing
 import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
-from multiprocessing.context import SpawnProcess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.context import SpawnContext, SpawnProcess
 from types import FrameType
 
 from streams.engine.exit_status import EX_CONFIG, EX_UNAVAILABLE
 from streams.engine.heartbeat import Heartbeat, Phase
 from streams.engine.settings import Settings
 
-from .hand import Hand, Position
-
 log = logging.getLogger(__name__)
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 HANGING_SECONDS = 45.0
-"""A loop that does not turn for as long, or does not stop, is killed."""
+"""A child whose event loop hangs for this long is killed."""
 DRAIN_SECONDS = 60.0
-MOST_BACK_OFF = 30.0
+MAX_BACK_OFF = 30.0
 LONG_LIFE = 60.0
+_NONE = -1
 
-Target = Callable[[Heartbeat, Hand, int], None]
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """The position of a record in Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition}]@{self.offset}"
 
 
-def silence(settings: Settings, phase: Phase) -> float:
-    """Return the seconds after which a watch that shows no life is ended."""
+class CurrentRecord:
+    """The position of the record being processed, in shared memory.
+
+    Args:
+        context: Starts the child process.
+        topics: The topics of the records.
+    """
+
+    def __init__(self, context: SpawnContext, topics: Sequence[str]) -> None:
+        self._topics = tuple(topics)
+        self._shared = context.RawArray(ctypes.c_int64, 3)
+        self.skipped: frozenset[Position] = frozenset()
+        self.clear()
+
+    @contextmanager
+    def set(self, position: Position) -> Iterator[None]:
+        """Name a record as the current one within the block."""
+        self._shared[1] = position.partition
+        self._shared[2] = position.offset
+        self._shared[0] = self._topics.index(position.topic)
+        yield
+        # Not in a finally clause: an exception may end the process as well.
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the current record."""
+        self._shared[0] = _NONE
+
+    def get(self) -> Position | None:
+        """Return the current record's position."""
+        topic, partition, offset = self._shared
+        if topic == _NONE:
+            return None
+        return Position(self._topics[topic], partition, offset)
+
+
+Target = Callable[[Heartbeat, CurrentRecord, int], None]
+
+
+def max_silence(settings: Settings, phase: Phase) -> float:
+    """Return the seconds without a heartbeat after which the child is killed."""
     limit = settings.silence(phase)
     return limit if phase is Phase.STARTING else min(HANGING_SECONDS, limit)
 
 
 class Guard:
-    """Keeps one process running.
+    """Keep one child process running.
 
     Args:
-        target: Runs in it, with the heartbeat, the hand and this process's id.
-        topics: Those that records in hand may come from.
-        limits: Seconds of silence after which it is killed, by phase.
+        target: Runs in the child, with the heartbeat, the current record and the
+            parent's id.
+        topics: The topics that the child reads.
+        limits: Seconds without a heartbeat after which it is killed, by phase.
     """
 
     def __init__(
@@ -61,7 +113,7 @@ class Guard:
         self._target = target
         self._limits = limits
         self._heartbeat = Heartbeat(self._context)
-        self._hand = Hand(self._context, topics)
+        self._current = CurrentRecord(self._context, topics)
         self._deaths: Counter[Position] = Counter()
         self._is_stopping = False
 
@@ -71,35 +123,35 @@ class Guard:
         signal.signal(signal.SIGINT, self._stop)
         failures = 0
         while True:
-            begun = time.monotonic()
-            status = self._one_life()
+            began = time.monotonic()
+            status = self._run_child()
             if self._is_stopping or status in (0, EX_CONFIG, EX_UNAVAILABLE):
                 return abs(status)
-            self._blame()
-            is_long = time.monotonic() - begun > LONG_LIFE
+            self._count_death()
+            is_long = time.monotonic() - began > LONG_LIFE
             failures = 1 if is_long else failures + 1
-            delay = min(MOST_BACK_OFF, 0.5 * 2.0**failures)
-            log.warning("watch ended (%d); it begins again in %.0f s", status, delay)
+            delay = min(MAX_BACK_OFF, 0.5 * 2.0**failures)
+            log.warning("watch ended (%d); restarting in %.0f s", status, delay)
             self._pause(delay)
             if self._is_stopping:
                 return 0
 
-    def _one_life(self) -> int:
+    def _run_child(self) -> int:
         self._heartbeat.begin()
-        self._hand.empty()
+        self._current.clear()
         process = self._context.Process(
-            target=self._target, args=(self._heartbeat, self._hand, os.getpid())
+            target=self._target, args=(self._heartbeat, self._current, os.getpid())
         )
         process.start()
         while process.exitcode is None and not self._is_stopping:
             process.join(0.2)
-            self._end_if_silent(process)
+            self._kill_if_silent(process)
         return self._drained(process)
 
-    def _end_if_silent(self, process: SpawnProcess) -> None:
+    def _kill_if_silent(self, process: SpawnProcess) -> None:
         silent = self._heartbeat.silent()
         if process.exitcode is None and silent > self._limits(self._heartbeat.phase):
-            log.critical("watch has shown no life for %.0f s: killed", silent)
+            log.critical("watch has sent no heartbeat for %.0f s: killed", silent)
             process.kill()
             process.join()
 
@@ -113,14 +165,14 @@ class Guard:
             process.join()
         return process.exitcode or 0
 
-    def _blame(self) -> None:
-        held = self._hand.held()
-        if held is None:
+    def _count_death(self) -> None:
+        position = self._current.get()
+        if position is None:
             return
-        self._deaths[held] += 1
-        if self._deaths[held] >= MOST_DEATHS:
-            log.error("%s ended watch %d times: skipped", held, MOST_DEATHS)
-            self._hand.skipped |= {held}
+        self._deaths[position] += 1
+        if self._deaths[position] >= MAX_DEATHS:
+            log.error("%s ended watch %d times: skipped", position, MAX_DEATHS)
+            self._current.skipped |= {position}
 
     def _pause(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds

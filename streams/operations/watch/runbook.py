@@ -1,4 +1,4 @@
-"""The runbook as a page of its own, so that a link from the page needs no network."""
+"""The runbook as an HTML page, so that a link to it needs no network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 IN_REPOSITORY = Path(__file__).parents[3] / "deploy" / "runbook.md"
 
-SCROLLING = '<div class="scroll" tabindex="0" role="region" aria-label="{columns}">'
+SCROLL_REGION = '<div class="scroll" tabindex="0" role="region" aria-label="{columns}">'
 _TABLE = re.compile(r"<table>(?=\s*<thead>\s*<tr>((?:\s*<th>[^<]*</th>)*))")
 _COLUMN = re.compile(r"<th>([^<]*)</th>")
 PAGE = """<!doctype html>
@@ -39,7 +39,7 @@ PAGE = """<!doctype html>
 
 
 def slug(heading: str) -> str:
-    """Return the anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, as on GitHub."""
     return re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
 
 
@@ -52,32 +52,32 @@ def page() -> str:
     for token in tokens:
         token.children = _without_files(token.children or ()) or None
     body = markdown.renderer.render(tokens, markdown.options, {})
-    # A wide table scrolls by itself; the page does not.
-    body = _TABLE.sub(_scrolling, body)
+    # A wide table scrolls within the page.
+    body = _TABLE.sub(_scroll_region, body)
     return PAGE.format(body=body.replace("</table>", "</table></div>"))
 
 
-def _scrolling(table: re.Match[str]) -> str:
-    # Two tables of one page need different names: those of their columns.
+def _scroll_region(table: re.Match[str]) -> str:
+    # Each region needs a name of its own: the names of the columns.
     columns = ", ".join(_COLUMN.findall(table[1]))
-    return SCROLLING.format(columns=columns) + table[0]
+    return SCROLL_REGION.format(columns=columns) + table[0]
 
 
 def _text() -> str:
-    # The wheel has a copy beside this module; a checkout has the file alone.
+    # A wheel contains a copy in this package; a checkout has only the file.
     packaged = resources.files(__package__) / "runbook.md"
     file = packaged if packaged.is_file() else IN_REPOSITORY
     return file.read_text("utf-8")
 
 
 def _with_anchors(tokens: Sequence[Token]) -> None:
-    for token, inside in pairwise(tokens):
+    for token, content in pairwise(tokens):
         if token.type == "heading_open":
-            token.attrSet("id", slug(inside.content))
+            token.attrSet("id", slug(content.content))
 
 
 def _without_files(tokens: Sequence[Token]) -> list[Token]:
-    """Drop links to files of the repository: they do not exist here."""
+    """Drop links to files of the repository, which are not served."""
     kept = []
     is_dropped = False
     for token in tokens:

@@ -1,7 +1,8 @@
-"""`phistream watch` from start to stop: page first, then one Faust life after another.
+"""`phistream watch`: the page is served first, then one Faust application runs after
+another.
 
-A life that fails, or that commits nothing with records to count, ends; the next one
-takes up where the last has committed.  So an outage of the broker ends no process.
+An application that fails, or commits nothing while records wait, is stopped; the next
+one continues from what was committed.  An outage of the broker ends no process.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry
 
+from streams.cluster.lag import PartitionLag
 from streams.cluster.reachable import wait_for_broker
 from streams.cluster.topics import WATCH_TOPICS, require_topics
 from streams.engine.errors import ConfigError, RetriableError, StreamError
@@ -25,26 +26,26 @@ from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse
 from streams.engine.log import set_up_logging
 from streams.engine.settings import Settings
 
-from ..metrics.lag import LagGauges
-from ..metrics.registry import new_registry
+from ..lag import LagPoller
+from ..metrics.catalogue import new_registry
+from ..metrics.lag_gauges import LagGauges
 from .app import READ, WatchApp, group_of
-from .begin import begin_within_a_day
-from .desk import Desk
-from .examples import Examples
-from .guard import Guard, silence
-from .hand import Hand
-from .lags import Lags
-from .pause import pause
-from .quiet import quieten
+from .dashboard import Dashboard
+from .demo_notes import DemoNotes
+from .guard import CurrentRecord, Guard, max_silence
+from .lag_history import LagHistory, watched_groups
+from .log_filter import filter_foreign_logs
+from .start_offsets import skip_older_than_a_day
+from .waiting import wait
 from .web import Site
 from .workers import Workers
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
+UPDATE_SECONDS = 1.0
 GRACE_SECONDS = 150.0
-"""A life younger than this is not judged by its lag."""
-MOST_BACK_OFF = 30.0
+"""Age from which an application is judged by its lag."""
+MAX_BACK_OFF = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,144 +56,187 @@ class Address:
     port: int
 
 
-def guard(settings: Settings, address: Address, *, demo: bool) -> int:
-    """Serve the page until SIGTERM or SIGINT, whatever becomes of its process.
+def run_guarded(settings: Settings, address: Address, *, demo: bool) -> int:
+    """Serve the page in a child process until SIGTERM or SIGINT; restart it.
 
-    Args: as of `serve`.
+    Args:
+        settings: Connection settings.
+        address: Where the page is served.
+        demo: Show invented notes before and after; only with a broker started here.
 
     Returns:
         The exit status.
     """
-    target = partial(work, settings, address, demo)
-    return Guard(target, READ, partial(silence, settings)).run()
+    target = partial(run_child, settings, address, demo)
+    return Guard(target, READ, partial(max_silence, settings)).run()
 
 
-def work(
+def run_child(
     settings: Settings,
     address: Address,
-    demo: bool,  # by partial, which hands these to the new process
+    demo: bool,  # bound by partial, which passes these to the child process
     heartbeat: Heartbeat,
-    hand: Hand,
+    current: CurrentRecord,
     parent: int,
 ) -> None:
-    """Serve the page in this process; ends it with an exit status, as a worker's."""
+    """Serve the page in this process; exit with a status as a worker does."""
     set_up_logging(settings.log_level)
-    quieten(settings.log_level)
-    pulse = Pulse(heartbeat, partial(silence, settings))
+    filter_foreign_logs(settings.log_level)
+    pulse = Pulse(heartbeat, partial(max_silence, settings))
     guardian = Parent(parent)
-    # At once: nothing is lost, and the port is free for who comes next.
+    # At once: nothing is lost, and the port is free for the next process.
     guardian.bind(signal.SIGKILL)
 
-    def serving() -> None:
-        serve(settings, address, pulse, lambda: guardian.is_gone, hand, demo=demo)
+    def serve() -> None:
+        demo_notes = DemoNotes(settings) if demo else None
+        Service(settings, address, pulse, guardian, current, demo_notes).run()
 
-    raise SystemExit(status_of(serving))
+    raise SystemExit(status_of(serve))
 
 
-def serve(
-    settings: Settings,
-    address: Address,
-    pulse: Pulse,
-    stop: Callable[[], bool],
-    hand: Hand,
-    *,
-    demo: bool,
-) -> None:
-    """Serve the page until SIGTERM or SIGINT.
+class Service:
+    """The page and the applications behind it.
 
     Args:
-        settings: Where the cluster is.
+        settings: Connection settings.
         address: Where the page is served.
-        pulse: Shows that the loop is alive.
-        stop: Whether to stop, asked once a second.
-        hand: Shows which record is being read.
-        demo: Show invented notes before and after; only on a broker of our own.
+        pulse: Sends heartbeats.
+        parent: The process without which this one stops.
+        current: The record being processed.
+        demo_notes: Invented notes to show; None outside of the demo.
 
     Raises:
-        BrokerUnreachable: No broker answered at the start.
-        ConfigError: Topics are missing, or the address can't be had.
+        BrokerUnreachable: No broker answered.
+        ConfigError: Topics are missing, or a worker's address is wrong.
     """
-    examples = Examples(settings) if demo else None
-    wait_for_broker(settings)
-    counts = require_topics(settings, [*READ, *(t.name for t in WATCH_TOPICS)])
-    _patiently(
-        lambda: begin_within_a_day(settings, group_of(settings), READ),
-        settings.broker_wait_seconds,
-    )
-    registry = new_registry()
-    lags = Lags(settings, LagGauges(registry).observe, time.time)
-    workers = Workers(settings.watch_workers)
-    partitions = sum(counts[topic] for topic in READ)
-    desk = Desk(group_of(settings), partitions, lags, workers, time.time)
-    helpers: list[Lags | Examples] = [lags] if examples is None else [lags, examples]
-    for helper in helpers:
-        helper.start()
-    pulse.enter(Phase.RUNNING)
-    try:
-        asyncio.run(
-            _serve(
-                settings,
-                address,
-                desk,
-                examples,
-                workers,
-                registry,
-                lambda: WatchApp(settings, time.time, hand),
-                lambda: _turn(pulse, stop),
-            )
+
+    def __init__(
+        self,
+        settings: Settings,
+        address: Address,
+        pulse: Pulse,
+        parent: Parent,
+        current: CurrentRecord,
+        demo_notes: DemoNotes | None,
+    ) -> None:
+        self._settings = settings
+        self._address = address
+        self._pulse = pulse
+        self._parent = parent
+        self._current = current
+        self._demo_notes = demo_notes
+        self._registry = new_registry()
+        self._gauges = LagGauges(self._registry)
+        self._lags = LagHistory(time.time)
+        self._workers = Workers(settings.watch_workers)
+        wait_for_broker(settings)
+        counts = require_topics(settings, [*READ, *(t.name for t in WATCH_TOPICS)])
+        self._dashboard = Dashboard(
+            group_of(settings),
+            sum(counts[topic] for topic in READ),
+            self._lags,
+            self._workers,
+            time.time,
         )
-    finally:
-        for helper in helpers:
-            helper.stop()
-        pulse.backstop.stop()
-    log.info("watch has stopped")
 
+    def run(self) -> None:
+        """Serve the page until SIGTERM or SIGINT.
 
-def _patiently(work: Callable[[], object], seconds: float) -> None:
-    """Do what a cluster that has just started may refuse at first."""
-    deadline = time.monotonic() + seconds
-    while True:
+        Raises:
+            ConfigError: The address is not available.
+        """
+        self._set_start_offsets()
+        groups = watched_groups(self._settings)
+        poller = LagPoller(self._settings, groups, self._take_lags, period=1.0)
+        threads = [each for each in (poller, self._demo_notes) if each is not None]
+        for thread in threads:
+            thread.start()
+        self._pulse.enter(Phase.RUNNING)
         try:
-            work()
-        except RetriableError as error:
-            if time.monotonic() > deadline:
-                raise
-            log.warning("%s; tried again", error)
-            time.sleep(0.5)
-        else:
-            return
+            asyncio.run(self._serve())
+        finally:
+            for thread in threads:
+                thread.stop()
+            self._pulse.backstop.stop()
+        log.info("watch has stopped")
 
+    def _set_start_offsets(self) -> None:
+        """Retry: a cluster that has just started may refuse at first."""
+        deadline = time.monotonic() + self._settings.broker_wait_seconds
+        while True:
+            try:
+                skip_older_than_a_day(self._settings, group_of(self._settings), READ)
+            except RetriableError as error:
+                if time.monotonic() > deadline:
+                    raise
+                log.warning("%s; trying again", error)
+                time.sleep(0.5)
+            else:
+                return
 
-async def _serve(
-    settings: Settings,
-    address: Address,
-    desk: Desk,
-    examples: Examples | None,
-    workers: Workers,
-    registry: CollectorRegistry,
-    make: Callable[[], WatchApp],
-    stop: Callable[[], bool],
-) -> None:
-    until = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, until.set)
-    runner = web.AppRunner(
-        Site(desk, examples, until, registry).application(),
-        access_log=None,
-        shutdown_timeout=2,
-    )
-    await _listen(runner, address)
-    tasks = [
-        asyncio.create_task(_look(desk, until, stop)),
-        asyncio.create_task(workers.follow(until)),
-    ]
-    try:
-        await _lives(desk, make, until)
-    finally:
-        until.set()
-        await asyncio.gather(*tasks)
-        await runner.cleanup()
+    def _take_lags(self, lags: Sequence[PartitionLag]) -> None:
+        self._lags.add(lags)
+        self._gauges.observe(lags)
+
+    async def _serve(self) -> None:
+        until = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, until.set)
+        site = Site(self._dashboard, self._demo_notes, until, self._registry)
+        runner = web.AppRunner(site.application(), access_log=None, shutdown_timeout=2)
+        await _listen(runner, self._address)
+        tasks = [
+            asyncio.create_task(self._update(until)),
+            asyncio.create_task(self._workers.follow(until)),
+        ]
+        try:
+            await self._run_applications(until)
+        finally:
+            until.set()
+            await asyncio.gather(*tasks)
+            await runner.cleanup()
+
+    async def _update(self, until: asyncio.Event) -> None:
+        while not until.is_set():
+            self._pulse.beat()
+            if self._parent.is_gone:
+                until.set()
+            self._dashboard.update()
+            await wait(until, UPDATE_SECONDS)
+
+    async def _run_applications(self, until: asyncio.Event) -> None:
+        failures = 0
+        while not until.is_set():
+            began = time.monotonic()
+            await self._run_application(until)
+            if until.is_set():
+                return
+            failures = 1 if time.monotonic() - began > GRACE_SECONDS else failures + 1
+            delay = min(MAX_BACK_OFF, 2.0**failures)
+            log.warning("the Faust application ended; restarting in %.0f s", delay)
+            await wait(until, delay)
+
+    async def _run_application(self, until: asyncio.Event) -> None:
+        app = WatchApp(self._settings, time.time, self._current)
+        end = asyncio.Event()
+        self._dashboard.use(app)
+        monitor = asyncio.create_task(self._end_when_stuck(until, end))
+        try:
+            await app.run(end)
+        except StreamError as error:
+            log.warning("watch: %s", error)
+        finally:
+            monitor.cancel()
+            await asyncio.gather(monitor, return_exceptions=True)
+
+    async def _end_when_stuck(self, until: asyncio.Event, end: asyncio.Event) -> None:
+        began = time.monotonic()
+        while not end.is_set():
+            await wait(until, 1.0)
+            is_old = time.monotonic() - began > GRACE_SECONDS
+            if until.is_set() or (is_old and self._dashboard.is_stuck()):
+                end.set()
 
 
 async def _listen(runner: web.AppRunner, address: Address) -> None:
@@ -206,54 +250,3 @@ async def _listen(runner: web.AppRunner, address: Address) -> None:
             "choose another --port"
         ) from None
     log.info("the page is at http://%s:%d/", address.host, address.port)
-
-
-def _turn(pulse: Pulse, stop: Callable[[], bool]) -> bool:
-    """Show that the loop is alive; return whether to stop."""
-    pulse.beat()
-    return stop()
-
-
-async def _look(desk: Desk, until: asyncio.Event, stop: Callable[[], bool]) -> None:
-    while not until.is_set():
-        if stop():
-            until.set()
-        desk.look()
-        await pause(until, LOOK_SECONDS)
-
-
-async def _lives(
-    desk: Desk, make: Callable[[], WatchApp], until: asyncio.Event
-) -> None:
-    failures = 0
-    while not until.is_set():
-        begun = time.monotonic()
-        await _one_life(desk, make(), until)
-        if until.is_set():
-            return
-        failures = 1 if time.monotonic() - begun > GRACE_SECONDS else failures + 1
-        delay = min(MOST_BACK_OFF, 2.0**failures)
-        log.warning("the tables' application ended; the next begins in %.0f s", delay)
-        await pause(until, delay)
-
-
-async def _one_life(desk: Desk, app: WatchApp, until: asyncio.Event) -> None:
-    end = asyncio.Event()
-    desk.begin_life(app)
-    watching = asyncio.create_task(_end_when_due(desk, until, end))
-    try:
-        await app.run(end)
-    except StreamError as error:
-        log.warning("watch: %s", error)
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-
-
-async def _end_when_due(desk: Desk, until: asyncio.Event, end: asyncio.Event) -> None:
-    begun = time.monotonic()
-    while not end.is_set():
-        await pause(until, 1.0)
-        is_old = time.monotonic() - begun > GRACE_SECONDS
-        if until.is_set() or (is_old and desk.is_stuck()):
-            end.set()

@@ -1,17 +1,20 @@
-"""Faust's Kafka driver, reading only what is committed.
+"""Faust's connection to Kafka: credentials, and a driver that reads only committed.
 
-Plain Faust asks for `read_committed` only when it writes transactions itself; aborted
-copies of audit events would then be counted.
+Plain Faust requests `read_committed` only when it writes transactions itself; it would
+count aborted copies of audit events.
 """
 
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
 import aiokafka
+from faust import SASLCredentials, SSLCredentials
 from faust.app import App
+from faust.auth import Credentials
 from faust.transport.consumer import RecordMap
 from faust.transport.drivers.aiokafka import (
     AIOKafkaConsumerThread,
@@ -23,14 +26,81 @@ from faust.transport.drivers.aiokafka import (
 from faust.types import TP
 from faust.types.transports import ConsumerT
 
+from streams.engine.errors import ConfigError
+from streams.engine.settings import Settings
+
+SUPPORTED = (
+    "security.protocol", "sasl.mechanism", "sasl.mechanisms", "sasl.username",
+    "sasl.password", "ssl.ca.location", "ssl.certificate.location",
+    "ssl.key.location", "ssl.key.password",
+)  # fmt: skip
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
 FETCH_WAIT_MS = 500
 PARTITION_BYTES = 8 * 1024 * 1024
 # A service logs under its module's name; these lines are Faust's.
 LOGGER = logging.getLogger("faust.watch")
 
 
+def credentials(settings: Settings) -> Credentials | None:
+    """Translate librdkafka's security properties; None for a plain connection.
+
+    Raises:
+        ConfigError: A security property has no counterpart in Faust.
+    """
+    properties = {key: str(value) for key, value in settings.client().items()}
+    _refuse_unsupported(properties)
+    protocol = properties.get("security.protocol", "PLAINTEXT").upper()
+    if protocol not in PROTOCOLS:
+        raise ConfigError(f"security.protocol: not one of {', '.join(PROTOCOLS)}")
+    context = _tls_context(properties) if protocol.endswith("SSL") else None
+    if protocol.startswith("SASL"):
+        return SASLCredentials(
+            username=properties.get("sasl.username"),
+            password=properties.get("sasl.password"),
+            mechanism=_mechanism(properties),
+            ssl_context=context,
+        )
+    return None if context is None else SSLCredentials(context)
+
+
+def _refuse_unsupported(properties: Mapping[str, str]) -> None:
+    unsupported = sorted(
+        key
+        for key in properties
+        if key.startswith(("ssl.", "sasl.", "security.")) and key not in SUPPORTED
+    )
+    if unsupported:
+        raise ConfigError(
+            f"watch does not support {', '.join(unsupported)}; supported: "
+            f"{', '.join(SUPPORTED)}"
+        )
+
+
+def _mechanism(properties: Mapping[str, str]) -> str:
+    name = properties.get("sasl.mechanisms", properties.get("sasl.mechanism", ""))
+    if name.upper() not in MECHANISMS:
+        raise ConfigError(f"sasl.mechanisms: watch supports {', '.join(MECHANISMS)}")
+    return name.upper()
+
+
+def _tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=properties.get("ssl.ca.location"))
+        if "ssl.certificate.location" in properties:
+            context.load_cert_chain(
+                properties["ssl.certificate.location"],
+                properties.get("ssl.key.location"),
+                properties.get("ssl.key.password"),
+            )
+    except OSError as error:
+        raise ConfigError(f"ssl: a file can't be used ({error.strerror})") from None
+    return context
+
+
 class CommittedThread(AIOKafkaConsumerThread):
-    """The consumer's thread; its client skips what is aborted, and waits for open."""
+    """The consumer's thread; its client reads only committed records."""
 
     logger = LOGGER
 
@@ -38,7 +108,7 @@ class CommittedThread(AIOKafkaConsumerThread):
         self, transport: Transport
     ) -> aiokafka.AIOKafkaConsumer:
         conf = self.app.conf
-        # Faust's own assignor puts a table's changelog beside its topic.
+        # Faust's own assignor assigns a table's changelog together with its topic.
         self._assignor = self.app.assignor
         return aiokafka.AIOKafkaConsumer(  # type: ignore[no-untyped-call]  # it has no types
             bootstrap_servers=server_list(transport.url, transport.default_port),
@@ -61,10 +131,10 @@ class CommittedThread(AIOKafkaConsumerThread):
         )
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
-        """Seek where the group has committed, be it offset 0 or nothing.
+        """Seek to the committed offset, also where it is 0 or absent.
 
-        aiokafka does not seek for these two: what was read and thrown away before was
-        then lost.
+        aiokafka does not seek in these two cases, and records that were read and
+        dropped before would be lost.
         """
         committed = await super().seek_to_committed()
         first = {
@@ -92,10 +162,11 @@ class CommittedConsumer(Consumer):
         await super()._add_gap(tp, offset_from, offset_to - 1)
 
     async def perform_seek(self) -> None:
-        """Seek to what is committed, with nothing delivered before Faust resumes.
+        """Seek to what is committed; deliver nothing before Faust resumes.
 
-        When it resumes it empties the streams' queues, some turns of the loop after it
-        has sought: what came in between was lost until the application's next life.
+        When it resumes it empties the streams' queues, some iterations of the event
+        loop after the seek.  Records delivered in between would be lost until the next
+        run of the application.
         """
         self.stop_flow()
         await super().perform_seek()
@@ -104,8 +175,8 @@ class CommittedConsumer(Consumer):
     async def _getmany(
         self, active_partitions: set[TP] | None, timeout: float
     ) -> RecordMap:
-        # Records that were asked for before a seek and come after it would make Faust
-        # take those between for a gap.
+        # Records requested before a seek may arrive after it.  Faust would take those
+        # between for a gap.
         seeks = self._seeks
         records = await super()._getmany(active_partitions, timeout)
         if seeks == self._seeks or not records:
@@ -121,7 +192,7 @@ class CommittedTransport(Transport):
 
 
 def read_committed(app: App) -> None:
-    """Give an app that has not started the driver that reads only what is committed."""
+    """Give an app that has not started the driver that reads only committed records."""
     app.transport = CommittedTransport(app.conf.broker_consumer, app)
 
 

@@ -1,6 +1,6 @@
-"""The page, its JSON and its events, by aiohttp; nothing but counts leaves here.
+"""The page, its JSON and its server-sent events; only counts and codes are served.
 
-One exception, in demo mode alone: /api/notes, invented notes before and after.
+One exception, in demo mode only: /api/notes serves invented notes before and after.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from ..metrics.registry import new_registry
+from ..metrics.catalogue import new_registry
 from . import runbook
-from .desk import PARTS, Desk
-from .examples import Examples
-from .pause import pause
+from .dashboard import PARTS, Dashboard
+from .demo_notes import DemoNotes
+from .waiting import wait
 
 EVENT_SECONDS = 1.0
 HEADERS: Mapping[str, str] = {
@@ -44,7 +44,7 @@ FILES: Mapping[str, tuple[str, str]] = {
     "/dom.js": ("dom.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-"""Every file that is served, and its type."""
+"""Every file served, and its type."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -53,26 +53,26 @@ class Site:
     """The routes.
 
     Args:
-        desk: Where the figures come from.
-        examples: The demo's notes; None outside of the demo.
+        dashboard: The figures.
+        demo_notes: The demo's notes; None outside of the demo.
         until: Set when the server stops, so that event streams end.
-        registry: What /metrics shows.
+        registry: The metrics of /metrics.
     """
 
     def __init__(
         self,
-        desk: Desk,
-        examples: Examples | None,
+        dashboard: Dashboard,
+        demo_notes: DemoNotes | None,
         until: asyncio.Event,
         registry: CollectorRegistry | None = None,
     ) -> None:
         self._registry = registry or new_registry()
-        self._desk = desk
-        self._examples = examples
+        self._dashboard = dashboard
+        self._demo_notes = demo_notes
         self._until = until
 
     def application(self) -> web.Application:
-        """Return the application, ready to be served."""
+        """Return the application."""
         application = web.Application(middlewares=[_with_headers])
         for path in FILES:
             application.router.add_get(path, self._file)
@@ -100,7 +100,7 @@ class Site:
         )
 
     async def _part(self, request: web.Request) -> web.Response:
-        figures = self._desk.figures
+        figures = self._dashboard.figures
         part = request.path.removeprefix("/api/")
         return _json(
             {"at": figures.get("at"), part: figures.get(part)},
@@ -108,9 +108,9 @@ class Site:
         )
 
     async def _notes(self, _request: web.Request) -> web.Response:
-        if self._examples is None:
-            return _json({"error": "notes are shown in the demo alone"}, status=403)
-        return _json({"notes": self._examples.json()})
+        if self._demo_notes is None:
+            return _json({"error": "notes are shown in the demo only"}, status=403)
+        return _json({"notes": self._demo_notes.json()})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(
@@ -119,10 +119,10 @@ class Site:
         await response.prepare(request)
         try:
             while not self._until.is_set():
-                await response.write(_event(self._desk.figures))
-                await pause(self._until, EVENT_SECONDS)
+                await response.write(_event(self._dashboard.figures))
+                await wait(self._until, EVENT_SECONDS)
         except ConnectionError:
-            return response  # the reader has left
+            return response  # the client has disconnected
         return response
 
     async def _metrics(self, _request: web.Request) -> web.Response:
@@ -135,11 +135,11 @@ class Site:
         return _json({"alive": True})
 
     async def _ready(self, _request: web.Request) -> web.Response:
-        is_ready = self._desk.is_ready
+        is_ready = self._dashboard.is_ready
         return _json({"ready": is_ready}, status=200 if is_ready else 503)
 
     async def _status(self, _request: web.Request) -> web.Response:
-        return _json(self._desk.status() | {"demo": self._examples is not None})
+        return _json(self._dashboard.status() | {"demo": self._demo_notes is not None})
 
 
 @web.middleware

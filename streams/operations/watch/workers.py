@@ -1,13 +1,12 @@
-"""How far the workers' tables are restored, as their own /status tells.
+"""How far the workers' tables are restored, from their own /status.
 
-Only numbers and a yes or no are taken from an answer; a worker is named by its address
-in the settings.
+Only numbers, booleans and allowed values are taken from an answer; a worker is named by
+its address in the settings.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,24 +14,22 @@ import aiohttp
 
 from streams.engine.errors import ConfigError
 
-from . import words
-from .pause import pause
-
-log = logging.getLogger(__name__)
+from ..counts import allowed_values as allowed
+from .waiting import wait
 
 PERIOD = 2.0
 TIMEOUT = aiohttp.ClientTimeout(total=2)
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 
 
 class Workers:
-    """Asks each worker, again and again.
+    """The status of each worker, polled.
 
     Args:
         addresses: ``host:port,...`` of the workers' metrics; empty for none.
 
     Raises:
-        ConfigError: One is no host and port.
+        ConfigError: An address is not a host and port.
     """
 
     def __init__(self, addresses: str) -> None:
@@ -40,59 +37,59 @@ class Workers:
         self._rows: list[dict[str, Any]] = []
 
     def json(self) -> list[dict[str, Any]]:
-        """Return the last answers, a row a worker."""
+        """Return the last answers, one row for each worker."""
         return self._rows
 
     async def follow(self, until: asyncio.Event) -> None:
-        """Ask until the event is set."""
+        """Poll until the event is set."""
         if not self._addresses:
             return
         async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
             while not until.is_set():
-                asked = (_ask(session, address) for address in self._addresses)
-                self._rows = list(await asyncio.gather(*asked))
-                await pause(until, PERIOD)
+                answers = (_row(session, address) for address in self._addresses)
+                self._rows = list(await asyncio.gather(*answers))
+                await wait(until, PERIOD)
 
 
 def row_of(address: str, answer: object) -> dict[str, Any]:
-    """Return what the page shows of a worker's answer; of None, that there was none."""
-    told = answer if isinstance(answer, dict) else {}
-    parts = told.get("table")
-    parts = [part for part in parts or () if isinstance(part, dict)]
+    """Return the page's row for a worker's answer; None means no answer."""
+    status = answer if isinstance(answer, dict) else {}
+    stage = allowed.stage(status.get("stage"))
+    parts = [part for part in status.get("table") or () if isinstance(part, dict)]
     return {
-        "worker": f"{words.stage(told.get('stage'))} at {address}" if told else address,
-        "stage": words.stage(told.get("stage")),
-        "partitions": _length(told.get("partitions")),
-        "setup": _setup(told),
+        "worker": f"{stage} at {address}" if status else address,
+        "stage": stage,
+        "partitions": _length(status.get("partitions")),
+        "setup": _setup(status),
         "table": "patients",
-        "reachable": bool(told),
-        "ready": told.get("ready") is True,
-        "records": sum(_number(part.get("rows")) for part in parts),
-        "remaining": sum(_number(part.get("behind")) for part in parts),
+        "reachable": bool(status),
+        "ready": status.get("ready") is True,
+        "records": sum(_natural(part.get("rows")) for part in parts),
+        "remaining": sum(_natural(part.get("behind")) for part in parts),
     }
 
 
-async def _ask(session: aiohttp.ClientSession, address: str) -> dict[str, Any]:
+async def _row(session: aiohttp.ClientSession, address: str) -> dict[str, Any]:
     try:
         async with session.get(f"http://{address}/status") as response:
-            if response.content_length and response.content_length > MOST_BYTES:
+            if response.content_length and response.content_length > MAX_BYTES:
                 return row_of(address, None)
             return row_of(address, await response.json(content_type=None))
     except (aiohttp.ClientError, TimeoutError, ValueError):
         return row_of(address, None)
 
 
-def _setup(told: Mapping[str, Any]) -> str:
-    """Return what a worker runs, so that two can be compared."""
-    model = told.get("model")
+def _setup(status: Mapping[str, Any]) -> str:
+    """Return preset, policy, version and model, for comparison between workers."""
+    model = status.get("model")
     card = model if isinstance(model, dict) else {}
     return "/".join(
         (
-            words.name(told.get("preset")),
-            words.name(told.get("policy")),
-            words.version(told.get("version")),
-            words.name(card.get("model")),
-            words.digest(card.get("sha256")),
+            allowed.name(status.get("preset")),
+            allowed.name(status.get("policy")),
+            allowed.version(status.get("version")),
+            allowed.name(card.get("model")),
+            allowed.digest(card.get("sha256")),
         )
     )
 
@@ -101,7 +98,7 @@ def _length(value: object) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-def _number(value: object) -> int:
+def _natural(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 

@@ -112,21 +112,21 @@ def poison_table(module):
 
 
 def poison_watch(module):
-    inner = module.facts_of
+    inner = module.counts_of
 
-    def facts_of(topic, value, headers, at_ms):
+    def counts_of(topic, value, headers, at_ms):
         if MARK.encode() in (value or b""):
             globals()[os.environ["TESTS_FAULT"]]()
         return inner(topic, value, headers, at_ms)
 
-    module.facts_of = facts_of
+    module.counts_of = counts_of
 
 
 PLACES = {
     "scrub": ("streams.workers.worker", poison_scrub),
     "intake": ("streams.intake.processor", poison_intake),
     "table": ("streams.patients.table", poison_table),
-    "watch": ("streams.operations.watch.tally", poison_watch),
+    "watch": ("streams.operations.watch.topic_counter", poison_watch),
 }
 
 

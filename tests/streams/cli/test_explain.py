@@ -22,7 +22,7 @@ from deid_core.detectors.rules.engine import RuleDetector
 from streams.cli.app import app
 from streams.cli.explain import shown
 from streams.cli.explain_page import page_of
-from streams.cli.explain_words import pieces, visible
+from streams.cli.explain_text import pieces, visible
 
 KNOWN = KnownIdentifiers(patient_names=(PersonName("Quellwright", "Mabelle"),))
 DATES = RuleDetector(dates.RULES)

@@ -32,8 +32,8 @@ from streams.operations.doctor import (
 )
 from streams.operations.doctor import context as house_module
 from streams.operations.doctor import topics as topic_checks
-from streams.operations.doctor.checks import CHECKS, Check, examine
-from streams.operations.doctor.context import House
+from streams.operations.doctor.checks import CHECKS, Check, run_checks
+from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level, fail, ok, warn
 from streams.operations.doctor.report import as_json, rows, skipped, verdict
 from streams.operations.doctor.topics import SeenTopic
@@ -53,7 +53,9 @@ def said(findings):
 def house_of(tmp_path, text="", **environment):
     config = tmp_path / "c.toml"
     config.write_text(f'bootstrap = "127.0.0.1:9"\n{text}')
-    return House(config, {}, {f"PHISTREAM_{k}": v for k, v in environment.items()})
+    return CheckContext(
+        config, {}, {f"PHISTREAM_{k}": v for k, v in environment.items()}
+    )
 
 
 def with_settings(**values):
@@ -67,7 +69,7 @@ def test_a_check_that_breaks_is_a_fail_with_the_class_name_only():
     def breaks(_house):
         raise ValueError(MARKER)
 
-    [examined] = examine(None, [Check("broken", breaks)])
+    [examined] = run_checks(None, [Check("broken", breaks)])
 
     assert [fail("ValueError", "the check broke: report it")] == [*examined.findings]
 
@@ -77,7 +79,7 @@ def test_what_a_check_found_before_it_broke_is_kept():
         yield ok("the first")
         raise RetriableError("list offsets: TIMED_OUT")
 
-    [examined] = examine(None, [Check("broken", breaks)])
+    [examined] = run_checks(None, [Check("broken", breaks)])
 
     assert [OK, FAIL] == levels(examined.findings)
     assert "list offsets: TIMED_OUT" == examined.findings[1].seen
@@ -91,7 +93,7 @@ def test_what_a_failed_check_is_needed_for_is_not_run():
     second = Check("second", never, ("first",))
     third = Check("third", never, ("second",))
 
-    examined = [*examine(None, [first, second, third])]
+    examined = [*run_checks(None, [first, second, third])]
 
     assert [[FAIL], [WARN], [WARN]] == [levels(each.findings) for each in examined]
     assert "not looked at: first failed" == examined[1].findings[0].seen
@@ -102,7 +104,9 @@ def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
     others = [Check(name, lambda _house: [], ("bad",)) for name in ("two", "three")]
     shown = StringIO()
 
-    examined = [*examine(None, [bad, *others, Check("good", lambda _house: [ok("x")])])]
+    examined = [
+        *run_checks(None, [bad, *others, Check("good", lambda _house: [ok("x")])])
+    ]
     Console(file=shown, width=80).print(skipped(examined), verdict(examined))
 
     first, *_, last = [line.strip() for line in shown.getvalue().splitlines()]
@@ -111,18 +115,20 @@ def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
 
 
 def test_without_a_cluster_every_check_that_needs_none_runs(tmp_path):
-    house = House(None, {"broker_dir": tmp_path, "state_dir": tmp_path}, {})
+    context = CheckContext(None, {"broker_dir": tmp_path, "state_dir": tmp_path}, {})
     without = [check for check in CHECKS if check.name not in ("self-test", "key")]
 
-    examined = {each.check: each for each in examine(house, without)}
+    examined = {each.check: each for each in run_checks(context, without)}
 
     assert [OK] == levels(examined["configuration"].findings)
     assert [FAIL] == levels(examined["client"].findings)
     assert "phistream broker up" in said(examined["client"].findings)
     assert {"schemas", "models", "state dir", "ports", "python"} <= {
-        name for name, each in examined.items() if not each.lacks
+        name for name, each in examined.items() if not each.failed_need
     }
-    assert {"client"} == {each.lacks for each in examined.values() if each.lacks}
+    assert {"client"} == {
+        each.failed_need for each in examined.values() if each.failed_need
+    }
 
 
 def test_every_check_stands_behind_what_it_needs():
@@ -137,7 +143,7 @@ def test_the_report_tells_programs_the_worst_level_and_people_what_to_do():
         Check("one", lambda _house: [ok("fine")]),
         Check("two", lambda _house: [warn("so so", "look"), fail("bad", "mend it")]),
     ]
-    examined = [*examine(None, checks)]
+    examined = [*run_checks(None, checks)]
 
     told = as_json(examined)
 
@@ -201,7 +207,9 @@ def test_a_wrong_configuration_fails_and_says_where(tmp_path, text, expected):
 
 
 def test_a_file_that_is_not_there_fails(tmp_path):
-    assert [FAIL] == levels(setup.configuration(House(tmp_path / "none", {}, {})))
+    assert [FAIL] == levels(
+        setup.configuration(CheckContext(tmp_path / "none", {}, {}))
+    )
 
 
 def test_an_unknown_environment_variable_fails(tmp_path):
@@ -444,10 +452,10 @@ def test_a_version_of_the_future_is_told():
 
 @pytest.mark.parametrize("preset", ["lexical", "meddocan"])
 def test_a_good_preset_loads_and_scrubs_what_is_invented(preset):
-    house = with_settings(preset=preset)
+    context = with_settings(preset=preset)
 
-    assert {OK} == {*levels(detection.models(house))}
-    assert {OK} == {*levels(detection.self_test(house))}
+    assert {OK} == {*levels(detection.models(context))}
+    assert {OK} == {*levels(detection.self_test(context))}
 
 
 def test_the_product_is_tried_with_and_without_a_record():

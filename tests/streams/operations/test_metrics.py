@@ -19,9 +19,8 @@ from streams.engine.settings import Settings
 from streams.events.outputs import audit_event
 from streams.operations.metrics import catalogue
 from streams.operations.metrics.health import Health, Identity, Snapshot
-from streams.operations.metrics.lag import LagGauges
-from streams.operations.metrics.lag_thread import OwnLag
-from streams.operations.metrics.loop import LoopMetrics
+from streams.operations.metrics.lag_gauges import LagGauges, OwnLag
+from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.operations.metrics.observing import observing
 from streams.operations.metrics.server import serving
 from tests.streams.cluster import local_broker as local

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from streams.cluster.lag import LagState, PartitionLag
+from streams.operations.counts.figures import WindowCounts
+from streams.operations.counts.quantile_sketch import bucket_of
+from streams.operations.counts.windows import HOUR, Bucket
 from streams.operations.metrics.alerts import ALERTS
-from streams.operations.watch.alerts import Alerts, Sight
-from streams.operations.watch.figures import Seen
-from streams.operations.watch.sketch import bucket_of
-from streams.operations.watch.windows import HOUR, Bucket
+from streams.operations.watch.alerts import Alerts, Observation
 
 NOW = HOUR.start_of(1_790_000_000.0) + 30.0
 MINUTE = 60
@@ -33,8 +33,8 @@ WORKERS = (worker(),)
 
 def sight(counts=(), *, lags=(), workers=WORKERS, now=NOW, minutes_ago=0):
     start = HOUR.start_of(NOW - minutes_ago * MINUTE)
-    hour = Seen.of(HOUR, now, [Bucket(start, 1, Counter(dict(counts)))])
-    return Sight(hour, lags, workers)
+    hour = WindowCounts.of(HOUR, now, [Bucket(start, 1, Counter(dict(counts)))])
+    return Observation(hour, lags, workers)
 
 
 def judged(*sights):

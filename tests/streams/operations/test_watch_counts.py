@@ -14,18 +14,29 @@ from hypothesis import strategies as st
 from deid_core.labels import Label
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
 from streams.events.reasons import REASONS
-from streams.operations.watch import figures, words
-from streams.operations.watch.facts import UNREADABLE, facts_of
-from streams.operations.watch.sketch import ACCURACY, bucket_of, quantiles, value_of
-from streams.operations.watch.tally import MOST_REMEMBERED, Memory, Tally
-from streams.operations.watch.windows import (
+from streams.operations.counts import allowed_values as allowed
+from streams.operations.counts import figures
+from streams.operations.counts.counters import UNREADABLE, counts_of
+from streams.operations.counts.quantile_sketch import (
+    ACCURACY,
+    bucket_of,
+    quantiles,
+    value_of,
+)
+from streams.operations.counts.windows import (
     DAY,
     HOUR,
     MINUTE,
     WINDOWS,
     Bucket,
-    Fact,
-    fold,
+    RecordCounts,
+    roll_up,
+    window_counts,
+)
+from streams.operations.watch.topic_counter import (
+    MAX_REMEMBERED,
+    CountedOffsets,
+    TopicCounter,
 )
 
 NOW = 1_790_000_000.0
@@ -34,7 +45,7 @@ ZZ = "Zzquist"
 
 
 def facts(topic, value, headers=RECEIVED):
-    return facts_of(topic.name, orjson.dumps(value), headers, int(NOW * 1000))
+    return counts_of(topic.name, orjson.dumps(value), headers, int(NOW * 1000))
 
 
 # --- what a record counts as
@@ -99,7 +110,7 @@ def test_without_a_credible_time_there_is_no_latency(headers):
 @pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b"7"])
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)
 def test_what_is_not_an_object_counts_as_unreadable(topic, value):
-    assert UNREADABLE == facts_of(topic.name, value, {}, 0)
+    assert UNREADABLE == counts_of(topic.name, value, {}, 0)
 
 
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)
@@ -118,13 +129,13 @@ def test_no_value_of_a_record_passes_unless_it_is_a_known_word(topic):
 
 
 def test_every_label_of_the_library_is_known():
-    assert {words.label(label.value) for label in Label} == words.LABELS
-    assert words.OTHER not in words.LABELS
+    assert {allowed.label(label.value) for label in Label} == allowed.LABELS
+    assert allowed.OTHER not in allowed.LABELS
 
 
 def test_a_code_is_counted_under_its_name_only_when_it_is_one():
-    assert [*REASONS] == [words.code(each) for each in REASONS]
-    assert words.OTHER == words.code(ZZ) == words.code(["residue"])
+    assert [*REASONS] == [allowed.code(each) for each in REASONS]
+    assert allowed.OTHER == allowed.code(ZZ) == allowed.code(["residue"])
 
 
 # --- quantiles
@@ -157,13 +168,13 @@ def test_nothing_has_no_quantile():
 
 
 class Ring:
-    """A table as `fold` sees it."""
+    """A table as `roll_up` sees it."""
 
     def __init__(self):
         self.buckets = {}
 
     def take(self, *facts, partition=0, now=NOW):
-        self.buckets |= fold(self.buckets.get, partition, facts, now)
+        self.buckets |= roll_up(self.buckets.get, partition, facts, now)
 
     def window(self, window):
         return [b for key, b in self.buckets.items() if f"/{window.name}/" in key]
@@ -173,7 +184,7 @@ class Ring:
 
 
 def fact(offset, at=NOW, n=1):
-    return Fact(offset, at, {"x": n})
+    return RecordCounts(offset, at, {"x": n})
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=lambda window: window.name)
@@ -245,18 +256,19 @@ class Deliveries:
             yield event
 
 
-def tallied(table, *batches, is_whole=lambda: True):
+def tallied(table, *batches, is_restored=lambda: True):
     """Deliver batches of offsets, each flushed, within one life; return the count."""
 
     async def live():
-        tally = Tally(DEAD_LETTERS.name, table, is_whole, lambda: NOW)
+        tally = TopicCounter(DEAD_LETTERS.name, table, is_restored, lambda: NOW)
         for offsets in batches:
             stream = Deliveries(offsets)
             await tally.gather(stream)
             await tally.flush()
         total = Counter()
-        for bucket in tally.buckets()["day"]:
-            total.update(bucket.counts)
+        for key, bucket in tally.buckets():
+            if "/day/" in key:
+                total.update(bucket.counts)
         return total["dead/intake/bad_msh"], stream
 
     return asyncio.run(live())
@@ -286,19 +298,19 @@ def test_records_are_acknowledged_once_they_are_counted():
     assert [True, True] == [event.is_acknowledged for event in stream.sent]
 
 
-def test_nothing_is_counted_or_acknowledged_before_the_table_is_whole():
+def test_nothing_is_counted_or_acknowledged_before_the_table_is_restored():
     table = Stored()
-    count, stream = tallied(table, [0, 1], is_whole=lambda: False)
+    count, stream = tallied(table, [0, 1], is_restored=lambda: False)
 
     assert (0, {}) == (count, dict(table))
     assert [False, False] == [event.is_acknowledged for event in stream.sent]
 
 
 def test_what_is_remembered_is_bounded():
-    memory = Memory(5)
-    memory.add(range(5, 3 * MOST_REMEMBERED))
+    memory = CountedOffsets(5)
+    memory.add(range(5, 3 * MAX_REMEMBERED))
 
-    assert {3 * MOST_REMEMBERED} == memory.missed([4, 5, 3 * MOST_REMEMBERED])
+    assert {3 * MAX_REMEMBERED} == memory.missed([4, 5, 3 * MAX_REMEMBERED])
 
 
 def test_partitions_do_not_disturb_each_other():
@@ -362,10 +374,10 @@ def test_a_negative_bucket_is_none():
 def seen(counts, ago=0.0):
     """All windows with one bucket of these counts, so long ago."""
     buckets = {
-        window.name: [Bucket(window.start_of(NOW - ago), 1, Counter(counts))]
+        f"0/{window.name}/0": Bucket(window.start_of(NOW - ago), 1, Counter(counts))
         for window in WINDOWS
     }
-    return figures.seen_windows(buckets, NOW)
+    return window_counts(buckets.items(), NOW)
 
 
 def edge(flow, source, target):

@@ -10,41 +10,40 @@ import pytest
 
 from streams.engine.heartbeat import Phase
 from streams.operations.watch import guard
-from streams.operations.watch.guard import MOST_DEATHS, Guard
-from streams.operations.watch.hand import Position
+from streams.operations.watch.guard import MAX_DEATHS, Guard, Position
 
 TOPICS = ("phi.audit", "dead.letters")
 POISON = Position("dead.letters", 3, 4711)
 
 
-def dies_at_a_record(_heartbeat, hand, _parent):
-    if POISON in hand.skipped:
+def dies_at_a_record(_heartbeat, current, _parent):
+    if POISON in current.skipped:
         os._exit(0)
-    with hand.holding(POISON):
+    with current.set(POISON):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def hangs_at_a_record(heartbeat, hand, _parent):
-    if POISON in hand.skipped:
+def hangs_at_a_record(heartbeat, current, _parent):
+    if POISON in current.skipped:
         os._exit(0)
     heartbeat.enter(Phase.RUNNING)
-    with hand.holding(POISON):
+    with current.set(POISON):
         time.sleep(600)
 
 
-def dies_between_records(_heartbeat, hand, _parent):
-    with hand.holding(POISON):
+def dies_between_records(_heartbeat, current, _parent):
+    with current.set(POISON):
         pass
-    os._exit(1 if not hand.skipped else 78)
+    os._exit(1 if not current.skipped else 78)
 
 
-def refuses_its_settings(_heartbeat, _hand, _parent):
+def refuses_its_settings(_heartbeat, _current, _parent):
     os._exit(78)
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(guard, "MOST_BACK_OFF", 0.1)
+    monkeypatch.setattr(guard, "MAX_BACK_OFF", 0.1)
 
 
 def guarding(target, **limits):
@@ -53,18 +52,18 @@ def guarding(target, **limits):
 
 
 @pytest.mark.parametrize("target", [dies_at_a_record, hangs_at_a_record])
-def test_a_record_that_ends_watch_again_and_again_is_skipped(target):
+def test_a_record_that_ends_watch_repeatedly_is_skipped(target):
     watched = guarding(target)
 
     assert 0 == watched.run()
-    assert {POISON: MOST_DEATHS} == dict(watched._deaths)
+    assert {POISON: MAX_DEATHS} == dict(watched._deaths)
 
 
 def test_a_refused_setting_ends_the_service():
     assert 78 == guarding(refuses_its_settings).run()
 
 
-def test_a_death_with_nothing_in_hand_blames_no_record(monkeypatch):
+def test_a_death_between_records_blames_no_record(monkeypatch):
     watched = guarding(dies_between_records)
     lives = []
 

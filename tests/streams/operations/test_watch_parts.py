@@ -16,15 +16,15 @@ from streams.engine.errors import ConfigError
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.events.outputs import RECEIVED, received_header
-from streams.operations.watch.credentials import credentials
-from streams.operations.watch.desk import PARTS
-from streams.operations.watch.examples import require_own_broker
-from streams.operations.watch.lags import Trend
-from streams.operations.watch.models import model_in, model_of
-from streams.operations.watch.quiet import WithoutValues
+from streams.operations.counts.windows import HOUR
+from streams.operations.model_card import model_in, model_of
+from streams.operations.watch.dashboard import PARTS
+from streams.operations.watch.demo_notes import require_own_broker
+from streams.operations.watch.lag_history import LagTrend
+from streams.operations.watch.log_filter import ValueFilter
 from streams.operations.watch.runbook import IN_REPOSITORY, slug
+from streams.operations.watch.transport import credentials
 from streams.operations.watch.web import FILES, Site
-from streams.operations.watch.windows import HOUR
 from streams.operations.watch.workers import Workers, row_of
 
 
@@ -116,13 +116,13 @@ def test_a_security_setting_that_can_not_be_kept_is_refused(kafka, says):
 def test_a_foreign_log_line_shows_numbers_and_classes_alone(template, arguments, line):
     record = logging.LogRecord("faust.x", 30, "f", 1, template, arguments, None)
 
-    assert WithoutValues().filter(record)
+    assert ValueFilter().filter(record)
     assert line.replace("dict", "str") == record.getMessage()
 
 
 def test_our_own_lines_stay_as_they_are():
     record = logging.LogRecord("streams.x", 30, "f", 1, "at %s", ("notes[3]",), None)
-    WithoutValues().filter(record)
+    ValueFilter().filter(record)
 
     assert "at notes[3]" == record.getMessage()
 
@@ -167,7 +167,7 @@ def lag(topic, records, partition=0):
 
 
 def test_the_trend_holds_the_most_of_each_minute_and_nothing_of_watchs_own():
-    trend, at = Trend(), HOUR.start_of(1_790_000_000.0)
+    trend, at = LagTrend(), HOUR.start_of(1_790_000_000.0)
     trend.add(at - 61, [lag("notes", 7)])
     trend.add(at + 1, [lag("notes", 5), lag("notes", 4, 1), lag("hl7.raw", 2)])
     trend.add(at + 2, [lag("notes", 1), lag("hl7.raw", 3), lag("phi.audit", 99)])
@@ -180,7 +180,7 @@ def test_the_trend_holds_the_most_of_each_minute_and_nothing_of_watchs_own():
 
 
 def test_the_trend_forgets_what_is_older_than_an_hour():
-    trend, at = Trend(), HOUR.start_of(1_790_000_000.0)
+    trend, at = LagTrend(), HOUR.start_of(1_790_000_000.0)
     for minute in range(200):
         trend.add(at + 60 * minute, [lag("notes", minute)])
 
@@ -220,7 +220,7 @@ def test_notes_are_shown_from_no_cluster_but_our_own(tmp_path):
 # --- routes
 
 
-class StillDesk:
+class StubDashboard:
     def __init__(self, *, ready=True, figures=True):
         self.is_ready = ready
         self.figures = {"at": 1.0, **{part: {} for part in PARTS}} if figures else {}
@@ -233,7 +233,7 @@ def ask(path, desk=None, examples=None):
     """Return what the site answers to a path."""
 
     async def talk():
-        site = Site(desk or StillDesk(), examples, asyncio.Event())
+        site = Site(desk or StubDashboard(), examples, asyncio.Event())
         async with TestClient(TestServer(site.application())) as client:
             answer = await client.get(path)
             body = await answer.read()
@@ -266,7 +266,7 @@ def test_no_file_names_another_host_or_holds_inline_code(path):
 def test_notes_are_refused_outside_of_the_demo():
     answer = ask("/api/notes")
 
-    assert (403, True) == (answer.status, "demo alone" in answer.body)
+    assert (403, True) == (answer.status, "demo only" in answer.body)
 
 
 def test_notes_are_given_in_the_demo():
@@ -277,12 +277,12 @@ def test_notes_are_given_in_the_demo():
 
 @pytest.mark.parametrize(("ready", "status"), [(True, 200), (False, 503)])
 def test_ready_says_whether_partitions_are_held_and_tables_restored(ready, status):
-    assert status == ask("/readyz", StillDesk(ready=ready)).status
-    assert 200 == ask("/healthz", StillDesk(ready=ready)).status
+    assert status == ask("/readyz", StubDashboard(ready=ready)).status
+    assert 200 == ask("/healthz", StubDashboard(ready=ready)).status
 
 
 def test_before_the_first_look_there_are_no_figures():
-    assert 503 == ask("/api/flow", StillDesk(figures=False)).status
+    assert 503 == ask("/api/flow", StubDashboard(figures=False)).status
 
 
 def test_the_runbook_is_served_with_an_anchor_for_every_section():

@@ -1,44 +1,34 @@
-"""What the page shows, gathered from tables, lag and workers, once a second."""
+"""The figures of the page, gathered once a second from tables, lag and workers."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from streams.cluster.topics import WATCH_TOPICS, Topic
 
-from . import figures
-from .alerts import Alerts, Sight
+from ..counts import figures
+from ..counts.windows import DAY, HOUR, WINDOWS, window_counts
+from ..model_card import model_in
+from .alerts import Alerts, Observation
 from .app import WatchApp
-from .lags import Lags
-from .models import model_in
-from .windows import DAY, HOUR, WINDOWS
-
-log = logging.getLogger(__name__)
+from .lag_history import LagHistory
+from .workers import Workers
 
 PARTS = (
     "alerts", "flow", "lag", "latency", "phi", "dead-letters", "versions", "tables",
 )  # fmt: skip
-"""The names below /api, and in each server-sent event."""
+"""The paths below /api, and the fields of each server-sent event."""
 
 
-class Restoring(Protocol):
-    """Whoever knows how far the workers' tables are."""
-
-    def json(self) -> list[dict[str, Any]]:
-        """Return a row a worker; empty when none is named."""
-        ...
-
-
-class Desk:
-    """All figures of the page, as of the last `look`.
+class Dashboard:
+    """All figures of the page, as of the last `update`.
 
     Args:
         group: Watch's own consumer group.
-        partitions: How many it reads.
-        lags: The groups' lag.
-        workers: The workers' tables.
+        partitions: The number of partitions that watch reads.
+        lags: The lag of all groups.
+        workers: The status of the workers.
         clock: Seconds since 1970.
     """
 
@@ -46,8 +36,8 @@ class Desk:
         self,
         group: str,
         partitions: int,
-        lags: Lags,
-        workers: Restoring,
+        lags: LagHistory,
+        workers: Workers,
         clock: Callable[[], float],
     ) -> None:
         self._group = group
@@ -55,55 +45,52 @@ class Desk:
         self._lags = lags
         self._workers = workers
         self._clock = clock
-        self.app: WatchApp | None = None
-        self.lives = 0
-        self.figures: dict[str, Any] = {}
+        self._app: WatchApp | None = None
+        self._starts = 0
         self._alerts = Alerts()
+        self.figures: dict[str, Any] = {}
 
-    def begin_life(self, app: WatchApp) -> None:
+    def use(self, app: WatchApp) -> None:
         """Show this Faust application from now on."""
-        self.app = app
-        self.lives += 1
+        self._app = app
+        self._starts += 1
 
     @property
     def is_ready(self) -> bool:
         """Whether all partitions are assigned and the tables restored."""
-        app = self.app
-        held = 0 if app is None else app.partitions()
-        return app is not None and app.is_ready and held == self._partitions
+        app = self._app
+        return app is not None and app.is_ready and app.partitions() == self._partitions
 
     def is_stuck(self) -> bool:
-        """Whether records wait, and watch itself commits nothing."""
+        """Return whether watch commits nothing while records wait for it."""
         return self._lags.has_stopped(self._group)
 
     def status(self) -> dict[str, Any]:
-        """Return how watch itself fares."""
-        app = self.app
+        """Return the status of watch itself."""
         return {
             "stage": "watch",
             "ready": self.is_ready,
-            "lives": self.lives,
+            "lives": self._starts,
             "partitions": {
-                "held": 0 if app is None else app.partitions(),
+                "held": 0 if self._app is None else self._app.partitions(),
                 "of": self._partitions,
             },
             "tables": self._tables(),
         }
 
-    def look(self) -> dict[str, Any]:
-        """Return all figures as of now, by `PARTS`, and keep them."""
+    def update(self) -> None:
+        """Compute all figures as of now."""
         now = self._clock()
-        buckets = {} if self.app is None else self.app.buckets()
-        windows = figures.seen_windows(buckets, now)
+        windows = window_counts(() if self._app is None else self._app.buckets(), now)
+        workers = self._workers.json()
+        observation = Observation(windows[HOUR.name], self._lags.latest(), workers)
         self.figures = {
             "at": now,
             "ready": self.is_ready,
             "windows": {
                 w.name: {"width": w.width, "seconds": w.seconds} for w in WINDOWS
             },
-            "alerts": self._alerts.judge(
-                Sight(windows[HOUR.name], self._lags.latest(), self._workers.json())
-            ),
+            "alerts": self._alerts.judge(observation),
             "flow": figures.flow(windows, self._lags.arriving()),
             "lag": self._lags.json(),
             "latency": figures.latency(windows),
@@ -113,13 +100,12 @@ class Desk:
                 row | model_in(row["version"], row["preset"])
                 for row in figures.versions(windows[DAY.name])
             ],
-            "tables": {"watch": self._tables(), "workers": self._workers.json()},
+            "tables": {"watch": self._tables(), "workers": workers},
             "unreadable": figures.unreadable(windows),
         }
-        return self.figures
 
     def _tables(self) -> list[dict[str, Any]]:
-        left = {} if self.app is None else self.app.restoring()
+        left = {} if self._app is None else self._app.restoring()
         return [_table(topic, left, is_ready=self.is_ready) for topic in WATCH_TOPICS]
 
 

@@ -1,6 +1,6 @@
-"""Notes before and after, for the demo's page; never for anything but invented notes.
+"""Notes before and after scrubbing, for the demo's page; only ever invented notes.
 
-Reads what `phistream demo` made: a broker of its own on loopback.
+They are read from the loopback broker that `phistream demo` started.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 KEPT = 5
 PERIOD = 4.0
-LONGEST = 1600
-WAITING = 2000
+MAX_LENGTH = 1600
+MAX_MESSAGES = 2000
 
 
 def require_own_broker(settings: Settings) -> None:
-    """Refuse a cluster that `phistream demo` or `broker up` did not start here.
+    """Reject a cluster that `phistream demo` or `broker up` did not start here.
 
     Raises:
         ConfigError: It may hold the notes of real patients.
@@ -45,29 +45,31 @@ def require_own_broker(settings: Settings) -> None:
         )
 
 
-class Examples:
-    """Follows the outputs, and keeps a telling note every few seconds."""
+class DemoNotes:
+    """Follow the outputs, and keep an instructive note every few seconds."""
 
     def __init__(self, settings: Settings) -> None:
         require_own_broker(settings)
         self._settings = settings
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="examples", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="demo-notes", daemon=True
+        )
         self._kept: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._audits: dict[str, list[dict[str, Any]]] = {}
         self._notes: dict[str, dict[str, Any]] = {}
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop the thread."""
         self._stopping.set()
         self._thread.join(5)
 
     def json(self) -> list[dict[str, Any]]:
-        """Return the examples, the latest first."""
+        """Return the notes, the latest first."""
         return list(reversed(self._kept))
 
     def _run(self) -> None:
@@ -85,13 +87,13 @@ class Examples:
             outputs.close()
             originals.close()
         except StreamError as error:
-            log.warning("examples: %s", error)
+            log.warning("demo notes: %s", error)
 
     def _gather(self, consumer: Consumer) -> None:
         self._audits.clear()
         self._notes.clear()
-        with translated("examples"):
-            messages = consumer.consume(WAITING, timeout=PERIOD)
+        with translated("demo notes"):
+            messages = consumer.consume(MAX_MESSAGES, timeout=PERIOD)
         for message in messages:
             if message.error() is None:
                 self._sort(message)
@@ -103,20 +105,20 @@ class Examples:
             return
         if message.topic() == PHI_AUDIT.name:
             self._audits[source.decode()] = value.get("annotations", [])
-        elif len(value["text"]) <= LONGEST:
+        elif len(value["text"]) <= MAX_LENGTH:
             self._notes[source.decode()] = value
 
     def _keep_one(self, consumer: Consumer) -> None:
         sources = sorted(self._notes.keys() & self._audits.keys())
         if not sources:
             return
-        source = max(sources, key=self._worth)
+        source = max(sources, key=self._variety)
         before = self._original(consumer, source)
         if before is not None:
             note, audit = self._notes[source], self._audits[source]
             self._kept.append(_example(before, note, audit))
 
-    def _worth(self, source: str) -> tuple[int, int]:
+    def _variety(self, source: str) -> tuple[int, int]:
         labels = {each["label"] for each in self._audits[source]}
         fuzzy = sum(each["detector"].endswith("~") for each in self._audits[source])
         return len(labels) + 3 * min(fuzzy, 1), len(self._audits[source])
@@ -126,7 +128,7 @@ class Examples:
         if topic != NOTES.name:
             return None
         consumer.assign([TopicPartition(topic, int(partition), int(offset))])
-        with translated("examples"):
+        with translated("demo notes"):
             message = consumer.poll(5)
         if message is None or message.error() is not None:
             return None

@@ -1,4 +1,4 @@
-"""Where watch begins to read: not before what its longest window shows."""
+"""Start offsets: watch reads nothing older than its longest window."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from streams.cluster.client_errors import translated
 from streams.cluster.topics import require_topics
 from streams.engine.settings import Settings
 
-from .windows import DAY
+from ..counts.windows import DAY
 
 log = logging.getLogger(__name__)
 
 MARGIN_SECONDS = 3600
 
 
-def begin_within_a_day(
+def skip_older_than_a_day(
     settings: Settings, group: str, topics: Iterable[str], *, now: float | None = None
 ) -> int:
-    """Move the group's offsets up to a day ago where they lie before it.
+    """Commit an offset a day ago wherever the group's offset is older.
 
-    The audit topic holds a year; a first start, or one after weeks, would read all of
-    it to throw it away.
+    The audit topic keeps a year; without this, a first start would read all of it.
 
     Returns:
-        How many partitions were moved.
+        The number of partitions whose offset was moved.
 
     Raises:
         RetriableError: The cluster does not answer.
@@ -42,14 +41,14 @@ def begin_within_a_day(
     try:
         with translated("offsets"):
             return sum(
-                _move(consumer, topic, range(count), since_ms)
+                _skip(consumer, topic, range(count), since_ms)
                 for topic, count in counts.items()
             )
     finally:
         consumer.close()
 
 
-def _move(
+def _skip(
     consumer: Consumer, topic: str, partitions: Iterable[int], since_ms: int
 ) -> int:
     times = [TopicPartition(topic, p, since_ms) for p in partitions]
@@ -57,14 +56,14 @@ def _move(
     committed = consumer.committed(
         [TopicPartition(topic, each.partition) for each in times], timeout=CALL_SECONDS
     )
-    behind = []
-    for target, stands in zip(targets, committed, strict=True):
+    moved = []
+    for target, current in zip(targets, committed, strict=True):
         offset = target.offset if target.offset >= 0 else _end(consumer, target)
-        if stands.offset < offset:
-            behind.append(TopicPartition(topic, target.partition, offset))
-    if behind:
-        consumer.commit(offsets=behind, asynchronous=False)
-    return len(behind)
+        if current.offset < offset:
+            moved.append(TopicPartition(topic, target.partition, offset))
+    if moved:
+        consumer.commit(offsets=moved, asynchronous=False)
+    return len(moved)
 
 
 def _end(consumer: Consumer, partition: TopicPartition) -> int:

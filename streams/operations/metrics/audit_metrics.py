@@ -1,7 +1,7 @@
-"""Counts what became of records, from the very audit events that were committed.
+"""Counters of outcomes, taken from the audit events that were committed.
 
-So the metrics say what the audit says; and since an audit event holds no text, no
-metric can.
+The metrics therefore agree with the audit trail, and since an audit event holds no
+text, no metric can.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from . import catalogue
 Event = Mapping[str, Any]
 
 
-class Account:
-    """The metrics of one stage's audit events; every series is there from the start.
+class AuditMetrics:
+    """The metrics of one stage's audit events; every series exists from the start.
 
     Args:
-        registry: Where they are shown.
-        stage: Whose they are.
+        registry: The registry of the metrics.
+        stage: The stage that writes the events.
         clock: Seconds since 1970.
     """
 
@@ -42,10 +42,10 @@ class Account:
         dead = catalogue.DEAD_LETTERS.on(registry)
         self._dead = {each: dead.labels(stage, each) for each in (*REASONS, OTHER)}
         kind = _Notes if stage == "scrub" else _Messages
-        self._done: _Notes | _Messages = kind(registry)
+        self._outcomes: _Notes | _Messages = kind(registry)
 
     def count(self, outputs: Sequence[Output]) -> None:
-        """Count committed outputs; all but the audit events are passed over."""
+        """Count the audit events among committed outputs."""
         now = self._clock()
         events = []
         for output in outputs:
@@ -55,12 +55,13 @@ class Account:
                 self._latency.observe(max(0.0, now - received))
         refused = [each for each in events if each["outcome"] == "dead_letter"]
         _add(self._dead, Counter(bounded(each["code"]) for each in refused))
-        self._done.dead_letters.inc(len(refused))
-        self._done.count([each for each in events if each["outcome"] != "dead_letter"])
+        self._outcomes.dead_letters.inc(len(refused))
+        accepted = [each for each in events if each["outcome"] != "dead_letter"]
+        self._outcomes.count(accepted)
 
 
 class _Notes:
-    """What scrub made of notes."""
+    """Outcomes of notes in scrub."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         notes = catalogue.NOTES.on(registry)
@@ -74,33 +75,33 @@ class _Notes:
     def count(self, events: Sequence[Event]) -> None:
         self._scrubbed.inc(len(events))
         _add(self._joins, Counter(each["join"] for each in events))
-        found = (a["label"] for each in events for a in each["annotations"])
-        _add(self._spans, Counter(found))
+        labels = (a["label"] for each in events for a in each["annotations"])
+        _add(self._spans, Counter(labels))
 
 
 class _Messages:
-    """What intake made of messages."""
+    """Outcomes of messages in intake."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         messages = catalogue.MESSAGES.on(registry)
-        self._routed = messages.labels("routed")
+        self._messages = messages.labels("routed")
         self.dead_letters = messages.labels("dead_letter")
-        made = catalogue.ROUTED.on(registry)
+        routed = catalogue.ROUTED.on(registry)
         kinds = ("notes", "patients", "skipped")
-        self._made = {each: made.labels(each) for each in kinds}
+        self._routed = {each: routed.labels(each) for each in kinds}
 
     def count(self, events: Sequence[Event]) -> None:
-        self._routed.inc(len(events))
-        made: Counter[str] = Counter()
+        self._messages.inc(len(events))
+        routed: Counter[str] = Counter()
         for each in events:
-            said = each["routed"]
-            made["notes"] += said["notes"]
-            made["patients"] += said["patients"]
-            made["skipped"] += sum(said["skipped"].values())
-        _add(self._made, made)
+            counts = each["routed"]
+            routed["notes"] += counts["notes"]
+            routed["patients"] += counts["patients"]
+            routed["skipped"] += sum(counts["skipped"].values())
+        _add(self._routed, routed)
 
 
 def _add(metrics: Mapping[str, PrometheusCounter], counts: Counter[str]) -> None:
-    # Once a batch: each increment takes a lock.
+    # One increment for each batch: each takes a lock.
     for name, count in counts.items():
         metrics[name].inc(count)

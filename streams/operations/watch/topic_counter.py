@@ -1,12 +1,12 @@
-"""One topic's records, counted into one Faust table: at least once, and idempotent.
+"""One topic, counted into one Faust table: at least once, and idempotent.
 
-Records are gathered for a moment, folded into the table, confirmed by the table's
-changelog, and only then acknowledged.  A crash before that brings them again, and each
-bucket's `next_offset` leaves out what it has counted.
+Records are gathered for a moment, rolled up into the table, confirmed by the table's
+changelog, and only then acknowledged.  After a crash before that they are delivered
+again, and each bucket's `next_offset` leaves out what it has counted.
 
-While tables are restored Faust lets some records through, and delivers them again, with
-those before them, when it is done: so within a life of the application it is remembered
-which offsets were counted, and nothing is counted before the tables are whole.
+While tables are restored, Faust delivers some records early, and again afterwards with
+those before them.  So each run of the application keeps the offsets that it has
+counted, and counts nothing before its table is restored.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import faust
 from faust import Stream
 from faust.types import CodecArg, EventT, FutureMessage, Message, StreamT
 
-from .facts import UNREADABLE, Counts, facts_of
-from .hand import Hand, Position
-from .windows import WINDOWS, Bucket, Fact, fold
+from ..counts.counters import UNREADABLE, Counts, counts_of
+from ..counts.windows import Bucket, RecordCounts, roll_up
+from .guard import CurrentRecord, Position
 
 log = logging.getLogger(__name__)
 
-MOST_PENDING = 2000
-"""Records of a topic in hand; beyond, it is not read on before they are counted."""
-MOST_REMEMBERED = 20_000
+MAX_PENDING = 2000
+"""Pending records of a topic; beyond, reading waits until they are counted."""
+MAX_REMEMBERED = 20_000
 
 
-class Memory:
-    """The offsets of one partition that this life has counted.
+class CountedOffsets:
+    """The offsets of one partition that this run has counted.
 
     Args:
-        floor: Nothing from this offset on was counted in a life before.
+        floor: Earlier runs counted nothing from this offset on.
     """
 
     def __init__(self, floor: int) -> None:
@@ -45,21 +45,21 @@ class Memory:
         self._counted: set[int] = set()
 
     def missed(self, offsets: Iterable[int]) -> set[int]:
-        """Return those that are surely not counted yet."""
+        """Return those that are certainly not counted yet."""
         return {n for n in offsets if n >= self._floor and n not in self._counted}
 
     def add(self, offsets: Iterable[int]) -> None:
-        """Remember offsets as counted; the oldest are forgotten in time."""
+        """Add counted offsets; drop the oldest beyond a limit."""
         self._counted.update(offsets)
-        if len(self._counted) > MOST_REMEMBERED:
-            kept = sorted(self._counted)[-MOST_REMEMBERED // 2 :]
+        if len(self._counted) > MAX_REMEMBERED:
+            kept = sorted(self._counted)[-MAX_REMEMBERED // 2 :]
             self._counted, self._floor = set(kept), kept[0]
 
 
 class CountsTable(faust.Table[str, Any]):
     """A table whose keys name their partition, so that it can be written at any time.
 
-    Faust itself takes the partition from the record that is just being processed.
+    Plain Faust takes the partition from the record being processed.
     """
 
     # A service logs under its module's name; these lines are Faust's.
@@ -78,7 +78,7 @@ class CountsTable(faust.Table[str, Any]):
         key_serializer: CodecArg = None,
         value_serializer: CodecArg = None,
     ) -> FutureMessage:
-        """Send a change, and keep the promise that it arrives."""
+        """Send a change, and keep the future of its confirmation."""
         future = super().send_changelog(
             partition, key, value, key_serializer, value_serializer
         )
@@ -91,46 +91,46 @@ class CountsTable(faust.Table[str, Any]):
         await asyncio.gather(*sent)
 
 
-class Tally:
-    """Counts one topic.
+class TopicCounter:
+    """Count one topic.
 
     Args:
-        topic: Its name, a key of `facts.READERS`.
+        topic: A key of `counters.READERS`.
         table: Holds the buckets, as JSON.
-        is_whole: Whether the table is restored.
+        is_restored: Returns whether the table is restored.
         clock: Seconds since 1970.
-        hand: Says from outside of the process which record is being read.
+        current: Shared with the guard: the record being processed.
     """
 
     def __init__(
         self,
         topic: str,
         table: CountsTable,
-        is_whole: Callable[[], bool],
+        is_restored: Callable[[], bool],
         clock: Callable[[], float] = time.time,
-        hand: Hand | None = None,
+        current: CurrentRecord | None = None,
     ) -> None:
         self.topic = topic
-        self._hand = hand
+        self._current = current
         self._table = table
-        self._is_whole = is_whole
+        self._is_restored = is_restored
         self._clock = clock
-        self._memories: dict[int, Memory] = {}
+        self._offsets: dict[int, CountedOffsets] = {}
         self._pending: dict[int, list[EventT[Any]]] = defaultdict(list)
-        self._turn = asyncio.Lock()
+        self._flushing = asyncio.Lock()
 
     async def gather(self, stream: StreamT[bytes]) -> None:
-        """Take up a stream's records, acknowledged by `flush`."""
+        """Collect a stream's records; `flush` acknowledges them."""
         async for event in cast(Stream[bytes], stream).noack().events():
             self._pending[event.message.partition].append(event)
-            if sum(map(len, self._pending.values())) >= MOST_PENDING:
+            if sum(map(len, self._pending.values())) >= MAX_PENDING:
                 await self.flush()
 
     async def flush(self) -> None:
-        """Count what is in hand, wait for the changelog, and acknowledge."""
-        if not self._is_whole():
+        """Count pending records, wait for the changelog, and acknowledge them."""
+        if not self._is_restored():
             return
-        async with self._turn:
+        async with self._flushing:
             events, self._pending = self._pending, defaultdict(list)
             for partition, group in events.items():
                 self._count(partition, group)
@@ -139,63 +139,58 @@ class Tally:
                 for event in group:
                     event.ack()
 
-    def forget(self, partitions: Iterable[int]) -> None:
-        """Drop what is in hand of partitions that are taken away; they come again."""
+    def drop(self, partitions: Iterable[int]) -> None:
+        """Drop pending records of revoked partitions; they are delivered again."""
         for partition in partitions:
             self._pending.pop(partition, None)
 
-    def buckets(self) -> Mapping[str, list[Bucket]]:
-        """Return the table's buckets by the name of their window."""
-        found: dict[str, list[Bucket]] = {window.name: [] for window in WINDOWS}
-        # A copy: recovery may change the table meanwhile.
+    def buckets(self) -> Iterator[tuple[str, Bucket]]:
+        """Yield the table's buckets with their keys."""
+        # A copy, since recovery may change the table meanwhile.
         for key, value in list(self._table.data.items()):
-            window = key.split("/")[1]
-            if window in found:
-                found[window].append(Bucket.from_json(value))
-        return found
+            yield key, Bucket.from_json(value)
 
     def _count(self, partition: int, events: Iterable[EventT[Any]]) -> None:
-        facts = {event.message.offset: self._fact(event) for event in events}
-        memory = self._memory(partition)
-        changed = fold(
+        records = {event.message.offset: self._record(event) for event in events}
+        counted = self._counted(partition)
+        changed = roll_up(
             self._look_up,
             partition,
-            [facts[offset] for offset in sorted(facts)],
+            [records[offset] for offset in sorted(records)],
             self._clock(),
-            missed=memory.missed(facts),
+            missed=counted.missed(records),
         )
         for key, bucket in changed.items():
             self._table[key] = bucket.to_json()
-        memory.add(facts)
+        counted.add(records)
 
-    def _memory(self, partition: int) -> Memory:
-        if partition not in self._memories:
-            own = f"{partition}/"
-            stored = [v for k, v in self._table.data.items() if k.startswith(own)]
+    def _counted(self, partition: int) -> CountedOffsets:
+        if partition not in self._offsets:
+            prefix = f"{partition}/"
+            stored = [v for k, v in self._table.data.items() if k.startswith(prefix)]
             floor = max((value["next"] for value in stored), default=0)
-            self._memories[partition] = Memory(floor)
-        return self._memories[partition]
+            self._offsets[partition] = CountedOffsets(floor)
+        return self._offsets[partition]
 
-    def _fact(self, event: EventT[Any]) -> Fact:
+    def _record(self, event: EventT[Any]) -> RecordCounts:
         message = event.message
-        at = message.timestamp
         position = Position(self.topic, message.partition, message.offset)
-        if self._hand is None:
+        if self._current is None:
             counts = self._counts(message)
-        elif position in self._hand.skipped:
+        elif position in self._current.skipped:
             counts = UNREADABLE
         else:
-            with self._hand.holding(position):
+            with self._current.set(position):
                 counts = self._counts(message)
-        return Fact(message.offset, at, counts)
+        return RecordCounts(message.offset, message.timestamp, counts)
 
     def _counts(self, message: Message) -> Counts:
         headers = dict(message.headers or ())
         at_ms = int(message.timestamp * 1000)
         try:
-            return facts_of(self.topic, message.value, headers, at_ms)
+            return counts_of(self.topic, message.value, headers, at_ms)
         except Exception as error:
-            # Whatever is wrong with one record must not end the counting of others.
+            # One broken record must not stop the counting of others.
             log.warning("%s: not read (%s)", self.topic, type(error).__name__)
             return UNREADABLE
 

@@ -1,7 +1,7 @@
-"""The only words that watch counts under; whatever else comes is counted as `other`.
+"""The only values that counters are named by; any other value counts as `other`.
 
-No value passes from a record to a table, a page or a metric unless it stands here or
-keeps one of two narrow forms (a version, a setting's name).
+A value passes from a record to a table, page or metric only if it is listed here or has
+one of a few narrow forms: a version, the name of a setting, a short hash.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NOTE_TYPES: Mapping[str, str] = MappingProxyType(
         "TS": "Transfer summary",
     }
 )
-"""LOINC codes of documents (LOINC 2.78), and HL7's table 0270 (HL7 v2.5.1, 9.6.1.2)."""
+"""LOINC codes of documents (LOINC 2.78) and HL7 table 0270 (HL7 v2.5.1, 9.6.1.2)."""
 
 _EVENT = re.compile(r"(?:MDM|ORU|ADT)_[A-Z][0-9]{2}")
 _NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
@@ -82,12 +82,12 @@ def join(value: object) -> str:
 
 
 def code(value: object) -> str:
-    """Return the code of a dead letter."""
+    """Return the reason code of a dead letter."""
     return _one_of(value, REASONS)
 
 
 def detector(value: object) -> str:
-    """Return the detector's name, with a tilde when it found a misspelling."""
+    """Return the detector's name, with a tilde for a fuzzy match."""
     if not isinstance(value, str):
         return OTHER
     name = value.partition("/")[0].rstrip("~")
@@ -103,7 +103,7 @@ def note_type(value: object) -> str:
 
 
 def name(value: object) -> str:
-    """Return the name of a preset or policy: settings of the operator's."""
+    """Return the name of a preset, policy or model."""
     return _of_form(value, _NAME)
 
 
@@ -113,18 +113,17 @@ def version(value: object) -> str:
 
 
 def key_id(value: object) -> str:
-    """Return which pseudonym key: eight hex digits of its hash."""
+    """Return the id of a pseudonym key: eight hex digits of its hash."""
     return _of_form(value, _KEY_ID)
 
 
 def digest(value: object) -> str:
     """Return the first twelve hex digits of a model's hash."""
-    short = value[:12] if isinstance(value, str) else value
-    return _of_form(short, _DIGEST)
+    return _of_form(value[:12] if isinstance(value, str) else value, _DIGEST)
 
 
-def _one_of(value: object, known: Container[str]) -> str:
-    return value if isinstance(value, str) and value in known else OTHER
+def _one_of(value: object, allowed: Container[str]) -> str:
+    return value if isinstance(value, str) and value in allowed else OTHER
 
 
 def _of_form(value: object, form: re.Pattern[str]) -> str:

@@ -1,7 +1,7 @@
-"""Faust's and aiokafka's log lines, without the values that they would show.
+"""Log lines of Faust and aiokafka without the values that they would show.
 
-Their arguments may be records, or exceptions that quote one: only numbers pass, of all
-else the class is named.
+Their arguments may be records, or exceptions that quote one.  Numbers are kept;
+anything else is replaced by its class.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Mapping
 FOREIGN = ("faust", "mode", "aiokafka", "kafka", "aiohttp", "asyncio")
 
 
-class WithoutValues(logging.Filter):
-    """Replaces the arguments of foreign log records; lets every record pass."""
+class ValueFilter(logging.Filter):
+    """Replace the arguments of foreign log records; let every record pass."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True; the record's arguments are harmless afterwards."""
+        """Return True; the record's arguments hold no values afterwards."""
         if record.name.partition(".")[0] in FOREIGN:
             record.msg, record.args = _message(record), ()
         return True
 
 
-def quieten(level: str) -> None:
-    """Keep foreign loggers at warnings, and their values out of all handlers."""
+def filter_foreign_logs(level: str) -> None:
+    """Limit foreign loggers to warnings, and keep their values out of all handlers."""
     for handler in logging.getLogger().handlers:
-        handler.addFilter(WithoutValues())
+        handler.addFilter(ValueFilter())
     for name in FOREIGN:
         floor = logging.INFO if level == "debug" else logging.WARNING
         logging.getLogger(name).setLevel(floor)
@@ -34,17 +34,17 @@ def quieten(level: str) -> None:
 def _message(record: logging.LogRecord) -> str:
     if not isinstance(record.msg, str):
         return type(record.msg).__name__
-    given = record.args
+    args = record.args
     try:
-        if isinstance(given, Mapping):
-            return record.msg % {key: _Shown(value) for key, value in given.items()}
-        return record.msg % tuple(map(_Shown, given or ()))
+        if isinstance(args, Mapping):
+            return record.msg % {key: _Shown(value) for key, value in args.items()}
+        return record.msg % tuple(map(_Shown, args or ()))
     except (TypeError, ValueError, KeyError):
         return "a line whose arguments do not fit"
 
 
 class _Shown:
-    """A value as it may be shown, whatever conversion the line asks for."""
+    """A value as it may be shown, for any conversion of the format string."""
 
     def __init__(self, value: object) -> None:
         self._value = value if isinstance(value, int | float) else None

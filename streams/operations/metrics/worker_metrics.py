@@ -1,4 +1,4 @@
-"""All that a worker with metrics runs beside its loop: registry, server, lag."""
+"""Everything that a worker with metrics runs: registry, HTTP server, lag thread."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from streams.engine.observer import Observer
 from streams.engine.settings import Settings
 from streams.events.outputs import Stage
 
-from ..watch.models import NONE, model_of
+from ..model_card import NONE, model_of
+from .catalogue import new_registry
 from .health import Health, Identity
-from .lag_thread import following
-from .loop import LoopMetrics
-from .registry import new_registry
+from .lag_gauges import showing_own_lag
+from .loop_metrics import LoopMetrics
 from .server import serving
 
 
 @contextmanager
-def counting(
+def worker_metrics(
     stage: Stage,
     slot: int,
     topic: str,
@@ -29,7 +29,7 @@ def counting(
     silent: Callable[[], float],
     limit: float,
 ) -> Iterator[Observer]:
-    """Give an observer that counts, and serve what it sees until the end.
+    """Yield an observer, and serve its metrics until the end of the block.
 
     Args: as of `observing`.
     """
@@ -39,7 +39,7 @@ def counting(
     port = settings.metrics_port + slot
     with (
         serving(registry, health, settings.metrics_host, port),
-        following(settings, f"{settings.group}-{stage}", topic, registry, health),
+        showing_own_lag(settings, topic, registry, health),
     ):
         yield observer
 

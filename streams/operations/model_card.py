@@ -1,4 +1,4 @@
-"""Which trained model stands behind a preset, as this installation has it."""
+"""The trained model of a preset, as installed here."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ NONE: dict[str, Any] = {"model": None, "model_version": None, "sha256": None}
 
 @lru_cache
 def model_of(preset: str) -> dict[str, Any]:
-    """Return name, version and short hash of the preset's tagger; None each if none.
-
-    Only presets that come with the library are looked up.
-    """
+    """Return name, version and short hash of a built-in preset's model, or `NONE`."""
     if preset not in known_presets():
         return NONE
     try:
@@ -31,10 +28,7 @@ def model_of(preset: str) -> dict[str, Any]:
 
 
 def model_in(version: str, preset: str) -> dict[str, Any]:
-    """Return the same of another installation, if it is of this one's version.
-
-    What another version runs is not known here: None each.
-    """
+    """Return the same for another installation; `NONE` if its version differs."""
     return model_of(preset) if version == metadata.version("phistream") else NONE
 
 

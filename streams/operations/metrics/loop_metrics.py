@@ -1,4 +1,4 @@
-"""The observer that counts: batches, transactions, assignment, table."""
+"""The observer that fills a worker's metrics: batches, assignment, table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from streams.engine.observer import Observer, TableProgress, TableView
 from streams.engine.records import Output, Record
 
 from . import catalogue
-from .account import Account
+from .audit_metrics import AuditMetrics
 from .health import Health
 
-LOOK_SECONDS = 1.0
-"""How often the table is looked at."""
+TABLE_SECONDS = 1.0
+"""Seconds between two looks at the table."""
 
 RESULTS = {Fenced: "fenced", UnknownOutcome: "unknown"}
-"""How a transaction ended that was not committed; any other was aborted."""
+"""Results of transactions that were not committed; any other is `aborted`."""
 ERRORS: tuple[type[StreamError], ...] = (
     CorruptState,
     Fenced,
@@ -36,13 +36,13 @@ ERRORS: tuple[type[StreamError], ...] = (
 
 
 class LoopMetrics(Observer):
-    """Fills the metrics of a worker, and its health.
+    """Fill the metrics of a worker, and its health.
 
     Args:
-        registry: Where they are shown.
-        health: Whose snapshot is kept up to date.
+        registry: The registry of the metrics.
+        health: Its snapshot is kept up to date.
         clock: Seconds since 1970.
-        ticks: Seconds that never jump.
+        ticks: Monotonic seconds.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class LoopMetrics(Observer):
         self._health = health
         self._clock, self._ticks = clock, ticks
         self._stage = stage = health.identity.stage
-        self._account = Account(registry, stage, clock)
+        self._account = AuditMetrics(registry, stage, clock)
         transactions = catalogue.TRANSACTIONS.on(registry)
         self._results = {
             each: transactions.labels(stage, each)
@@ -82,32 +82,32 @@ class LoopMetrics(Observer):
         self._restore = catalogue.TABLE_RESTORE_SECONDS.on(registry)
         self._begun: tuple[float, int] | None = None
         self._staged: list[Output] = []
-        self._looked_at = -LOOK_SECONDS
+        self._looked_at = -TABLE_SECONDS
         _show_identity(registry, health)
 
     def assigned(self, partitions: Sequence[int]) -> None:
-        """Count it; the partitions wait until a turn of the loop says otherwise."""
+        """Count an assignment; its partitions wait until the next iteration."""
         now, new = self._health.now, frozenset(partitions)
         self._assignments.inc()
-        self._see(assigned=now.assigned | new, paused=now.paused | new)
+        self._update(assigned=now.assigned | new, paused=now.paused | new)
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Count it."""
+        """Count a revocation."""
         now, gone = self._health.now, frozenset(partitions)
         self._revocations.inc()
-        self._see(assigned=now.assigned - gone, paused=now.paused - gone)
+        self._update(assigned=now.assigned - gone, paused=now.paused - gone)
 
     def begun(self, records: Sequence[Record]) -> None:
-        """Take the time."""
+        """Start the time of a batch."""
         self._begun = (self._ticks(), len(records))
         self._staged.clear()
 
     def staged(self, outputs: Sequence[Output]) -> None:
-        """Keep the outputs until it is known whether they count."""
+        """Keep the outputs until they are committed."""
         self._staged += outputs
 
     def committed(self) -> None:
-        """Count the batch and what it holds."""
+        """Count the batch and its audit events."""
         if self._begun is None:
             return
         begun_at, records = self._begun
@@ -119,10 +119,10 @@ class LoopMetrics(Observer):
         self._last_commit.set(now)
         self._account.count(self._staged)
         self._staged.clear()
-        self._see(last_commit=now, records=self._health.now.records + records)
+        self._update(last_commit=now, records=self._health.now.records + records)
 
     def undone(self, error: StreamError) -> None:
-        """Count why, and a transaction if there was a batch."""
+        """Count the error, and a transaction if there was a batch."""
         self._errors[_kind(error)].inc()
         if self._begun is not None:
             self._results[RESULTS.get(type(error), "aborted")].inc()
@@ -134,25 +134,25 @@ class LoopMetrics(Observer):
             self._rebuilds.inc()
 
     def overran(self, records: Sequence[Record]) -> None:
-        """Count it; what was staged is undone."""
+        """Count an overrun; the staged outputs are dropped."""
         self._overruns.inc()
         self._staged.clear()
 
     def died(self, partition: int) -> None:
-        """Count it."""
+        """Count the death of a partition's owner."""
         self._deaths.inc()
 
     def turned(
         self, paused: Collection[int], table: TableView, quarantined: int
     ) -> None:
-        """Look at the table, once in a while."""
+        """Show the table's progress, once a second."""
         now = self._health.now
         if quarantined != now.quarantined:
             self._quarantined.set(quarantined)
-            self._see(quarantined=quarantined)
+            self._update(quarantined=quarantined)
         if paused != now.paused:
-            self._see(paused=frozenset(paused))
-        if self._ticks() - self._looked_at < LOOK_SECONDS:
+            self._update(paused=frozenset(paused))
+        if self._ticks() - self._looked_at < TABLE_SECONDS:
             return
         self._looked_at = self._ticks()
         self._show_table(table.progress())
@@ -168,9 +168,9 @@ class LoopMetrics(Observer):
             self._behind.labels(*place).set(each.behind)
             self._restore.labels(*place).set(each.seconds)
         self._rows.set(sum(each.rows for each in table))
-        self._see(table=tuple(table))
+        self._update(table=tuple(table))
 
-    def _see(self, **changes: object) -> None:
+    def _update(self, **changes: object) -> None:
         now = self._health.now = replace(self._health.now, **changes)  # type: ignore[arg-type]  # names of fields
         self._owned.set(len(now.assigned))
         self._ready.set(not now.trouble())
@@ -181,12 +181,12 @@ def _kind(error: StreamError) -> type[StreamError]:
 
 
 def _show_identity(registry: CollectorRegistry, health: Health) -> None:
-    who = health.identity
+    identity = health.identity
     catalogue.MODEL_INFO.on(registry).labels(
-        who.stage,
-        who.preset,
-        who.policy,
-        str(who.model.get("model") or ""),
-        str(who.model.get("sha256") or ""),
-        who.version,
+        identity.stage,
+        identity.preset,
+        identity.policy,
+        str(identity.model.get("model") or ""),
+        str(identity.model.get("sha256") or ""),
+        identity.version,
     ).set(1)

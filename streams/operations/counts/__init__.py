@@ -1,0 +1,1 @@
+"""Counts of the audit trail by time window, shared by watch and status."""

@@ -1,0 +1,105 @@
+"""Lag of consumer groups, read on a thread of its own; and the rate into hl7.raw."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from streams.cluster.lag import LagMonitor, PartitionLag
+from streams.cluster.topics import HL7_RAW, NOTES
+from streams.engine.errors import StreamError
+from streams.engine.settings import Settings
+
+log = logging.getLogger(__name__)
+
+STAGES: Mapping[str, str] = {HL7_RAW.name: "intake", NOTES.name: "scrub"}
+"""The stage that reads each topic of the data path."""
+RATE_SECONDS = 10.0
+
+
+def stage_groups(settings: Settings) -> list[tuple[str, str]]:
+    """Return the consumer group of each stage and the topic that it reads."""
+    return [(f"{settings.group}-{stage}", topic) for topic, stage in STAGES.items()]
+
+
+class ArrivalRate:
+    """Records a second that arrive in hl7.raw, from its last stable offsets."""
+
+    def __init__(self) -> None:
+        self._ends: deque[tuple[float, int]] = deque(maxlen=30)
+
+    def add(self, at: float, lags: Iterable[PartitionLag]) -> None:
+        """Add a reading of the lag."""
+        end = sum(lag.stable for lag in lags if lag.topic == HL7_RAW.name)
+        self._ends.append((at, end))
+
+    def rate(self) -> float | None:
+        """Return the rate over the last ten seconds; None before two readings."""
+        ends = list(self._ends)
+        if not ends:
+            return None
+        last_at, last = ends[-1]
+        recent = ((at, end) for at, end in ends if last_at - at <= RATE_SECONDS)
+        first_at, first = next(recent)
+        if first_at == last_at:
+            return None
+        return max(0, last - first) / (last_at - first_at)
+
+
+class LagPoller:
+    """Reads the lag periodically on a thread, between `start` and `stop`.
+
+    Args:
+        settings: Connection settings.
+        groups: Consumer groups, each with the topic that it reads.
+        take: Called with each reading.
+        period: Seconds between two readings.
+        on_error: Called when a reading failed.
+        is_wanted: Whether to read at all; while it is not, no broker is contacted.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        groups: Sequence[tuple[str, str]],
+        take: Callable[[Sequence[PartitionLag]], None],
+        *,
+        period: float,
+        on_error: Callable[[], None] = lambda: None,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._settings = settings
+        self._groups = groups
+        self._take = take
+        self._period = period
+        self._on_error = on_error
+        self._is_wanted = is_wanted
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lag", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread; wait up to five seconds for a reading in progress."""
+        self._stopping.set()
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        monitor: LagMonitor | None = None
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                if self._is_wanted():
+                    monitor = monitor or LagMonitor(self._settings, self._groups)
+                    self._take(monitor.read())
+            except StreamError as error:
+                log.warning("lag: %s", error)
+                self._on_error()
+            self._stopping.wait(max(0.1, self._period - (time.monotonic() - began)))
+        if monitor is not None:
+            monitor.close()
