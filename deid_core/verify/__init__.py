@@ -7,6 +7,14 @@ elsewhere in the same note; and of what was written instead, for values of the r
 It can only refuse.  Where an invisible character may separate two words, the text is
 looked at with and without a blank there (`plain_text`).
 
+Five answers of `language` and the detectors are given a second time here on purpose,
+so that one mistake cannot both miss a value and pass it: `leaked_values` decides itself
+which words are telling names (`propagation`) and which are part of a clinical term
+(`language.context`), `_is_eponym` repeats the record's eponyms
+(`detectors.patient_record.context`), `record_values` writes out dates with months of
+its own, and `language.plain_text` reads odd characters by Unicode's categories
+(`language.reading`).  Word lists are shared: they are data, not decisions.
+
 What it calls residue is what detection promises to find, not more, or the guards would
 turn into dead letters.  These are therefore no residue: a name that is also a common
 word ("young", "May") unless given name and surname stand together; a misspelt one that

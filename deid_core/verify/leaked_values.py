@@ -1,14 +1,13 @@
-"""What was replaced once and stands elsewhere, and misspelt names of the record.
+"""Values that were replaced once and occur elsewhere, and misspelt names of the record.
 
-Only for `verify`.  Like `residue`, it shares the word lists with the detectors, but
-none of their code, and asks for less than they promise.
+Only for `verify`.  Like `record_values`, it shares word lists with the detectors, but
+none of their code, and demands less than they promise.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import repeat
 from typing import NamedTuple
 
@@ -44,7 +43,7 @@ _REST = rf"{{{_SHORTEST_MISSPELT - 1},{_LONGEST_MISSPELT - 1}}}+"
 _CAPITALISED = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{_REST}(?![^\W_])")
 # Likewise, in ASCII, and not only whole words: that is asked of the few that matter.
 _ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
-# Where it can't be a thing: at the start of a line, and behind these.
+# It is no clinical term at the start of a line, and after these.
 _BEFORE = re.compile(
     r"(?:\A|\n|\b(?:Mr|Mrs|Ms|Dr|with|by|to|and|from|told|asked|saw|named|patient)\.?)"
     r"[ ]?\Z"
@@ -101,10 +100,11 @@ def _may_be_misspelt(word: str) -> bool:
 def replaced_in(
     original: str, proposals: Iterable[Annotation], kept: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the kind of each replaced value that stands in what is to be published.
+    """Yield the kind of each replaced value that occurs in the output.
 
-    Names that are no words, where nothing says that they name a thing, and whole ids,
-    phone numbers and e-mail addresses.  The record's own are `residue_in`'s.
+    Names that are no words, where nothing says that they are part of a clinical term,
+    and whole ids, phone numbers and e-mail addresses.  The record's own values are
+    those of `residue_in`.
 
     Args:
         original: The note.
@@ -230,12 +230,7 @@ def _is_name(text: str, start: int, end: int) -> bool:
         return False
     following = text[end : end + _REACH].split("\n")[0].lower()
     words = (*re.findall(r"[a-z]+", following)[:5], *following.split(" ")[:5])
-    return _things().isdisjoint(words)
-
-
-@cache
-def _things() -> frozenset[str]:
-    return load_list("clinical_terms")
+    return load_list("clinical_terms").isdisjoint(words)
 
 
 def _whole(value: str) -> str:

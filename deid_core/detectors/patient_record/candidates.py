@@ -17,7 +17,7 @@ from .context import (
     has_relation,
     is_capitalised_in_context,
     is_described,
-    is_inside_sentence,
+    is_one_sentence,
     is_possessor,
     is_title_case,
     starts_sentence,
@@ -201,7 +201,7 @@ def _are_a_pair(note: Note, one: Candidate, other: Candidate) -> bool:
     return (
         (one.is_exact or other.is_exact)
         and before is not None
-        and is_inside_sentence(gap)
+        and is_one_sentence(gap)
         and (before.text.islower() or starts_sentence(note, before))
     )
 

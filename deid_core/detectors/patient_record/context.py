@@ -1,6 +1,9 @@
-"""What stands around a word and says whether it is a name here.
+"""What the words around a word of the patient's record say: is it a name here?
 
-Every question is about one place in one note, and looks at most three words away.
+`language.context` asks such questions about any capitalised run, by its characters;
+these are about words of a `Note`, which come with their neighbours and normal forms,
+in any letter case, and are known to be in the record: less evidence is enough.  The
+word lists are the same.  Every question looks at most three words away.
 """
 
 from __future__ import annotations
@@ -12,26 +15,25 @@ from .note import Note, Word
 APOSTROPHES = "'\u2019`\u00b4"
 _INSIDE_SENTENCE = " ,(\"'/-"
 _MODALS = frozenset({"will", "may"})
-_CREDENTIALS = frozenset({"md", "do", "rn", "np", "pa", "phd", "lpn", "dnp", "pharmd"})
 _ABBREVIATION = 4
 
 
 def is_title_case(text: str) -> bool:
-    """Return whether a word is capitalised, not shouted: "McKay", but not "LOW"."""
+    """Return whether a word is in title case: "McKay", but not "LOW"."""
     return text[0].isupper() and (len(text) == 1 or not text.isupper())
 
 
 def has_honorific(note: Note, word: Word) -> bool:
-    """Return whether a title stands before the word: "Mr. Low", "dr young".
+    """Return whether a title precedes the word: "Mr. Low", "dr young".
 
-    Not so for "the dr will call": a small modal verb is a verb.
+    Not so for "the dr will call": a modal verb in lower case is a verb.
     """
     if word.normal in _MODALS and word.text.islower() and not note.is_caseless:
         return False
     if not word.at or note.form(word.at - 1) not in load_list("honorifics"):
         return False
     gap = note.gap(word.at)
-    # In capitals and in small letters, "dr will call" needs its period to be a name.
+    # Without letter case, "dr will call" needs its period to be a name.
     if word.normal in _MODALS and note.is_caseless and "." not in gap:
         return False
     return is_title_gap(gap)
@@ -47,14 +49,18 @@ def has_doctor_title(note: Note, word: Word) -> bool:
 
 
 def is_title_gap(gap: str) -> bool:
-    """Return whether a gap can stand between a title and a name."""
+    """Return whether a gap can separate a title from a name."""
     return len(gap) <= 3 and not gap.strip(" .")
 
 
 def has_credential(note: Note, word: Word) -> bool:
-    """Return whether a provider's degree stands behind the word: "Young, MD"."""
+    """Return whether a provider's degree follows the word: "Young, MD"."""
     gap, after = note.after(word.at)
-    return after is not None and gap.strip(" ") == "," and after.normal in _CREDENTIALS
+    return (
+        after is not None
+        and gap.strip(" ") == ","
+        and after.normal in load_list("credentials")
+    )
 
 
 def has_cue(note: Note, word: Word) -> bool:
@@ -72,7 +78,7 @@ def has_cue(note: Note, word: Word) -> bool:
 def has_relation(note: Note, word: Word) -> bool:
     """Return whether the word names a relative: "her son Will", "wife Rose Hill".
 
-    Small, and in notes without case, it may say what he does: "her son will call".
+    In lower case, and in notes without case, it may be a verb: "her son will call".
     """
     if not is_title_case(word.text) or not word.at:
         return False
@@ -96,7 +102,7 @@ def is_possessor(note: Note, word: Word) -> bool:
 def is_eponym(note: Note, word: Word) -> bool:
     """Return whether the word names a disease, sign, device or procedure here.
 
-    That is so for a surname of the eponym list, with or without possessive, at once
+    That is so for a surname of the eponym list, with or without possessive, right
     before one of the eponym nouns: "Foley catheter", "Parkinson's disease".
     """
     if word.normal not in load_list("eponyms"):
@@ -114,7 +120,7 @@ def is_eponym(note: Note, word: Word) -> bool:
 def is_described(note: Note, word: Word) -> bool:
     """Return whether the word is introduced as a person: "Hill is a pleasant 45-year".
 
-    In any case but small, unless all of the note is.
+    Not in lower case, unless all of the note is.
     """
     if word.text.islower() and not note.is_caseless:
         return False
@@ -127,7 +133,7 @@ def is_described(note: Note, word: Word) -> bool:
         return False
     for _ in range(3):
         gap, other = note.after(other.at)
-        if other is None or not is_inside_sentence(gap):
+        if other is None or not is_one_sentence(gap):
             return False
         if other.text.isdigit() or other.normal in load_list("person_nouns"):
             return True
@@ -139,17 +145,17 @@ def is_capitalised_in_context(note: Note, word: Word) -> bool:
 
     It cannot at the start of a sentence, line or field, in a heading in title case,
     in a line of capitals, nor in an abbreviation ("LOW" for loss of weight).  A
-    person's verb behind it makes up for the start of a sentence: "Young denies pain",
-    and for the case of a note that has only one.
+    person's verb after it makes up for the start of a sentence, "Young denies pain",
+    and for a note in one letter case.
     """
     if note.is_caseless:
         return has_person_verb(note, word)
-    if not word.text[0].isupper() or _is_shouted(note, word):
+    if not word.text[0].isupper() or _is_in_capitals(note, word):
         return False
     if has_person_verb(note, word):
         return True
     gap, before = note.before(word.at)
-    if before is None or not gap or not is_inside_sentence(gap):
+    if before is None or not gap or not is_one_sentence(gap):
         return False
     after_gap, after = note.after(word.at)
     if after is not None and after_gap == " " and is_title_case(after.text):
@@ -160,7 +166,7 @@ def is_capitalised_in_context(note: Note, word: Word) -> bool:
 
 
 def has_person_verb(note: Note, word: Word) -> bool:
-    """Return whether what only a person does stands behind the word."""
+    """Return whether a verb follows that only persons are the subject of."""
     gap, after = note.after(word.at)
     if after is None or gap != " ":
         return False
@@ -168,7 +174,7 @@ def has_person_verb(note: Note, word: Word) -> bool:
     return form in load_list("person_verbs") or form == "would"
 
 
-def _is_shouted(note: Note, word: Word) -> bool:
+def _is_in_capitals(note: Note, word: Word) -> bool:
     if not word.text.isupper():
         return False
     return len(word.text) <= _ABBREVIATION or not _has_small_word_nearby(note, word)
@@ -185,12 +191,12 @@ def _has_small_word_nearby(note: Note, word: Word) -> bool:
     return False
 
 
-def is_inside_sentence(gap: str) -> bool:
+def is_one_sentence(gap: str) -> bool:
     """Return whether what separates two words leaves them in one sentence."""
     return not gap.strip(_INSIDE_SENTENCE)
 
 
 def starts_sentence(note: Note, word: Word) -> bool:
-    """Return whether no word of the same sentence stands before."""
+    """Return whether no word of the same sentence precedes."""
     gap, before = note.before(word.at)
-    return before is None or not is_inside_sentence(gap)
+    return before is None or not is_one_sentence(gap)
