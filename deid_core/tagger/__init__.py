@@ -1,8 +1,8 @@
-"""The sequence tagger: a linear chain, trained here, compiled to be fast.
+"""The sequence tagger: a linear chain and a rescorer, compiled to be fast.
 
-Read in this order: `words` and `codec` (text to lines, words and labels), `features`
-(what may be looked at), `encoding` (lines as numbers), `learners` (weights), `training`
-(recipe and corpus to a `model`), `compiled` (a model that tags), `rescoring` (what
-chooses among the chain's best paths).  Tagging needs numpy and numba; all else is for
-training.
+Read in this order: `words` and `codec` (text to words, labels to spans), `features`
+(what a model may look at), `model` and `model_files` (weights as plain data),
+`score_tables` (weights as tables by word), `compiled` (a model that tags texts),
+`rescoring` and `compiled_rescoring` (the choice among a line's best paths), `kernels`
+(compiled loops of all these).  `encoding` and `weights` are what training shares.
 """

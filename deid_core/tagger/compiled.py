@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .codec import Bio, runs_of
-from .compiled_conjunctions import Conjunctions
 from .compiled_rescoring import CompiledRescorer, Decoded, PathFinder
-from .compiled_types import TypeTables
 from .kernels.decoding import decode
 from .kernels.tables import add_properties
-from .kernels.viterbi import FORBIDDEN, closed_of, leads_of
+from .kernels.viterbi import FORBIDDEN, transitions_of
 from .model import Model
-from .word_offsets import PlacedWords
+from .score_tables import Conjunctions, TypeTables
+from .words import PlacedWords
 
 Floats = NDArray[np.float32]
 _LANES = 8
@@ -81,11 +80,8 @@ class CompiledModel:
         self._types = TypeTables(model, weights, most_types)
         self._conjunctions = Conjunctions(model, weights)
         self._labels = len(self.codec.labels)
-        self._transitions = np.maximum(model.weights.transitions, FORBIDDEN).astype(
-            np.float32
-        )
-        self._leads = leads_of(self._transitions)
-        self._closed = closed_of(self._transitions)
+        scores = np.maximum(model.weights.transitions, FORBIDDEN).astype(np.float32)
+        self._transitions = transitions_of(scores)
         self._rescorer: CompiledRescorer | None = None
         if model.rescorer is not None:
             self._rescorer = CompiledRescorer(
@@ -144,8 +140,6 @@ class CompiledModel:
             scores,
             words.starts,
             self._transitions,
-            self._leads,
-            self._closed,
             bias.outside,
             below,
             path,
@@ -186,5 +180,5 @@ class CompiledModel:
 
 
 def _widened(weights: Floats) -> Floats:
-    """Return weights with columns of 0 behind, so that all are added in whole lanes."""
+    """Return weights padded with columns of 0, so that all are added in whole lanes."""
     return np.pad(weights, ((0, 0), (0, -weights.shape[1] % _LANES)))

@@ -11,14 +11,22 @@ from numpy.typing import NDArray
 
 from ..language.text_cache import cached_by_text
 from .codec import Bio
-from .features import kind
+from .features import WordLists, kind
 from .kernels.decoding import marginals
 from .kernels.paths import best_paths, unsure_lines
-from .kernels.viterbi import FORBIDDEN, closed_of, leads_of
-from .path_features import NO_VALUES, LineView, Path, Stretch, Value, Values
-from .rescoring import Rescorer, values_in, without_line
-from .word_lists import WordLists
-from .word_offsets import PlacedWords
+from .kernels.viterbi import Transitions
+from .rescoring import (
+    NO_VALUES,
+    LineView,
+    Path,
+    Rescorer,
+    Stretch,
+    Value,
+    Values,
+    values_in,
+    without_line,
+)
+from .words import PlacedWords
 
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -67,17 +75,21 @@ class PathFinder:
     Args:
         codec: Of the labels.
         lists: What is known of words.
-        transitions: Of the chain, finite, shape ``[labels + 1, labels]``.
+        transitions: Of the chain.
         most: How many paths of a line at the most.
         gap: How much less likely than the best one a path may be, as a logarithm.
     """
 
     def __init__(
-        self, codec: Bio, lists: WordLists, transitions: Floats, most: int, gap: float
+        self,
+        codec: Bio,
+        lists: WordLists,
+        transitions: Transitions,
+        most: int,
+        gap: float,
     ) -> None:
         self._codec, self._most, self._gap = codec, most, np.float32(gap)
         self._transitions = transitions
-        self._leads, self._closed = leads_of(transitions), closed_of(transitions)
         self._kind = cached_by_text(_MOST_WORDS)(lambda word: kind(word, lists))
 
     def unsure(self, batch: Decoded, known: Values = NO_VALUES) -> Iterator[LinePaths]:
@@ -87,8 +99,6 @@ class PathFinder:
             batch.scores,
             batch.words.starts,
             self._transitions,
-            self._leads,
-            self._closed,
             self._gap,
             flags,
         )
@@ -140,8 +150,6 @@ class PathFinder:
         count = best_paths(
             scores,
             self._transitions,
-            self._leads,
-            self._closed,
             self._gap,
             totals,
             labels,
@@ -159,17 +167,17 @@ class CompiledRescorer:
         rescorer: What judges them.
         codec: Of the labels.
         lists: What is known of words.
-        transitions: Of the chain, finite, shape ``[labels + 1, labels]``.
+        transitions: Of the chain.
     """
 
     def __init__(
-        self, rescorer: Rescorer, codec: Bio, lists: WordLists, transitions: Floats
+        self, rescorer: Rescorer, codec: Bio, lists: WordLists, transitions: Transitions
     ) -> None:
         self._rescorer = rescorer
         self._finder = PathFinder(
             codec, lists, transitions, rescorer.most, rescorer.gap
         )
-        self._steps = np.exp(np.maximum(transitions, FORBIDDEN))
+        self._steps = np.exp(transitions.scores)
 
     def improve(self, batch: Decoded, sureness: Floats) -> None:
         """Write the better paths into a batch, and their words' probabilities."""

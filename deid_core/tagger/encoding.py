@@ -20,13 +20,13 @@ from .features import (
     WORD_COLUMNS,
     Conjunction,
     FeatureSet,
+    WordLists,
     column_value,
     conjunction_name,
     header,
     property_name,
 )
 from .kernels.cues import cue_class_values, cue_columns, cue_values, without_distance
-from .word_lists import WordLists
 from .words import pieces, word_spans
 
 REACH = 3
@@ -51,7 +51,7 @@ class Encoded:
     """Lines as numbers.
 
     A word's features are, for each offset of the window, the rows of the type that
-    stands there, and one row for each conjunction.
+    is there, and one row for each conjunction.
 
     Args:
         starts: Where each line starts, and past the last, shape ``[lines + 1]``.

@@ -4,26 +4,92 @@ Three kinds, all static, so that their weights compile into tables:
 
 * A *property* is what a word is by itself; it may have several values (its letter
   trigrams), and is looked at through a window: ``suffix3[-1]=nez``.  Whether a blank
-  stands before it is one, too.
+  precedes it is one, too.
 * A *column* is one value for each word: of the word itself (``word``, ``shape``,
   ``cue``), or of its line (``header``, the nearest cue to the ``left``).
 * A *conjunction* joins columns at offsets: ``word:-1 word:0``.
 
 A feature's name is its group, offset and value; learners and models know features by
-these names alone.  Sources: He and others 2015, Table 2 (word, affixes, shape, length,
-dictionaries); Uzuner and others 2008, section 4 (lexical bigrams, headings).
+these names alone.  What a model knows of single words (`WordLists`) is of one language
+or one hospital: it comes from a recipe and travels with the model.  Sources: He and
+others 2015, Table 2 (word, affixes, shape, length, dictionaries); Uzuner and others
+2008, section 4 (lexical bigrams, headings).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Self
 
 from ..errors import ConfigError
-from .word_lists import WordLists
+
+Entries = Mapping[str, str]
+"""By name, the words in lower case, separated by blanks."""
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """Cue classes and lists of words.
+
+    Args:
+        cues: By class, words that announce an identifier (``tel``, ``calle``); the
+            first class that holds a word is its class.
+        cue_patterns: By class, what a word must match as a whole; tried before `cues`.
+        lists: By name, words that are often part of one (given names, towns).
+    """
+
+    cues: Entries = field(default_factory=dict)
+    cue_patterns: Mapping[str, str] = field(default_factory=dict)
+    lists: Entries = field(default_factory=dict)
+
+    @property
+    def cue_classes(self) -> list[str]:
+        """The cue classes, each once."""
+        return list(dict.fromkeys((*self.cue_patterns, *self.cues)))
+
+    def cue(self, word: str) -> str:
+        """Return the cue class of a word, or nothing."""
+        for name, pattern in self._patterns:
+            if pattern.fullmatch(word):
+                return name
+        return self._cue_of.get(word.lower(), "")
+
+    def names(self, word: str) -> tuple[str, ...]:
+        """Return the names of the lists that hold a word."""
+        return self._lists_of.get(word.lower(), ())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the lists as plain values, sorted so that they hash alike."""
+        return {
+            "cues": dict(self.cues),
+            "cue_patterns": dict(self.cue_patterns),
+            "lists": dict(self.lists),
+        }
+
+    @cached_property
+    def _patterns(self) -> list[tuple[str, re.Pattern[str]]]:
+        return [(name, re.compile(each)) for name, each in self.cue_patterns.items()]
+
+    @cached_property
+    def _cue_of(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, words in self.cues.items():
+            for word in words.split():
+                found.setdefault(word, name)
+        return found
+
+    @cached_property
+    def _lists_of(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for name, words in self.lists.items():
+            for word in words.split():
+                found[word] = (*found.get(word, ()), name)
+        return found
+
 
 Values = Callable[[str, WordLists], Iterable[str]]
 Value = Callable[[str, WordLists], str]
@@ -58,7 +124,7 @@ def _shape_of(character: str) -> str:
 
 def _affixes(word: str) -> list[str]:
     lower = word.lower()
-    # A word as short as its affix is told by `word` already.
+    # `word` says the same of a word as short as its affix.
     return [lower[:3] + "*", "*" + lower[-3:]] if len(lower) > 3 else []
 
 
@@ -165,7 +231,7 @@ _HEADER = re.compile(rf"[^\S\n]*([^:\n]{{1,{_LONGEST_HEADER}}}):")
 
 
 def header(line: str) -> str:
-    """Return what stands before the first colon of a line, or nothing."""
+    """Return the text before the first colon of a line, or nothing."""
     found = _HEADER.match(line)
     if found is None:
         return ""

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ..labels import Label
 from .codec import Bio
-from .features import FeatureSet
+from .features import FeatureSet, WordLists
 from .rescoring import Rescorer
 from .weights import ChainWeights
-from .word_lists import WordLists
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..labels import Label
-from .features import FeatureSet
+from .features import FeatureSet, WordLists
 from .model import Model, Weights
-from .path_features import Values
-from .rescoring import Rescorer
-from .word_lists import WordLists
+from .rescoring import Rescorer, Values
 
 FORMAT = 1
 """Of the folder; a reader refuses any other."""

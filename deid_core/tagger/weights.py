@@ -27,4 +27,4 @@ class ChainWeights:
 
 
 def no_progress(_: float, __: str) -> None:
-    """Tell nobody."""
+    """Report to nobody."""

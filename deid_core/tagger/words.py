@@ -1,13 +1,39 @@
-"""Cut a text into the sequences that are tagged: its lines, and their words.
+"""Lines and words of texts: as strings, and as offsets and numbers for the kernels.
 
-A run of letters also comes apart where a small letter meets a capital (``NASSMadrid``),
-so that a span can end there.
+A word is a run of letters or digits, or a single mark.  It also ends where a lower-case
+letter meets a capital (``NASSMadrid``), so that a span can end there.  `pieces` and
+`word_spans` give words as strings; `PlacedWords` cuts a whole batch of texts without
+making a string of any word, and `WordNumbers` numbers them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernels.words import (
+    DIGIT,
+    LINE_END,
+    LOWER,
+    MARK,
+    NO_WORD,
+    UPPER,
+    WordTable,
+    cut,
+    hash_of,
+    number_words,
+    slot_of_word,
+)
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Codes = NDArray[np.uint32]
 
 _UPPER = "A-ZÀ-ÖØ-Þ"
 _LOWER = rf"[^\W\d_{_UPPER}]"
@@ -50,7 +76,7 @@ def pieces(text: str, *, blanks: bool = False) -> list[str]:
 
 
 def word_spans(text: str, start: int = 0, end: int | None = None) -> list[range]:
-    """Return where the words of a line stand, as ranges of code points.
+    """Return the words of a line, as ranges of code points.
 
     Args:
         text: The whole text.
@@ -68,3 +94,178 @@ def lines(text: str) -> Iterator[tuple[int, int]]:
     for line in text.split(NEWLINE):
         yield start, start + len(line)
         start += len(line) + 1
+
+
+_BEYOND = 0x3000
+_UNKNOWN = 255
+_ROOM = 8
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedWords:
+    """The words of some texts, one text after the other, a line end between two.
+
+    Args:
+        text: All of it.
+        codes: Its code points.
+        begins: Where each word begins, shape ``[words]``.
+        ends: Where each word ends, likewise.
+        leads: Where each word begins as it is numbered: at the blank before it, if such
+            words are asked for.
+        starts: The word at which each line starts, and past the last; lines may be
+            empty.
+        texts: Where each of the texts starts.
+    """
+
+    text: str = field(repr=False)
+    codes: Codes = field(repr=False)
+    begins: Ints
+    ends: Ints
+    leads: Ints
+    starts: Longs
+    texts: Longs
+
+    @classmethod
+    def of(cls, texts: Sequence[str], *, blanks: bool = False) -> PlacedWords:
+        """Cut texts into words.
+
+        Args:
+            texts: One after the other.
+            blanks: Whether a word is numbered with the blank before it.
+        """
+        text = NEWLINE.join(texts)
+        codes = _codes(text)
+        begins = np.empty(len(codes), dtype=np.int32)
+        ends = np.empty(len(codes), dtype=np.int32)
+        starts = np.empty(text.count(NEWLINE) + 2, dtype=np.int64)
+        count = cut(_kinds(codes), begins, ends, starts)
+        begins, ends = begins[:count], ends[:count]
+        leads = begins - _follows_blank(codes, begins) if blanks else begins
+        places = accumulate((len(each) + 1 for each in texts), initial=0)
+        bounds = np.fromiter(places, np.int64, len(texts) + 1)[:-1]
+        return cls(text, codes, begins, ends, leads, starts, bounds)
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def strings(self, first: int, past: int) -> list[str]:
+        """Return some of the words as strings."""
+        return self._strings(self.begins[first:past], self.ends[first:past])
+
+    def distinct(self, places: Longs) -> list[str]:
+        """Return the words at some places as they are numbered, each once, in order."""
+        found = self._strings(self.leads[places], self.ends[places])
+        return list(dict.fromkeys(found))
+
+    def _strings(self, begins: Ints, ends: Ints) -> list[str]:
+        text = self.text
+        places = zip(begins.tolist(), ends.tolist(), strict=True)
+        return [text[begin:end] for begin, end in places]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Every line, without its end."""
+        return self.text.split(NEWLINE)
+
+    @cached_property
+    def text_of_line(self) -> list[int]:
+        """The number of each line's text."""
+        lengths = accumulate((len(each) + 1 for each in self.lines), initial=0)
+        places = np.fromiter(lengths, np.int64, len(self.lines) + 1)[:-1]
+        found: list[int] = (np.searchsorted(self.texts, places, "right") - 1).tolist()
+        return found
+
+
+class WordNumbers:
+    """Numbers words in the order in which they are added; not thread-safe.
+
+    Args:
+        most: How many words may be added.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._count = 0
+        self._table = WordTable(
+            slots=np.full(1 << (2 * most).bit_length(), -1, dtype=np.int32),
+            hashes=np.empty(most, dtype=np.uint64),
+            bounds=np.zeros(most + 1, dtype=np.int64),
+            pool=np.empty(_ROOM * most, dtype=np.uint32),
+        )
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def letters(self) -> int:
+        """How many code points all words have together."""
+        return int(self._table.bounds[self._count])
+
+    def of(self, words: PlacedWords) -> tuple[Ints, int]:
+        """Return each word's number, -1 for none, and how many have none."""
+        numbers = np.empty(len(words), dtype=np.int32)
+        unknown = number_words(
+            words.codes, words.leads, words.ends, self._table, numbers
+        )
+        return numbers, unknown
+
+    def add(self, word: str) -> int:
+        """Return the number of a word, which it may have already."""
+        codes = _codes(word)
+        hashed = np.uint64(hash_of(codes))
+        slots = self._table.slots
+        slot = slot_of_word(codes, hashed, self._table)
+        if slots[slot] < 0:
+            slots[slot] = self._count
+            self._keep(codes, hashed)
+        return int(slots[slot])
+
+    def _keep(self, codes: Codes, hashed: np.uint64) -> None:
+        start = self._table.bounds[self._count]
+        end = start + len(codes)
+        if end > len(self._table.pool):
+            pool = np.resize(self._table.pool, 2 * end)
+            self._table = self._table._replace(pool=pool)
+        self._table.pool[start:end] = codes
+        self._table.hashes[self._count] = hashed
+        self._count += 1
+        self._table.bounds[self._count] = end
+
+
+def _codes(text: str) -> Codes:
+    # A lone surrogate is a character like any other here.
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
+def _kinds(codes: Codes) -> NDArray[np.uint8]:
+    """Return what each code point is to a word."""
+    kinds = _KINDS.take(codes, mode="clip")
+    for at in np.flatnonzero(kinds == _UNKNOWN).tolist():
+        kinds[at] = _kind(chr(codes[at]))
+    return kinds
+
+
+def _kind(character: str) -> int:
+    if character == NEWLINE:
+        return LINE_END
+    if character.isspace() or character < " ":
+        return NO_WORD
+    if character.isdecimal():
+        return DIGIT
+    if character in UPPER_LETTERS:
+        return UPPER
+    return LOWER if character.isalnum() else MARK
+
+
+def _follows_blank(codes: Codes, begins: Ints) -> NDArray[np.bool_]:
+    """Return which words follow a blank, as `pieces` has it."""
+    before = codes[np.maximum(begins, 1) - 1]
+    found: NDArray[np.bool_] = (begins > 0) & _IS_BLANK.take(before, mode="clip")
+    return found
+
+
+# By code point; the last entry is for all beyond it.
+_KINDS = np.array([*(_kind(chr(code)) for code in range(_BEYOND)), _UNKNOWN], np.uint8)
+# Beyond the last entry there is no blank.
+_IS_BLANK = np.array(
+    [chr(code).isspace() and chr(code) != NEWLINE for code in range(_BEYOND + 2)]
+)

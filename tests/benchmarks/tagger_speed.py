@@ -31,8 +31,7 @@ from deid_core.tagger.kernels.tables import add_properties
 from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.model_files import load_model
 from deid_core.tagger.weights import ChainWeights
-from deid_core.tagger.word_offsets import PlacedWords
-from deid_core.tagger.words import lines, pieces
+from deid_core.tagger.words import PlacedWords, lines, pieces
 
 CORPUS = Path(__file__).parents[3] / "shared/data/meddocan/dev"
 WIDTH = 110

@@ -85,7 +85,7 @@ class Chain(Held):
     def decide(self, rows: Rows, bias: Bias) -> Decision:
         """Return the best path of each sentence; sure by the words' marginals."""
         from deid_core.tagger.kernels.decoding import decode
-        from deid_core.tagger.kernels.viterbi import FORBIDDEN, closed_of, leads_of
+        from deid_core.tagger.kernels.viterbi import FORBIDDEN, transitions_of
 
         scores = rows.sums(self.weights)
         path = np.zeros(len(rows), dtype=np.int8)
@@ -94,9 +94,7 @@ class Chain(Held):
         decode(
             scores,
             rows.starts,
-            transitions,
-            leads_of(transitions),
-            closed_of(transitions),
+            transitions_of(transitions),
             bias.outside,
             -1.0 if bias.below is None else bias.below,
             path,

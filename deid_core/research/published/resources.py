@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from deid_core.errors import ConfigError
-from deid_core.tagger.word_lists import WordLists
+from deid_core.tagger.features import WordLists
 
 Phrases = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 """By first word, word groups and what they are, the longest first."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from deid_core.tagger.features import OF_PIECES, PROPERTIES, Values
-from deid_core.tagger.word_lists import WordLists
+from deid_core.tagger.features import OF_PIECES, PROPERTIES, Values, WordLists
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

@@ -15,8 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
-from deid_core.tagger.features import FeatureSet
-from deid_core.tagger.word_lists import WordLists
+from deid_core.tagger.features import FeatureSet, WordLists
 from deid_core.toml_files import load_table, name_in, names_in, refuse_unknown
 
 from .augment import Augmentation, Follower, Renaming

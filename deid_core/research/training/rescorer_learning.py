@@ -18,17 +18,19 @@ from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.compiled_rescoring import LinePaths
 from deid_core.tagger.encoding import Line
-from deid_core.tagger.path_features import (
+from deid_core.tagger.rescoring import (
     LineView,
     Path,
+    Rescorer,
     Stretch,
     Value,
     Values,
+    covered_by,
     order_features,
     outside_features,
     stretch_features,
+    values_in,
 )
-from deid_core.tagger.rescoring import Rescorer, covered_by, values_in
 from deid_core.tagger.words import NEWLINE, pieces, word_spans
 
 from ..packages import needed

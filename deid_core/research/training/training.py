@@ -15,8 +15,7 @@ from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.encoding import Line, encode
 from deid_core.tagger.model import Model, Weights, mean_of
-from deid_core.tagger.path_features import Value, Values
-from deid_core.tagger.rescoring import Rescorer
+from deid_core.tagger.rescoring import Rescorer, Value, Values
 from deid_core.tagger.weights import Progress, no_progress
 from deid_core.tagger.words import lines
 

@@ -1,4 +1,4 @@
-"""The numeric heart of tagging, last part: paths of lines, and how sure they are."""
+"""Kernels of decoding: the labels of lines, and their probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from deid_core.jit import Array, Float, Int, compiled
 
 from .chain import exponentials, forward, normalise, retreat
-from .viterbi import best_path
+from .viterbi import Transitions, best_path
 
 _SURE_LEAD = 12.0
 
@@ -27,8 +27,8 @@ def marginals(
     Args:
         scores: Emissions of words in a row, shape ``[words, labels]``.
         start: The row of `steps` that leads to the first of them.
-        first: The first word that is asked for.
-        past: Past the last that is.
+        first: The first word whose probabilities are wanted.
+        past: Past the last of them.
         steps: Exponentials of the transitions.
         local: Working space.
         alpha: Written, shape ``[words or more, labels]``.
@@ -86,8 +86,8 @@ def measure(
 ) -> None:
     """Write the probabilities of a line's labels where its path leaves label 0.
 
-    A stretch is measured from one surely outside word to the next: what lies beyond
-    changes nothing that could be seen.
+    A stretch is measured from one surely outside word to the next: words beyond
+    change nothing that could be seen.
     """
     size = len(path)
     at = 0
@@ -118,9 +118,7 @@ def measure(
 def decode(
     scores: Array,
     starts: Array,
-    transitions: Array,
-    leads: Array,
-    closed: Array,
+    transitions: Transitions,
     outside_bias: Float,
     outside_below: Float,
     path: Array,
@@ -131,9 +129,7 @@ def decode(
     Args:
         scores: Emissions, shape ``[words, labels]``; label 0's are lowered in place.
         starts: Where each line starts, and past the last.
-        transitions: Scores; forbidden ones `FORBIDDEN`.
-        leads: See `leads_of`.
-        closed: See `closed_of`.
+        transitions: Of the chain.
         outside_bias: Taken off the score of label 0 (Minkov and others 2006).
         outside_below: A word of label 0 whose probability is not above becomes the
             most probable other label (Deleger and others 2013, MCRF); below 0 for no
@@ -148,7 +144,7 @@ def decode(
         longest = max(longest, starts[line + 1] - starts[line])
     best = np.empty((longest, labels), dtype=np.float32)
     local = np.empty_like(best)
-    steps = np.exp(transitions)
+    steps = np.exp(transitions.scores)
     for at in range(len(scores)):
         scores[at, 0] -= outside_bias
         path[at] = 0
@@ -158,7 +154,7 @@ def decode(
         inner = scores[first:last]
         if len(inner) == 0:
             continue
-        found = best_path(inner, transitions, leads, closed, best, path[first:last])
+        found = best_path(inner, transitions, best, path[first:last])
         if outside_below >= 0.0:
             marginals(inner, labels, 0, len(inner), steps, local, best)
             choose_sure(

@@ -1,4 +1,4 @@
-"""The numeric heart of rescoring: the best paths of a line, not only the very best."""
+"""Kernels of rescoring: the best paths of a line, not only the very best."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from deid_core.jit import Array, Float, Int, compiled
 
-from .viterbi import FORBIDDEN, best_scores
+from .viterbi import FORBIDDEN, Transitions, best_scores
 
 _NONE = np.float32(-1e30)
 _ALLOWED = FORBIDDEN / 2
@@ -57,9 +57,7 @@ def mark_alive(
 def unsure_lines(
     scores: Array,
     starts: Array,
-    transitions: Array,
-    leads: Array,
-    closed: Array,
+    transitions: Transitions,
     gap: Float,
     unsure: Array,
 ) -> None:
@@ -68,9 +66,7 @@ def unsure_lines(
     Args:
         scores: Emissions of all lines, shape ``[words, labels]``.
         starts: Where each line starts, and past the last.
-        transitions: See `mark_alive`.
-        leads: See `best_scores`.
-        closed: See `best_scores`.
+        transitions: Of the chain.
         gap: See `mark_alive`.
         unsure: Written, shape ``[lines]``.
     """
@@ -83,8 +79,8 @@ def unsure_lines(
         inner = scores[starts[line] : starts[line + 1]]
         unsure[line] = False
         if len(inner) > 0:
-            best_scores(inner, transitions, leads, closed, best)
-            unsure[line] = mark_alive(inner, transitions, best, gap, alive)
+            best_scores(inner, transitions, best)
+            unsure[line] = mark_alive(inner, transitions.scores, best, gap, alive)
 
 
 @compiled
@@ -116,9 +112,7 @@ def extend(
 @compiled
 def best_paths(
     scores: Array,
-    transitions: Array,
-    leads: Array,
-    closed: Array,
+    transitions: Transitions,
     gap: Float,
     totals: Array,
     paths: Array,
@@ -127,32 +121,30 @@ def best_paths(
 
     Args:
         scores: Emissions of one line, shape ``[words, labels]``.
-        transitions: See `mark_alive`.
-        leads: See `best_scores`.
-        closed: See `best_scores`.
+        transitions: Of the chain.
         gap: How much worse than the best one a path may be.
         totals: Written: each path's score, shape ``[most]``.
         paths: Written, shape ``[most, words]``.
     """
     size, labels = scores.shape
-    most = len(totals)
+    steps, most = transitions.scores, len(totals)
     totals[:] = _NONE
     best = np.empty((size, labels), dtype=np.float32)
     alive = np.empty((size, labels), dtype=np.bool_)
-    best_scores(scores, transitions, leads, closed, best)
-    mark_alive(scores, transitions, best, gap, alive)
+    best_scores(scores, transitions, best)
+    mark_alive(scores, steps, best, gap, alive)
     held = np.full((size, labels, most), _NONE, dtype=np.float32)
     before = np.zeros((size, labels, most), dtype=np.int8)
     ranks = np.zeros((size, labels, most), dtype=np.int16)
     for y in range(labels):
         if alive[0, y]:
-            held[0, y, 0] = transitions[labels, y] + scores[0, y]
+            held[0, y, 0] = steps[labels, y] + scores[0, y]
     for at in range(1, size):
         for y in range(labels):
             if alive[at, y]:
                 for x in range(labels):
-                    if alive[at - 1, x] and transitions[x, y] > _ALLOWED:
-                        step = transitions[x, y] + scores[at, y]
+                    if alive[at - 1, x] and steps[x, y] > _ALLOWED:
+                        step = steps[x, y] + scores[at, y]
                         extend(
                             held[at - 1, x],
                             step,

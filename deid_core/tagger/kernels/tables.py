@@ -1,6 +1,8 @@
-"""The numeric heart of tagging, first part: gather and add the scores of words."""
+"""Kernels of scoring: gather and add the scores of words."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,26 @@ _REACH = 3
 _BITS = 20
 _PARTS = 3
 _HIGH = 40
+
+
+class JoinTables(NamedTuple):
+    """Conjunctions of columns and what each of their values gives.
+
+    Args:
+        pads: Each column's number beyond a line.
+        parts: Column and offset of each part, column -1 for none, ``[joins, 3, 2]``.
+        places: Where each conjunction's table starts, and past the last.
+        keys: All tables of `fill_table`, one after the other.
+        rows: Likewise.
+        weights: Shape ``[rows, labels]``.
+    """
+
+    pads: Array
+    parts: Array
+    places: Array
+    keys: Array
+    rows: Array
+    weights: Array
 
 
 @compiled
@@ -42,7 +64,7 @@ def fill_table(keys: Array, rows: Array, table_keys: Array, table_rows: Array) -
 
 @compiled
 def place_of(key: Int, keys: Array) -> Int:
-    """Return where a key stands in a table of `fill_table`; -1 if it does not."""
+    """Return the place of a key in a table of `fill_table`; -1 if it has none."""
     mask = len(keys) - 1
     slot = slot_of(key, mask)
     while keys[slot] >= 0:
@@ -97,9 +119,9 @@ def write_keys(
     """Write the key of one conjunction at each word; -1 if a column has nothing.
 
     Args:
-        columns: See `add_conjunctions`; likewise the next two.
-        starts: See there.
-        pads: See there.
+        columns: A number for each column and word, -1 for none, ``[columns, words]``.
+        starts: Where each line starts, and past the last, shape ``[lines + 1]``.
+        pads: See `JoinTables`.
         parts: Of this conjunction, ``[3, 2]``.
         keys: Written, shape ``[words]``.
     """
@@ -109,7 +131,7 @@ def write_keys(
         pad = np.int64(pads[parts[part, 0]])
         for line in range(len(starts) - 1):
             first, last = starts[line], starts[line + 1]
-            # The words whose neighbour is in the line need no question.
+            # Only words whose neighbour is beyond the line get the pad.
             begin = min(max(first, first - offset), last)
             end = max(min(last, last - offset), begin)
             for at in range(first, begin):
@@ -122,30 +144,18 @@ def write_keys(
 
 @compiled
 def add_conjunctions(
-    columns: Array,
-    starts: Array,
-    pads: Array,
-    parts: Array,
-    places: Array,
-    keys: Array,
-    rows: Array,
-    weights: Array,
-    scores: Array,
+    columns: Array, starts: Array, tables: JoinTables, scores: Array
 ) -> None:
     """Add what conjunctions of columns give each word.
 
     Args:
         columns: A number for each column and word, -1 for none, ``[columns, words]``.
         starts: Where each line starts, and past the last, shape ``[lines + 1]``.
-        pads: Each column's number beyond a line.
-        parts: Column and offset of each part, column -1 for none, ``[joins, 3, 2]``.
-        places: Where each conjunction's table starts, and past the last.
-        keys: All tables of `fill_table`, one after the other.
-        rows: Likewise.
-        weights: Shape ``[rows, labels]``.
+        tables: Of the conjunctions.
         scores: Added to, shape ``[words, labels]``.
     """
     labels = scores.shape[1]
+    pads, parts, places, keys, rows, weights = tables
     found = np.empty(len(scores), dtype=np.int64)
     # One conjunction after the other: its table stays in the cache meanwhile.
     for join in range(len(parts)):

@@ -1,6 +1,8 @@
-"""The numeric heart of tagging, second part: the best path of a line (Viterbi)."""
+"""Kernels of decoding: the best path of a line (Viterbi)."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,30 @@ from deid_core.jit import Array, Float, Int, compiled
 
 FORBIDDEN = -1e9
 """The score of a transition that may not be: finite, as fast arithmetic wants it."""
+
+
+class Transitions(NamedTuple):
+    """Scores of transitions between labels, and what makes Viterbi skip most of them.
+
+    Args:
+        scores: The last row is the start of a line, shape ``[labels + 1, labels]``.
+        leads: By how much each label's transitions lead label 0's at the most.
+        closed: The transitions into labels that may not follow label 0, from and to,
+            shape ``[transitions, 2]``.
+    """
+
+    scores: Array
+    leads: Array
+    closed: Array
+
+
+def transitions_of(scores: Array) -> Transitions:
+    """Return transitions by their scores, forbidden ones `FORBIDDEN`."""
+    allowed = scores[:-1] > FORBIDDEN
+    opened = scores[0] > FORBIDDEN
+    leads = (scores[:-1, opened] - scores[0, opened]).max(axis=1)
+    closed = np.argwhere(allowed & ~allowed[0])
+    return Transitions(scores, leads.astype(np.float32), closed)
 
 
 @compiled
@@ -25,7 +51,7 @@ def has_rival(best: Array, leads: Array) -> Int:
 
     Args:
         best: Scores of the best paths to each label of a word.
-        leads: See `leads_of`.
+        leads: See `Transitions`.
     """
     # Of all at once, without a branch: at most words there is none.
     most = best[1] + leads[1]
@@ -45,59 +71,32 @@ def raise_by_rivals(
 
 
 @compiled
-def best_scores(
-    scores: Array, transitions: Array, leads: Array, closed: Array, best: Array
-) -> None:
+def best_scores(scores: Array, transitions: Transitions, best: Array) -> None:
     """Write, for each word and label, the score of the best path that ends there.
 
-    A label that is so far behind label 0 that it can be best before none of the labels
-    that may follow both is left out there: exact, and nearly all of them at most words.
+    A label whose score is so far below label 0's that it can be best before none of the
+    labels that may follow both is skipped: exact, and at most words nearly all are.
 
     Args:
         scores: Emissions of one line, shape ``[words, labels]``.
-        transitions: The last row is the start, shape ``[labels + 1, labels]``.
-        leads: See `leads_of`.
-        closed: See `closed_of`.
+        transitions: Of the chain.
         best: Written, shape ``[words or more, labels]``.
     """
     size, labels = scores.shape
+    steps, leads, closed = transitions
     for y in range(labels):
-        best[0, y] = transitions[labels, y] + scores[0, y]
+        best[0, y] = steps[labels, y] + scores[0, y]
     for at in range(1, size):
         outside = best[at - 1, 0]
         for y in range(labels):
-            best[at, y] = transitions[0, y] + outside
+            best[at, y] = steps[0, y] + outside
         if has_rival(best[at - 1], leads):
-            raise_by_rivals(best[at], transitions, best[at - 1], leads)
+            raise_by_rivals(best[at], steps, best[at - 1], leads)
         for k in range(len(closed)):
             x, y = closed[k]
-            best[at, y] = max(best[at, y], best[at - 1, x] + transitions[x, y])
+            best[at, y] = max(best[at, y], best[at - 1, x] + steps[x, y])
         for y in range(labels):
             best[at, y] += scores[at, y]
-
-
-def leads_of(transitions: Array) -> Array:
-    """Return by how much each label's transitions lead label 0's at the most.
-
-    Args:
-        transitions: Shape ``[labels + 1, labels]``.
-    """
-    opened = transitions[0] > FORBIDDEN
-    found = transitions[:-1, opened] - transitions[0, opened]
-    return np.asarray(found.max(axis=1), dtype=np.float32)
-
-
-def closed_of(transitions: Array) -> Array:
-    """Return the transitions into labels that may not follow label 0.
-
-    Args:
-        transitions: Shape ``[labels + 1, labels]``.
-
-    Returns:
-        From and to, shape ``[transitions, 2]``.
-    """
-    allowed = transitions[:-1] > FORBIDDEN
-    return np.argwhere(allowed & ~allowed[0])
 
 
 @compiled
@@ -113,38 +112,29 @@ def best_before(best: Array, transitions: Array, then: Int) -> Int:
 
 
 @compiled
-def best_path(
-    scores: Array,
-    transitions: Array,
-    leads: Array,
-    closed: Array,
-    best: Array,
-    path: Array,
-) -> Int:
+def best_path(scores: Array, transitions: Transitions, best: Array, path: Array) -> Int:
     """Write the best path of a line (Viterbi); return whether it leaves label 0.
 
     The way back is found by asking again which step was best: only on the best path,
     so that the way forward keeps no pointers.
 
     Args:
-        scores: See `best_scores`; likewise the others.
-        transitions: See there.
-        leads: See there.
-        closed: See there.
+        scores: Emissions of the line, shape ``[words, labels]``.
+        transitions: Of the chain.
         best: Working space.
         path: Written, shape ``[words]``.
     """
     size = len(scores)
-    best_scores(scores, transitions, leads, closed, best)
+    best_scores(scores, transitions, best)
     label = np.argmax(best[size - 1])
     found = label > 0
     path[size - 1] = label
     for at in range(size - 2, -1, -1):
-        is_opened = transitions[0, label] > FORBIDDEN
-        if is_opened and not has_rival(best[at], leads):
+        is_opened = transitions.scores[0, label] > FORBIDDEN
+        if is_opened and not has_rival(best[at], transitions.leads):
             label = np.intp(0)
         else:
-            label = best_before(best[at], transitions, label)
+            label = best_before(best[at], transitions.scores, label)
         found |= label > 0
         path[at] = label
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from deid_core.jit import Array, Int, compiled
@@ -10,6 +12,22 @@ NO_WORD, UPPER, LOWER, DIGIT, MARK, LINE_END = range(6)
 """What a code point is to a word; of `LOWER` are all letters that are not `UPPER`."""
 _HASH_SEED = 0xCBF29CE484222325
 _HASH_STEP = 0x100000001B3
+
+
+class WordTable(NamedTuple):
+    """Words by number, found by their hashes.
+
+    Args:
+        slots: Numbers of words by their hashes, -1 where empty; a power of two.
+        hashes: Of each numbered word.
+        bounds: Where each numbered word starts in the pool, and past the last.
+        pool: The code points of all numbered words.
+    """
+
+    slots: Array
+    hashes: Array
+    bounds: Array
+    pool: Array
 
 
 @compiled
@@ -79,19 +97,15 @@ def is_word(codes: Array, other: Array) -> Int:
 
 
 @compiled
-def slot_of_word(
-    codes: Array, hashed: Int, slots: Array, hashes: Array, bounds: Array, pool: Array
-) -> Int:
-    """Return the slot of a word: where its number stands, or else has its place.
+def slot_of_word(codes: Array, hashed: Int, table: WordTable) -> Int:
+    """Return the slot of a word's number, or the empty one for it.
 
     Args:
         codes: The word's code points.
         hashed: Its hash.
-        slots: Numbers of words by their hashes, -1 where empty; a power of two.
-        hashes: Of each numbered word.
-        bounds: Where each numbered word starts in the pool, and past the last.
-        pool: The code points of all numbered words.
+        table: Of the numbered words.
     """
+    slots, hashes, bounds, pool = table
     mask = len(slots) - 1
     slot = np.int64(hashed & np.uint64(mask))
     while slots[slot] >= 0:
@@ -106,14 +120,7 @@ def slot_of_word(
 
 @compiled
 def number_words(
-    codes: Array,
-    begins: Array,
-    ends: Array,
-    slots: Array,
-    hashes: Array,
-    bounds: Array,
-    pool: Array,
-    numbers: Array,
+    codes: Array, begins: Array, ends: Array, table: WordTable, numbers: Array
 ) -> Int:
     """Write the number of each word, -1 for one without; return how many have none.
 
@@ -121,16 +128,13 @@ def number_words(
         codes: Of the texts.
         begins: Of each word.
         ends: Of each word.
-        slots: See `slot_of_word`; likewise the others.
-        hashes: See there.
-        bounds: See there.
-        pool: See there.
+        table: Of the numbered words.
         numbers: Written, shape ``[words]``.
     """
     unknown = 0
     for at in range(len(begins)):
         word = codes[begins[at] : ends[at]]
-        slot = slot_of_word(word, hash_of(word), slots, hashes, bounds, pool)
-        numbers[at] = slots[slot]
+        slot = slot_of_word(word, hash_of(word), table)
+        numbers[at] = table.slots[slot]
         unknown += numbers[at] < 0
     return unknown

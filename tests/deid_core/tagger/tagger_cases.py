@@ -10,10 +10,9 @@ import pycrfsuite
 from deid_core.labels import Label
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.encoding import Encoded, Line, encode
-from deid_core.tagger.features import FeatureSet
+from deid_core.tagger.features import FeatureSet, WordLists
 from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.weights import ChainWeights
-from deid_core.tagger.word_lists import WordLists
 
 TAGS = {"DATE": Label.DATE, "NAME": Label.PATIENT, "STREET": Label.STREET}
 CODEC = Bio(tuple(TAGS))

@@ -6,7 +6,7 @@ import pytest
 from deid_core.tagger.codec import Bio
 from deid_core.tagger.kernels.decoding import decode
 from deid_core.tagger.kernels.tables import fill_table, place_of
-from deid_core.tagger.kernels.viterbi import FORBIDDEN, closed_of, leads_of
+from deid_core.tagger.kernels.viterbi import FORBIDDEN, transitions_of
 
 CODEC = Bio(("A", "B"))
 WORDS = 6
@@ -39,10 +39,8 @@ def test_a_line_gets_its_best_path_and_that_path_s_probabilities(seed, spread):
     path, sureness = np.empty(WORDS, np.int8), np.empty(WORDS, np.float32)
     starts = np.array([0, WORDS])
 
-    decode(
-        scores, starts, transitions, leads_of(transitions), closed_of(transitions), 0.0,
-        -1.0, path, sureness,
-    )  # fmt: skip
+    chain = transitions_of(transitions)
+    decode(scores, starts, chain, 0.0, -1.0, path, sureness)
 
     paths, chances = _chances(scores, transitions)
     assert paths[chances.argmax()].tolist() == path.tolist()

@@ -20,18 +20,20 @@ from deid_core.research.training.rescoring_options import RescoringOptions
 from deid_core.tagger.compiled import Bias, CompiledModel
 from deid_core.tagger.compiled_rescoring import PathFinder
 from deid_core.tagger.kernels.paths import best_paths, unsure_lines
-from deid_core.tagger.kernels.viterbi import FORBIDDEN, closed_of, leads_of
+from deid_core.tagger.kernels.viterbi import FORBIDDEN, transitions_of
 from deid_core.tagger.model_files import load_model, save_model
-from deid_core.tagger.path_features import (
+from deid_core.tagger.rescoring import (
     LineView,
     OtherLines,
+    Rescorer,
     Stretch,
     Values,
     order_features,
     outside_features,
     stretch_features,
+    values_in,
+    without_line,
 )
-from deid_core.tagger.rescoring import Rescorer, values_in, without_line
 from tests.deid_core.tagger.tagger_cases import (
     CODEC,
     LISTS,
@@ -73,8 +75,8 @@ def test_the_best_paths_are_those_that_counting_all_paths_finds(seed):
     scores, transitions = _chain(seed)
     totals = np.empty(8, np.float32)
     paths = np.empty((8, WORDS), np.int8)
-    leads, closed = leads_of(transitions), closed_of(transitions)
-    count = best_paths(scores, transitions, leads, closed, GAP, totals, paths)
+    chain = transitions_of(transitions)
+    count = best_paths(scores, chain, GAP, totals, paths)
     every = _every_path(scores, transitions)
     expected = [each for each in every if each[0] >= every[0][0] - GAP][:8]
     assert [tuple(path) for path in paths[:count].tolist()] == [
@@ -91,9 +93,7 @@ def test_a_line_is_unsure_where_a_second_path_is_near():
     unsure_lines(
         np.concatenate(lines),
         starts,
-        transitions,
-        leads_of(transitions),
-        closed_of(transitions),
+        transitions_of(transitions),
         0.5,
         unsure,
     )
@@ -250,7 +250,7 @@ def test_examples_are_the_unsure_lines_with_how_wrong_each_path_is(model):
 
 
 def test_a_finder_tells_stretches_as_the_codec_does(model):
-    finder = PathFinder(CODEC, LISTS, model.weights.transitions, 4, 1.0)
+    finder = PathFinder(CODEC, LISTS, transitions_of(model.weights.transitions), 4, 1.0)
     labels = np.array([0, 1, 2, 1, 3, 4, 4, 0], np.int8)
     words = [range(at, at + 1) for at in range(len(labels))]
     expected = [

@@ -6,8 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_core.tagger.codec import Bio, TagSpan, runs_of
-from deid_core.tagger.word_offsets import PlacedWords, WordNumbers
-from deid_core.tagger.words import NEWLINE, lines, pieces, word_spans
+from deid_core.tagger.words import (
+    NEWLINE,
+    PlacedWords,
+    WordNumbers,
+    lines,
+    pieces,
+    word_spans,
+)
 
 
 def test_words_come_apart_at_digits_marks_and_inner_capitals():
