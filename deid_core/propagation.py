@@ -1,7 +1,7 @@
-"""What is found once is found everywhere: in the note, and in the patient's others.
+"""Propagate what is found once to the whole note, and to the patient's other notes.
 
-A name that one detector saw beside a title ("Dr. Reitman") is the same name where it
-stands alone ("Reitman's notes").  Works on proposals, before `merge`; proposes only.
+A name that a detector found after a title ("Dr. Reitman") is the same name where it
+occurs alone ("Reitman's notes").  Works on proposals, before `merge`; proposes only.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .language.text_cache import cached_by_text
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6
-# A name that is a word, too, is sought elsewhere only if it is sure.
+# A name that is also a word is searched elsewhere only if it is sure.
 _SURE = 0.8
 _SHORTEST_NAME = 3
 _SHORTEST_ID = 5
-# The capital first: what stands before it is asked of few letters.
+# The capital first: the lookbehind is tried at few letters.
 _NAME_WORD = re.compile(r"[A-Z](?<![A-Za-z0-9][A-Z])(?:[A-Za-z]|['-](?=[A-Za-z]{2}))+")
 _CACHE_SIZE = 16_384
-# So many proposals overlap at one place, at the most; one too few costs an echo twice.
+# So many proposals overlap at one place at the most; one too few proposes twice.
 _NEIGHBOURS = 8
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _WHOLE = frozenset(
@@ -45,13 +45,13 @@ Values = dict[str, Label]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sought:
+class Targets:
     """Values, and what finds them.
 
     Args:
         labels: What each value is.
-        names: Those that are sought in the folded text.
-        wholes: The others, sought in the text as it stands.
+        names: Those that are searched in the folded text.
+        wholes: The others, searched in the text as it is.
     """
 
     labels: Values
@@ -59,8 +59,8 @@ class Sought:
     wholes: Occurrences
 
     @classmethod
-    def of(cls, values: Values) -> Sought:
-        """Prepare values for the notes in which they are sought."""
+    def of(cls, values: Values) -> Targets:
+        """Prepare values for the notes to search."""
         return cls(
             values,
             Occurrences.of(v for v, label in values.items() if label in _NAMES),
@@ -71,7 +71,7 @@ class Sought:
 def propagated(
     documents: Sequence[Document], proposals: Sequence[Sequence[Annotation]]
 ) -> list[list[Annotation]]:
-    """Return, for each document, where else its proposed values stand.
+    """Return, for each document, where else its proposed values occur.
 
     Args:
         documents: A batch; those of one patient (`Document.patient`) share values.
@@ -82,22 +82,22 @@ def propagated(
         for document, each in zip(documents, proposals, strict=True)
     ]
     return [
-        list(_propagated(document.text, sought, each))
-        for document, sought, each in zip(
+        list(_propagated(document.text, targets, each))
+        for document, targets, each in zip(
             documents, _shared(documents, values), proposals, strict=True
         )
     ]
 
 
-def _shared(documents: Sequence[Document], values: Sequence[Values]) -> list[Sought]:
-    """Return what to seek in each document: a patient's values in all of theirs."""
+def _shared(documents: Sequence[Document], values: Sequence[Values]) -> list[Targets]:
+    """Return what to search in each document: a patient's values in all of theirs."""
     by_patient: defaultdict[str, Values] = defaultdict(dict)
     for document, found in zip(documents, values, strict=True):
         if document.patient:
             by_patient[document.patient].update(found)
-    sought = {patient: Sought.of(found) for patient, found in by_patient.items()}
+    targets = {patient: Targets.of(found) for patient, found in by_patient.items()}
     return [
-        sought[document.patient] if document.patient else Sought.of(found)
+        targets[document.patient] if document.patient else Targets.of(found)
         for document, found in zip(documents, values, strict=True)
     ]
 
@@ -106,7 +106,7 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     values: Values = {}
     # The most trusted last: it says what a value is called.
     for proposal in sorted(proposals, key=attrgetter("score")):
-        # The record's own values are sought everywhere as it is.
+        # The patient record's detector searches its values everywhere itself.
         if proposal.score < _TRUSTED or proposal.detector == PATIENT_RECORD:
             continue
         written = text[proposal.span.start : proposal.span.end]
@@ -130,17 +130,17 @@ def _is_looked_for_whole(label: Label, written: str) -> bool:
 @cached_by_text(_CACHE_SIZE)
 def _name_words(written: str) -> tuple[str, ...]:
     words = _NAME_WORD.findall(to_ascii(written))
-    return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_told(w))
+    return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_name(w))
 
 
 @cached_by_text(_CACHE_SIZE)
 def _is_telling(word: str) -> bool:
-    """Return whether it is a name wherever it stands: it is no word, too."""
+    """Return whether it is a name wherever it occurs: it is not also a word."""
     return not word_classes(_form(word)) & (WordClass.WORD | WordClass.DRUG)
 
 
 @cached_by_text(_CACHE_SIZE)
-def _may_be_told(word: str) -> bool:
+def _may_be_name(word: str) -> bool:
     form = _form(word)
     if form in load_list("placeholders") or form in _NO_WORDS:
         return False
@@ -152,16 +152,19 @@ def _form(word: str) -> str:
 
 
 def _propagated(
-    text: str, sought: Sought, proposals: Iterable[Annotation]
+    text: str, targets: Targets, proposals: Iterable[Annotation]
 ) -> Iterator[Annotation]:
-    if not sought.labels:
+    if not targets.labels:
         return
     covered = {(each.span.start, each.span.end) for each in proposals}
     starts, ends = zip(*sorted(covered), strict=True) if covered else ((), ())
     folded = note_to_ascii(text)
-    for occurrences, searched in ((sought.names, folded), (sought.wholes, text)):
+    for occurrences, searched in (
+        (targets.names, folded),
+        (targets.wholes, text),
+    ):
         for value, start in occurrences.find(searched):
-            end, label = start + len(value), sought.labels[value]
+            end, label = start + len(value), targets.labels[value]
             if _is_covered(starts, ends, start, end):
                 continue
             if label not in _NAMES or context.is_person_again(

@@ -1,7 +1,7 @@
 """The parts of a place that a tagger names as one.  For English.
 
-"Mercy Hospital, Reno, NV 89501" is a hospital, a town and a state; a policy may let the
-state stay, which nothing else may touch then.
+"Mercy Hospital, Reno, NV 89501" is a hospital, a town and a state; a policy may keep
+the state, so no other annotation may cover it.
 """
 
 from __future__ import annotations

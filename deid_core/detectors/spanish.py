@@ -1,7 +1,7 @@
-"""What a Spanish tagger's finds are called: patients and postcodes.
+"""Correct the labels of a Spanish tagger's proposals: patients and postcodes.
 
 MEDDOCAN's cases name patients in a block of fields and providers in running text, and
-mark towns and postcodes alike; a model that learned from them knows no better.
+mark towns and postcodes alike; a model that learned from them does the same.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _renamed(
         # The model's tag would say what it is not.
         return (replace(found, label=Label.PATIENT, tag=""),)
     if found.label is Label.CITY and _POSTCODE.fullmatch(_value(text, found)):
-        # Beside the town, not in its place: how many people share the first digits of
-        # a postcode in Spain is not known, so no policy may let them stand.
+        # In addition to the town: how many people share the first digits of a postcode
+        # in Spain is not known, so no policy may keep them.
         return found, replace(found, label=Label.ZIP, tag="")
     return (found,)
 
@@ -57,7 +57,7 @@ def _value(text: str, found: Annotation) -> str:
 
 
 def _is_said_of_patient(text: str, found: Annotation) -> bool:
-    """Return whether "paciente" stands right before a name, and no provider's title."""
+    """Return whether "paciente" is right before a name, and no provider's title."""
     start = found.span.start
     return (
         found.label is Label.DOCTOR

@@ -43,8 +43,8 @@ class TaggerOptions(Options):
     veto: bool = False
     """Whether headings, devices and drugs of English are refused (`veto`)."""
     one_case_model: str = ""
-    """A model that learned small letters alone.  It reads notes of one letter case, the
-    first reads them with their capitals back (`casing`): what either finds counts."""
+    """A model that learned lower case alone.  It reads notes of one letter case, the
+    first reads them truecased: what either finds counts."""
     one_case_bias: float = Field(default=0.0, ge=-10.0, le=10.0)
     """Its own ``outside_bias``."""
 

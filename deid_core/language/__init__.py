@@ -1,1 +1,1 @@
-"""What is known about text itself; imports nothing above it."""
+"""What is known about text and English."""

@@ -67,7 +67,7 @@ def _letter_to_ascii(letter: str) -> str:
 
 
 def ends_with(cue: re.Pattern[str], text: str, end: int, *, within: int = 32) -> bool:
-    """Return whether the cue, which ends in ``\\Z``, stands right before ``end``."""
+    """Return whether the cue, which ends in ``\\Z``, ends right before ``end``."""
     return cue.search(text, max(0, end - within), end) is not None
 
 

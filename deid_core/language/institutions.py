@@ -69,7 +69,7 @@ def institutions_in(run: Run) -> Iterator[Institution]:
 
 
 def is_own_name(forms: set[str]) -> bool:
-    """Return whether words in compared form say which house it is, not what kind."""
+    """Return whether words in compared form name one institution, not a kind."""
     return not _kind_words().issuperset(forms)
 
 
@@ -185,7 +185,7 @@ def _first_of_name(run: Run, at: int) -> int:
 
 
 def _is_own(token: Token) -> bool:
-    """Return whether a word belongs to this house alone, and not to its kind."""
+    """Return whether a word belongs to the name of one institution, not to its kind."""
     if token.code == SAINT:
         return True
     if token.code == LINK or len(token.form) < 2:

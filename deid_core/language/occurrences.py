@@ -1,6 +1,6 @@
-"""Find where many values stand in a text as whole words, in time linear in the text.
+"""Find many values in a text as whole words, in time linear in the text.
 
-A value found at every line of a long note must not cost a search of all the note.
+A value found in every line of a long note must not cost a search of the whole note.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 _WORD = re.compile(r"[^\W_]+")
 _FEW = 32
-"""So many values are sought one by one: faster in a note of ordinary length."""
+"""So many values are searched one by one: faster in a note of ordinary length."""
 _LONGEST_KEY = 256
 """Longer values are looked up by so many characters, so that no look-up is long."""
 
@@ -22,7 +22,7 @@ ByLength = Mapping[int, Keys]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Occurrences:
-    """Where values stand as whole words.
+    """Finds values as whole words.
 
     Args:
         values: Each with what it is looked up by; see `of`.

@@ -1,7 +1,7 @@
-"""Runs of capitalised words: where names of people, places and houses stand.
+"""Runs of capitalised words: they hold the names of people, places and institutions.
 
 A run is read once and remembered: most runs of clinical text ("HISTORY OF PRESENT
-ILLNESS", "Chest") come again and again, and hold nothing.
+ILLNESS", "Chest") recur, and hold none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .lexicons import normal
 from .lexicons.word_classes import KINDS, NO_KIND, WordClass, word_classes
 
 # Only these carry a period inside a run: "St. Mary", "J. Smith", "Baylor Med. Center".
-# The capital first, then what it may begin: most characters are asked nothing else.
+# The capital first, then what it may begin: most characters fail at once.
 _REST_OF_DOTTED = (
     r"(?:t(?<=[SMF]t)|ed(?<=Med)|niv(?<=Univ)|osp(?<=Hosp)|tr(?<=Ctr)|r(?<=[JS]r)"
     r"|(?:\.[A-Z])*(?!\.[A-Z]))\."
@@ -34,7 +34,7 @@ _TOKEN = re.compile(rf"[A-Z]{_REST}|[a-z&]+")
 # One code point for each mixture of kinds, so that patterns can be written over words.
 _BASE = 0x4E00
 FIRST_WORD = chr(_BASE)
-"""Codes from here on stand for words, those below for what is none."""
+"""Codes from here on are of words, those below of other tokens."""
 
 _ALL = sum(KINDS.values())
 
@@ -53,7 +53,7 @@ class Token(NamedTuple):
         end: Likewise, without a possessive ``'s``.
         form: The compared form, its parts run together: ``obrien``, ``annemarie``.
         kinds: What the lexicons say.
-        code: One character that stands for all of it.
+        code: One character for all of it.
     """
 
     start: int
@@ -91,7 +91,7 @@ def read(text: str) -> Run:
 
 
 def any_word_of(kinds: int, *, none_of: int = NO_KIND) -> str:
-    """Return a pattern for one word that is of any of the kinds, and none of others."""
+    """Return a pattern for one word of any of the kinds, and of none of the others."""
     codes = (
         chr(_BASE + each)
         for each in range(_ALL + 1)
@@ -124,7 +124,7 @@ def _token(found: re.Match[str]) -> Token:
 
 
 def _special(text: str, form: str) -> str:
-    """Return the code of what is no word, or nothing."""
+    """Return the code of a token that is no word, else an empty string."""
     if text[0].islower() or text == "&":
         return LINK
     if form in _SAINTS:

@@ -1,4 +1,4 @@
-"""Remember what a function says of a short text; long ones are asked again each time.
+"""Cache what a function returns for short texts; long ones are not kept.
 
 Notes come from outside: a cache with room for so many texts must not hold long ones.
 """
@@ -14,11 +14,11 @@ _LONGEST = 80
 
 
 class TextCache(dict[str, T]):
-    """What a function says of texts; bounded.
+    """A function's results by text; bounded.
 
     Args:
-        function: Depends on nothing but the text.
-        most: How many answers are kept; then all are forgotten.
+        function: Depends on the text alone.
+        most: How many results are kept; then all are dropped.
     """
 
     def __init__(self, function: Callable[[str], T], most: int) -> None:

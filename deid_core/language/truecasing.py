@@ -1,8 +1,8 @@
 """Truecasing: restore mixed case to notes written in one letter case.
 
 Detection reads case: a name is a word that is capitalised where others are not.  A note
-all in capitals or all in small letters gets that difference back before detection, by
-the lexicons and the words around: titles, names, numbers, prepositions.  It changes
+all in upper or all in lower case gets that difference back before detection, by the
+lexicons and the words around: titles, names, numbers, prepositions.  It changes
 letter by letter, so every offset stays; the note itself is never changed.
 """
 
@@ -77,7 +77,7 @@ _SHORT_DAYS = frozenset(WEEKDAY_WORDS) - frozenset(WEEKDAYS)
 _SHORT_MONTHS = frozenset(MONTH_WORDS) - frozenset(MONTHS)
 _NUMBER_AFTER = re.compile(r"[ .,/-]{0,2}\d")
 _NUMBER_BEFORE = re.compile(r"\d(?:st|nd|rd|th)?(?: of)?[ .,/-]{0,2}\Z")
-# ANA, polycythemia vera: in small letters more often than the names.
+# ANA, polycythemia vera: in lower case more often than the names.
 _NAMES_OF_TESTS = frozenset({"ana", "vera"})
 # Above, a word that is also a surname is the word: will, may, long.
 _TOO_FREQUENT = 5.45
@@ -102,7 +102,7 @@ _NAMES_INSTITUTION = _STRONG_PART | WordClass.TOWN | WordClass.RARE
 
 
 def truecased(text: str) -> str:
-    """Return the text with capitals where they belong, if it tells nothing by case.
+    """Return the text with capitals where they belong, if it is in one letter case.
 
     The result has the same length, code point for code point; a text in mixed case is
     returned as it is.  A heading in capitals does not make a note one in capitals.
@@ -113,9 +113,9 @@ def truecased(text: str) -> str:
 
 
 def is_in_one_case(text: str) -> bool:
-    """Return whether a text tells nothing by case: capitals, or small letters, alone.
+    """Return whether a text is in upper case, or in lower case, alone.
 
-    A text of a few letters is taken as it is.
+    Not so for a text of a few letters.
     """
     encoded = text.encode("utf-8", "surrogatepass")
     # Most notes begin with more of both than a share of all their letters could be.
@@ -144,10 +144,10 @@ def _capitals_and_small(encoded: bytes) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Truecaser:
-    """The words of a text in small letters, and which of them get a capital.
+    """The words of a text in lower case, and which of them get a capital.
 
     Args:
-        text: In small letters.
+        text: In lower case.
         words: Its words, left to right.
         forms: Their compared forms, without possessive.
         kinds: What the lexicons say of each.
@@ -162,7 +162,7 @@ class Truecaser:
 
     @classmethod
     def of(cls, text: str) -> Truecaser:
-        """Read a text in small letters."""
+        """Read a text in lower case."""
         words = list(_WORD.finditer(text))
         forms = [_form(each[0]) for each in words]
         return cls(text, words, forms, list(map(word_classes, forms)), set())
@@ -170,7 +170,7 @@ class Truecaser:
     def result(self) -> str:
         """Return the text with its capitals, as long as it was."""
         self.chosen.update(filter(self._is_name_alone, range(len(self.words))))
-        self._choose_beside_names()
+        self._choose_next_to_names()
         self._choose_sentence_starts()
         self._choose_phrases()
         _choose_institutions(self)
@@ -226,12 +226,12 @@ class Truecaser:
             is_town and context.is_in_town(self.text, start)
         )
 
-    def _choose_beside_names(self) -> None:
+    def _choose_next_to_names(self) -> None:
         for at in range(1, len(self.words)):
             if self.gap(at) in _NAME_GAPS:
-                self._choose_beside(at)
+                self._choose_next_to(at)
 
-    def _choose_beside(self, at: int) -> None:
+    def _choose_next_to(self, at: int) -> None:
         before, form, gap = self.forms[at - 1], self.forms[at], self.gap(at)
         kinds, left = self.kinds[at], self.kinds[at - 1]
         may_be_name = bool(kinds & (_STRONG | _WEAK | WordClass.UNKNOWN))
@@ -331,7 +331,7 @@ def _choose_before_head(note: Truecaser, at: int) -> None:
 def _is_institution_apart(note: Truecaser, start: int, at: int) -> bool:
     """Return whether an institution begins a line or a phrase, without "at" before it.
 
-    Only by a name, or where nothing else stands there: "Wound clinic follow-up".
+    Only by a name, or alone on its line or phrase, unlike "Wound clinic follow-up".
     """
     if start and note.gap(start) in _WORD_GAPS:
         return False
@@ -368,7 +368,7 @@ def _choose_after_at(note: Truecaser, at: int) -> None:
 
 
 def _is_of_date(text: str, start: int, end: int, form: str) -> bool:
-    """Return whether a number stands beside: "dec 16", "sun 10/20"; not "he sat"."""
+    """Return whether a number precedes or follows: "dec 16"; not "he sat"."""
     if _NUMBER_AFTER.match(text, end):
         return True
     before = _NUMBER_BEFORE.search(text, max(0, start - 10), start)

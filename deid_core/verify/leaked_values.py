@@ -33,15 +33,15 @@ _SLIPS = 1
 _REACH = 60
 _CUT = "\0"
 _FEW = 32
-"""So many values are sought one by one: faster in a note of ordinary length."""
+"""So many values are searched one by one: faster in a note of ordinary length."""
 _LONGEST_TAIL = 256
 _WORD = re.compile(r"[^\W_]+")
 _CACHE_SIZE = 65_536
-# The capital first: what stands before it is asked of few letters.
+# The capital first: the lookbehind is tried at few letters.
 _TITLE_CASE = re.compile(r"[A-Z](?<![\w'\u2019-][A-Z])[a-z]+(?![\w-]|['\u2019](?!s\b))")
 _REST = rf"{{{_SHORTEST_MISSPELT - 1},{_LONGEST_MISSPELT - 1}}}+"
 _CAPITALISED = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{_REST}(?![^\W_])")
-# Likewise, in ASCII, and not only whole words: that is asked of the few that matter.
+# Likewise, in ASCII, and not only whole words: that is checked for the few that match.
 _ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
 # It is no clinical term at the start of a line, and after these.
 _BEFORE = re.compile(
@@ -64,13 +64,13 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     near = {form for form in {*forms.values()} - tokens if _is_one_slip(tokens, form)}
     if not near:
         return 0
-    # Only now whole words alone: in most notes nothing is left to ask.
+    # Only now whole words alone: in most notes none is left.
     whole = {*_CAPITALISED.findall(text)}
     return len({form for word, form in forms.items() if form in near and word in whole})
 
 
 def _is_one_slip(tokens: Iterable[str], form: str) -> bool:
-    # A pair at a time: there are few, and most are told apart by their lengths.
+    # A pair at a time: there are few, and most differ by their lengths.
     size, distance = len(form), Levenshtein.distance
     return any(
         abs(len(token) - size) <= _SLIPS
@@ -127,30 +127,30 @@ def replaced_in(
 
 
 def _wholes_in(values: Sequence[tuple[str, str]], text: str) -> Iterator[str]:
-    """Yield the kind of each value that stands as whole words, as often as it does."""
+    """Yield the kind of each value that occurs as whole words, as often as it does."""
     if len(values) <= _FEW:
         for kind, value in values:
             if value in text:
                 yield from repeat(kind, len(re.findall(_whole(value), text)))
         return
     # A list of values must not cost a search of the note for each of them: each is
-    # looked up where its first word stands, by what follows it.
+    # looked up at its first word, by what follows it.
     tails = _tails(values)
     for word in _WORD.finditer(text):
         start = word.start()
         for length, by_tail in tails.get(word[0], _NO_TAILS).items():
             for each in by_tail.get(text[start : start + length], ()):
-                if each.stands_at(text, start):
+                if each.occurs_at(text, start):
                     yield each.kind
 
 
 class _Whole(NamedTuple):
-    """A value that is sought as whole words.
+    """A value that is searched as whole words.
 
     Args:
         kind: What it is.
         value: As it is written.
-        lead: How many marks stand before its first word.
+        lead: How many marks precede its first word.
     """
 
     kind: str
@@ -160,8 +160,8 @@ class _Whole(NamedTuple):
     def __repr__(self) -> str:
         return f"_Whole({self.kind!r})"
 
-    def stands_at(self, text: str, start: int) -> bool:
-        """Return whether it stands where a word that is its first begins."""
+    def occurs_at(self, text: str, start: int) -> bool:
+        """Return whether it occurs where its first word begins."""
         first = start - self.lead
         end = first + len(self.value)
         if first < 0 or not text.startswith(self.value, first):
@@ -199,7 +199,7 @@ def _values(
         if label in _NAMES:
             for word in filter(_is_telling, _TITLE_CASE.findall(value)):
                 yield "name", word
-        elif _is_sought_whole(label, value):
+        elif _is_searched_whole(label, value):
             yield label.name.lower(), value
 
 
@@ -213,7 +213,7 @@ def _is_telling(word: str) -> bool:
     return form not in load_list("placeholders") and form not in load_list("eponyms")
 
 
-def _is_sought_whole(label: Label, value: str) -> bool:
+def _is_searched_whole(label: Label, value: str) -> bool:
     if label in _IDS:
         has_digit = any(map(str.isdigit, value))
         return len(value) >= _SHORTEST_ID and has_digit and not value.islower()

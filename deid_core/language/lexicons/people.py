@@ -31,7 +31,7 @@ def family_names() -> frozenset[str]:
 def is_mostly_given(word: str) -> bool:
     """Return whether a given name, in compared form, is not far more a surname.
 
-    Smith, Mayo and Jackson are given names, too; one in twenty is asked for.
+    Smith, Mayo and Jackson are given names, too: at least one in twenty must be.
     """
     given = _given_shares().get(word, 0.0)
     family = _family_shares().get(word, 0.0)

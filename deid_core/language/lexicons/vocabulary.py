@@ -1,13 +1,13 @@
 """Is this word a word, or a name?  Derived from counts, not typed by hand.
 
-Two counts stand behind every answer, both as Zipf values (log10 of the occurrences in
+Every answer rests on two counts, both as Zipf values (log10 of the occurrences in
 a billion): how often English text holds the word (wordfreq, large list), and how often
 a US resident bears it as a name (the 1990 census lists of the ``names`` package).  A
 third separates names from words that are also names: a name is about as frequent in
 German, Dutch, Polish, Italian and Swedish text as in English; a word is not.  "Smith"
 loses 0.7 on the way there, "young" 1.4, "pain" 1.8.
 
-The few that this cannot tell apart stand in ``word_names.txt`` (words, though much used
+The few that this cannot tell apart are in ``word_names.txt`` (words, though much used
 as names).
 """
 
@@ -31,7 +31,7 @@ FREQUENT_ZIPF = 4.3
 that is in the record is the name (Cooper, Glover, Lancaster)."""
 
 VOCABULARY_ZIPF = 1.2
-"""Drugs, findings and the like stand between this and `ORDINARY_ZIPF`; below it,
+"""Drugs, findings and the like are between this and `ORDINARY_ZIPF`; below it,
 wordfreq's list holds misspellings ("jonh" is at 1.07)."""
 
 NAME_SCORE = 0.5
@@ -91,7 +91,7 @@ def name_score(word: str) -> float:
         return -math.inf
     english = zipf(word)
     abroad = median(_zipf(counts.get(word, 0.0)) for counts in _foreign())
-    # The census rounds to 0.001%; half a step stands for what it prints as 0.000.
+    # The census rounds to 0.001%; half a step is taken for what it prints as 0.000.
     return (
         _zipf(max(share, 5e-6)) - english - max(0.0, english - max(abroad, _UNLISTED))
     )

@@ -1,4 +1,4 @@
-"""What kinds of word a word is: all lists and counts, asked once a word."""
+"""The classes of a word, by all lists and counts; computed once a word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .vocabulary import (
 class WordClass:
     """Kinds that a word can be of, several at once: bits of a number.
 
-    Plain numbers: what an `IntFlag` is asked takes a microsecond each time.
+    Plain numbers: an `IntFlag` takes a microsecond for each operation.
     """
 
     GIVEN = 1
@@ -45,7 +45,7 @@ class WordClass:
     DRUG = 512
     """A part of a drug's name."""
     RARE = 1024
-    """In English text, but so seldom that beside a given name it is a surname."""
+    """In English text, but so seldom that next to a given name it is a surname."""
 
 
 KINDS: Mapping[str, int] = {
