@@ -9,9 +9,9 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from deid_core import Deidentifier
+from streams.cluster.client import admin_client, wait_for_broker
 from streams.cluster.local_broker import Cluster
-from streams.cluster.offsets import admin_client, end_offsets
-from streams.cluster.reachable import wait_for_broker
+from streams.cluster.offsets import end_offsets
 from streams.cluster.topics import ALL_TOPICS, create_topics, partition_counts
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings

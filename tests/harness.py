@@ -12,8 +12,8 @@ import orjson
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.offsets import GroupOffsets, admin_client, end_offsets
+from streams.cluster.client import PRODUCER, admin_client
+from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, partition_counts
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service

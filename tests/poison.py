@@ -11,8 +11,8 @@ from pathlib import Path
 
 import orjson
 
+from streams.cluster.client import admin_client
 from streams.cluster.lag import LagReader
-from streams.cluster.offsets import admin_client
 from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table as Grid
 
-from ..cluster.reachable import wait_for_broker
+from ..cluster.client import wait_for_broker
 from ..engine.errors import ConfigError
 from ..engine.log import set_up_logging
 from ..engine.settings import load_settings

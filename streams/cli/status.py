@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from ..cluster.reachable import wait_for_broker
+from ..cluster.client import wait_for_broker
 from ..engine.errors import RetriableError
 from ..engine.settings import load_settings
 from ..operations.status.kafka_source import KafkaSource

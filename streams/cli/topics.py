@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ..cluster.acls import grants
-from ..cluster.reachable import wait_for_broker
+from ..cluster.client import wait_for_broker
 from ..cluster.topics import ALL_TOPICS, check_topics, create_topics
 from ..engine.settings import load_settings
 from .options import Bootstrap, Config

@@ -1,24 +1,37 @@
-"""The loop's consumer and producer on librdkafka."""
+"""Clients of the cluster: consumer, transactional producer, admin; and their errors.
+
+librdkafka's errors are translated here, by their flags and never by their names:
+``fatal()`` means that the client is spent, ``txn_requires_abort()`` that the
+transaction is.  Any other failure of a transactional call has an unknown outcome.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from confluent_kafka import (
     Consumer,
     KafkaError,
+    KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
+from confluent_kafka.admin import AdminClient
 
-from ..engine.errors import Fenced, StreamError
+from ..engine.errors import (
+    BrokerUnreachable,
+    Fenced,
+    RetriableError,
+    StreamError,
+    UnknownOutcome,
+)
 from ..engine.observer import PartitionState
 from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition, Record
 from ..engine.settings import Settings
-from .client_errors import transactional, translated
 
 log = logging.getLogger(__name__)
 
@@ -353,3 +366,67 @@ def _is_error(message: Message) -> bool:
 
 def _note_error(error: KafkaError) -> None:
     log.warning("kafka client: %s", error.name())
+
+
+def admin_client(settings: Settings) -> AdminClient:
+    """Return a client for questions about topics and offsets."""
+    return AdminClient(settings.client(), logger=log)
+
+
+def wait_for_broker(settings: Settings) -> None:
+    """Return when the cluster answers.
+
+    Raises:
+        BrokerUnreachable: It did not within ``broker_wait_seconds``.
+    """
+    admin = admin_client(settings)
+    deadline = time.monotonic() + settings.broker_wait_seconds
+    delay = 0.25
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            admin.list_topics(timeout=max(0.5, min(5.0, left)))
+        except KafkaException as error:
+            name = error.args[0].name()
+            if left <= 0:
+                raise BrokerUnreachable(
+                    f"no broker answers at {settings.bootstrap} ({name}) after "
+                    f"{settings.broker_wait_seconds:.0f} s: check bootstrap, network "
+                    "and security settings"
+                ) from None
+            log.warning(
+                "no broker answers at %s (%s); next try in %.1f s",
+                settings.bootstrap,
+                name,
+                delay,
+            )
+            time.sleep(delay)
+            delay = min(5.0, delay * 2)
+        else:
+            return
+
+
+@contextmanager
+def translated(call: str) -> Iterator[None]:
+    """Translate the client's exceptions outside of transactions."""
+    try:
+        yield
+    except KafkaException as error:
+        cause: KafkaError = error.args[0]
+        kind = Fenced if cause.fatal() else RetriableError
+        raise kind(f"{call}: {cause.name()}") from None
+
+
+@contextmanager
+def transactional(call: str) -> Iterator[None]:
+    """Translate the client's exceptions of transactional calls."""
+    try:
+        yield
+    except KafkaException as error:
+        cause: KafkaError = error.args[0]
+        where = f"{call}: {cause.name()}"
+        if cause.fatal():
+            raise Fenced(where) from None
+        if cause.txn_requires_abort():
+            raise RetriableError(where) from None
+        raise UnknownOutcome(where) from None

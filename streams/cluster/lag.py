@@ -1,31 +1,111 @@
-"""How far groups are behind the last stable offset of their topics, and what it means.
+"""The lag of groups, and its state.
 
-A transaction's marker takes an offset but is no record, so that the plain difference
-stays at one or more for ever (KEDA issue 5675).  So whoever is behind is looked at:
-which record is the first that is not committed?  None: only markers, and no lag.
+Lag is measured against the last stable offset.  A transaction's marker takes an offset
+but is no record, so the plain difference of offsets never falls below one (KEDA issue
+5675).  Therefore the first record that is not committed is looked up: if there is none,
+only markers are left, and the lag is zero.
 
-Its timestamp says how old the lag is.  Not by interpolation of offsets seen over time:
-that knows nothing of before the first look, and forgets all in a restart.  The price is
-that seconds are as good as the producers' clocks; so no state is judged by them.
+The timestamp of that record gives the age of the lag.  Interpolating offsets seen over
+time would not cover the time before the first look, and would start again after each
+restart.  The age is only as good as the producers' clocks, so no state depends on it.
+
+The state follows LinkedIn's Burrow, "Consumer Lag Evaluation Rules": it depends on how
+the lag develops, not on a threshold.  Two things differ.  Burrow sees the commits
+themselves; here the committed offset is read again and again, and a worker whose
+offsets ride in transactions never commits without progress.  So a partition without
+progress is stopped if its whole group is, and stalled if the group commits elsewhere.
+And the lag of an interval is the smallest one seen in it, because batches make the lag
+a sawtooth.
 """
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
 
 from confluent_kafka.admin import AdminClient
 
 from ..engine.errors import ConfigError
 from ..engine.records import NO_TIMESTAMP
 from ..engine.settings import Settings
-from .lag_status import WINDOW, History, LagState, has_moved, judge
-from .offsets import GroupOffsets, admin_client, end_offsets, first_offsets
+from .client import admin_client
+from .offsets import GroupOffsets, end_offsets, first_offsets
 from .topics import TO_HAVE_THEM, partition_counts
 
-__all__ = ["Lag", "LagMonitor", "LagReader", "LagState", "PartitionLag"]
+WINDOW = 60.0
+"""Seconds over which a partition is judged; longer than any transaction may last."""
+INTERVALS = 10
+"""Parts of a window, as in Burrow."""
+
+
+class LagState(StrEnum):
+    """What the lag of a partition means, from good to bad."""
+
+    OK = "OK"
+    WARN = "WARN"
+    """It moves on, but falls further behind."""
+    STALL = "STALL"
+    """It stands still with records to process, while its group commits elsewhere."""
+    STOP = "STOP"
+    """The group has committed nothing for a window, with records to process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One interval: what was committed at its end, and the smallest lag within."""
+
+    at: float
+    committed: int
+    records: int
+
+
+class History:
+    """The last window of observations of one partition."""
+
+    def __init__(self, window: float = WINDOW) -> None:
+        self._interval = window / INTERVALS
+        # One more: ten intervals lie between eleven observations.
+        self._observations: deque[Observation] = deque(maxlen=INTERVALS + 1)
+        self._begun_at = 0.0
+
+    def add(self, at: float, committed: int, records: int) -> None:
+        """Take in an observation; those of one interval become one."""
+        is_new = not self._observations or at - self._begun_at >= self._interval
+        if is_new:
+            self._begun_at = at
+        else:
+            records = min(records, self._observations.pop().records)
+        self._observations.append(Observation(at, committed, records))
+
+    def window(self) -> Sequence[Observation]:
+        """Return the window's observations; nothing until one is full."""
+        is_full = len(self._observations) == self._observations.maxlen
+        return tuple(self._observations) if is_full else ()
+
+
+def has_moved(window: Sequence[Observation]) -> bool:
+    """Return whether anything was committed within the window, forward or back."""
+    return len({each.committed for each in window}) > 1
+
+
+def judge(window: Sequence[Observation], *, group_moves: bool) -> LagState:
+    """Return the state of a partition.
+
+    Args:
+        window: Its observations, oldest first; none yet is OK.
+        group_moves: Whether any partition of its group has moved within the window.
+    """
+    lags = [each.records for each in window]
+    if not lags or min(lags) == 0:
+        return LagState.OK
+    if not has_moved(window):
+        return LagState.STALL if group_moves else LagState.STOP
+    never_shrinks = all(a <= b for a, b in pairwise(lags))
+    return LagState.WARN if never_shrinks and lags[0] < lags[-1] else LagState.OK
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,19 +18,13 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from ..engine.claim import Claim
 from ..engine.errors import RetriableError
 from ..engine.settings import Settings
-from .client import CALL_SECONDS, CONSUMER
-from .client_errors import translated
+from .client import CALL_SECONDS, CONSUMER, translated
 
 log = logging.getLogger(__name__)
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 PEEK = {"queued.min.messages": 1, "fetch.message.max.bytes": 64 * 1024}
 """One record is looked at; without these the client would fetch megabytes ahead."""
-
-
-def admin_client(settings: Settings) -> AdminClient:
-    """Return a client for questions about topics and offsets."""
-    return AdminClient(settings.client(), logger=log)
 
 
 class GroupOffsets:

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from ..engine.errors import ConfigError, RetriableError
 from ..engine.settings import Settings
-from .offsets import admin_client
+from .client import admin_client
 
 TO_HAVE_THEM = (
     "run: phistream topics create, or grant what phistream topics acls prints"

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from ..cluster.client_errors import translated
+from ..cluster.client import admin_client, translated
 from ..cluster.lag import LagReader
-from ..cluster.offsets import admin_client, end_offsets
+from ..cluster.offsets import end_offsets
 from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,

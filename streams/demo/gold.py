@@ -10,7 +10,7 @@ from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
 
 from ..intake.route import Routed, route
-from ..patients.demographics import PatientRecord, fold
+from ..patients.demographics import PatientRecord, merge_records
 from ..patients.known_identifiers import known_identifiers
 from .draft import Planted
 from .people import Split
@@ -52,7 +52,7 @@ def _routed(message: WardMessage, records: dict[bytes, PatientRecord]) -> Routed
     result = route(message.value)
     for update in result.updates:
         key = update.patient.key
-        records[key] = fold(records.get(key), update)
+        records[key] = merge_records(records.get(key), update)
     return result
 
 

@@ -16,8 +16,8 @@ from typing import IO
 
 from rich.console import Console
 
+from ..cluster.client import wait_for_broker
 from ..cluster.local_broker import Cluster
-from ..cluster.reachable import wait_for_broker
 from ..cluster.topics import create_topics
 from ..engine.errors import FatalError
 from ..engine.settings import PREFIX, Settings

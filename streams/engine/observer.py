@@ -90,7 +90,7 @@ class Observer:
         """
 
 
-class Both:
+class CompositeListener:
     """Two who must know the partitions, told in this order."""
 
     def __init__(self, first: PartitionState, second: PartitionState) -> None:

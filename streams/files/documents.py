@@ -19,7 +19,7 @@ from deid_core import Document
 from ..engine.errors import InputError, InvalidRecord
 from ..events.notes import ClinicalNote
 from ..intake.route import route
-from ..patients.demographics import PatientRecord, fold
+from ..patients.demographics import PatientRecord, merge_records
 from ..patients.known_identifiers import known_identifiers
 from .json_notes import note_event_of
 from .sources import holds_hl7, json_values_in, messages_in, unwrapped
@@ -185,7 +185,7 @@ class _File:
         routed = route(value, max_bytes=sys.maxsize)
         for update in routed.updates:
             key = update.patient.key
-            self._patients[key] = fold(self._patients.get(key), update)
+            self._patients[key] = merge_records(self._patients.get(key), update)
         return routed.notes
 
     def _document(self, note: ClinicalNote, note_id: str, note_type: str) -> Document:

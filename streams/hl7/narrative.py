@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from ..events.notes import ClinicalNote
 from .datatypes import time_of
 from .demographics import PatientGroup
-from .events import Event
 from .message import Segment
+from .message_types import Event
 
 NARRATIVE_TYPES = ("TX", "FT", "ST")
 FIELDS = {

@@ -15,7 +15,7 @@ from ..engine.errors import InvalidRecord, StreamError
 from ..engine.records import Output, Record
 from ..engine.runner import Outcome
 from ..events.outputs import audit_event, dead_letter, encoded
-from ..patients.demographics import PatientRecord, fold
+from ..patients.demographics import PatientRecord, merge_records
 from ..patients.table import PatientsTable
 from .route import Routed, route
 
@@ -157,7 +157,7 @@ class Intake:
         for update in routed.updates:
             key = update.patient.key
             before, history = known[key]
-            folded = fold(history, update)
+            folded = merge_records(history, update)
             if not _says_nothing_new(before, folded):
                 known[key] = (folded, folded)
                 changed.append(folded)
@@ -189,7 +189,7 @@ class Intake:
         for merged in update.merged:
             other = self._known(merged.key)
             if other is not None:
-                history = fold(history, replace(other, patient=update.patient))
+                history = merge_records(history, replace(other, patient=update.patient))
         return before, history
 
     def _known(self, key: bytes) -> PatientRecord | None:
@@ -198,7 +198,7 @@ class Intake:
         raw = self._table.get(partition_of(key, len(self._partitions)), key)
         record = None if raw is None else PatientRecord.from_json(orjson.loads(raw))
         unread = self._unread.get(key)
-        return record if unread is None else fold(record, unread)
+        return record if unread is None else merge_records(record, unread)
 
     def _forget_read_back(self) -> None:
         for key, unread in list(self._unread.items()):
@@ -206,7 +206,7 @@ class Intake:
             if raw is None:
                 continue
             record = PatientRecord.from_json(orjson.loads(raw))
-            if fold(record, unread) == record:
+            if merge_records(record, unread) == record:
                 del self._unread[key]
 
     def _with_repairs(

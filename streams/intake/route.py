@@ -16,9 +16,9 @@ from ..events.notes import ClinicalNote
 from ..hl7 import fields, narrative
 from ..hl7.datatypes import birth_date_of, time_of
 from ..hl7.demographics import PatientGroup, patient_groups
-from ..hl7.events import event_of
 from ..hl7.framing import messages_of
 from ..hl7.message import parse
+from ..hl7.message_types import event_of
 from ..hl7.narrative import narrative_of
 from ..patients.demographics import PatientRecord
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.client_errors import translated
-from ..cluster.offsets import GroupOffsets, admin_client, end_offsets, first_offsets
+from ..cluster.client import admin_client, translated
+from ..cluster.offsets import GroupOffsets, end_offsets, first_offsets
 from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,

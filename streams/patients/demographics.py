@@ -173,7 +173,7 @@ class PatientRecord:
         )
 
 
-def fold(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
+def merge_records(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
     """Return what is known after a message, remembering what it displaced.
 
     The later by ``updated_at`` says what is current, whichever arrives first; where

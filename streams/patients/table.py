@@ -19,9 +19,8 @@ from confluent_kafka import (
 
 from schemas import SchemaError, checker
 
-from ..cluster.client import CALL_SECONDS, CONSUMER
-from ..cluster.client_errors import translated
-from ..cluster.offsets import END_OF_PARTITION, admin_client, end_offsets
+from ..cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
+from ..cluster.offsets import END_OF_PARTITION, end_offsets
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import DAY_MS, PATIENTS, TOMBSTONE_DAYS
 from ..engine.claim import Claim
@@ -35,7 +34,7 @@ from ..engine.errors import (
 )
 from ..engine.observer import TableProgress
 from ..engine.settings import Settings
-from .demographics import PatientRecord, fold
+from .demographics import PatientRecord, merge_records
 from .store import Table, drop_table
 
 log = logging.getLogger(__name__)
@@ -302,7 +301,7 @@ class PatientsTable:
         if old is None or old in (UNREADABLE, value):
             return value
         said = PatientRecord.from_json(newer)
-        record = fold(PatientRecord.from_json(orjson.loads(old)), said)
+        record = merge_records(PatientRecord.from_json(orjson.loads(old)), said)
         # Does the topic's last value lack something that an earlier one had?
         is_lacking = not _values(record) <= _values(said)
         (self.incomplete.add if is_lacking else self.incomplete.discard)(key)

@@ -13,8 +13,7 @@ from typing import Protocol
 from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
 
-from ..cluster.client import KafkaConsumer, KafkaProducer
-from ..cluster.reachable import wait_for_broker
+from ..cluster.client import KafkaConsumer, KafkaProducer, wait_for_broker
 from ..cluster.topics import (
     HL7_RAW,
     NOTES,
@@ -35,7 +34,7 @@ from ..engine.errors import (
 from ..engine.exit_status import status_of
 from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
-from ..engine.observer import Both, Observer, PartitionState
+from ..engine.observer import CompositeListener, Observer, PartitionState
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
 from ..events.outputs import Stage
@@ -123,7 +122,7 @@ def _run(
         INPUT[stage].name,
         group=f"{settings.group}-{stage}",
         member=name,
-        state=Both(custody, Both(processor, observer)),
+        state=CompositeListener(custody, CompositeListener(processor, observer)),
         release=custody.release,
     )
     custody.follow(consumer)

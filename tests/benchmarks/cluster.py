@@ -8,8 +8,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+from streams.cluster.client import wait_for_broker
 from streams.cluster.local_broker import Cluster
-from streams.cluster.reachable import wait_for_broker
 from streams.cluster.topics import create_topics
 from streams.engine.settings import Settings
 

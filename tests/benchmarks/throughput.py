@@ -20,8 +20,14 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document
-from streams.cluster.client import PRODUCER, KafkaConsumer, KafkaProducer, record_of
-from streams.cluster.offsets import GroupOffsets, admin_client, end_offsets
+from streams.cluster.client import (
+    PRODUCER,
+    KafkaConsumer,
+    KafkaProducer,
+    admin_client,
+    record_of,
+)
+from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward

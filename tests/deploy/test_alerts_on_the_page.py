@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from streams.events.reasons import OTHER, REASONS
+from streams.engine.reasons import OTHER, REASONS
 from streams.operations.metrics.alerts import ALERTS, OF_PROMETHEUS_ALONE
 from streams.operations.watch.alerts import CONDITIONS
 from tests.deploy.promql import rules

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from deid_core.labels import Label
-from streams.cluster.lag_status import LagState
-from streams.events.reasons import OTHER, REASONS
+from streams.cluster.lag import LagState
+from streams.engine.reasons import OTHER, REASONS
 from streams.operations.metrics import catalogue
 from tests.deploy.promql import (
     BOARD,

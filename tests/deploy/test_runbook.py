@@ -12,8 +12,8 @@ import pytest
 
 import deid_core.errors
 import streams.engine.errors
+from streams.engine.reasons import REASONS
 from streams.engine.settings import Settings
-from streams.events.reasons import REASONS
 from streams.operations.metrics import catalogue
 from tests.deploy.promql import DEPLOY, rules
 

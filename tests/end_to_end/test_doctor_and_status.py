@@ -15,8 +15,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from streams.cluster.client import admin_client
 from streams.cluster.local_broker import Cluster
-from streams.cluster.offsets import admin_client
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
 from streams.demo.ward import Ward
 from streams.engine.claim import Claim

@@ -19,8 +19,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.offsets import GroupOffsets, admin_client
+from streams.cluster.client import PRODUCER, admin_client
+from streams.cluster.offsets import GroupOffsets
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward

@@ -20,7 +20,7 @@ from streams.cluster.topics import NOTES, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
-from streams.events.reasons import OTHER, REASONS
+from streams.engine.reasons import OTHER, REASONS
 from streams.files.feed import RawMessage
 from streams.operations.metrics import catalogue
 from tests.conftest import settings_for, with_topics

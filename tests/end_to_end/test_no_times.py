@@ -22,7 +22,8 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from streams.cluster.offsets import admin_client, first_offsets
+from streams.cluster.client import admin_client
+from streams.cluster.offsets import first_offsets
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, check_topics
 from streams.demo.flow import read_topic
 from streams.engine.records import NO_TIMESTAMP

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from deid_core.detectors import detector_names
 from deid_core.labels import Label
-from streams.events.reasons import REASONS
+from streams.engine.reasons import REASONS
 
 OTHER = "other"
 

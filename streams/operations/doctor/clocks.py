@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from streams.cluster.client_errors import translated
+from streams.cluster.client import translated
 from streams.cluster.offsets import end_offsets
 from streams.cluster.topics import NOTES_SCRUBBED
 

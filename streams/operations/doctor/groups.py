@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import ConsumerGroupState
 
-from streams.cluster.client_errors import translated
+from streams.cluster.client import translated
 from streams.cluster.lag import LagReader
 from streams.cluster.topics import HL7_RAW, NOTES, Topic
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 
-from streams.cluster.client_errors import translated
+from streams.cluster.client import translated
 from streams.cluster.topics import (
     ALL_TOPICS,
     NOTES,

@@ -9,7 +9,7 @@ import orjson
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from schemas import KINDS, SchemaError, checker
-from streams.cluster.client_errors import translated
+from streams.cluster.client import translated
 from streams.cluster.offsets import END_OF_PARTITION, end_offsets
 from streams.cluster.topics import (
     DEAD_LETTERS,

@@ -16,9 +16,9 @@ from prometheus_client import Counter as PrometheusCounter
 
 from deid_core.labels import Label
 from streams.cluster.topics import PHI_AUDIT
+from streams.engine.reasons import OTHER, REASONS, bounded
 from streams.engine.records import Output
 from streams.events.outputs import RECEIVED, Stage
-from streams.events.reasons import OTHER, REASONS, bounded
 
 from . import catalogue
 

@@ -8,10 +8,10 @@ topics and partitions.  No label holds a patient, key, file, host or text.
     error       a class of streams/engine/errors.py that undid a batch
     event       assigned or revoked
     outcome     scrubbed, routed or dead_letter
-    reason      a code of streams/events/reasons.py
+    reason      a code of streams/engine/reasons.py
     label       a PHI category of deid_core/labels.py, e.g. NAME:PATIENT
     kind        notes, patients or skipped
-    state       OK, WARN, STALL or STOP (streams/cluster/lag_status.py)
+    state       OK, WARN, STALL or STOP (streams/cluster/lag.py)
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import CALL_SECONDS, record_of
-from streams.cluster.client_errors import translated
+from streams.cluster.client import CALL_SECONDS, record_of, translated
 from streams.cluster.offsets import END_OF_PARTITION
 from streams.cluster.topics import PHI_AUDIT
 from streams.engine.errors import RetriableError

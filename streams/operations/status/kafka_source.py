@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from confluent_kafka import Consumer, ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
 
-from streams.cluster.client import CALL_SECONDS, CONSUMER
-from streams.cluster.client_errors import translated
-from streams.cluster.lag import LagMonitor, PartitionLag
-from streams.cluster.lag_status import WINDOW
-from streams.cluster.offsets import GroupOffsets, admin_client, end_offsets
+from streams.cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
+from streams.cluster.lag import WINDOW, LagMonitor, PartitionLag
+from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import PHI_AUDIT, TO_HAVE_THEM, partition_counts
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings

@@ -10,8 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from streams.cluster.lag import PartitionLag
-from streams.cluster.lag_status import LagState
+from streams.cluster.lag import LagState, PartitionLag
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,

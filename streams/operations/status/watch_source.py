@@ -10,8 +10,7 @@ from urllib.request import urlopen
 
 import orjson
 
-from streams.cluster.lag import PartitionLag
-from streams.cluster.lag_status import LagState
+from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.errors import ConfigError, RetriableError
 
 from ..counts import allowed_values as allowed

@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import CONSUMER
-from streams.cluster.client_errors import translated
+from streams.cluster.client import CONSUMER, translated
 from streams.cluster.local_broker import Cluster
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, require_topics
 from streams.engine.errors import ConfigError, StreamError

@@ -17,8 +17,8 @@ from functools import partial
 
 from aiohttp import web
 
+from streams.cluster.client import wait_for_broker
 from streams.cluster.lag import PartitionLag
-from streams.cluster.reachable import wait_for_broker
 from streams.cluster.topics import WATCH_TOPICS, require_topics
 from streams.engine.errors import ConfigError, RetriableError, StreamError
 from streams.engine.exit_status import status_of

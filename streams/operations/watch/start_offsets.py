@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, TopicPartition
 
-from streams.cluster.client import CALL_SECONDS, CONSUMER
-from streams.cluster.client_errors import translated
+from streams.cluster.client import CALL_SECONDS, CONSUMER, translated
 from streams.cluster.topics import require_topics
 from streams.engine.settings import Settings
 

@@ -92,23 +92,23 @@ def poison_scrub(module):
 
 
 def poison_intake(module):
-    inner = module.fold
+    inner = module.merge_records
 
-    def fold(older, newer):
+    def merge_records(older, newer):
         if any(MARK in name.family for name in newer.current.names):
             globals()[os.environ["TESTS_FAULT"]]()
         return inner(older, newer)
 
-    module.fold = fold
+    module.merge_records = merge_records
 
 
 def poison_table(module):
-    def fold(older, newer):
+    def merge_records(older, newer):
         if any(MARK in name.family for name in newer.current.names):
             globals()[os.environ["TESTS_FAULT"]]()
         return inner(older, newer)
 
-    inner, module.fold = module.fold, fold
+    inner, module.merge_records = module.merge_records, merge_records
 
 
 def poison_watch(module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.cluster.lag_status import INTERVALS, History, LagState, Observation, judge
+from streams.cluster.lag import INTERVALS, History, LagState, Observation, judge
 
 WINDOW = 100.0
 

@@ -48,7 +48,7 @@ demographics = st.builds(Demographics, sex=st.sampled_from(["", "F", "M"]), **LI
 
 @st.composite
 def records(draw, updated_at=times):
-    """Draw a record as fold leaves it: what is current is not former as well."""
+    """Draw a merged record: no current value is former as well."""
     current = draw(demographics)
     former = {
         name: tuple(

@@ -7,7 +7,7 @@ import inspect
 from pathlib import Path
 
 import streams
-from streams.events.reasons import OTHER, REASONS, bounded
+from streams.engine.reasons import OTHER, REASONS, bounded
 from streams.scrub.processor import _code
 
 ROOT = Path(streams.__file__).parent

@@ -1,8 +1,8 @@
 import pytest
 
 from streams.hl7.demographics import patient_groups
-from streams.hl7.events import Event
 from streams.hl7.message import parse
+from streams.hl7.message_types import Event
 from streams.hl7.narrative import narrative_of
 from streams.intake.route import WANTED
 

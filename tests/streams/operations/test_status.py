@@ -9,8 +9,7 @@ import orjson
 import pytest
 from rich.console import Console
 
-from streams.cluster.lag import PartitionLag
-from streams.cluster.lag_status import LagState
+from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.errors import ConfigError, RetriableError
 from streams.engine.records import Partition, Record
 from streams.operations.counts import figures

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deid_core.labels import Label
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
-from streams.events.reasons import REASONS
+from streams.engine.reasons import REASONS
 from streams.operations.counts import allowed_values as allowed
 from streams.operations.counts import figures
 from streams.operations.counts.counters import UNREADABLE, counts_of

@@ -306,7 +306,7 @@ def test_the_runbook_leads_to_no_place_that_is_not_there():
     links = set(re.findall(r'href="([^"]+)"', body))
     assert links <= anchors | {"/", "/icon.svg", "/watch.css"}
     # What the links to files of the repository said is still there.
-    assert "streams/events/reasons.py" in body
+    assert "streams/engine/reasons.py" in body
     assert "http" not in body.replace("http-equiv", "")
 
 

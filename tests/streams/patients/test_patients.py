@@ -20,7 +20,7 @@ from streams.patients.demographics import (
     Name,
     PatientId,
     PatientRecord,
-    fold,
+    merge_records,
 )
 from streams.patients.known_identifiers import known_identifiers
 from tests.streams.engine.records_strategy import demographics, records
@@ -79,15 +79,15 @@ def test_reads_past_properties_of_a_later_minor_version():
 
 @given(records())
 def test_folding_a_record_with_itself_changes_nothing(one):
-    assert one == fold(one, one)
-    assert one == fold(None, one)
+    assert one == merge_records(one, one)
+    assert one == merge_records(None, one)
 
 
 @given(records(), records())
 def test_folding_a_record_again_changes_nothing(one, other):
-    once = fold(one, other)
+    once = merge_records(one, other)
 
-    assert once == fold(once, other)
+    assert once == merge_records(once, other)
 
 
 @settings(max_examples=30)
@@ -95,14 +95,14 @@ def test_folding_a_record_again_changes_nothing(one, other):
 def test_no_value_is_ever_lost(all_of_them):
     said = frozenset().union(*(each.values() for each in all_of_them))
 
-    assert said == reduce(fold, all_of_them).values()
+    assert said == reduce(merge_records, all_of_them).values()
 
 
 @settings(max_examples=30)
 @given(st.lists(records(), min_size=2, max_size=4), st.randoms())
 def test_the_order_of_arrival_changes_no_knowledge(all_of_them, random):
     shuffled = random.sample(all_of_them, len(all_of_them))
-    one, other = reduce(fold, all_of_them), reduce(fold, shuffled)
+    one, other = reduce(merge_records, all_of_them), reduce(merge_records, shuffled)
 
     assert one.values() == other.values()
     assert set(one.merged) == set(other.merged)
@@ -116,7 +116,7 @@ def vars_of(known):
 
 
 def test_a_later_message_makes_what_it_displaces_former():
-    after = fold(record(EARLY, MAIDEN), record(LATE, MARRIED))
+    after = merge_records(record(EARLY, MAIDEN), record(LATE, MARRIED))
 
     assert MARRIED.names == after.current.names
     assert MAIDEN.names == after.former.names
@@ -127,7 +127,7 @@ def test_a_later_message_makes_what_it_displaces_former():
 def test_an_older_message_that_arrives_late_only_adds_to_former():
     before = record(LATE, MARRIED)
 
-    after = fold(before, record(EARLY, replace(MAIDEN, phones=())))
+    after = merge_records(before, record(EARLY, replace(MAIDEN, phones=())))
 
     assert before.current == after.current
     assert LATE == after.updated_at
@@ -135,9 +135,9 @@ def test_an_older_message_that_arrives_late_only_adds_to_former():
 
 
 def test_a_value_that_comes_back_is_current_again():
-    once = fold(record(EARLY, MAIDEN), record(LATE, MARRIED))
+    once = merge_records(record(EARLY, MAIDEN), record(LATE, MARRIED))
 
-    again = fold(once, record("2024-03-01T00:00:00", MAIDEN))
+    again = merge_records(once, record("2024-03-01T00:00:00", MAIDEN))
 
     assert MAIDEN.names == again.current.names
     assert MARRIED.names == again.former.names
@@ -157,15 +157,15 @@ def test_a_value_that_comes_back_is_current_again():
 def test_without_a_time_to_compare_the_later_to_arrive_is_current(
     first, second, latest
 ):
-    after = fold(record(first, MAIDEN), record(second, MARRIED))
+    after = merge_records(record(first, MAIDEN), record(second, MARRIED))
 
     assert (MARRIED.names, latest) == (after.current.names, after.updated_at)
 
 
 def test_a_record_without_a_time_does_not_hold_up_later_ones():
-    undated = fold(record(EARLY, MAIDEN), record("", MARRIED))
+    undated = merge_records(record(EARLY, MAIDEN), record("", MARRIED))
 
-    assert MAIDEN.names == fold(undated, record(LATE, MAIDEN)).current.names
+    assert MAIDEN.names == merge_records(undated, record(LATE, MAIDEN)).current.names
 
 
 @pytest.mark.parametrize("name", ACCUMULATING)
@@ -173,14 +173,14 @@ def test_what_belongs_to_encounters_only_grows(name):
     one = record(EARLY, Demographics(**{name: ("one",)}))
     other = record(LATE, Demographics(**{name: ("other",)}))
 
-    assert ("one", "other") == getattr(fold(one, other).current, name)
+    assert ("one", "other") == getattr(merge_records(one, other).current, name)
 
 
 def test_beyond_the_bound_the_oldest_is_forgotten():
     known = None
     for number in range(MOST_VALUES + 2):
         phones = Demographics(phones=(f"555-{number:04}",))
-        known = fold(
+        known = merge_records(
             known, record(f"2024-01-01T00:{number // 60:02}:{number % 60:02}", phones)
         )
 

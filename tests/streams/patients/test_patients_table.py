@@ -56,15 +56,15 @@ def opened(tmp_path):
 @pytest.fixture
 def deadly(monkeypatch):
     """A merge that does something at one family name."""
-    inner = patients_table.fold
+    inner = patients_table.merge_records
 
     def deadly(trouble):
-        def fold(older, newer):
+        def merge_records(older, newer):
             if newer.current.names[0].family == BAD:
                 raise trouble
             return inner(older, newer)
 
-        monkeypatch.setattr(patients_table, "fold", fold)
+        monkeypatch.setattr(patients_table, "merge_records", merge_records)
 
     return deadly
 

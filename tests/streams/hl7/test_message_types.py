@@ -1,8 +1,8 @@
 import pytest
 
 from streams.engine.errors import InvalidRecord
-from streams.hl7.events import Event, event_of
 from streams.hl7.message import parse
+from streams.hl7.message_types import Event, event_of
 
 WANTED = {"MSH": frozenset((9,)), "EVN": frozenset((1,))}
 

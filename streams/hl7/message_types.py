@@ -94,7 +94,7 @@ def event_of(msh: Segment, evn: Segment | None) -> Event:
         raise InvalidRecord(
             "unknown_event",
             f"MSH-9: {_shown(type_)}^{_shown(trigger)} is not taken; "
-            "see TRIGGERS in streams/hl7/events.py",
+            "see TRIGGERS in streams/hl7/message_types.py",
         )
     return Event(type_, trigger)
 
