@@ -29,7 +29,7 @@ from ..engine.errors import (
     StreamError,
     UnknownOutcome,
 )
-from ..engine.observer import PartitionState
+from ..engine.observer import PartitionListener
 from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition, Record
 from ..engine.settings import Settings
 
@@ -81,7 +81,7 @@ class KafkaConsumer:
         *,
         group: str,
         member: str,
-        state: PartitionState,
+        state: PartitionListener,
         release: Callable[[Sequence[int]], None] = lambda _partitions: None,
     ) -> None:
         self._topic = topic

@@ -19,6 +19,8 @@ No message holds a value: it names the field and the next step.
 
 from __future__ import annotations
 
+from .reasons import ReasonCode
+
 
 class StreamError(Exception):
     """Base class of all errors that the runner knows how to handle."""
@@ -28,11 +30,11 @@ class InvalidRecord(StreamError):
     """The record can never be processed, however often it is tried.
 
     Args:
-        code: A short word of a closed set, fit for a metric label, e.g. ``no_patient``.
+        code: Of the dead letter; also the label of a metric.
         reason: Names the segment and field and the next step, never the value.
     """
 
-    def __init__(self, code: str, reason: str) -> None:
+    def __init__(self, code: ReasonCode, reason: str) -> None:
         super().__init__(f"{code}: {reason}")
         self.code = code
         self.reason = reason

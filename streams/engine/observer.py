@@ -1,4 +1,4 @@
-"""Whoever looks on while the loop works, e.g. to count for Prometheus."""
+"""Callbacks of the main loop, used for metrics and for changes of the assignment."""
 
 from __future__ import annotations
 
@@ -10,28 +10,26 @@ from .errors import StreamError
 from .records import Output, Record
 
 
-class PartitionState(Protocol):
-    """Whoever must know which partitions this worker owns."""
+class PartitionListener(Protocol):
+    """Anything that depends on which partitions this worker owns."""
 
     def assigned(self, partitions: Sequence[int]) -> None:
-        """Take up partitions; their records wait until they are ready."""
-        ...
+        """Take over partitions; their records wait until they are ready."""
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Hand partitions over: let go of all that belongs to them."""
-        ...
+        """Give up partitions, and release everything that belongs to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableProgress:
-    """How far the table of one partition is.
+    """Progress of the table of one partition.
 
     Args:
         partition: Of the topic.
         next_offset: The first offset that is not in the table yet.
-        behind: Offsets to read before it has caught up, for the first time; then 0.
-        seconds: How long that took; so far, while it does.
-        rows: Patients in it.
+        behind: Offsets still to be read in the first restore; 0 afterwards.
+        seconds: Duration of that restore, so far or in total.
+        rows: Number of patients in the table.
     """
 
     partition: int
@@ -45,63 +43,63 @@ class TableView(Protocol):
     """The part of a table that an observer needs."""
 
     def progress(self) -> Sequence[TableProgress]:
-        """Return how far each opened partition is."""
-        ...
+        """Return the progress of each opened partition."""
 
 
 class Observer:
-    """Is told what happens, on the loop's thread; this one takes no notice."""
+    """Callbacks on the loop's thread; the methods of this base class do nothing."""
 
     def assigned(self, partitions: Sequence[int]) -> None:
-        """Partitions are this worker's."""
+        """Partitions were assigned to this worker."""
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Partitions are this worker's no more."""
+        """Partitions were taken from this worker."""
 
     def begun(self, records: Sequence[Record]) -> None:
-        """A batch is at hand."""
+        """Processing of a batch begins."""
 
     def staged(self, outputs: Sequence[Output]) -> None:
-        """Outputs of the batch are in its transaction, which may yet be undone."""
+        """Outputs were added to the transaction, which may still be aborted."""
 
     def committed(self) -> None:
         """The batch is visible."""
 
     def undone(self, error: StreamError) -> None:
-        """The batch counts as never seen; of Fenced and UnknownOutcome a new producer
-        takes over.
+        """The batch is discarded and will be read again.
+
+        After Fenced and UnknownOutcome a new producer takes over.
         """
 
     def overran(self, records: Sequence[Record]) -> None:
-        """Processing these records took more CPU time than it may."""
+        """Processing these records exceeded its limit of CPU time."""
 
     def died(self, partition: int) -> None:
-        """The last owner of a partition has died holding it."""
+        """The previous owner of a partition died without releasing it."""
 
     def turned(
         self, paused: Collection[int], table: TableView, quarantined: int
     ) -> None:
-        """The loop has turned once.
+        """One turn of the loop is complete.
 
         Args:
             paused: Partitions that wait for their table.
-            table: How far it is.
-            quarantined: How many partitions are processed one record at a time.
+            table: Its progress.
+            quarantined: Number of partitions whose records are processed one by one.
         """
 
 
 class CompositeListener:
-    """Two who must know the partitions, told in this order."""
+    """Pass changes of the assignment on to several listeners, in order."""
 
-    def __init__(self, first: PartitionState, second: PartitionState) -> None:
-        self._told = (first, second)
+    def __init__(self, *listeners: PartitionListener) -> None:
+        self._listeners = listeners
 
     def assigned(self, partitions: Sequence[int]) -> None:
-        """Tell both."""
-        for each in self._told:
-            each.assigned(partitions)
+        """Call `assigned` of each listener."""
+        for listener in self._listeners:
+            listener.assigned(partitions)
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Tell both."""
-        for each in self._told:
-            each.revoked(partitions)
+        """Call `revoked` of each listener."""
+        for listener in self._listeners:
+            listener.revoked(partitions)

@@ -27,6 +27,7 @@ from .errors import (
     UnknownOutcome,
 )
 from .observer import Observer
+from .reasons import ReasonCode
 from .records import CommittedOffset, Output, Record
 
 log = logging.getLogger(__name__)
@@ -267,14 +268,14 @@ class Runner:
     def _alone(self, record: Record) -> Outcome:
         if self._custody.is_poison(record):
             log.error("%s: ended its worker again and again: a dead letter", record)
-            return InvalidRecord("poison", POISON_REASON)
+            return InvalidRecord(ReasonCode.POISON, POISON_REASON)
         self._custody.take(record)
         try:
             [outcome] = self._processed([record])
         except Overrun:
             log.exception("%s: processing it took too long: a dead letter", record)
             self._rebuild([record])
-            return InvalidRecord("deadline", DEADLINE_REASON)
+            return InvalidRecord(ReasonCode.DEADLINE, DEADLINE_REASON)
         return outcome
 
     def _processed(self, records: Sequence[Record]) -> Sequence[Outcome]:

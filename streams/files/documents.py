@@ -17,6 +17,7 @@ import orjson
 from deid_core import Document
 
 from ..engine.errors import InputError, InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..intake.route import route
 from ..patients.demographics import PatientRecord, merge_records
@@ -78,18 +79,21 @@ def _text(path: Path, stream: BinaryIO) -> Found:
         # Line ends stay as they are: no universal newlines.
         yield Document(str(path), stream.read().decode("utf-8-sig"))
     except UnicodeDecodeError:
-        yield InvalidRecord("undecodable", f"{path}: not UTF-8; convert it first")
+        yield InvalidRecord(
+            ReasonCode.UNDECODABLE, f"{path}: not UTF-8; convert it first"
+        )
 
 
 def _plain_text(path: Path, stream: BinaryIO) -> Found:
     for each in _text(path, stream):
         if isinstance(each, Document) and _is_json(each.text):
             yield InvalidRecord(
-                "schema", f"{path}: JSON, not text; say --format jsonl, json or text"
+                ReasonCode.SCHEMA,
+                f"{path}: JSON, not text; say --format jsonl, json or text",
             )
         elif isinstance(each, Document) and holds_hl7(each.text[:8].encode()):
             yield InvalidRecord(
-                "schema", f"{path}: HL7, not text; say --format hl7 or text"
+                ReasonCode.SCHEMA, f"{path}: HL7, not text; say --format hl7 or text"
             )
         else:
             yield each
@@ -164,11 +168,11 @@ class _File:
         try:
             event = note_event_of(orjson.loads(value))
         except orjson.JSONDecodeError:
-            raise InvalidRecord("bad_json", "not JSON in UTF-8") from None
+            raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
         # On hl7.raw this is a code; here it only chooses styles of the policy.
         note_type = event.pop("note_type", "")
         if not isinstance(note_type, str):
-            raise InvalidRecord("schema", "note_type: must be of type string")
+            raise InvalidRecord(ReasonCode.SCHEMA, "note_type: must be of type string")
         if event["text"] == "":
             yield Document(event["note_id"], "")
             return
@@ -203,4 +207,4 @@ def _guarded(place: str, documents: Iterator[Document]) -> Found:
     except Exception as error:
         # A bug of ours; the text of the exception may hold what it choked on.
         reason = f"{place}: {type(error).__name__} in the decoder; report it"
-        yield InvalidRecord("decoder_failed", reason)
+        yield InvalidRecord(ReasonCode.DECODER_FAILED, reason)

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 
 _SHORT = frozenset(
     ("id", "text", "patient", "patient_id", "note_type", "written_at", "demographics")
@@ -36,10 +37,10 @@ def note_event_of(value: object) -> dict[str, Any]:
     """
     if not isinstance(value, dict) or "text" not in value:
         raise InvalidRecord(
-            "schema", 'no JSON note: needs "note_id" (or "id") and "text"'
+            ReasonCode.SCHEMA, 'no JSON note: needs "note_id" (or "id") and "text"'
         )
     if "note_id" not in value and "id" not in value:
-        raise InvalidRecord("schema", 'lacks "note_id" (or "id")')
+        raise InvalidRecord(ReasonCode.SCHEMA, 'lacks "note_id" (or "id")')
     _refuse_both(value, "note_id", "id")
     event = {
         name: value[name] for name in value if name in _SHORT or "note_id" in value
@@ -69,7 +70,7 @@ def for_topic(value: bytes) -> bytes:
         return value
     event = note_event_of(given)
     if "patient" not in event:
-        raise InvalidRecord("no_patient", NO_PATIENT)
+        raise InvalidRecord(ReasonCode.NO_PATIENT, NO_PATIENT)
     return value if event == given else orjson.dumps(event)
 
 
@@ -92,10 +93,12 @@ def _whose(
 
 def _refuse_both(value: Mapping[str, Any], one: str, other: str) -> None:
     if value.get(one) is not None and value.get(other) is not None:
-        raise InvalidRecord("schema", f'"{one}" and "{other}" say the same; give one')
+        raise InvalidRecord(
+            ReasonCode.SCHEMA, f'"{one}" and "{other}" say the same; give one'
+        )
 
 
 def _text(value: object, name: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InvalidRecord("schema", f"{name}: must be a string or a number")
+        raise InvalidRecord(ReasonCode.SCHEMA, f"{name}: must be a string or a number")
     return str(value)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from deid_core.document import Address
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..patients.demographics import (
     MOST_VALUES,
     Demographics,
@@ -91,7 +92,9 @@ def patient_groups(
     """
     starts = [at for at, each in enumerate(segments) if each.name == "PID"]
     if not starts:
-        raise InvalidRecord("no_patient", "PID: the message has no PID segment")
+        raise InvalidRecord(
+            ReasonCode.NO_PATIENT, "PID: the message has no PID segment"
+        )
     # What stands before the first PID (chapter 4: the order's NTE) is of that patient.
     first = starts[0]
     ordered = [segments[first], *segments[:first], *segments[first + 1 :]]
@@ -109,7 +112,8 @@ def _group(
     candidates = _patient_ids(pid, authority)
     if not candidates:
         raise InvalidRecord(
-            "no_patient", "PID-3: no patient identifier; nor in PID-2 and PID-4"
+            ReasonCode.NO_PATIENT,
+            "PID-3: no patient identifier; nor in PID-2 and PID-4",
         )
     patient, *others = candidates
     return PatientGroup(
@@ -239,7 +243,8 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
     if len(found) > MOST_VALUES:
         # To drop some would be to leave them standing in the notes.
         raise InvalidRecord(
-            "too_many", f"PID: a list of more than {MOST_VALUES} values; send fewer"
+            ReasonCode.TOO_MANY,
+            f"PID: a list of more than {MOST_VALUES} values; send fewer",
         )
     return found
 

@@ -10,6 +10,7 @@ import codecs
 import re
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 
 START_BLOCK, END_BLOCK = "\x0b", "\x1c"
 
@@ -54,13 +55,15 @@ def messages_of(value: bytes) -> list[str]:
         if _HEADER.match(line):
             messages.append([line])
         elif not messages:
-            raise InvalidRecord("bad_msh", "MSH: the record does not begin with MSH")
+            raise InvalidRecord(
+                ReasonCode.BAD_MSH, "MSH: the record does not begin with MSH"
+            )
         elif _begins_segment(line, separator=messages[-1][0][3]):
             messages[-1].append(line)
         else:
             messages[-1][-1] += f"\n{line}"
     if not messages:
-        raise InvalidRecord("bad_msh", "MSH: the record holds no message")
+        raise InvalidRecord(ReasonCode.BAD_MSH, "MSH: the record holds no message")
     return ["\r".join(message) for message in messages]
 
 
@@ -99,6 +102,6 @@ def _decode(value: bytes, encoding: str) -> str:
         return value.decode(encoding)
     except UnicodeError:
         raise InvalidRecord(
-            "undecodable",
+            ReasonCode.UNDECODABLE,
             f"MSH-18: the bytes are not {encoding}; name the character set they are in",
         ) from None

@@ -14,6 +14,7 @@ from functools import cache, cached_property
 import hl7
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 
 Component = tuple[str, ...]
 """The subcomponents of a component."""
@@ -133,7 +134,9 @@ def parse(text: str, wanted: Mapping[str, frozenset[int]]) -> list[Segment]:
     try:
         _, parsed = hl7.parse(f"{head}\r{separator.join(('SEG', *texts))}")
     except Exception:  # its exceptions show the message
-        raise InvalidRecord("bad_msh", "MSH: the message can't be parsed") from None
+        raise InvalidRecord(
+            ReasonCode.BAD_MSH, "MSH: the message can't be parsed"
+        ) from None
     parts = {
         text: Field(each, delimiters)
         for text, each in zip(texts, list(parsed)[1:], strict=True)
@@ -202,7 +205,7 @@ def _hexadecimal(digits: str) -> str:
 
 def _delimiters(text: str) -> Delimiters:
     if not _FIELD_SEPARATOR.match(text):
-        raise InvalidRecord("bad_msh", "MSH-1: no field separator after MSH")
+        raise InvalidRecord(ReasonCode.BAD_MSH, "MSH-1: no field separator after MSH")
     separator = text[3]
     marks = text.split("\r", 1)[0][4:].split(separator, 1)[0]
     # A fifth character (truncation, v2.7) and more may follow; they are not used.
@@ -212,7 +215,9 @@ def _delimiters(text: str) -> Delimiters:
     if not (
         is_whole and _MARKS.fullmatch(marks) and len({separator, *used}) > len(used)
     ):
-        raise InvalidRecord("bad_msh", "MSH-2: the encoding characters can't be told")
+        raise InvalidRecord(
+            ReasonCode.BAD_MSH, "MSH-2: the encoding characters can't be told"
+        )
     return Delimiters(separator, *used.ljust(4, "&"))
 
 

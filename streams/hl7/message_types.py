@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 from .message import Segment
 
 _CODE = re.compile(r"[A-Z0-9]{3}")
@@ -88,11 +89,13 @@ def event_of(msh: Segment, evn: Segment | None) -> Event:
     if not trigger and evn is not None:
         trigger = evn.value(1)
     if not type_:
-        raise InvalidRecord("bad_msh", "MSH-9: empty; the header is broken or cut off")
+        raise InvalidRecord(
+            ReasonCode.BAD_MSH, "MSH-9: empty; the header is broken or cut off"
+        )
     known = TRIGGERS.get(type_)
     if known is None or not known.fullmatch(trigger):
         raise InvalidRecord(
-            "unknown_event",
+            ReasonCode.UNKNOWN_EVENT,
             f"MSH-9: {_shown(type_)}^{_shown(trigger)} is not taken; "
             "see TRIGGERS in streams/hl7/message_types.py",
         )

@@ -12,6 +12,7 @@ import orjson
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import NOTES, PATIENTS
 from ..engine.errors import InvalidRecord, StreamError
+from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Record
 from ..engine.runner import Outcome
 from ..events.outputs import audit_event, dead_letter, encoded
@@ -134,7 +135,7 @@ class Intake:
             # A bug of ours must not stop everybody's messages behind this one.
             log.exception("%s: the decoder failed", record)
             raise InvalidRecord(
-                "decoder_failed", f"hl7.raw: {type(error).__name__}; report it"
+                ReasonCode.DECODER_FAILED, f"hl7.raw: {type(error).__name__}; report it"
             ) from None
 
     def _merged(self, record: Record, routed: Routed) -> Sequence[PatientRecord]:
@@ -145,7 +146,7 @@ class Intake:
         except Exception as error:
             log.exception("%s: a patient's record can't be merged", record)
             raise InvalidRecord(
-                "merge_failed",
+                ReasonCode.MERGE_FAILED,
                 f"patients: {type(error).__name__} while what the message says was "
                 "merged with what is known; report it",
             ) from None

@@ -12,6 +12,7 @@ import orjson
 from schemas import SchemaError, checker
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..hl7 import fields, narrative
 from ..hl7.datatypes import birth_date_of, time_of
@@ -55,10 +56,13 @@ def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
             so that nothing of a dead letter is published as well.
     """
     if value is None:
-        raise InvalidRecord("null_value", "hl7.raw: a null value is no message")
+        raise InvalidRecord(
+            ReasonCode.NULL_VALUE, "hl7.raw: a null value is no message"
+        )
     if len(value) > max_bytes:
         raise InvalidRecord(
-            "too_large", f"hl7.raw: over {max_bytes} bytes; raise max_message_bytes"
+            ReasonCode.TOO_LARGE,
+            f"hl7.raw: over {max_bytes} bytes; raise max_message_bytes",
         )
     if value.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         return _note_event(value.removeprefix(codecs.BOM_UTF8))
@@ -78,16 +82,16 @@ def _note_event(value: bytes) -> Routed:
         event = orjson.loads(value)
         checker("note_event")(event)
     except orjson.JSONDecodeError:
-        raise InvalidRecord("bad_json", "note event: not JSON") from None
+        raise InvalidRecord(ReasonCode.BAD_JSON, "note event: not JSON") from None
     except SchemaError as error:
-        raise InvalidRecord("schema", str(error)) from None
+        raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     note = ClinicalNote.from_json(event)
     if note.demographics is None:
         return Routed((), (note,))
     for each in note.demographics.birth_dates:
         if birth_date_of(each) != each:
             reason = "note event: demographics.birth_dates: not a date"
-            raise InvalidRecord("schema", reason)
+            raise InvalidRecord(ReasonCode.SCHEMA, reason)
     update = PatientRecord(note.patient, note.written_at, note.demographics)
     return Routed((update,), (note,))
 

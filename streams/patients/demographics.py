@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from deid_core.document import Address, PersonName
 
 from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 
 MOST_VALUES = 128
 """Values a list keeps; beyond it the oldest is forgotten."""
@@ -32,7 +33,7 @@ class PatientId:
 
     def __post_init__(self) -> None:
         if not self.id:
-            raise InvalidRecord("no_patient", "PID-3: the identifier is empty")
+            raise InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: the identifier is empty")
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PatientId:

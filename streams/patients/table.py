@@ -33,6 +33,7 @@ from ..engine.errors import (
     StreamError,
 )
 from ..engine.observer import TableProgress
+from ..engine.reasons import ReasonCode
 from ..engine.settings import Settings
 from .demographics import PatientRecord, merge_records
 from .store import Table, drop_table
@@ -186,7 +187,7 @@ class PatientsTable:
         value = self._tables[partition].get(key)
         if value == UNREADABLE:
             raise InvalidRecord(
-                "patient_record",
+                ReasonCode.PATIENT_RECORD,
                 "patients: the record breaks its schema or can't be merged; write a "
                 "tombstone under its key, then send the patient again",
             )

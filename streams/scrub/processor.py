@@ -19,6 +19,7 @@ from deid_core import (
     DetectorFailed,
     Document,
     Label,
+    ResidueFound,
     ScrubbedDocument,
     residue_in,
 )
@@ -27,6 +28,7 @@ from schemas import SchemaError, checker
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import NOTES_SCRUBBED
 from ..engine.errors import CorruptState, InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
@@ -171,11 +173,11 @@ class Scrub:
             return error
         if record.key != note.patient.key:
             return InvalidRecord(
-                "wrong_key", "notes: the key is not the note's patient"
+                ReasonCode.WRONG_KEY, "notes: the key is not the note's patient"
             )
         if partition_of(note.patient.key, self._partitions) != record.partition.index:
             return InvalidRecord(
-                "wrong_partition",
+                ReasonCode.WRONG_PARTITION,
                 "notes: the key belongs to another partition, where the join would "
                 "miss; the producer needs partitioner=murmur2_random",
             )
@@ -213,7 +215,7 @@ class Scrub:
             return error
         except (ValueError, KeyError, TypeError) as error:
             return InvalidRecord(
-                "patient_record",
+                ReasonCode.PATIENT_RECORD,
                 f"patients: {type(error).__name__} in what is known of the patient",
             )
         patient = note.patient.key.decode()
@@ -228,14 +230,15 @@ class Scrub:
             return InvalidRecord(_code(result), str(result))
         if residue_in(joined.document.known, [joined.note.note_type]):
             return InvalidRecord(
-                "residue", "notes: note_type holds a value of the patient's record"
+                ReasonCode.RESIDUE,
+                "notes: note_type holds a value of the patient's record",
             )
         try:
             written_at = self._publishable_day(joined)
         except Exception as error:
             # As in deid_core: a bug of ours refuses the note, not the whole batch.
             return InvalidRecord(
-                "deid_error", f"notes: written_at: {type(error).__name__}"
+                ReasonCode.DEID_ERROR, f"notes: written_at: {type(error).__name__}"
             )
         note, pseudonyms = joined.note, self._pseudonyms
         patient = pseudonyms.patient(note.patient.key)
@@ -290,16 +293,20 @@ def decode(record: Record, *, max_bytes: int) -> ClinicalNote:
         InvalidRecord: Its value is null, too large, not JSON, or breaks its schema.
     """
     if record.value is None:
-        raise InvalidRecord("null_value", "notes: a null value is no note")
+        raise InvalidRecord(ReasonCode.NULL_VALUE, "notes: a null value is no note")
     if len(record.value) > max_bytes:
-        raise InvalidRecord("too_large", f"notes: the value is over {max_bytes} bytes")
+        raise InvalidRecord(
+            ReasonCode.TOO_LARGE, f"notes: the value is over {max_bytes} bytes"
+        )
     try:
         value = orjson.loads(record.value)
         checker("notes")(value)
     except orjson.JSONDecodeError:
-        raise InvalidRecord("bad_json", "notes: the value is not JSON") from None
+        raise InvalidRecord(
+            ReasonCode.BAD_JSON, "notes: the value is not JSON"
+        ) from None
     except SchemaError as error:
-        raise InvalidRecord("schema", str(error)) from None
+        raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     return ClinicalNote.from_json(value)
 
 
@@ -349,8 +356,8 @@ def _publishable_type(joined: Joined) -> str:
     return code if joined.is_known and not _MAY_BE_A_DATE.search(code) else ""
 
 
-def _code(error: DeidError) -> str:
-    name = type(error).__name__
-    return {"DetectorFailed": "detector_failed", "ResidueFound": "residue"}.get(
-        name, "deid_error"
-    )
+def _code(error: DeidError) -> ReasonCode:
+    if isinstance(error, DetectorFailed):
+        return ReasonCode.DETECTOR_FAILED
+    is_leak = isinstance(error, ResidueFound)
+    return ReasonCode.RESIDUE if is_leak else ReasonCode.DEID_ERROR

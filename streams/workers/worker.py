@@ -34,7 +34,7 @@ from ..engine.errors import (
 from ..engine.exit_status import status_of
 from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
-from ..engine.observer import CompositeListener, Observer, PartitionState
+from ..engine.observer import CompositeListener, Observer, PartitionListener
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
 from ..events.outputs import Stage
@@ -50,7 +50,7 @@ INPUT = {"intake": HL7_RAW, "scrub": NOTES}
 TOPICS = {"intake": OF_INTAKE, "scrub": OF_SCRUB}
 
 
-class StageProcessor(Processor, PartitionState, Protocol):
+class StageProcessor(Processor, PartitionListener, Protocol):
     """A processor that is told of its partitions, and closed in the end."""
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ def _run(
         INPUT[stage].name,
         group=f"{settings.group}-{stage}",
         member=name,
-        state=CompositeListener(custody, CompositeListener(processor, observer)),
+        state=CompositeListener(custody, processor, observer),
         release=custody.release,
     )
     custody.follow(consumer)

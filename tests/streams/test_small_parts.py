@@ -13,6 +13,7 @@ import schemas
 from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED
 from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.log import JsonLines
+from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import audit_event, dead_letter, encoded
 from streams.events.pseudonyms import Pseudonyms
@@ -29,7 +30,9 @@ def test_an_output_that_breaks_its_schema_is_our_bug_and_stops():
 
 def test_a_dead_letter_holds_the_record_byte_for_byte():
     value = orjson.loads(
-        dead_letter("intake", RECORD, InvalidRecord("code", "PID-3: why")).value
+        dead_letter(
+            "intake", RECORD, InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
+        ).value
     )
 
     assert {
@@ -59,7 +62,9 @@ def test_what_subscribers_get_has_no_time_and_restricted_topics_have():
     value = orjson.loads((example / "nothing_found.json").read_bytes())
 
     scrubbed = encoded(NOTES_SCRUBBED, b"k", value, RECORD)
-    letter = dead_letter("intake", RECORD, InvalidRecord("code", "PID-3: why"))
+    letter = dead_letter(
+        "intake", RECORD, InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
+    )
 
     assert ({"source", "schema"}, True) == ({*scrubbed.headers}, scrubbed.timeless)
     assert ("received" in letter.headers, letter.timeless) == (True, False)

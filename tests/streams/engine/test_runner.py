@@ -15,6 +15,7 @@ from streams.engine.errors import (
     InvalidRecord,
     RetriableError,
 )
+from streams.engine.reasons import ReasonCode
 from streams.engine.records import CommittedOffset, Output, Partition
 from tests.streams.cluster import local_broker as local
 
@@ -61,7 +62,7 @@ class Upper:
 
     def _outcome(self, record):
         if record.value == b"bad":
-            return InvalidRecord("bad", "note: bad")
+            return InvalidRecord(ReasonCode.SCHEMA, "note: bad")
         upper = Output("scrubbed", record.key, record.value.upper())
         return (upper, Output("audit", None, b"1"))
 

@@ -7,6 +7,7 @@ import pytest
 
 from streams.cluster.topics import NOTES, PATIENTS, PHI_AUDIT
 from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.intake import processor
 from streams.intake.processor import Intake
@@ -32,7 +33,9 @@ class MemoryTable:
 
     def get(self, partition, key):
         if key == b"N|unreadable":
-            raise InvalidRecord("patient_record", "patients: breaks its schema")
+            raise InvalidRecord(
+                ReasonCode.PATIENT_RECORD, "patients: breaks its schema"
+            )
         return self.rows.get(key)
 
     def drop(self):

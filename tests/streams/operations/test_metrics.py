@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.errors import ConfigError, FatalError
-from streams.engine.observer import Both, Observer, TableProgress
+from streams.engine.observer import CompositeListener, Observer, TableProgress
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings
 from streams.events.outputs import audit_event
@@ -404,7 +404,7 @@ def test_without_a_port_nothing_is_observed_and_nothing_listens():
 
 def test_both_are_told_of_partitions():
     one, two = Counted(), Counted()
-    both = Both(one.observer, two.observer)
+    both = CompositeListener(one.observer, two.observer)
     both.assigned([1, 2])
     both.revoked([1])
 
