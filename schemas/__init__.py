@@ -1,29 +1,23 @@
-"""The contract of every topic: one JSON Schema per value and version.
+"""The contract of every topic: one JSON Schema per kind of value and version.
 
-Compatibility: within a version only optional properties are added; anything else is a
-new version in a file of its own.  What subscribers read is open: they ignore properties
-that they do not know.  What phistream reads is closed: a property that it does not know
-may hold PHI, so the record is refused.  README.md lists which is which.
+Within a version only optional properties are added; anything else is a new version in a
+file of its own.  What subscribers read is open: they ignore unknown properties.  What
+phistream reads is closed: an unknown property may hold PHI, so the record is refused.
+README.md lists which is which; `streams.cluster.topics` declares each topic's version.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 import fastjsonschema
 import orjson
 
-KINDS = (
-    "note_event",
-    "notes",
-    "patients",
-    "notes.scrubbed",
-    "phi.audit",
-    "dead.letters",
-)
+FOLDER = resources.files(__package__)
 
 Check = Callable[[Mapping[str, Any]], None]
 
@@ -45,28 +39,59 @@ class SchemaError(ValueError):
         self.expected = expected
 
 
-def schema(kind: str, version: int = 1) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of value."""
-    file = resources.files(__package__).joinpath(kind, f"v{version}.json")
-    loaded: dict[str, Any] = orjson.loads(file.read_bytes())
-    return loaded
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One version of the schema of one kind of value: the file KIND/vVERSION.json."""
+
+    kind: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}/v{self.version}"
+
+    def definition(self) -> dict[str, Any]:
+        """Return the JSON Schema."""
+        file = FOLDER.joinpath(self.kind, f"v{self.version}.json")
+        loaded: dict[str, Any] = orjson.loads(file.read_bytes())
+        return loaded
+
+    def versioned(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a value with the schema's version as its first property."""
+        return {"schema_version": self.version, **value}
+
+    def compile(self) -> None:
+        """Compile the schema now rather than at its first use."""
+        _reader(self)
+
+    def check(self, value: Mapping[str, Any]) -> None:
+        """Check a value that was read.
+
+        Raises:
+            SchemaError: It breaks the schema.
+        """
+        _reader(self)(value)
+
+    def check_strictly(self, value: Mapping[str, Any]) -> None:
+        """Check a value before it is written; reject undeclared properties as well.
+
+        Readers of a published value ignore unknown properties, but the writer must not
+        send what is not declared.
+
+        Raises:
+            SchemaError: It breaks the schema.
+        """
+        _writer(self)(value)
 
 
 @functools.cache
-def checker(kind: str, version: int = 1) -> Check:
-    """Return a reader's check: it raises SchemaError for what breaks the schema."""
-    return _compiled(kind, schema(kind, version))
+def _reader(schema: Schema) -> Check:
+    return _compiled(schema.kind, schema.definition())
 
 
 @functools.cache
-def strict_checker(kind: str, version: int = 1) -> Check:
-    """Return the writer's check: it refuses undeclared properties at every level, too.
-
-    Readers of a published value ignore what they do not know; the writer must not send
-    what nobody has declared.
-    """
-    closed: dict[str, Any] = _closed(schema(kind, version))
-    return _compiled(kind, closed)
+def _writer(schema: Schema) -> Check:
+    closed: dict[str, Any] = _closed(schema.definition())
+    return _compiled(schema.kind, closed)
 
 
 def _compiled(kind: str, definition: dict[str, Any]) -> Check:
@@ -77,8 +102,9 @@ def _compiled(kind: str, definition: dict[str, Any]) -> Check:
         try:
             compiled(value)
         except fastjsonschema.JsonSchemaValueException as error:
-            # Its message shows the value, which may be PHI; so does its chain.
-            path = ".".join(_known(error.path[1:], names)) or "value"
+            # The original message and chain show the value, which may be PHI.
+            # Property names outside the schema are the sender's choice as well.
+            path = ".".join(n for n in error.path[1:] if n in names) or "value"
             raise SchemaError(kind, path, _expected(error)) from None
 
     return check
@@ -105,11 +131,6 @@ def _property_names(node: Any) -> Iterator[str]:  # noqa: ANN401 (JSON)
             yield from _property_names(each)
 
 
-def _known(path: list[str], names: frozenset[str]) -> Iterator[str]:
-    # Property names that the schema does not know are values of the sender's choice.
-    return (part for part in path if part in names)
-
-
 _WORDS = {
     "type": "must be of type {}",
     "const": "must be {}",
@@ -121,7 +142,7 @@ _WORDS = {
 
 
 def _expected(error: fastjsonschema.JsonSchemaValueException) -> str:
-    """Say what a rule of the schema asks for, in words; the value is not shown."""
+    """Describe what the broken rule asks for, without the value."""
     rule, wanted, value = error.rule, error.rule_definition, error.value
     if rule == "required":
         return f"lacks {', '.join(name for name in wanted if name not in value)}"

@@ -6,7 +6,6 @@ import logging
 import os
 import secrets
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table as Grid
 
 from ..cluster.client import wait_for_broker
+from ..cluster.topics import Stage
 from ..engine.errors import ConfigError
 from ..engine.log import set_up_logging
 from ..engine.settings import load_settings
@@ -35,15 +35,8 @@ EXAMPLES = 20
 log = logging.getLogger(__name__)
 
 
-class StageName(StrEnum):
-    """The stages that run as services."""
-
-    INTAKE = "intake"
-    SCRUB = "scrub"
-
-
 def run(
-    stage: Annotated[StageName, typer.Argument(help="intake or scrub")],
+    stage: Annotated[Stage, typer.Argument(help="intake or scrub")],
     workers: Annotated[
         int, typer.Option(min=1, help="Processes, each with its own slot.")
     ] = 1,
@@ -57,15 +50,13 @@ def run(
         config, {"bootstrap": bootstrap, "preset": preset, "policy": policy}
     )
     set_up_logging(settings.log_level)
-    is_scrub = stage is StageName.SCRUB
+    is_scrub = stage is Stage.SCRUB
     model = f", model {models(settings.preset)}" if is_scrub else ""
     log.info("%s%s: starting %s", runtime(), model, stage.value)
     settings.client()
     if is_scrub:
         settings.pseudonym_key()
-    name: str = stage.value
-    status = Supervisor("intake" if name == "intake" else "scrub", workers, settings)
-    raise typer.Exit(status.run())
+    raise typer.Exit(Supervisor(stage, workers, settings).run())
 
 
 def feed(

@@ -19,7 +19,7 @@ from deid_core import ScrubbedDocument
 from ..engine.errors import InputError, OutputError
 from ..files.documents import Format, format_of
 from ..files.sources import files_in, require_present
-from ..scrub.processor import annotations_json
+from ..scrub.outputs import annotations_json
 
 STANDARD_INPUT = Path("-")
 HEAD_BYTES = 4096

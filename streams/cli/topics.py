@@ -47,7 +47,10 @@ def list_(
 ) -> None:
     """Print the declaration."""
     if as_json:
-        rows = [{**asdict(each), "config": each.config()} for each in ALL_TOPICS]
+        rows = [
+            {**asdict(each), "schema": each.value_form, "config": each.config()}
+            for each in ALL_TOPICS
+        ]
         typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
     show_table(
@@ -56,7 +59,7 @@ def list_(
             (
                 each.name,
                 each.key,
-                each.schema,
+                each.value_form,
                 "compacted"
                 if each.cleanup == "compact"
                 else f"{each.retention_days} days",

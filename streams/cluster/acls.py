@@ -1,14 +1,13 @@
-"""What each service may do at a cluster that authorizes, declared once.
+"""The grants of each service at a cluster with access control lists (ACLs).
 
-Kafka's authorizer lets a principal do what an access control list (ACL) allows, and
-nothing else (Kafka documentation, Security, Authorization and ACLs).  These are the
-least that the services work with; ``phistream topics acls`` prints them for
-``kafka-acls.sh``, and a test runs all services on a broker that knows no others.
+They are the least with which the services work (Kafka documentation, Security,
+Authorization and ACLs).  ``phistream topics acls`` prints them for ``kafka-acls.sh``,
+and a test runs all services on a broker with these grants alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,13 +15,13 @@ from .topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     HL7_RAW,
-    NOTES,
+    INPUT,
     NOTES_SCRUBBED,
-    OF_INTAKE,
-    OF_SCRUB,
     PATIENTS,
     PHI_AUDIT,
+    TOPICS_OF,
     WATCH_TOPICS,
+    Stage,
     Topic,
 )
 
@@ -32,13 +31,13 @@ Resource = Literal["topic", "group", "transactional-id", "cluster"]
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a principal may do with a resource.
+    """The operations that a principal may perform on a resource.
 
     Args:
-        resource: Its type, in the words of ``kafka-acls.sh``.
-        name: Its name, or how names begin.
-        operations: In the words of ``kafka-acls.sh``.
-        is_prefix: Whether all resources count whose names begin so.
+        resource: Its type, as ``kafka-acls.sh`` names it.
+        name: Its name, or a prefix of names.
+        operations: As ``kafka-acls.sh`` names them.
+        is_prefix: Whether ``name`` is a prefix.
     """
 
     resource: Resource
@@ -47,7 +46,7 @@ class Grant:
     is_prefix: bool = False
 
     def command(self, principal: str) -> str:
-        """Return the line that grants it."""
+        """Return the command line that grants it."""
         named = "" if self.resource == "cluster" else f" {self.name}"
         pattern = " --resource-pattern-type prefixed" if self.is_prefix else ""
         operations = "".join(f" --operation {each}" for each in self.operations)
@@ -65,8 +64,8 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
     """
     return {
         "sender": (_topic(HL7_RAW, WRITE),),
-        "intake": tuple(_worker(group, "intake", OF_INTAKE, reads={HL7_RAW, PATIENTS})),
-        "scrub": tuple(_worker(group, "scrub", OF_SCRUB, reads={NOTES, PATIENTS})),
+        "intake": tuple(_worker(group, Stage.INTAKE)),
+        "scrub": tuple(_worker(group, Stage.SCRUB)),
         "watch": tuple(_watch(group)),
         "operator": tuple(_operator(group)),
         "subscriber": (
@@ -76,13 +75,11 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
     }
 
 
-def _worker(
-    group: str, stage: str, topics: tuple[Topic, ...], *, reads: Set[Topic]
-) -> Iterator[Grant]:
-    for topic in topics:
-        # Intake folds a new record of a patient into what the topic holds.
-        is_both = stage == "intake" and topic is PATIENTS
-        operations = READ if topic in reads else WRITE
+def _worker(group: str, stage: Stage) -> Iterator[Grant]:
+    for topic in TOPICS_OF[stage]:
+        # Intake merges the topic's patient records with what a message says.
+        is_both = stage is Stage.INTAKE and topic is PATIENTS
+        operations = READ if topic in (INPUT[stage], PATIENTS) else WRITE
         yield _topic(topic, ("Read", *WRITE) if is_both else operations)
     yield Grant("group", f"{group}-{stage}", ("Read", "Describe"), is_prefix=True)
     yield Grant("transactional-id", f"{group}-{stage}-", WRITE, is_prefix=True)
@@ -94,8 +91,8 @@ def _watch(group: str) -> Iterator[Grant]:
     for topic in WATCH_TOPICS:
         yield _topic(topic, ("Read", *WRITE))
     yield Grant("group", f"{group}-watch", ("Read", "Describe"))
-    # What the workers have behind them: lag, and when the first record waiting came.
-    for stage, topic in (("intake", HL7_RAW), ("scrub", NOTES)):
+    # For the lag of the workers, and the time of the first record that waits.
+    for stage, topic in INPUT.items():
         yield Grant("group", f"{group}-{stage}", ("Describe",))
         yield _topic(topic, READ)
 

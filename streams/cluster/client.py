@@ -69,7 +69,7 @@ class KafkaConsumer:
         group: The consumer group.
         member: Stable per slot: a worker that starts again within the session's time
             takes its partitions up at once, without a rebalance (KIP-345).
-        state: Told of assigned and revoked partitions.
+        listener: Called with assigned and revoked partitions.
         release: Called with partitions that are to be handed over in order, while
             they are still ours.
     """
@@ -81,11 +81,11 @@ class KafkaConsumer:
         *,
         group: str,
         member: str,
-        state: PartitionListener,
+        listener: PartitionListener,
         release: Callable[[Sequence[int]], None] = lambda _partitions: None,
     ) -> None:
         self._topic = topic
-        self._state = state
+        self._listener = listener
         self._release = release
         self._most_bytes = settings.batch_bytes
         self._assigned: set[int] = set()
@@ -232,7 +232,7 @@ class KafkaConsumer:
             consumer.pause(partitions)
         self._assigned.update(p.partition for p in partitions)
         self._paused.update(p.partition for p in partitions)
-        self._state.assigned([p.partition for p in partitions])
+        self._listener.assigned([p.partition for p in partitions])
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # No transaction is open here: a batch is committed before the next poll.
@@ -250,7 +250,7 @@ class KafkaConsumer:
         self._revoked_in_poll |= gone
         self._assigned -= gone
         self._paused -= gone
-        self._state.revoked(sorted(gone))
+        self._listener.revoked(sorted(gone))
         consumer.incremental_unassign(partitions)
 
 

@@ -1,17 +1,20 @@
-"""Every topic, declared once: name, key, value schema, cleanup, retention, readers.
+"""Every topic and stage, declared once.
 
-The names follow Kafka's habit of dots; ``deploy/topics.md`` is printed from here by
-``phistream topics list``.
+``phistream topics list`` prints the declarations, ``phistream topics create`` makes
+them, and workers check them when they start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from schemas import Schema
 
 from ..engine.errors import ConfigError, RetriableError
 from ..engine.settings import Settings
@@ -20,28 +23,71 @@ from .client import admin_client
 TO_HAVE_THEM = (
     "run: phistream topics create, or grant what phistream topics acls prints"
 )
-"""What to do where topics are missing, or hidden by access control lists."""
+"""The next action where topics are missing, or hidden by access control lists."""
 
 DAY_MS = 24 * 60 * 60 * 1000
 MIB = 1024 * 1024
+TOMBSTONE_DAYS = 7
 
 
-@dataclass(frozen=True, slots=True)
+class Stage(StrEnum):
+    """The stages of the service."""
+
+    INTAKE = "intake"
+    SCRUB = "scrub"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What phistream needs of a topic, and what an operator should know of it."""
+    """The declaration of a topic, for the cluster and for operators.
+
+    Args:
+        name: By Kafka's convention, parted by dots.
+        key: What the keys are.
+        value: What the values are besides JSON of the topic's schema.
+        schema_version: Of the schema of its JSON values; 0 if they have none.
+        schema_kind: The schema's name if it is not the topic's.
+        readers: Who reads the topic.
+        phi: Whether it holds PHI.
+        retention_days: How long records are kept; without effect if compacted.
+        cleanup: The topic's ``cleanup.policy``.
+        max_message_bytes: The topic's ``max.message.bytes``.
+        copartitioned_with: A topic whose number of partitions this one must have.
+        timeless: Whether its records may not tell when the event happened (decision
+            14).
+    """
 
     name: str
     key: str
-    schema: str
+    value: str = ""
+    schema_version: int = 0
+    schema_kind: str = ""
     readers: str
     phi: bool
     retention_days: int
     cleanup: Literal["delete", "compact"] = "delete"
     max_message_bytes: int = 8 * MIB
-    beside: str = ""
-    """A topic whose number of partitions this one needs."""
+    copartitioned_with: str = ""
     timeless: bool = False
-    """Whether its records may not tell when the event happened (decision 14)."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the JSON values.
+
+        Raises:
+            LookupError: The topic declares none.
+        """
+        if not self.schema_version:
+            raise LookupError(f"{self.name}: declares no schema_version")
+        return Schema(self.schema_kind or self.name, self.schema_version)
+
+    @property
+    def value_form(self) -> str:
+        """What the values are."""
+        if not self.schema_version:
+            return self.value
+        schema = str(self.schema)
+        return f"{self.value}, or JSON {schema}" if self.value else schema
 
     def config(self) -> dict[str, str]:
         """Return the topic's settings at the broker."""
@@ -58,12 +104,12 @@ class Topic:
         return settings | {"retention.ms": str(self.retention_days * DAY_MS)}
 
 
-TOMBSTONE_DAYS = 7
-
 HL7_RAW = Topic(
     name="hl7.raw",
     key="any",
-    schema="HL7 v2, or JSON note_event/v1",
+    value="HL7 v2",
+    schema_version=1,
+    schema_kind="note_event",
     readers="intake",
     phi=True,
     retention_days=7,
@@ -72,7 +118,7 @@ HL7_RAW = Topic(
 NOTES = Topic(
     name="notes",
     key="patient (assigning authority and id)",
-    schema="notes/v1",
+    schema_version=1,
     readers="scrub",
     phi=True,
     retention_days=7,
@@ -81,7 +127,7 @@ NOTES = Topic(
 PATIENTS = Topic(
     name="patients",
     key="patient (assigning authority and id)",
-    schema="patients/v1",
+    schema_version=1,
     readers="intake, scrub",
     phi=True,
     retention_days=-1,
@@ -90,7 +136,7 @@ PATIENTS = Topic(
 NOTES_SCRUBBED = Topic(
     name="notes.scrubbed",
     key="patient pseudonym",
-    schema="notes.scrubbed/v1",
+    schema_version=1,
     readers="subscribers",
     phi=False,
     retention_days=30,
@@ -100,7 +146,7 @@ NOTES_SCRUBBED = Topic(
 PHI_AUDIT = Topic(
     name="phi.audit",
     key="patient pseudonym, or the source position",
-    schema="phi.audit/v1",
+    schema_version=1,
     readers="privacy office, operations",
     phi=False,
     retention_days=365,
@@ -108,7 +154,7 @@ PHI_AUDIT = Topic(
 DEAD_LETTERS = Topic(
     name="dead.letters",
     key="as the original record",
-    schema="dead.letters/v1",
+    schema_version=1,
     readers="restricted: who may see the original",
     phi=True,
     retention_days=30,
@@ -117,61 +163,62 @@ DEAD_LETTERS = Topic(
 
 TOPICS = (HL7_RAW, NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
-OF_INTAKE = (HL7_RAW, NOTES, PATIENTS, PHI_AUDIT, DEAD_LETTERS)
-OF_SCRUB = (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
-"""What each stage reads and writes."""
+INPUT: Mapping[Stage, Topic] = {Stage.INTAKE: HL7_RAW, Stage.SCRUB: NOTES}
+"""The topic whose partitions a stage owns."""
+TOPICS_OF: Mapping[Stage, tuple[Topic, ...]] = {
+    Stage.INTAKE: (HL7_RAW, NOTES, PATIENTS, PHI_AUDIT, DEAD_LETTERS),
+    Stage.SCRUB: (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS),
+}
+"""The topics that a stage reads or writes."""
 
 WATCH_TOPICS = tuple(
     Topic(
         name=f"watch.{name}",
         key="partition, window and place in its ring",
-        schema="counts by known words; internal",
+        value="counts by known words; internal",
         readers="watch",
         phi=False,
         retention_days=-1,
         cleanup="compact",
-        beside=source.name,
+        copartitioned_with=source.name,
     )
-    for name, source in (
-        ("audit", PHI_AUDIT),
-        ("dead", DEAD_LETTERS),
-    )
+    for name, source in (("audit", PHI_AUDIT), ("dead", DEAD_LETTERS))
 )
-"""The changelogs of watch's tables; intake and scrub do without."""
+"""The changelogs of watch's tables; intake and scrub work without them."""
 
 ALL_TOPICS = TOPICS + WATCH_TOPICS
 
 
 def create_topics(settings: Settings) -> list[str]:
-    """Make the topics that are not there yet; return their names.
+    """Create the missing topics; return their names.
 
     Raises:
         RetriableError: The cluster did not answer.
-        ConfigError: The cluster refuses, e.g. replication above the brokers.
+        ConfigError: The cluster refuses, e.g. replication above the number of brokers.
     """
     admin = admin_client(settings)
     counts = partition_counts(admin)
     wanted = [
         NewTopic(
             topic.name,
-            num_partitions=counts.get(topic.beside, settings.partitions),
+            num_partitions=counts.get(topic.copartitioned_with, settings.partitions),
             replication_factor=settings.replication,
             config=topic.config(),
         )
         for topic in ALL_TOPICS
     ]
-    made = []
+    created = []
     for name, future in admin.create_topics(wanted, operation_timeout=30).items():
         try:
             future.result()
-            made.append(name)
+            created.append(name)
         except KafkaException as error:
             _accept_existing(name, error)
-    return made
+    return created
 
 
 def check_topics(settings: Settings) -> list[str]:
-    """Return what is wrong with the cluster's topics, one sentence each."""
+    """Return how the cluster's topics differ from their declaration."""
     admin = admin_client(settings)
     counts = partition_counts(admin)
     problems = [
@@ -179,7 +226,7 @@ def check_topics(settings: Settings) -> list[str]:
         for topic in ALL_TOPICS
         if topic.name not in counts
     ]
-    problems += _join_problems(counts) + _beside_problems(counts)
+    problems += _join_problems(counts) + _copartition_problems(counts, ALL_TOPICS)
     present = [topic for topic in ALL_TOPICS if topic.name in counts]
     return problems + _config_problems(admin, present)
 
@@ -188,8 +235,7 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
     """Return the partition counts of ``names``.
 
     Raises:
-        ConfigError: One is missing, ``notes`` and ``patients`` can't be joined, or one
-            of ``names`` has not the partitions of the topic that it stands beside.
+        ConfigError: A topic is missing, or partition counts differ that must be equal.
     """
     counts = partition_counts(admin_client(settings))
     missing = [name for name in names if name not in counts]
@@ -198,14 +244,19 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
             "topics missing, or hidden from this user: "
             f"{', '.join(missing)}; {TO_HAVE_THEM}"
         )
-    problems = _join_problems(counts) + _beside_problems(counts, names)
+    required = [topic for topic in ALL_TOPICS if topic.name in names]
+    problems = _join_problems(counts) + _copartition_problems(counts, required)
     if problems:
         raise ConfigError("; ".join(problems))
     return {name: counts[name] for name in names}
 
 
 def partition_counts(admin: AdminClient, *, seconds: float = 10) -> dict[str, int]:
-    """Return the number of partitions of every topic of the cluster."""
+    """Return the number of partitions of every topic of the cluster.
+
+    Raises:
+        RetriableError: The cluster did not answer.
+    """
     try:
         metadata = admin.list_topics(timeout=seconds)
     except KafkaException as error:
@@ -227,18 +278,18 @@ def _join_problems(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _beside_problems(
-    counts: Mapping[str, int], names: Sequence[str] | None = None
+def _copartition_problems(
+    counts: Mapping[str, int], topics: Sequence[Topic]
 ) -> list[str]:
-    return [
-        f"{topic.name} has {counts[topic.name]} partitions and {topic.beside} has "
-        f"{counts[topic.beside]}: both need the same count"
-        for topic in ALL_TOPICS
-        if (names is None or topic.name in names)
-        and topic.name in counts
-        and topic.beside in counts
-        and counts[topic.name] != counts[topic.beside]
-    ]
+    problems = []
+    for topic in topics:
+        own, other = counts.get(topic.name), counts.get(topic.copartitioned_with)
+        if own is not None and other is not None and own != other:
+            problems.append(
+                f"{topic.name} has {own} partitions and {topic.copartitioned_with} "
+                f"has {other}: both need the same count"
+            )
+    return problems
 
 
 def _config_problems(admin: AdminClient, topics: Sequence[Topic]) -> list[str]:
@@ -249,11 +300,11 @@ def _config_problems(admin: AdminClient, topics: Sequence[Topic]) -> list[str]:
     problems = []
     for resource, future in admin.describe_configs(resources).items():
         actual = future.result()
-        for key, value in wanted[resource.name].items():
-            if actual[key].value != value:
-                problems.append(
-                    f"{resource.name}: {key} is {actual[key].value}, declared {value}"
-                )
+        problems += [
+            f"{resource.name}: {key} is {actual[key].value}, declared {value}"
+            for key, value in wanted[resource.name].items()
+            if actual[key].value != value
+        ]
     return problems
 
 

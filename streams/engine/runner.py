@@ -1,10 +1,10 @@
 """The main loop: poll, process, stage, commit.  Read this module first.
 
-A record that stops its worker must not stop its partition.  One that takes too much CPU
-time is interrupted (`deadline`), its batch is taken apart, and it alone becomes a dead
-letter.  What takes the whole process down is found by those that come after it
-(`claim`): they process suspects one at a time, and leave one that has killed twice in
-hand unprocessed.
+A record that stops its worker must not stop its partition.  A record that takes too
+much CPU time is interrupted (`deadline`); its batch is processed again one record at a
+time, and it alone becomes a dead letter.  A record that ends the whole process is found
+by the next owners of its partition (`claim`): they process suspects one at a time, and
+one that has ended two of them is not processed any more.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .records import CommittedOffset, Output, Record
 
 log = logging.getLogger(__name__)
 
-PORTION = 64
-"""Records processed at once: enough for vectorised detection."""
+MICRO_BATCH_RECORDS = 64
+"""Enough for vectorised detection."""
 
 POISON_REASON = (
-    "the record ended the worker that processed it, again and again; it is not "
-    "processed any more: look at the logs of the workers, then at the original"
+    "the record repeatedly ended the worker that processed it, and is not processed "
+    "any more: look at the logs of the workers, then at the original"
 )
 DEADLINE_REASON = (
     "processing the record alone took more CPU time than note_seconds and "
@@ -50,113 +50,100 @@ Outcome = Sequence[Output] | InvalidRecord
 class Consumer(Protocol):
     """The part of a Kafka consumer that the loop needs."""
 
-    def poll(self, most: int, seconds: float) -> Sequence[Record]:
-        """Return up to ``most`` records, fewer when ``seconds`` are over."""
-        ...
+    def poll(self, max_records: int, seconds: float) -> Sequence[Record]:
+        """Return up to ``max_records``, fewer after ``seconds``."""
 
     def resume(self, partitions: Iterable[int]) -> None:
-        """Let the records of partitions flow."""
-        ...
+        """Deliver the records of these partitions from now on."""
 
     def pause(self, partitions: Iterable[int]) -> None:
-        """Hold the records of partitions back."""
-        ...
+        """Hold back the records of these partitions."""
 
     def rewind(self) -> Mapping[int, CommittedOffset]:
         """Go back to the committed offsets, and return them."""
-        ...
 
     def group_metadata(self) -> object:
         """Return what the producer needs to commit offsets for the group."""
-        ...
 
 
 class Processor(Protocol):
-    """A pure function of a batch, with the state that it reads."""
+    """A pure function of a batch and the state that it reads."""
 
     def ready(self) -> Iterable[int]:
         """Return the partitions whose state has caught up since the last call."""
-        ...
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Bring the state up to date that processing these records will read."""
-        ...
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
-        """Return one outcome a record: its outputs, or why there can be none.
+        """Return one outcome per record: its outputs, or why there can be none.
 
-        It may be interrupted at any point; `aborted` and `rebuild` follow then.
+        A call may be interrupted at any point; `aborted` and `rebuild` follow then.
         """
-        ...
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
-        """Return what is written for a record that can't be processed."""
-        ...
+        """Return the outputs for a record that can't be processed."""
 
     def committed(self) -> None:
-        """Learn that the outputs of the last batch are visible."""
-        ...
+        """Handle the commit: the outputs of the last batch are visible."""
 
     def aborted(self) -> None:
-        """Learn that the last batch counts as never seen."""
-        ...
+        """Discard everything that belongs to the last batch."""
 
     def rebuild(self) -> None:
-        """Make anew all that `process` changes in place: it was interrupted."""
-        ...
+        """Replace everything that `process` changes in place: it was interrupted."""
 
     def drop_state(self) -> Iterable[int]:
-        """Delete local state that can't be trusted; return who waits for it again."""
-        ...
+        """Delete corrupt local state; return the partitions that must wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is done at once, and how long it may take.
+    """Limits of size and time.
 
     Args:
-        most: Records a transaction at most; halved after a failure, then doubled back.
-        seconds: How long a batch waits to fill.
-        portion_bytes: Of keys and values that are processed at once; a larger record
-            is processed alone.
-        note_seconds: CPU time that a portion, or a record alone, may take.
-        note_seconds_per_mb: More of it for each megabyte.
-        portion_seconds: The most that both come to.
-        batch_seconds: After so long a batch commits what it has, and goes back for
-            the rest; suspects have a third of it, so that other partitions go on.
-        patience: Failed transactions in a row before the process gives up.
+        max_records: Per transaction; halved after a failure, then doubled again.
+        poll_seconds: How long a batch waits to fill.
+        micro_batch_bytes: Keys and values processed in one call; a larger record is
+            processed alone.
+        note_seconds: CPU time for a micro-batch, or for a record alone.
+        note_seconds_per_mb: Additional CPU time for each megabyte.
+        micro_batch_seconds: Upper bound of the sum of both.
+        batch_seconds: Time after which a batch commits what is done and reads the rest
+            again; a third of it for suspects, so that other partitions go on.
+        max_failures: Failed transactions in a row before the process gives up.
     """
 
-    most: int
-    seconds: float
-    portion_bytes: int = 256 * 1024
+    max_records: int
+    poll_seconds: float
+    micro_batch_bytes: int = 256 * 1024
     note_seconds: float = 5.0
     note_seconds_per_mb: float = 15.0
-    portion_seconds: float = 30.0
+    micro_batch_seconds: float = 30.0
     batch_seconds: float = 15.0
-    patience: int = 10
+    max_failures: int = 10
 
-    def of(self, records: Sequence[Record]) -> float:
-        """Return the CPU time that processing them may take."""
+    def cpu_seconds(self, records: Sequence[Record]) -> float:
+        """Return the CPU time that processing the records may take."""
         size = sum(record.size for record in records) / 1e6
         allowed = self.note_seconds + self.note_seconds_per_mb * size
-        return min(allowed, self.portion_seconds)
+        return min(allowed, self.micro_batch_seconds)
 
 
 class Runner:
     """Move records from a consumer through a processor into checkpoints.
 
     Args:
-        consumer: Its records come in order within a partition.
-        processor: Makes outputs of records.
+        consumer: Delivers records in order within a partition.
+        processor: Turns records into outputs.
         checkpoint: On a producer whose transactions are initialised.
         custody: The claims of this worker's partitions.
-        limits: How much is done at once.
-        limited: Calls with a limit of CPU time; raises `Overrun`.
-        pause: Called with the number of failures in a row before the next try.
+        limits: Of size and time.
+        limited: Runs a call with a limit of CPU time; raises `Overrun`.
+        back_off: Called with the number of failures in a row before the next try.
         beat: Called at each step, to show that the loop is alive.
-        clock: Seconds that never jump.
-        observer: Is told what happens; changes nothing.
+        clock: Monotonic seconds.
+        observer: Callbacks; without influence on the loop.
     """
 
     def __init__(
@@ -168,7 +155,7 @@ class Runner:
         limits: Limits,
         *,
         limited: Limited = without_limit,
-        pause: Callable[[int], None] = lambda _failures: None,
+        back_off: Callable[[int], None] = lambda _failures: None,
         beat: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         observer: Observer | None = None,
@@ -178,9 +165,9 @@ class Runner:
         self._checkpoint = checkpoint
         self._custody = custody
         self._limits = limits
-        self._limit = limits.most
+        self._max_records = limits.max_records
         self._limited = limited
-        self._pause = pause
+        self._back_off = back_off
         self._beat = beat
         self._clock = clock
         self._observer = observer or Observer()
@@ -188,7 +175,7 @@ class Runner:
         self._to_undo: StreamError | None = None
 
     def run_once(self) -> int:
-        """Handle at most one batch; return how many records were committed."""
+        """Handle at most one batch; return the number of committed records."""
         self._beat()
         try:
             if self._to_undo is not None:
@@ -197,14 +184,14 @@ class Runner:
         except FatalError:
             raise
         except StreamError as error:
-            self._note(error)
+            self._record_failure(error)
             return 0
 
     def _batch(self) -> int:
-        # Nothing is in hand while tables are read: they have claims of their own.
+        # No record is in hand while tables are read: they have claims of their own.
         self._custody.take(None)
         self._consumer.resume(self._custody.open(self._processor.ready()))
-        records = self._consumer.poll(self._limit, self._limits.seconds)
+        records = self._consumer.poll(self._max_records, self._limits.poll_seconds)
         if not records:
             return 0
         self._processor.prepare(records)
@@ -220,31 +207,31 @@ class Runner:
         return done
 
     def _together(self, records: Sequence[Record]) -> int:
-        """Process records in portions and commit them in one transaction."""
+        """Process records in micro-batches and commit them in one transaction."""
         self._observer.begun(records)
         begun, done = self._clock(), 0
-        # In portions: the client sends one while the next is processed.
-        for portion in _portions(records, self._limits.portion_bytes):
-            allowed = self._limits.of(portion)
+        # The client sends the outputs of one micro-batch while the next is processed.
+        for micro_batch in _micro_batches(records, self._limits.micro_batch_bytes):
+            allowed = self._limits.cpu_seconds(micro_batch)
             if done and self._clock() - begun + allowed > self._limits.batch_seconds:
                 break
             try:
-                outcomes = self._processed(portion)
+                outcomes = self._process(micro_batch)
             except Overrun:
-                self._take_apart(records[: done + len(portion)], portion)
+                self._quarantine(records[: done + len(micro_batch)], micro_batch)
                 return 0
-            self._stage(portion, outcomes)
-            done += len(portion)
+            self._stage(micro_batch, outcomes)
+            done += len(micro_batch)
             self._beat()
         self._commit(records[:done])
         self._failures = 0
-        self._limit = min(self._limits.most, self._limit * 2)
+        self._max_records = min(self._limits.max_records, self._max_records * 2)
         return done
 
     def _one_by_one(self, records: Sequence[Record]) -> int:
-        """Process suspects, each in a transaction of its own, and in hand before."""
+        """Process suspects, each in hand and in a transaction of its own."""
         begun, done = self._clock(), 0
-        # What has killed in hand waits until the suspects of other partitions are done.
+        # A record with deaths waits until the suspects of other partitions are done.
         records = sorted(
             records, key=lambda each: (self._custody.deaths(each), each.partition)
         )
@@ -267,21 +254,20 @@ class Runner:
 
     def _alone(self, record: Record) -> Outcome:
         if self._custody.is_poison(record):
-            log.error("%s: ended its worker again and again: a dead letter", record)
+            log.error("%s: repeatedly ended its worker: becomes a dead letter", record)
             return InvalidRecord(ReasonCode.POISON, POISON_REASON)
         self._custody.take(record)
         try:
-            [outcome] = self._processed([record])
+            [outcome] = self._process([record])
         except Overrun:
-            log.exception("%s: processing it took too long: a dead letter", record)
+            log.exception("%s: took too much CPU time: becomes a dead letter", record)
             self._rebuild([record])
             return InvalidRecord(ReasonCode.DEADLINE, DEADLINE_REASON)
         return outcome
 
-    def _processed(self, records: Sequence[Record]) -> Sequence[Outcome]:
-        return self._limited(
-            lambda: self._processor.process(records), self._limits.of(records)
-        )
+    def _process(self, records: Sequence[Record]) -> Sequence[Outcome]:
+        allowed = self._limits.cpu_seconds(records)
+        return self._limited(lambda: self._processor.process(records), allowed)
 
     def _stage(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
         outputs = list(self._outputs(records, outcomes))
@@ -304,52 +290,54 @@ class Runner:
         self._observer.committed()
         log.debug("committed %d records up to %s", len(records), records[-1])
 
-    def _take_apart(self, records: Sequence[Record], portion: Sequence[Record]) -> None:
-        """Undo a batch whose last portion took too long; its records come one by one.
+    def _quarantine(
+        self, records: Sequence[Record], micro_batch: Sequence[Record]
+    ) -> None:
+        """Abort a batch that took too long; its records are read again one by one.
 
         Args:
-            records: Of the batch, up to the end of the portion.
-            portion: In which one record or more take too long.
+            records: Of the batch, up to the end of the micro-batch.
+            micro_batch: At least one of its records takes too long.
         """
         log.warning(
-            "a portion of %d records up to %s took more than %.1f s of CPU time: they "
-            "come again one at a time",
-            len(portion),
-            portion[-1],
-            self._limits.of(portion),
+            "a micro-batch of %d records up to %s took more than %.1f s of CPU time: "
+            "they are processed again one at a time",
+            len(micro_batch),
+            micro_batch[-1],
+            self._limits.cpu_seconds(micro_batch),
         )
         self._checkpoint.abort()
-        self._rebuild(portion)
-        suspects = {record.partition for record in portion}
+        self._rebuild(micro_batch)
+        suspects = {record.partition for record in micro_batch}
         self._custody.suspect([r for r in records if r.partition in suspects])
 
     def _rebuild(self, records: Sequence[Record]) -> None:
-        """Leave nothing in use that an interrupted call may have been changing."""
+        """Replace everything that an interrupted call may have been changing."""
         self._observer.overran(records)
         self._processor.aborted()
         self._beat()
         self._processor.rebuild()
         self._beat()
 
-    def _note(self, error: StreamError) -> None:
-        """Remember that the batch is to be undone before the next one is polled."""
+    def _record_failure(self, error: StreamError) -> None:
+        """Have the batch undone before the next one is polled."""
         self._failures += 1
         log.warning("batch undone (%s): %s", type(error).__name__, error)
-        if self._failures > self._limits.patience:
+        if self._failures > self._limits.max_failures:
             raise FatalError(
                 f"{self._failures} batches failed in a row, the last: {error}"
             ) from None
-        # An undo that failed itself leaves the outcome of the transaction unknown.
+        # If undoing itself failed, the outcome of the transaction is unknown.
         self._to_undo = (
             error if self._to_undo is None else UnknownOutcome("undo failed")
         )
         self._observer.undone(self._to_undo)
-        # Smaller batches: the next is quicker, should time have been the trouble.
-        self._limit = max(1, self._limit // 2)
-        self._pause(self._failures)
+        # A smaller batch is quicker, in case time was the problem.
+        self._max_records = max(1, self._max_records // 2)
+        self._back_off(self._failures)
 
     def _undo(self, error: StreamError) -> None:
-        """Discard the batch, and go back to what the group has committed."""
+        """Discard the batch, and go back to the committed offsets of the group."""
         self._processor.aborted()
         if isinstance(error, Fenced | UnknownOutcome):
             self._checkpoint.renew()
@@ -360,20 +348,21 @@ class Runner:
             waiting = list(self._processor.drop_state())
             self._custody.hold(waiting)
             self._consumer.pause(waiting)
-        # The committed offset is the witness of a transaction of unknown outcome.
+        # The committed offset shows the outcome of a transaction where it is unknown.
         self._custody.resume(self._consumer.rewind())
         self._to_undo = None
 
 
-def _portions(records: Sequence[Record], most_bytes: int) -> Iterator[list[Record]]:
-    """Yield the records in order, in lists that are processed at once."""
-    portion: list[Record] = []
+def _micro_batches(records: Sequence[Record], max_bytes: int) -> Iterator[list[Record]]:
+    """Yield the records in order, in lists that are processed in one call each."""
+    batch: list[Record] = []
     size = 0
     for record in records:
-        if portion and (len(portion) == PORTION or size + record.size > most_bytes):
-            yield portion
-            portion, size = [], 0
-        portion.append(record)
+        is_full = len(batch) == MICRO_BATCH_RECORDS or size + record.size > max_bytes
+        if batch and is_full:
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
         size += record.size
-    if portion:
-        yield portion
+    if batch:
+        yield batch

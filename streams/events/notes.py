@@ -30,9 +30,8 @@ class ClinicalNote:
     demographics: Demographics | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the `notes` topic."""
+        """Return the value of the `notes` topic, but for its version."""
         value = {
-            "schema_version": 1,
             "note_id": self.note_id,
             "patient": asdict(self.patient),
             "note_type": self.note_type,

@@ -1,20 +1,18 @@
-"""Outputs: checked against their schema, and marked with where they come from."""
+"""Output records: checked against their schema, with headers that name their source."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
-from schemas import SchemaError, strict_checker
+from schemas import SchemaError
 
-from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
+from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Stage, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.records import Output, Record
-
-Stage = Literal["intake", "scrub"]
 
 SOURCE = "source"
 """Header: topic/partition/offset of the input record; never PHI."""
@@ -28,8 +26,6 @@ RECEIVED = "received"
 Never on a timeless topic: see `Topic.timeless`.
 """
 
-SCHEMA_VERSION = 1
-
 
 def encoded(
     topic: Topic,
@@ -41,26 +37,28 @@ def encoded(
     """Return an output whose value keeps the topic's schema.
 
     Raises:
-        FatalError: It does not: a bug of ours, so the offset must not advance.
+        FatalError: It does not, which is a bug: the offset must not advance.
     """
-    body = {"schema_version": SCHEMA_VERSION, **value}
+    body = topic.schema.versioned(value)
     try:
-        strict_checker(topic.name, SCHEMA_VERSION)(body)
+        topic.schema.check_strictly(body)
     except SchemaError as error:
         raise FatalError(f"our output breaks its schema: {error}; stop") from None
-    marks = {
-        SOURCE: source_header(source),
-        SCHEMA: f"{topic.name}/{SCHEMA_VERSION}".encode(),
-    }
+    standard = {SOURCE: source_header(source), SCHEMA: schema_header(topic)}
     if not topic.timeless:
-        marks[RECEIVED] = received_header(source)
+        standard[RECEIVED] = received_header(source)
     return Output(
         topic.name,
         key,
         orjson.dumps(body),
-        marks | dict(headers or {}),
+        standard | dict(headers or {}),
         timeless=topic.timeless,
     )
+
+
+def schema_header(topic: Topic) -> bytes:
+    """Return kind and version of a topic's values as a header's value."""
+    return f"{topic.schema.kind}/{topic.schema.version}".encode()
 
 
 def source_header(record: Record) -> bytes:
@@ -72,12 +70,12 @@ def source_header(record: Record) -> bytes:
 def received_header(record: Record) -> bytes:
     """Return when the message behind a record came to hl7.raw, as a header's value.
 
-    What a sender wrote into this header of `hl7.raw` is not believed, nor passed on.
+    A sender's own value of this header on `hl7.raw` is neither used nor passed on.
     """
-    told = record.headers.get(RECEIVED, b"")
+    given = record.headers.get(RECEIVED, b"")
     is_ours = record.partition.topic != HL7_RAW.name
-    if is_ours and len(told) == 13 and told.isdigit():
-        return told
+    if is_ours and len(given) == 13 and given.isdigit():
+        return given
     return b"%013d" % max(0, record.timestamp_ms)
 
 
@@ -97,7 +95,15 @@ def audit_event(
     outputs: int,
     facts: Mapping[str, Any],
 ) -> Output:
-    """Return the audit event of one input record; ``facts`` as in phi.audit/v1."""
+    """Return the audit event of one input record.
+
+    Args:
+        stage: Which processed the record.
+        record: The input record.
+        key: The patient's pseudonym; without one the record's position is the key.
+        outputs: Number of notes or dead letters that the record gave.
+        facts: Further properties of phi.audit.
+    """
     value = {
         "stage": stage,
         "source": source_position(record),
@@ -108,8 +114,13 @@ def audit_event(
     return encoded(PHI_AUDIT, key, value, record, {OUTPUTS: str(outputs).encode()})
 
 
-def dead_letter(stage: Stage, record: Record, error: InvalidRecord) -> Output:
-    """Return the record, whole, with the reason why it can't be processed."""
+def dead_letter(
+    stage: Stage, record: Record, error: InvalidRecord, at_ms: int
+) -> tuple[Output, Output]:
+    """Return the dead letter of a record that can't be processed, and its audit event.
+
+    The dead letter holds the record byte for byte.
+    """
     value = {
         "stage": stage,
         "code": error.code,
@@ -122,7 +133,9 @@ def dead_letter(stage: Stage, record: Record, error: InvalidRecord) -> Output:
             "timestamp_ms": record.timestamp_ms,
         },
     }
-    return encoded(DEAD_LETTERS, record.key, value, record)
+    letter = encoded(DEAD_LETTERS, record.key, value, record)
+    facts = {"outcome": "dead_letter", "code": error.code, "at_ms": at_ms}
+    return letter, audit_event(stage, record, None, 1, facts)
 
 
 def _base64(raw: bytes | None) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import orjson
 
 from ..cluster.partitioner import partition_of
-from ..cluster.topics import NOTES, PATIENTS
+from ..cluster.topics import NOTES, PATIENTS, Stage
 from ..engine.errors import InvalidRecord, StreamError
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Record
@@ -89,11 +89,7 @@ class Intake:
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
         """Return the dead letter of a message, and its audit event."""
-        facts = {"outcome": "dead_letter", "code": error.code, "at_ms": self._now()}
-        return (
-            dead_letter("intake", record, error),
-            audit_event("intake", record, None, 1, facts),
-        )
+        return dead_letter(Stage.INTAKE, record, error, self._now())
 
     def committed(self) -> None:
         """Keep what was written at hand until the table has read it back."""
@@ -179,7 +175,7 @@ class Intake:
             "skipped": dict(routed.skipped),
         }
         facts = {"outcome": "routed", "routed": counts, "at_ms": self._now()}
-        audit = audit_event("intake", record, None, len(notes), facts)
+        audit = audit_event(Stage.INTAKE, record, None, len(notes), facts)
         return (*patients, *notes, audit)
 
     def _history(

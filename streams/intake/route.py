@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from schemas import SchemaError, checker
+from schemas import SchemaError
 
+from ..cluster.topics import HL7_RAW
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
@@ -80,7 +81,7 @@ def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
 def _note_event(value: bytes) -> Routed:
     try:
         event = orjson.loads(value)
-        checker("note_event")(event)
+        HL7_RAW.schema.check(event)
     except orjson.JSONDecodeError:
         raise InvalidRecord(ReasonCode.BAD_JSON, "note event: not JSON") from None
     except SchemaError as error:

@@ -143,9 +143,8 @@ class PatientRecord:
     merged: tuple[PatientId, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the `patients` topic."""
+        """Return the value of the `patients` topic, but for its version."""
         return {
-            "schema_version": 1,
             "patient": asdict(self.patient),
             "updated_at": self.updated_at,
             "current": self.current.to_json(),

@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from schemas import SchemaError, checker
+from schemas import SchemaError
 
 from ..cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
 from ..cluster.offsets import END_OF_PARTITION, end_offsets
@@ -295,7 +295,7 @@ class PatientsTable:
     def _folded(self, key: bytes, old: bytes | None, value: bytes) -> bytes:
         try:
             newer = orjson.loads(value)
-            checker("patients")(newer)
+            PATIENTS.schema.check(newer)
         except (ValueError, SchemaError) as error:
             log.warning("patients: a record is refused (%s)", type(error).__name__)
             return UNREADABLE
@@ -306,7 +306,7 @@ class PatientsTable:
         # Does the topic's last value lack something that an earlier one had?
         is_lacking = not _values(record) <= _values(said)
         (self.incomplete.add if is_lacking else self.incomplete.discard)(key)
-        return orjson.dumps(record.to_json())
+        return orjson.dumps(PATIENTS.schema.versioned(record.to_json()))
 
     def _reach(self, partition: int, offset: int) -> None:
         self._reached[partition] = max(self._reached[partition], offset)

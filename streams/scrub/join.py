@@ -1,19 +1,132 @@
-"""What is known about a patient: the table's row and the note's own message header."""
+"""Join notes with what is known of their patients: the table and the note's message."""
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 
 import orjson
 
-from deid_core import KnownIdentifiers
+from deid_core import Document, KnownIdentifiers
 
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
+from ..engine.records import Record
+from ..events.notes import ClinicalNote
 from ..patients.demographics import Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
+from ..patients.table import PatientsTable
 
 CACHED_PATIENTS = 4096
+MAX_WAITED_FOR = 10_000
+WAIT_AGAIN_SECONDS = 10.0
+"""Time after which an unknown patient's record in flight is waited for again."""
 LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A note as a document with everything that is known of its patient.
+
+    Args:
+        record: The input record.
+        note: Its note.
+        document: The note's text and the patient's identifiers.
+        is_known: Whether the table holds the patient.
+    """
+
+    record: Record
+    note: ClinicalNote = field(repr=False)
+    document: Document = field(repr=False)
+    is_known: bool
+
+
+class PatientJoin:
+    """Joins notes with the rows of the patients table.
+
+    Args:
+        table: The assigned partitions of `patients`, opened by the processor.
+        in_flight_seconds: How long to wait for an unknown patient's record in flight.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        table: PatientsTable,
+        in_flight_seconds: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._table = table
+        self._in_flight_seconds = in_flight_seconds
+        self._clock = clock
+        self._rows: dict[tuple[int, bytes], bytes | None] = {}
+        self._waited_at: dict[bytes, float] = {}
+        self._cache = KnownCache()
+
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Read the table to its end, and the rows of these records' patients.
+
+        The table does not change until the next call: neither do the rows.
+        """
+        self._rows.clear()
+        self._table.catch_up({record.partition.index for record in records})
+        self._wait_for([record for record in records if self._is_unknown(record)])
+
+    def join(self, record: Record, note: ClinicalNote) -> Joined:
+        """Return the note with everything that is known of its patient.
+
+        Raises:
+            InvalidRecord: The patient record is unreadable.
+        """
+        key = note.patient.key
+        row = self._row(record.partition.index, key)
+        try:
+            known = self._cache.identifiers(key, row, note.demographics)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidRecord(
+                ReasonCode.PATIENT_RECORD,
+                f"patients: {type(error).__name__} in the patient record; write a "
+                "tombstone under its key, then send the patient again",
+            ) from None
+        document = Document(
+            note.note_id, note.text, known, key.decode(), note.note_type
+        )
+        return Joined(record, note, document, row is not None)
+
+    def forget(self) -> None:
+        """Drop the cache, which an interrupted call may have been changing."""
+        self._cache = KnownCache()
+
+    def _row(self, partition: int, key: bytes) -> bytes | None:
+        if (partition, key) not in self._rows:
+            self._rows[partition, key] = self._table.get(partition, key)
+        return self._rows[partition, key]
+
+    def _is_unknown(self, record: Record) -> bool:
+        try:
+            key = record.key
+            return key is not None and self._row(record.partition.index, key) is None
+        except InvalidRecord:
+            return False
+
+    def _wait_for(self, records: Sequence[Record]) -> None:
+        """Wait for records in flight of patients that were not waited for recently."""
+        now = self._clock()
+        new = {
+            record.key: record.partition.index
+            for record in records
+            if record.key is not None
+            and now - self._waited_at.get(record.key, 0) > WAIT_AGAIN_SECONDS
+        }
+        if not new or not self._in_flight_seconds:
+            return
+        self._table.catch_up({*new.values()}, in_flight=self._in_flight_seconds)
+        self._rows.clear()
+        if len(self._waited_at) > MAX_WAITED_FOR:
+            self._waited_at.clear()
+        self._waited_at.update(dict.fromkeys(new, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,40 +138,46 @@ class _Row:
     values: dict[str, frozenset[object]] = field(repr=False)
     known: KnownIdentifiers
 
-    def holds(self, header: Demographics) -> bool:
-        """Return whether the header says nothing that the row does not."""
+    def holds(self, demographics: Demographics) -> bool:
+        """Return whether the row holds every value of the demographics."""
         return all(
-            self.values[name].issuperset(getattr(header, name)) for name in LISTS
+            self.values[name].issuperset(getattr(demographics, name)) for name in LISTS
         )
 
 
 class KnownCache:
-    """Remembers the parsed rows of the patients seen last, until a row changes.
+    """The parsed rows of recent patients; a changed row is parsed again.
 
     The same row gives the same object, so that the detectors prepare it only once.
     """
 
-    def __init__(self, most: int = CACHED_PATIENTS) -> None:
-        self._most = most
+    def __init__(self, max_patients: int = CACHED_PATIENTS) -> None:
+        self._max_patients = max_patients
         self._rows: OrderedDict[bytes, _Row] = OrderedDict()
 
     def identifiers(
-        self, key: bytes, raw: bytes | None, header: Demographics | None
+        self, key: bytes, raw: bytes | None, own: Demographics | None
     ) -> KnownIdentifiers:
-        """Return all values of the row and of the header, current and former."""
+        """Return all current and former values.
+
+        Args:
+            key: The patient's.
+            raw: The patient's row, if the table holds one.
+            own: The demographics in the note's own message.
+        """
         if raw is None:
-            return known_identifiers(header)
+            return known_identifiers(own)
         row = self._row(key, raw)
-        if header is None or row.holds(header):
+        if own is None or row.holds(own):
             return row.known
-        return known_identifiers(row.record, header)
+        return known_identifiers(row.record, own)
 
     def _row(self, key: bytes, raw: bytes) -> _Row:
         row = self._rows.get(key)
         if row is None or row.raw != raw:
             row = self._rows[key] = _parsed(raw)
         self._rows.move_to_end(key)
-        if len(self._rows) > self._most:
+        if len(self._rows) > self._max_patients:
             self._rows.popitem(last=False)
         return row
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from types import FrameType
 
+from ..cluster.topics import Stage
 from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_UNAVAILABLE
 from ..engine.heartbeat import Heartbeat
 from ..engine.settings import Settings
-from ..events.outputs import Stage
 from .worker import work
 
 log = logging.getLogger(__name__)

@@ -14,62 +14,46 @@ from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
 
 from ..cluster.client import KafkaConsumer, KafkaProducer, wait_for_broker
-from ..cluster.topics import (
-    HL7_RAW,
-    NOTES,
-    OF_INTAKE,
-    OF_SCRUB,
-    PATIENTS,
-    require_topics,
-)
-from ..engine import gc_tuning as collector
+from ..cluster.topics import INPUT, PATIENTS, TOPICS_OF, Stage, require_topics
+from ..engine import gc_tuning
 from ..engine.checkpoint import Checkpoint
 from ..engine.custody import Custody
-from ..engine.deadline import Deadline, Limited
-from ..engine.errors import (
-    BrokerUnreachable,
-    ConfigError,
-    StorageFull,
-)
+from ..engine.deadline import Deadline
+from ..engine.errors import BrokerUnreachable, ConfigError, StorageFull
 from ..engine.exit_status import status_of
 from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
 from ..engine.observer import CompositeListener, Observer, PartitionListener
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
-from ..events.outputs import Stage
-from ..events.pseudonyms import Pseudonyms
 from ..intake.processor import Intake
 from ..operations.metrics.observing import observing
 from ..patients.table import PatientsTable
+from ..scrub.outputs import Pseudonyms, ScrubOutputs
 from ..scrub.processor import Scrub
 
 log = logging.getLogger(__name__)
 
-INPUT = {"intake": HL7_RAW, "scrub": NOTES}
-TOPICS = {"intake": OF_INTAKE, "scrub": OF_SCRUB}
-
 
 class StageProcessor(Processor, PartitionListener, Protocol):
-    """A processor that is told of its partitions, and closed in the end."""
+    """A processor whose state follows the assignment of partitions."""
 
     def close(self) -> None:
-        """Let go of files."""
-        ...
+        """Release the files of its state."""
 
 
 def work(
     stage: Stage, slot: int, settings: Settings, heartbeat: Heartbeat, parent: int
 ) -> None:
-    """Run one worker until it is told to stop; ends the process with an exit status.
+    """Run one worker until it is stopped; ends the process with an exit status.
 
     0 after a clean drain, 78 a wrong setting, 69 no broker, 74 no space for the tables,
     70 anything else.
 
     Args:
-        stage: What it does.
+        stage: What the worker does.
         slot: Its ordinal.
-        settings: Of the whole service.
+        settings: Of the service.
         heartbeat: Read by the supervisor.
         parent: The supervisor's process id.
     """
@@ -86,7 +70,7 @@ def run(
     stop: Callable[[], bool],
     pulse: Pulse,
 ) -> None:
-    """Move records until ``stop()``; what is in hand is committed before it returns.
+    """Process records until ``stop()``; the batch in progress is still committed.
 
     Raises:
         FatalError: The process can't go on.
@@ -106,30 +90,37 @@ def _run(
     observer: Observer,
 ) -> None:
     wait_for_broker(settings)
-    counts = require_topics(settings, [topic.name for topic in TOPICS[stage]])
+    counts = require_topics(settings, [topic.name for topic in TOPICS_OF[stage]])
+    partitions, topic = counts[PATIENTS.name], INPUT[stage].name
     limited = Deadline()
-    table = PatientsTable(
-        settings, f"{stage}-{slot}", counts[PATIENTS.name], limited=limited
-    )
-    processor = _processor(stage, settings, table, counts[PATIENTS.name])
+    table = PatientsTable(settings, f"{stage}-{slot}", partitions, limited=limited)
+    processor = _processor(stage, settings, table, partitions)
     name = f"{settings.group}-{stage}-{slot}"
     checkpoint = Checkpoint(KafkaProducer(settings, name))
     custody = Custody(
-        INPUT[stage].name, checkpoint, batch=settings.batch_records, died=observer.died
+        topic, checkpoint, batch=settings.batch_records, died=observer.died
     )
     consumer = KafkaConsumer(
         settings,
-        INPUT[stage].name,
+        topic,
         group=f"{settings.group}-{stage}",
         member=name,
-        state=CompositeListener(custody, processor, observer),
+        listener=CompositeListener(custody, processor, observer),
         release=custody.release,
     )
     custody.follow(consumer)
-    runner = _runner(
-        settings, consumer, processor, checkpoint, custody, limited, pulse, observer
+    runner = Runner(
+        consumer,
+        processor,
+        checkpoint,
+        custody,
+        _limits(settings),
+        limited=limited,
+        back_off=_back_off,
+        beat=pulse.beat,
+        observer=observer,
     )
-    collector.settle()
+    gc_tuning.settle()
     log.info("%s worker %d runs", stage, slot)
     pulse.enter(Phase.RUNNING)
     try:
@@ -138,63 +129,45 @@ def _run(
             observer.turned(consumer.paused, table, custody.quarantined)
         custody.release()
     except (ConfigError, BrokerUnreachable, StorageFull):
-        # No record is to blame.
+        # These are never caused by a record.
         custody.release()
         raise
     finally:
-        # What is not released by now says that its owner has died holding it.
+        # A claim that is not released by now shows that its owner died.
         custody.abandon()
-        # The group learns at once that the partitions are free.
+        # Closing tells the group at once that the partitions are free.
         consumer.close()
         processor.close()
         pulse.backstop.stop()
     log.info("%s worker %d has drained", stage, slot)
 
 
-def _runner(
-    settings: Settings,
-    consumer: KafkaConsumer,
-    processor: Processor,
-    checkpoint: Checkpoint,
-    custody: Custody,
-    limited: Limited,
-    pulse: Pulse,
-    observer: Observer,
-) -> Runner:
-    limits = Limits(
-        most=settings.batch_records,
-        seconds=settings.batch_seconds,
-        portion_bytes=settings.portion_bytes,
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        max_records=settings.batch_records,
+        poll_seconds=settings.batch_seconds,
+        micro_batch_bytes=settings.portion_bytes,
         note_seconds=settings.note_seconds,
         note_seconds_per_mb=settings.note_seconds_per_mb,
-        portion_seconds=settings.poll_seconds / 3,
+        micro_batch_seconds=settings.poll_seconds / 3,
         batch_seconds=min(settings.poll_seconds / 4, settings.transaction_seconds / 2),
-    )
-    return Runner(
-        consumer,
-        processor,
-        checkpoint,
-        custody,
-        limits,
-        limited=limited,
-        pause=_back_off,
-        beat=pulse.beat,
-        observer=observer,
     )
 
 
 def _processor(
     stage: Stage, settings: Settings, table: PatientsTable, partitions: int
 ) -> StageProcessor:
-    if stage == "intake":
+    if stage is Stage.INTAKE:
         return Intake(table, partitions, max_bytes=settings.max_message_bytes)
     return Scrub(
         lambda: _deidentifier(settings),
         table,
-        Pseudonyms(settings.pseudonym_key()),
+        ScrubOutputs(
+            Pseudonyms(settings.pseudonym_key()),
+            preset=Path(settings.preset).stem,
+            policy=Path(settings.policy).stem,
+        ),
         partitions,
-        preset=Path(settings.preset).stem,
-        policy=Path(settings.policy).stem,
         max_bytes=settings.max_note_bytes,
         join_wait=settings.join_wait_seconds,
     )
@@ -216,7 +189,7 @@ def _back_off(failures: int) -> None:
 
 
 class Stop:
-    """Set by SIGTERM or SIGINT, or by the supervisor's death.
+    """Becomes true after SIGTERM or SIGINT, and after the supervisor's death.
 
     Args:
         parent: The supervisor.
@@ -230,7 +203,7 @@ class Stop:
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         parent.bind(signal.SIGTERM)
-        # It may have died before it was bound.
+        # The supervisor may have died before the signal was bound.
         self()
 
     def __call__(self) -> bool:

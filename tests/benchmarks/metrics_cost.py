@@ -21,15 +21,16 @@ from rich.table import Table as Grid
 
 from deid_core import Deidentifier
 from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import NOTES, Stage
 from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.events.outputs import RECEIVED
-from streams.events.pseudonyms import Pseudonyms
 from streams.operations.metrics.health import Health, Identity
 from streams.operations.metrics.lag_gauges import LagGauges
 from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.patients.demographics import PatientId
+from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
 from tests.benchmarks.library import notes_of
 from tests.streams.cluster.local_broker import LocalBroker, start
@@ -77,7 +78,7 @@ def records_of(documents):
     for offset, document in enumerate(documents):
         patient = PatientId("N", str(offset))
         note = ClinicalNote(str(offset), patient, "", "", document.text)
-        value = orjson.dumps(note.to_json())
+        value = orjson.dumps(NOTES.schema.versioned(note.to_json()))
         now = {RECEIVED: b"%013d" % (time.time() * 1000)}
         yield Record(Partition("notes", 0), offset, patient.key, value, now)
 
@@ -86,10 +87,8 @@ def scrubbing():
     return Scrub(
         Deidentifier.from_names,
         NoTable(),
-        Pseudonyms(b"k" * 32),
+        ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
         1,
-        preset="hybrid",
-        policy="safe-harbor",
         max_bytes=1 << 20,
         join_wait=0,
     )
@@ -97,7 +96,7 @@ def scrubbing():
 
 def counting():
     registry = CollectorRegistry()
-    identity = Identity("scrub", 0, "0", "hybrid", "safe-harbor", MODEL)
+    identity = Identity(Stage.SCRUB, 0, "0", "hybrid", "safe-harbor", MODEL)
     health = Health(identity, lambda: 0.0, 90)
     LagGauges(registry)
     return LoopMetrics(registry, health), registry
@@ -107,7 +106,7 @@ def seconds(records, processor, observer, batch):
     """Return the processor time of the loop until all records are committed."""
     broker = LocalBroker(partitions=1)
     broker.logs[Partition("notes", 0)] = records
-    runner = start(broker, processor, most=batch, observer=observer)
+    runner = start(broker, processor, max_records=batch, observer=observer)
     table, done = NoTable(), 0
     started = time.process_time()
     while done < len(records):

@@ -86,7 +86,7 @@ def copy_for_ever(settings):
     copy = Copy()
     group = f"{settings.group}-scrub"
     consumer = KafkaConsumer(
-        settings, NOTES.name, group=group, member=f"{group}-0", state=copy
+        settings, NOTES.name, group=group, member=f"{group}-0", listener=copy
     )
     producer = KafkaProducer(settings, f"{group}-0")
     runner = Runner(

@@ -11,7 +11,7 @@ import sys
 import psutil
 import pytest
 
-from schemas import checker
+from schemas import Schema
 from streams.engine.settings import Settings
 from tests.harness import values
 
@@ -78,7 +78,7 @@ def what_scrub_takes_can_be_fed(folder, bootstrap):
     assert "ZZMARKER" not in done.stderr + done.stdout
     fed = values(Settings(bootstrap=bootstrap), "hl7.raw")
     first, second = sorted(fed, key=lambda each: each["note_id"])
-    checker("note_event")(first)
+    Schema("note_event", 1).check(first)
     assert {"assigning_authority": "", "id": "7"} == first["patient"]
     assert notes[2] == second
 

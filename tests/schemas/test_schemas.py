@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import schemas
-from schemas import KINDS, SchemaError, checker, schema, strict_checker
+from schemas import Schema, SchemaError
 from streams.files.json_notes import note_event_of
 
 FOLDER = Path(schemas.__file__).parent
+KINDS = sorted(path.parent.name for path in FOLDER.glob("*/v1.json"))
 VALID = sorted(FOLDER.glob("*/examples/valid/*.json"))
 INVALID = sorted(FOLDER.glob("*/examples/invalid/*.json"))
 
@@ -23,14 +24,14 @@ def case(path):
 def test_takes_what_keeps_the_schema(path):
     value = json.loads(path.read_text())
 
-    checker(path.parts[-4])(value)
-    strict_checker(path.parts[-4])(value)
+    Schema(path.parts[-4], 1).check(value)
+    Schema(path.parts[-4], 1).check_strictly(value)
 
 
 @pytest.mark.parametrize("path", [case(path) for path in INVALID])
 def test_refuses_what_breaks_the_schema(path):
     with pytest.raises(SchemaError):
-        strict_checker(path.parts[-4])(json.loads(path.read_text()))
+        Schema(path.parts[-4], 1).check_strictly(json.loads(path.read_text()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,7 +55,7 @@ def with_more(value):
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {*PUBLISHED}))
 def test_what_phistream_reads_is_closed(kind):
     """An unknown property is refused, not passed through."""
-    assert schema(kind)["additionalProperties"] is False
+    assert Schema(kind, 1).definition()["additionalProperties"] is False
 
 
 @pytest.mark.parametrize("path", [case(p) for p in VALID if p.parts[-4] in PUBLISHED])
@@ -62,11 +63,11 @@ def test_a_reader_ignores_properties_that_are_added_and_the_writer_refuses_them(
     kind = path.parts[-4]
     value = json.loads(path.read_text())
 
-    checker(kind)(with_more(value))
+    Schema(kind, 1).check(with_more(value))
 
     for more in ({**value, "x": 1}, {**value, "source": {**value["source"], "x": 1}}):
         with pytest.raises(SchemaError, match="holds 1 unknown"):
-            strict_checker(kind)(more)
+            Schema(kind, 1).check_strictly(more)
 
 
 EVENT = {
@@ -101,7 +102,7 @@ EVENT = {
 )
 def test_names_the_property_and_what_is_expected_and_never_the_value(changes, says):
     with pytest.raises(SchemaError) as caught:
-        checker("note_event")(EVENT | changes)
+        Schema("note_event", 1).check(EVENT | changes)
 
     assert says in str(caught.value)
     assert "ZZMARKER" not in str(caught.value)
@@ -111,7 +112,7 @@ def test_names_the_property_and_what_is_expected_and_never_the_value(changes, sa
 
 def test_a_property_that_is_lacking_is_named():
     with pytest.raises(SchemaError, match=r"^note_event: value: lacks note_id, text$"):
-        checker("note_event")({"patient": EVENT["patient"]})
+        Schema("note_event", 1).check({"patient": EVENT["patient"]})
 
 
 def test_a_name_of_the_senders_choice_is_never_part_of_the_message():
@@ -119,7 +120,7 @@ def test_a_name_of_the_senders_choice_is_never_part_of_the_message():
     letter["original"]["headers"] = {"ZZMARKER": 7}
 
     with pytest.raises(SchemaError) as caught:
-        checker("dead.letters")(letter)
+        Schema("dead.letters", 1).check(letter)
 
     assert "dead.letters: original.headers: must be of type string" == str(caught.value)
 
@@ -128,7 +129,7 @@ def test_the_two_forms_of_a_json_note_in_the_readme_are_one_note_event():
     text = (FOLDER / "README.md").read_text("utf-8")
     event, short = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
 
-    checker("note_event")(event)
-    checker("note_event")(note_event_of(short))
+    Schema("note_event", 1).check(event)
+    Schema("note_event", 1).check(note_event_of(short))
     assert event == note_event_of(event)
     assert event["text"] == note_event_of(short)["text"]

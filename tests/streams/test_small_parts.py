@@ -10,13 +10,13 @@ import orjson
 import pytest
 
 import schemas
-from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED
+from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED, Stage
 from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.log import JsonLines
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import audit_event, dead_letter, encoded
-from streams.events.pseudonyms import Pseudonyms
+from streams.scrub.outputs import Pseudonyms
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
 
@@ -29,12 +29,11 @@ def test_an_output_that_breaks_its_schema_is_our_bug_and_stops():
 
 
 def test_a_dead_letter_holds_the_record_byte_for_byte():
-    value = orjson.loads(
-        dead_letter(
-            "intake", RECORD, InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
-        ).value
-    )
+    error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
 
+    letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1)
+
+    value = orjson.loads(letter.value)
     assert {
         "key": "WlpLRVk=",
         "value": "WlpWQUxVRQ==",
@@ -46,7 +45,7 @@ def test_a_dead_letter_holds_the_record_byte_for_byte():
 def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
     facts = {"outcome": "dead_letter", "code": "c", "at_ms": 1}
 
-    event = audit_event("intake", RECORD, None, 1, facts)
+    event = audit_event(Stage.INTAKE, RECORD, None, 1, facts)
 
     assert b"hl7.raw/2/9" == event.key
     assert {
@@ -62,9 +61,8 @@ def test_what_subscribers_get_has_no_time_and_restricted_topics_have():
     value = orjson.loads((example / "nothing_found.json").read_bytes())
 
     scrubbed = encoded(NOTES_SCRUBBED, b"k", value, RECORD)
-    letter = dead_letter(
-        "intake", RECORD, InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
-    )
+    error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
+    letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1)
 
     assert ({"source", "schema"}, True) == ({*scrubbed.headers}, scrubbed.timeless)
     assert ("received" in letter.headers, letter.timeless) == (True, False)
@@ -109,7 +107,7 @@ def test_a_logged_exception_shows_places_and_no_text():
 
 
 def test_every_topic_says_who_may_read_it():
-    assert all(topic.readers and topic.key and topic.schema for topic in ALL_TOPICS)
+    assert all(topic.readers and topic.key and topic.value_form for topic in ALL_TOPICS)
     free = {
         "notes.scrubbed",
         "phi.audit",

@@ -12,7 +12,7 @@ from confluent_kafka import Message
 
 from streams.cluster.topics import NOTES_SCRUBBED
 from streams.engine.errors import ConfigError
-from streams.events.pseudonyms import Pseudonyms
+from streams.scrub.outputs import Pseudonyms
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

@@ -86,7 +86,7 @@ def judge_presence(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
 
 
 def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
-    """Return which topics have not the partitions of the one they stand beside."""
+    """Return which topics have other partition counts than they must have."""
     counts = {name: each.partitions for name, each in seen.items()}
     notes, patients = counts.get(NOTES.name), counts.get(PATIENTS.name)
     if None not in (notes, patients) and notes != patients:
@@ -96,11 +96,11 @@ def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
             "make both anew with the same count; adding partitions later moves keys",
         )
     for topic in ALL_TOPICS:
-        own, other = counts.get(topic.name), counts.get(topic.beside)
+        own, other = counts.get(topic.name), counts.get(topic.copartitioned_with)
         if None not in (own, other) and own != other:
             yield fail(
-                f"{topic.name} has {own} partitions and {topic.beside} {other}: watch "
-                "refuses to start",
+                f"{topic.name} has {own} partitions and {topic.copartitioned_with} "
+                f"{other}: watch refuses to start",
                 f"delete {topic.name}, then {CREATE}: watch counts anew",
             )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import orjson
 from confluent_kafka import KafkaException, Message, TopicPartition
 
-from schemas import KINDS, SchemaError, checker
+from schemas import SchemaError
 from streams.cluster.client import translated
 from streams.cluster.offsets import END_OF_PARTITION, end_offsets
 from streams.cluster.topics import (
@@ -17,9 +17,10 @@ from streams.cluster.topics import (
     NOTES_SCRUBBED,
     PATIENTS,
     PHI_AUDIT,
+    TOPICS,
     Topic,
 )
-from streams.events.outputs import SCHEMA, SCHEMA_VERSION
+from streams.events.outputs import SCHEMA, schema_header
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn
@@ -33,9 +34,9 @@ OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 def schemas(_house: CheckContext) -> Iterator[Finding]:
     """Load and compile every schema."""
-    for kind in KINDS:
-        checker(kind, SCHEMA_VERSION)
-    yield ok(f"{len(KINDS)} of version {SCHEMA_VERSION} compiled")
+    for topic in TOPICS:
+        topic.schema.compile()
+    yield ok(f"compiled: {', '.join(str(topic.schema) for topic in TOPICS)}")
 
 
 def newest_values(context: CheckContext) -> Iterator[Finding]:
@@ -97,10 +98,10 @@ def broken_rule(topic: Topic, message: Message) -> str:
     if value is None:
         return "" if topic is PATIENTS else "a null value"
     mark = dict(message.headers() or []).get(SCHEMA)
-    if mark not in (None, f"{topic.name}/{SCHEMA_VERSION}".encode()):
+    if mark not in (None, schema_header(topic)):
         return "of a version that this phistream does not know"
     try:
-        checker(topic.name, SCHEMA_VERSION)(orjson.loads(value))
+        topic.schema.check(orjson.loads(value))
     except orjson.JSONDecodeError:
         return "not JSON"
     except SchemaError as error:

@@ -15,10 +15,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client import Counter as PrometheusCounter
 
 from deid_core.labels import Label
-from streams.cluster.topics import PHI_AUDIT
+from streams.cluster.topics import PHI_AUDIT, Stage
 from streams.engine.reasons import OTHER, REASONS, bounded
 from streams.engine.records import Output
-from streams.events.outputs import RECEIVED, Stage
+from streams.events.outputs import RECEIVED
 
 from . import catalogue
 
@@ -41,7 +41,7 @@ class AuditMetrics:
         self._latency = catalogue.LATENCY_SECONDS.on(registry).labels(stage)
         dead = catalogue.DEAD_LETTERS.on(registry)
         self._dead = {each: dead.labels(stage, each) for each in (*REASONS, OTHER)}
-        kind = _Notes if stage == "scrub" else _Messages
+        kind = _Notes if stage is Stage.SCRUB else _Messages
         self._outcomes: _Notes | _Messages = kind(registry)
 
     def count(self, outputs: Sequence[Output]) -> None:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from streams.cluster.topics import Stage
 from streams.engine.observer import Observer
 from streams.engine.settings import Settings
-from streams.events.outputs import Stage
 
 from ..model_card import NONE, model_of
 from .catalogue import new_registry
@@ -45,7 +45,7 @@ def worker_metrics(
 
 
 def _identity(stage: Stage, slot: int, settings: Settings) -> Identity:
-    is_scrub = stage == "scrub"
+    is_scrub = stage is Stage.SCRUB
     return Identity(
         stage=stage,
         slot=slot,

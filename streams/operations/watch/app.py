@@ -57,7 +57,7 @@ class WatchApp:
         self._faust = _faust(settings)
         read_committed(self._faust)
         self._clock = clock
-        changelogs = {topic.beside: topic.name for topic in WATCH_TOPICS}
+        changelogs = {topic.copartitioned_with: topic.name for topic in WATCH_TOPICS}
         self._counters = [self._counter(name, changelogs[name]) for name in READ]
         revoked = self._faust.on_partitions_revoked
         revoked.connect(self._revoked)  # type: ignore[arg-type]  # accepts any callable

@@ -113,7 +113,7 @@ def _table(topic: Topic, left: Mapping[str, int], *, is_ready: bool) -> dict[str
     remaining = left.get(topic.name, 0)
     return {
         "table": topic.name,
-        "of": topic.beside,
+        "of": topic.copartitioned_with,
         "remaining": remaining,
         "ready": is_ready and remaining == 0,
     }

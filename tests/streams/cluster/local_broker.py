@@ -116,7 +116,7 @@ class LocalConsumer:
         self._flowing = set()
         self._go_back()
 
-    def poll(self, most, seconds):
+    def poll(self, max_records, seconds):
         self._broker.meet("poll")
         records = []
         for partition in sorted(self._positions):
@@ -124,7 +124,7 @@ class LocalConsumer:
                 continue
             log = self._broker.logs[partition]
             at = self._positions[partition]
-            taken = log[at : at + most - len(records)]
+            taken = log[at : at + max_records - len(records)]
             self._positions[partition] = at + len(taken)
             records += taken
         return records
@@ -162,8 +162,8 @@ def start(broker, processor, *, observer=None, limited=without_limit, **limits):
     """Return the runner of a worker that has just been assigned all partitions."""
     checkpoint = Checkpoint(LocalProducer(broker))
     consumer = LocalConsumer(broker)
-    limits = Limits(**({"most": 2, "seconds": 0} | limits))
-    custody = Custody("notes", checkpoint, batch=limits.most)
+    limits = Limits(**({"max_records": 2, "poll_seconds": 0} | limits))
+    custody = Custody("notes", checkpoint, batch=limits.max_records)
     custody.follow(consumer)
     custody.assigned(range(broker.partitions))
     return Runner(

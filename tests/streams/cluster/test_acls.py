@@ -2,7 +2,7 @@ from typer.testing import CliRunner
 
 from streams.cli.app import app
 from streams.cluster.acls import Grant, grants
-from streams.cluster.topics import OF_INTAKE, OF_SCRUB
+from streams.cluster.topics import TOPICS_OF
 
 
 def topics_of(service):
@@ -14,7 +14,7 @@ def topics_of(service):
 
 
 def test_each_stage_is_granted_its_topics_and_no_others():
-    for service, topics in (("intake", OF_INTAKE), ("scrub", OF_SCRUB)):
+    for service, topics in TOPICS_OF.items():
         assert {topic.name for topic in topics} == {*topics_of(service)}
 
 

@@ -76,7 +76,7 @@ def broker():
 
 
 def start(broker, processor=None, **options):
-    return local.start(broker, processor or Upper(), **({"patience": 8} | options))
+    return local.start(broker, processor or Upper(), **({"max_failures": 8} | options))
 
 
 def run_to_the_end(broker, processor=None):
@@ -204,9 +204,9 @@ def test_a_bug_of_the_processor_is_not_swallowed(broker):
     assert {0} == {each.offset for each in broker.offsets.values()}
 
 
-def test_gives_up_after_its_patience(broker):
+def test_gives_up_after_too_many_failures(broker):
     """An error that stays ends the process instead of turning for ever."""
-    runner = start(broker, patience=3)
+    runner = start(broker, max_failures=3)
 
     def fail_for_ever():
         for _ in range(10):
@@ -222,7 +222,7 @@ def test_a_failed_batch_comes_again_in_halves():
     broker = local.LocalBroker(partitions=1)
     for number in range(40):
         broker.put(0, b"%d" % number)
-    runner = start(broker, most=8)
+    runner = start(broker, max_records=8)
     broker.plan("commit", 0, RetriableError("planned"))
 
     sizes = [runner.run_once() for _ in range(4)]
@@ -290,7 +290,7 @@ def test_a_record_that_ends_its_worker_costs_three_workers_and_is_a_dead_letter(
 ):
     broker, poison = many(60), b"n%03d" % place
 
-    deaths = lives(broker, lambda: Deadly([poison]), most=most + 3)
+    deaths = lives(broker, lambda: Deadly([poison]), max_records=most + 3)
 
     assert 3 == deaths
     assert_once(broker, 60, [poison])
@@ -299,7 +299,7 @@ def test_a_record_that_ends_its_worker_costs_three_workers_and_is_a_dead_letter(
 def test_records_that_end_their_worker_on_all_partitions_harm_no_other():
     broker, poison = many(60), [b"n010", b"n011", b"n033"]
 
-    deaths = lives(broker, lambda: Deadly(poison), most=30)
+    deaths = lives(broker, lambda: Deadly(poison), max_records=30)
 
     assert deaths <= 9
     assert_once(broker, 60, poison)
@@ -313,7 +313,7 @@ def test_what_has_killed_is_not_processed_again_and_normal_batches_resume():
         workers.append(Deadly([b"n005"]))
         return workers[-1]
 
-    lives(broker, make, most=10)
+    lives(broker, make, max_records=10)
     last = workers[-1]
 
     assert (b"n005", "poison") in last.told
@@ -331,7 +331,7 @@ def test_workers_killed_at_random_moments_make_no_poison(seed):
             broker.plan(operation, rng.randrange(60), local.Crash())
         return Upper()
 
-    lives(broker, make, most=20)
+    lives(broker, make, max_records=20)
 
     assert_once(broker, 300)
 
@@ -340,7 +340,7 @@ def test_deaths_with_progress_in_between_do_not_add_up():
     """Every life ends in the middle of the suspects that the one before left."""
     broker = many(40, partitions=1)
     for _ in range(12):
-        runner = start(broker, Upper(), most=20)
+        runner = start(broker, Upper(), max_records=20)
         runner.run_once()  # and then it is killed: nothing is released
 
     lives(broker, Upper)
@@ -348,11 +348,11 @@ def test_deaths_with_progress_in_between_do_not_add_up():
     assert_once(broker, 40)
 
 
-def test_a_portion_that_takes_too_long_is_taken_apart():
+def test_a_micro_batch_that_takes_too_long_is_taken_apart():
     broker, slow = many(60), b"n020"
     processor = Deadly(slow=[slow])
 
-    deaths = lives(broker, lambda: processor, most=30)
+    deaths = lives(broker, lambda: processor, max_records=30)
 
     assert 0 == deaths
     assert_once(broker, 60, [slow])
@@ -362,8 +362,10 @@ def test_a_portion_that_takes_too_long_is_taken_apart():
 
 def test_a_batch_that_takes_long_commits_what_it_has():
     broker = many(60, partitions=1)
-    # Each portion may take longer than what is left of the batch's time.
-    runner = start(broker, Upper(), most=40, portion_bytes=50, batch_seconds=1.0)
+    # Each micro-batch may take longer than what is left of the batch's time.
+    runner = start(
+        broker, Upper(), max_records=40, micro_batch_bytes=50, batch_seconds=1.0
+    )
 
     sizes = [runner.run_once() for _ in range(2)]
 
@@ -372,12 +374,14 @@ def test_a_batch_that_takes_long_commits_what_it_has():
     assert_once(broker, 60)
 
 
-def test_a_portion_is_bounded_by_bytes():
+def test_a_micro_batch_is_bounded_by_bytes():
     broker = local.LocalBroker(partitions=1)
     for size in (10, 10, 300, 10, 10):
         broker.put(0, b"x" * size)
     processor = Deadly()
-    runner = start(broker, processor, most=10, portion_bytes=100, batch_seconds=1e3)
+    runner = start(
+        broker, processor, max_records=10, micro_batch_bytes=100, batch_seconds=1e3
+    )
 
     runner.run_once()
 
@@ -386,19 +390,19 @@ def test_a_portion_is_bounded_by_bytes():
 
 def test_an_owner_that_leaves_in_order_casts_no_suspicion():
     broker = many(40)
-    runner = start(broker, Upper(), most=10)
+    runner = start(broker, Upper(), max_records=10)
     runner.run_once()
     runner._custody.release()
     processor = Deadly()
 
-    lives(broker, lambda: processor, most=10)
+    lives(broker, lambda: processor, max_records=10)
 
     assert 10 == max(processor.sizes)
 
 
 def test_an_offset_that_somebody_else_has_set_is_claimed_again():
     broker = many(10, partitions=1)
-    runner = start(broker, Upper(), most=4)
+    runner = start(broker, Upper(), max_records=4)
     runner.run_once()
     place = Partition("notes", 0)
     broker.offsets[place] = CommittedOffset(8, "set by hand")

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas import checker
+from schemas import Schema
+from streams.cluster.topics import NOTES
 from streams.events.notes import ClinicalNote
 from streams.patients.demographics import Demographics, PatientId
 from tests.streams.engine.records_strategy import demographics, patient_ids
@@ -23,9 +24,9 @@ notes = st.builds(
 
 @given(notes)
 def test_a_note_survives_its_json_and_keeps_the_schema(note):
-    value = orjson.loads(orjson.dumps(note.to_json()))
+    value = orjson.loads(orjson.dumps(NOTES.schema.versioned(note.to_json())))
 
-    checker("notes")(value)
+    NOTES.schema.check(value)
     assert note == ClinicalNote.from_json(value)
 
 
@@ -38,7 +39,7 @@ def test_reads_a_note_that_says_only_what_it_must(kind):
     }
     if kind == "notes":
         value |= {"schema_version": 1, "note_type": ""}
-    checker(kind)(value)
+    Schema(kind, 1).check(value)
 
     assert ClinicalNote("N1", PatientId("", "7"), "", "", "Seen in clinic.") == (
         ClinicalNote.from_json(value)

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from deid_core import Document
-from schemas import checker
+from schemas import Schema
 from streams.engine.errors import InvalidRecord
 from streams.files.documents import Format, documents_in
 from streams.files.json_notes import NO_PATIENT, for_topic, note_event_of
@@ -81,7 +81,7 @@ def test_what_is_no_note_or_says_a_thing_twice_is_refused_without_its_value(
 def test_a_short_form_is_published_as_a_note_event_that_keeps_its_schema():
     event = orjson.loads(for_topic(orjson.dumps(SHORT)))
 
-    checker("note_event")(event)
+    Schema("note_event", 1).check(event)
     assert (OF_NORTH, NAMES) == (event["patient"], event["demographics"])
 
 

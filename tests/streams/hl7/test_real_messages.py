@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from schemas import checker
+from streams.cluster.topics import NOTES, PATIENTS
 from streams.engine.errors import InvalidRecord
 from streams.intake.route import route
 
@@ -37,9 +37,11 @@ def outcome_of(value):
         return routed.code
     assert routed.updates
     for update in routed.updates:
-        checker("patients")(orjson.loads(orjson.dumps(update.to_json())))
+        value = PATIENTS.schema.versioned(update.to_json())
+        PATIENTS.schema.check(orjson.loads(orjson.dumps(value)))
     for note in routed.notes:
-        checker("notes")(orjson.loads(orjson.dumps(note.to_json())))
+        value = NOTES.schema.versioned(note.to_json())
+        NOTES.schema.check(orjson.loads(orjson.dumps(value)))
     ids = [note.note_id for note in routed.notes]
     assert len(ids) == len(set(ids))
     return "routed"

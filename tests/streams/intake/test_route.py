@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas import checker
+from streams.cluster.topics import NOTES, PATIENTS
 from streams.engine.errors import InvalidRecord
 from streams.hl7.message import parse
 from streams.intake.route import WANTED, route
@@ -67,9 +67,11 @@ def assert_keeps_schemas(result):
         return
     routed = result
     for update in routed.updates:
-        checker("patients")(orjson.loads(orjson.dumps(update.to_json())))
+        value = PATIENTS.schema.versioned(update.to_json())
+        PATIENTS.schema.check(orjson.loads(orjson.dumps(value)))
     for note in routed.notes:
-        checker("notes")(orjson.loads(orjson.dumps(note.to_json())))
+        value = NOTES.schema.versioned(note.to_json())
+        NOTES.schema.check(orjson.loads(orjson.dumps(value)))
     ids = [note.note_id for note in routed.notes]
     assert len(ids) == len(set(ids))
 

@@ -12,6 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from streams.cluster.lag import LagState, PartitionLag
+from streams.cluster.topics import Stage
 from streams.engine.errors import ConfigError, FatalError
 from streams.engine.observer import CompositeListener, Observer, TableProgress
 from streams.engine.records import Output, Partition, Record
@@ -32,7 +33,7 @@ SOURCE = Record(Partition("notes", 0), 7, b"k", b"v", timestamp_ms=99_000)
 class Counted:
     """A LoopMetrics with its registry, its health, and clocks moved by hand."""
 
-    def __init__(self, stage="scrub"):
+    def __init__(self, stage=Stage.SCRUB):
         self.registry = CollectorRegistry()
         self.silent = 0.0
         identity = Identity(stage, 3, "0.1", "hybrid", "safe-harbor", MODEL)
@@ -108,7 +109,7 @@ def test_a_committed_batch_counts_what_its_audit_events_say(counted):
 
 
 def test_intake_counts_messages_and_what_they_gave():
-    counted = Counted("intake")
+    counted = Counted(Stage.INTAKE)
     routed = {"patients": 1, "notes": 2, "skipped": {"ED": 3, "RP": 1}}
     facts = {"outcome": "routed", "routed": routed, "at_ms": 1}
 
@@ -398,7 +399,7 @@ def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
 
 
 def test_without_a_port_nothing_is_observed_and_nothing_listens():
-    with observing("scrub", 0, "notes", Settings(), lambda: 0.0, 90) as observer:
+    with observing(Stage.SCRUB, 0, "notes", Settings(), lambda: 0.0, 90) as observer:
         assert Observer is type(observer)
 
 

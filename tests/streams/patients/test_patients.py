@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deid_core.document import Address, KnownId, PersonName
 from deid_core.labels import Label
-from schemas import checker
+from streams.cluster.topics import PATIENTS
 from streams.engine.errors import InvalidRecord
 from streams.patients.demographics import (
     ACCUMULATING,
@@ -56,9 +56,9 @@ def test_refuses_an_empty_identifier():
 
 @given(records())
 def test_a_record_survives_its_json(one):
-    value = orjson.loads(orjson.dumps(one.to_json()))
+    value = orjson.loads(orjson.dumps(PATIENTS.schema.versioned(one.to_json())))
 
-    checker("patients")(value)
+    PATIENTS.schema.check(value)
     assert one == PatientRecord.from_json(value)
 
 
@@ -186,7 +186,7 @@ def test_beyond_the_bound_the_oldest_is_forgotten():
 
     assert MOST_VALUES == len(known.former.phones)
     assert "555-0001" == known.former.phones[0]
-    checker("patients")(known.to_json())
+    PATIENTS.schema.check(PATIENTS.schema.versioned(known.to_json()))
 
 
 def test_knows_current_and_former_values_and_merged_identifiers():

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import PATIENTS
 from streams.engine.claim import Claim
 from streams.engine.deadline import Overrun, without_limit
 from streams.patients import table as patients_table
@@ -22,7 +23,7 @@ BAD = "Zzbadquist"
 def record(number, family):
     patient = PatientId("N", str(number))
     made = PatientRecord(patient, "", Demographics(names=(Name(family),)))
-    return patient.key, orjson.dumps(made.to_json())
+    return patient.key, orjson.dumps(PATIENTS.schema.versioned(made.to_json()))
 
 
 def messages(records, first=0):

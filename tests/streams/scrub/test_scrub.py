@@ -10,12 +10,12 @@ import pytest
 from deid_core import Deidentifier, Document
 from deid_core.policy import load_policy
 from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import DEAD_LETTERS, NOTES_SCRUBBED, PHI_AUDIT
+from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.engine.errors import InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
-from streams.events.pseudonyms import Pseudonyms
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
 
 PATIENT = PatientId("N", "4711-77")
@@ -29,6 +29,7 @@ class MemoryTable:
         self.rows = {}
         self.in_flight = {}
         self.waits = []
+        self.reads = []
 
     def catch_up(self, partitions, *, in_flight=0):
         if in_flight:
@@ -36,6 +37,7 @@ class MemoryTable:
             self.rows |= self.in_flight
 
     def get(self, partition, key):
+        self.reads.append(key)
         return self.rows.get(key)
 
 
@@ -53,10 +55,8 @@ def scrub_made_by(make, table):
     return Scrub(
         make,
         table,
-        Pseudonyms(b"k" * 32),
+        ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
         4,
-        preset="hybrid",
-        policy="safe-harbor",
         max_bytes=10_000,
         join_wait=1.5,
         clock=lambda: 2000.0,
@@ -67,10 +67,8 @@ def scrub_with(system, table, pseudonyms):
     return Scrub(
         lambda: system,
         table,
-        pseudonyms,
+        ScrubOutputs(pseudonyms, preset="hybrid", policy="surrogate"),
         4,
-        preset="hybrid",
-        policy="surrogate",
         max_bytes=10_000,
         join_wait=0,
     )
@@ -89,7 +87,8 @@ def record(
     note = ClinicalNote("n1", patient, note_type, written_at, text)
     key = patient.key if key is None else key
     at = partition_of(key, 4) if partition is None else partition
-    return Record(Partition("notes", at), offset, key, orjson.dumps(note.to_json()))
+    value = orjson.dumps(NOTES.schema.versioned(note.to_json()))
+    return Record(Partition("notes", at), offset, key, value)
 
 
 def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub, table):
@@ -126,6 +125,28 @@ def test_waits_for_an_unknown_patients_record_in_flight(scrub, table):
 
     assert [1.5] == table.waits
     assert "found" == orjson.loads(note.value)["join"]
+
+
+def test_reads_the_row_of_a_patient_once_for_a_batch(scrub, table):
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    records = [record("Quellwright.", offset=offset) for offset in range(3)]
+
+    scrub.prepare(records)
+    scrub.process(records[:2])
+    scrub.process(records[2:])
+
+    assert [PATIENT.key] == table.reads
+
+
+def test_a_row_that_changes_between_batches_is_read_again(scrub, table):
+    records = [record("Quellwright is well.")]
+    scrub.prepare(records)
+    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+
+    scrub.prepare(records)
+    [(note, _)] = scrub.process(records)
+
+    assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
 
 
 def test_the_notes_own_demographics_join_without_the_table(scrub):

@@ -1,0 +1,134 @@
+"""What scrub writes for a note: the scrubbed note and its audit event, without PHI."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+from deid_core import ScrubbedDocument
+
+from ..cluster.topics import NOTES_SCRUBBED, Stage
+from ..engine.records import Output
+from ..events.outputs import audit_event, encoded, source_position
+from .join import Joined
+
+_STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
+_MAY_BE_A_DATE = re.compile(
+    r"[0-9]{6}|[0-9]{4}[-./][0-9]|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pseudonyms:
+    """HMAC-SHA-256 (RFC 2104) under one secret key, first 128 bits in hex.
+
+    The same value gives the same pseudonym as long as the key stays the same.  Without
+    the key a pseudonym cannot be traced to its value, nor linked to a pseudonym of the
+    same value under another key.
+    """
+
+    key: bytes = field(repr=False)
+
+    @property
+    def key_id(self) -> str:
+        """Identify the key: eight hex digits of its SHA-256."""
+        return hashlib.sha256(self.key).hexdigest()[:8]
+
+    def patient(self, key: bytes) -> str:
+        """Return the pseudonym of a patient's Kafka key."""
+        return self._of(b"patient", key)
+
+    def note(self, patient: bytes, note_id: str) -> str:
+        """Return the pseudonym of a note's id; ids are unique per patient only."""
+        return self._of(b"note", patient + b"\0" + note_id.encode())
+
+    def _of(self, kind: bytes, value: bytes) -> str:
+        return hmac.digest(self.key, kind + b"\0" + value, "sha256")[:16].hex()
+
+
+class ScrubOutputs:
+    """Makes the outputs of scrubbed notes.
+
+    Args:
+        pseudonyms: For keys and ids.
+        preset: The name of the detection preset.
+        policy: The name of the replacement policy.
+    """
+
+    def __init__(self, pseudonyms: Pseudonyms, *, preset: str, policy: str) -> None:
+        self._pseudonyms = pseudonyms
+        self._preset, self._policy = preset, policy
+        self._version = metadata.version("phistream")
+
+    def of(
+        self, joined: Joined, scrubbed: ScrubbedDocument, written_at: str, at_ms: int
+    ) -> tuple[Output, Output]:
+        """Return the scrubbed note and its audit event.
+
+        Args:
+            joined: The note.
+            scrubbed: The scrubbed document of the note.
+            written_at: The note's day as the policy writes it, or empty.
+            at_ms: The time of the audit event, in milliseconds since 1970.
+        """
+        note, pseudonyms = joined.note, self._pseudonyms
+        patient = pseudonyms.patient(note.patient.key)
+        common = {
+            "note_id": pseudonyms.note(note.patient.key, note.note_id),
+            "patient": patient,
+            "key_id": pseudonyms.key_id,
+            "preset": self._preset,
+            "policy": self._policy,
+            "join": "found" if joined.is_known else "missing",
+            "note_type": _publishable_type(joined),
+        }
+        published = common | {
+            "text": scrubbed.text,
+            "offsets": [list(row) for row in scrubbed.offset_map.rows],
+            "source": source_position(joined.record),
+        }
+        if written_at:
+            published["written_at"] = written_at
+        audit = common | {
+            "outcome": "scrubbed",
+            "at_ms": at_ms,
+            "version": self._version,
+            "characters": len(note.text),
+            "annotations": annotations_json(scrubbed),
+        }
+        key = patient.encode()
+        return (
+            encoded(NOTES_SCRUBBED, key, published, joined.record),
+            audit_event(Stage.SCRUB, joined.record, key, 1, audit),
+        )
+
+
+def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
+    """Return label, position and detector of each annotation, without text."""
+    return [
+        {
+            "start": each.span.start,
+            "end": each.span.end,
+            "label": each.label.value,
+            "score": round(each.score, 4),
+            "detector": each.source,
+        }
+        for each in scrubbed.annotations
+    ]
+
+
+def _publishable_type(joined: Joined) -> str:
+    """Return the note's type, or an empty string where it may identify the patient.
+
+    LOINC codes and HL7 events are always published.  A sender's own code may be a name:
+    it is published only if it was compared with the patient record, and never if it may
+    hold a date, since no policy would shift it.
+    """
+    code = joined.note.note_type
+    if _STANDARD_TYPE.fullmatch(code):
+        return code
+    return code if joined.is_known and not _MAY_BE_A_DATE.search(code) else ""
