@@ -1,4 +1,4 @@
-"""One checkpoint = one Kafka transaction: outputs and input offsets, or neither."""
+"""A checkpoint is one Kafka transaction: outputs and input offsets, or neither."""
 
 from __future__ import annotations
 
@@ -14,29 +14,23 @@ class TransactionalProducer(Protocol):
 
     def renew(self) -> None:
         """Replace the producer by a new one under the same transactional id."""
-        ...
 
     def begin(self) -> None:
         """Open a transaction."""
-        ...
 
     def produce(self, output: Output) -> None:
         """Add a record to the open transaction."""
-        ...
 
     def send_offsets(
         self, offsets: Mapping[Partition, CommittedOffset], group: object
     ) -> None:
         """Add the consumer's progress to the open transaction."""
-        ...
 
     def commit(self) -> None:
         """Make the transaction visible."""
-        ...
 
     def abort(self) -> None:
         """Discard the open transaction."""
-        ...
 
 
 class Checkpoint:
@@ -50,7 +44,7 @@ class Checkpoint:
     def add(self, records: Sequence[Record], outputs: Iterable[Output]) -> None:
         """Stage the outputs of a batch, and the offsets of its records."""
         # Not earlier: the broker aborts a transaction that stays open longer than
-        # transaction.timeout.ms, and an idle topic would keep one open forever.
+        # transaction.timeout.ms, as it would on an idle topic.
         if not self._is_open:
             self._producer.begin()
             self._is_open = True
@@ -60,11 +54,11 @@ class Checkpoint:
             self._offsets[record.partition] = record.next_offset
 
     def commit(self, group: object, metadata: Callable[[Partition], str]) -> None:
-        """Commit what was staged; do nothing if nothing was.
+        """Commit what was staged, if anything.
 
         Args:
-            group: The consumer group's metadata at this moment.
-            metadata: Returns what is committed beside a partition's offset.
+            group: The consumer group's current metadata.
+            metadata: Returns the metadata to commit with a partition's offset.
         """
         if not self._is_open:
             return
@@ -79,23 +73,25 @@ class Checkpoint:
     def mark(self, offsets: Mapping[Partition, CommittedOffset], group: object) -> None:
         """Commit offsets with their metadata in a transaction of their own.
 
-        Never by a plain commit: that would overtake an open transaction (of a worker
-        that is being replaced), whose outputs would then be doubled.
+        A plain commit could overtake an open transaction of a worker that is being
+        replaced, and that transaction's outputs would be doubled.
         """
         if self._is_open:
-            raise FatalError("a claim is committed between batches only; report it")
+            raise FatalError(
+                "a claim was committed within a batch, which is a bug: report it"
+            )
         self._producer.begin()
         self._is_open = True
         self._commit(offsets, group)
 
     def abort(self) -> None:
-        """Discard what was staged; do nothing if nothing was."""
+        """Discard what was staged, if anything."""
         if self._is_open:
             self._producer.abort()
         self._forget()
 
     def renew(self) -> None:
-        """Leave a spent producer, and whatever it had open, to a new one's fencing."""
+        """Replace the producer; the new one fences any transaction of the old one."""
         self._forget()
         self._producer.renew()
 

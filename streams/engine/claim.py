@@ -1,23 +1,23 @@
-"""What the owner of a partition says of it in the metadata of its committed offset.
+"""Claims: the state of a partition, kept in the metadata of its committed offset.
 
-Pure values; who reads and writes them is `custody`.  They answer one question for the
-next owner, on whatever host: may a record have ended the process that was here before?
+Claims are pure values; `custody` reads and writes them.  They tell the next owner, on
+any host, whether a record may have ended the process of the previous one:
 
-    released   The last owner left in order.
-    held       Somebody owns the partition.  A new owner who reads this follows one that
-               has died (or was cut off), perhaps by a record of its last batch: as many
-               records as a batch holds are suspects.
-    suspects   Each is processed alone, in a transaction of its own: quarantine.
-    in hand    Said, in a transaction, before a suspect is processed.
-    deaths     How many owners have died with this very record in hand.  After the
-               second of them the record is a dead letter (`poison`), unprocessed.
+    released   The previous owner left in order.
+    held       The partition has an owner.  A new owner that reads this follows one that
+               died or was cut off, perhaps because of a record of its last batch: as
+               many records as a batch holds are suspects.
+    suspects   Each is processed alone, in a transaction of its own (quarantine).
+    in hand    The suspect being processed; committed before its processing starts.
+    deaths     Number of owners that died with this record in hand.  After the second
+               one the record becomes a dead letter (`poison`) without being processed.
 
-So a record that ends its worker each time costs three workers: one with a batch, two
-with it in hand.  A worker killed for another reason costs a stretch of single records;
-only one that is killed twice over with the very same record in hand, after a first
-death, would make an innocent record poison.  While a partition is in quarantine,
-nothing of it is processed without being in hand first: a death without one is the doing
-of another partition, and changes nothing here.
+A record that always ends its worker therefore costs three workers: one with a batch,
+two with the record in hand.  A worker killed for another reason costs some records
+processed one by one.  An innocent record becomes poison only if, after a first death,
+two workers are killed while that same record is in hand.  In quarantine every record is
+in hand while it is processed: a death without one was caused by another partition, and
+changes nothing.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Claim:
     """The state of one partition.
 
     Args:
-        is_held: Somebody owns it.
-        suspects: Records from the committed offset on that are to be processed alone.
+        is_held: Whether it has an owner.
+        suspects: Number of records from the committed offset on to process alone.
         record: The offset of the suspect that was last in hand; -1 for none.
-        is_in_hand: It is in hand now.
-        deaths: Owners that have died with it in hand.
+        is_in_hand: Whether that suspect is in hand now.
+        deaths: Number of owners that died with that suspect in hand.
     """
 
     is_held: bool = False
@@ -54,7 +54,7 @@ class Claim:
 
     @classmethod
     def read(cls, metadata: str | None) -> Claim:
-        """Return what the metadata says; of another's, that nobody was here."""
+        """Return the claim in the metadata; of foreign metadata, that of no owner."""
         form = _FORM.fullmatch(metadata or "")
         if form is None:
             return cls()
@@ -68,7 +68,7 @@ class Claim:
         )
 
     def __str__(self) -> str:
-        """Return the metadata that `read` understands."""
+        """Return the claim as metadata, which `read` parses."""
         parts = ["phistream/1 held" if self.is_held else "phistream/1 released"]
         if self.suspects:
             parts.append(f"suspects={self.suspects}")
@@ -79,18 +79,18 @@ class Claim:
 
     @property
     def is_quarantine(self) -> bool:
-        """Whether the next record is to be processed alone."""
+        """Whether the next record must be processed alone."""
         return self.suspects > 0
 
     def is_poison(self, offset: int) -> bool:
-        """Return whether the record there is not to be processed any more."""
+        """Return whether the record at the offset must not be processed any more."""
         return offset == self.record and self.deaths >= DEATHS_OF_POISON
 
     def taken_over(self, batch: int) -> Claim:
         """Return the claim of the next owner.
 
         Args:
-            batch: How many records the last owner may have had in a batch.
+            batch: Maximum number of records in a batch of the previous owner.
         """
         if not self.is_held:
             return replace(self, is_held=True)
@@ -101,23 +101,23 @@ class Claim:
         return Claim(is_held=True, suspects=batch)
 
     def suspecting(self, records: int) -> Claim:
-        """Return the claim when as many records are to be processed alone."""
+        """Return the claim with at least so many suspects."""
         return replace(self, suspects=max(self.suspects, records))
 
     def taking(self, offset: int) -> Claim:
-        """Return the claim with a record in hand."""
+        """Return the claim with the record at the offset in hand."""
         deaths = self.deaths if offset == self.record else 0
         return replace(self, record=offset, is_in_hand=True, deaths=deaths)
 
     def put_down(self) -> Claim:
-        """Return the claim when the record in hand has to wait for another."""
+        """Return the claim with no record in hand; the deaths are kept."""
         return replace(self, is_in_hand=False)
 
     def passed(self) -> Claim:
-        """Return the claim once the suspect at hand is processed or refused."""
+        """Return the claim after the suspect in hand is processed or refused."""
         suspects = max(0, self.suspects - 1)
         return Claim(is_held=self.is_held, suspects=suspects)
 
     def released(self) -> Claim:
-        """Return the claim when its owner leaves in order; suspects stay suspects."""
+        """Return the claim after its owner left in order; suspects stay suspects."""
         return replace(self.put_down(), is_held=False)

@@ -1,7 +1,7 @@
-"""What this worker says of its partitions in the metadata of their committed offsets.
+"""The claims of this worker's partitions: read, and written in transactions only.
 
-The rules are `claim`'s; here they are read, and written in transactions alone: the
-group's generation then fences a worker that has lost a partition without knowing it.
+The rules are those of `claim`.  Because claims are written in transactions, the group's
+generation fences a worker that has lost a partition without noticing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 CLAIM_SECONDS = 1.0
 WAIT_SECONDS = 2.0
-"""How long a partition waits whose committed offset can't be told yet."""
+"""How long a partition waits if its committed offset is not available yet."""
 
 
 class Group(Protocol):
@@ -31,23 +31,21 @@ class Group(Protocol):
     def committed(
         self, partitions: Sequence[int], seconds: float
     ) -> Mapping[int, CommittedOffset]:
-        """Return what the group has committed."""
-        ...
+        """Return the committed offsets of the group."""
 
     def group_metadata(self) -> object:
         """Return what the producer needs to commit offsets for the group."""
-        ...
 
 
 class Custody:
-    """The claims of the partitions that are assigned.
+    """The claims of the assigned partitions.
 
     Args:
-        topic: Whose partitions they are.
+        topic: The topic of the partitions.
         checkpoint: Commits the claims.
-        batch: How many records an owner may have in a batch.
-        died: Called with a partition whose last owner has died holding it.
-        clock: Seconds that never jump.
+        batch: Maximum number of records in a batch.
+        died: Called with a partition whose previous owner died without releasing it.
+        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -73,15 +71,15 @@ class Custody:
         self._not_before = 0.0
 
     def follow(self, group: Group) -> None:
-        """Take the consumer whose partitions they are."""
+        """Set the consumer that owns the partitions."""
         self._group = group
 
     def assigned(self, partitions: Sequence[int]) -> None:
-        """Take up partitions, to be claimed when their state is ready."""
+        """Add partitions, which are claimed when their state is ready."""
         self._unclaimed.update(partitions)
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Forget partitions, released or lost."""
+        """Remove partitions, released or lost."""
         for partition in partitions:
             self._claims.pop(partition, None)
             self._offsets.pop(partition, None)
@@ -89,9 +87,9 @@ class Custody:
         self._ready.difference_update(partitions)
 
     def release(self, partitions: Sequence[int] | None = None) -> None:
-        """Say of partitions, or all, that their owner leaves them in order.
+        """Commit that the owner of the partitions, or of all, has left in order.
 
-        One that can't be said costs the next owner a stretch of single records.
+        If that fails, the next owner processes some records one by one.
         """
         ours = self._claims if partitions is None else partitions
         released = {p: self._claims[p].released() for p in ours if p in self._claims}
@@ -104,11 +102,11 @@ class Custody:
             del self._claims[partition]
 
     def abandon(self) -> None:
-        """Leave all claims as they are: what is in hand may end the next owner too."""
+        """Leave all claims held: the record in hand may end the next owner as well."""
         self._claims.clear()
 
     def open(self, ready: Iterable[int]) -> list[int]:
-        """Claim partitions whose state is ready; return those that may flow now."""
+        """Claim partitions whose state is ready; return those to be resumed now."""
         self._ready.update(ready)
         if self._needs_renewal:
             self._checkpoint.renew()
@@ -119,11 +117,11 @@ class Custody:
         return free
 
     def hold(self, partitions: Iterable[int]) -> None:
-        """Wait for the state of partitions again."""
+        """Wait until the state of the partitions is ready again."""
         self._ready.difference_update(partitions)
 
     def resume(self, committed: Mapping[int, CommittedOffset]) -> None:
-        """Take what is committed, after an undo, for what holds."""
+        """Adopt the committed claims after a batch was undone."""
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
             if partition not in self._claims:
@@ -132,7 +130,7 @@ class Custody:
                 self._claims[partition] = claim
                 self._offsets[partition] = each.offset
             else:
-                # Somebody else has set the offset, e.g. to begin anew.
+                # The offset was set from outside, e.g. by a reset of the group.
                 del self._claims[partition]
                 self._unclaimed.add(partition)
                 self._ready.add(partition)
@@ -142,7 +140,7 @@ class Custody:
         return partition.index in self._claims
 
     def is_quarantine(self, partition: Partition) -> bool:
-        """Return whether the partition's records are processed one at a time."""
+        """Return whether the partition's records must be processed one by one."""
         return self._claims[partition.index].is_quarantine
 
     def is_poison(self, record: Record) -> bool:
@@ -155,17 +153,17 @@ class Custody:
 
     @property
     def quarantined(self) -> int:
-        """How many partitions are in quarantine."""
+        """Number of partitions in quarantine."""
         return sum(claim.is_quarantine for claim in self._claims.values())
 
     def suspect(self, records: Sequence[Record]) -> None:
-        """Process these again one at a time; nothing of theirs is committed."""
+        """Have these records processed one by one; none of them is committed."""
         counts = Counter(record.partition.index for record in records)
         for partition, count in counts.items():
             self._claims[partition] = self._claims[partition].suspecting(count)
 
     def take(self, record: Record | None) -> None:
-        """Have this record in hand, and no other; None for none at all."""
+        """Commit that this record is in hand, and no other; with None, no record."""
         changed: dict[int, Claim] = {}
         for partition, claim in self._claims.items():
             is_it = record is not None and partition == record.partition.index
@@ -177,18 +175,18 @@ class Custody:
         self._mark(changed)
 
     def pass_on(self, record: Record, following: Record | None) -> None:
-        """Let a suspect pass; the commit of it says that the next is in hand."""
+        """Count a suspect as done; its commit also puts the next one in hand."""
         claim = self._claims[record.partition.index].passed()
         if following is not None and claim.is_quarantine:
             claim = claim.taking(following.offset)
         self._claims[record.partition.index] = claim
 
     def metadata(self, partition: Partition) -> str:
-        """Return what is committed beside the offset of a partition."""
+        """Return the metadata to commit with the offset of a partition."""
         return str(self._claims[partition.index])
 
     def committed(self, records: Iterable[Record]) -> None:
-        """Learn that the offsets of these records are committed."""
+        """Record that the offsets of these records are committed."""
         for record in records:
             self._offsets[record.partition.index] = record.next_offset
 
@@ -204,17 +202,17 @@ class Custody:
         self._unclaimed.difference_update(claims)
         for partition, each in found.items():
             if Claim.read(each.metadata).is_held:
-                self._tell(partition, each.offset)
+                self._report_death(partition, each.offset)
 
     def _committed(self, partitions: Sequence[int]) -> Mapping[int, CommittedOffset]:
-        """Return what is committed on partitions, but for those that don't answer."""
+        """Return the committed offsets, without partitions that do not answer."""
         if self._group is None:
             return {}
         try:
             return self._group.committed(partitions, CLAIM_SECONDS)
         except RetriableError:
-            # A transaction of a dead owner may be open on one of them still; the
-            # broker ends it in time, and the others need not wait for that.
+            # A transaction of a dead owner may still be open on one of them, until the
+            # broker ends it.  The other partitions need not wait for that.
             self._not_before = self._clock() + WAIT_SECONDS
         found: dict[int, CommittedOffset] = {}
         for partition in partitions:
@@ -222,7 +220,7 @@ class Custody:
                 found |= self._group.committed([partition], CLAIM_SECONDS)
         return found
 
-    def _tell(self, partition: int, offset: int) -> None:
+    def _report_death(self, partition: int, offset: int) -> None:
         claim = self._claims[partition]
         log.warning(
             "%s[%d]: the last owner died at offset %d; the next %d records are "

@@ -1,14 +1,14 @@
-"""A limit of CPU time on a call, from inside the process: the first line of defence.
+"""Limits the CPU time of a call from inside the process.
 
-The interval timer ITIMER_PROF counts the CPU time of the process, so that neither a
-busy host nor waiting for the broker is held against a record.  Its signal's handler
-raises in the main thread.  `Overrun` is no ``Exception``: a detector that catches
-everything does not catch it.
+The interval timer ITIMER_PROF counts the CPU time of the process, so neither a busy
+host nor waiting for the broker counts against a record.  The handler of its signal
+raises `Overrun` in the main thread.  `Overrun` is not an ``Exception``: a detector that
+catches every exception does not catch it.
 
-What can be interrupted is what lets Python look at signals: Python code, and patterns
-of ``re``, also while they backtrack.  What cannot: a compiled kernel (numba) and any
-other call into C that does not return.  Those the supervisor ends (`heartbeat`).
-Nothing may rely on what an interrupted call was changing: its owner builds it anew.
+Python code can be interrupted, and so can patterns of ``re``, even while they
+backtrack.  Compiled kernels (numba) and other calls into C that do not return cannot:
+the supervisor ends those processes (`heartbeat`).  The state that an interrupted call
+was changing is unusable; its owner replaces it.
 """
 
 from __future__ import annotations
@@ -22,31 +22,27 @@ T = TypeVar("T")
 
 
 class Limited(Protocol):
-    """Calls with a limit of CPU time."""
+    """Runs calls with a limit of CPU time."""
 
     def __call__(self, call: Callable[[], T], seconds: float) -> T:
         """Return what the call returns, or raise `Overrun`."""
-        ...
 
 
 AGAIN_SECONDS = 0.5
-"""Raised again after so much CPU time: an exception in a finalizer is swallowed."""
+"""Interval of further exceptions, since one raised in a finalizer is swallowed."""
 
 
 class Overrun(BaseException):
-    """The call took more CPU time than it may."""
+    """The call exceeded its limit of CPU time."""
 
 
 def without_limit(call: Callable[[], T], seconds: float) -> T:
-    """Return what a call returns, however long it takes."""
+    """Run a call without a limit."""
     return call()
 
 
 class Deadline:
-    """Limits calls; one at a time, in the main thread of a process.
-
-    Takes SIGPROF for itself.
-    """
+    """Limits calls, one at a time, in the main thread; handles SIGPROF."""
 
     def __init__(self) -> None:
         self._is_armed = False
@@ -66,8 +62,8 @@ class Deadline:
             finally:
                 self._disarm()
         except Overrun:
-            # It may have been raised just before the lines above disarmed the timer;
-            # the next comes AGAIN_SECONDS of work later, long after this.
+            # It may have been raised just before the timer was disarmed above; the
+            # next one would come AGAIN_SECONDS of work later, long after this.
             self._disarm()
             raise
 

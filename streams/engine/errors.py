@@ -1,20 +1,20 @@
-"""Every error of the service, and what the runner does about it.
+"""Every error of the service, and how the runner handles it.
 
 * StreamError
   x InvalidRecord      the record can never be processed  -> dead letter, carry on
   x RetriableError     the broker may recover             -> abort, seek back, retry
-    * StateLocked        another process has the table    -> the same: wait for it
+    * StateLocked        another process has the table    -> likewise: wait for it
   x Fenced             another instance owns the work     -> drop the producer, rejoin
-  x UnknownOutcome     a commit neither failed nor passed -> new producer, ask the group
+  x UnknownOutcome     a transactional call timed out     -> new producer, ask the group
   x CorruptState       the local table cannot be trusted  -> delete it, restore
-  x FatalError         no code can help                   -> stop the process
+  x FatalError         a person must act                  -> stop the process
     * ConfigError        a setting is wrong               -> refuse to start
-    * BrokerUnreachable  the cluster stays silent         -> stop after a bounded time
+    * BrokerUnreachable  the cluster does not answer      -> stop after a bounded time
     * InputError         a file is absent or unreadable   -> name it, stop
     * OutputError        a file can't be written          -> name it, stop
     * StorageFull        the state folder has no space    -> stop; nothing is deleted
 
-No message holds a value: it names the field and the next step.
+Messages name the field and the next action, never a value.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .reasons import ReasonCode
 
 
 class StreamError(Exception):
-    """Base class of all errors that the runner knows how to handle."""
+    """Base class of all errors that the runner handles."""
 
 
 class InvalidRecord(StreamError):
-    """The record can never be processed, however often it is tried.
+    """The record can never be processed, however often it is retried.
 
     Args:
         code: Of the dead letter; also the label of a metric.
-        reason: Names the segment and field and the next step, never the value.
+        reason: Names the segment and field and the next action, never the value.
     """
 
     def __init__(self, code: ReasonCode, reason: str) -> None:
@@ -41,15 +41,15 @@ class InvalidRecord(StreamError):
 
 
 class RetriableError(StreamError):
-    """The broker did not answer, or asked for another try; the call may yet succeed."""
+    """The broker did not answer, or asked for a retry; the call may still succeed."""
 
 
 class StateLocked(RetriableError):
-    """Another process, e.g. a worker that still drains, has the table's files open."""
+    """Another process has the table's files open, e.g. a worker that is draining."""
 
 
 class Fenced(StreamError):
-    """Another instance has taken over; nothing of ours may be committed."""
+    """Another instance has taken over; this one may not commit anything."""
 
 
 class UnknownOutcome(StreamError):
@@ -61,11 +61,11 @@ class CorruptState(StreamError):
 
 
 class FatalError(StreamError):
-    """The process must stop and a person must look."""
+    """The process must stop, and a person must act."""
 
 
 class ConfigError(FatalError):
-    """A setting is wrong; the message names the key and what is known."""
+    """A setting is wrong; the message names the key and the known keys."""
 
 
 class BrokerUnreachable(FatalError):
@@ -73,12 +73,12 @@ class BrokerUnreachable(FatalError):
 
 
 class InputError(FatalError):
-    """A file or folder to read is not there or may not be read; names the path."""
+    """A file or folder is absent or unreadable; the message names the path."""
 
 
 class OutputError(FatalError):
-    """A file or folder can't be written; names the path."""
+    """A file or folder can't be written; the message names the path."""
 
 
 class StorageFull(FatalError):
-    """No space is left for the tables; they are whole as far as they go."""
+    """No space is left for the tables; what they hold is intact."""

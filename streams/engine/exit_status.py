@@ -36,7 +36,7 @@ def status_of(main: Callable[[], None]) -> int:
         log.critical("stopped: %s", error)
         return EX_SOFTWARE
     except Exception:
-        # A bug of ours; the formatter shows the places, never the text.
+        # The formatter shows the places of a bug, never the exception's text.
         log.critical("stopped by a bug", exc_info=True)
         return EX_SOFTWARE
     return 0

@@ -1,11 +1,11 @@
-"""How a process shows from outside that it is alive, without the interpreter's lock.
+"""Detects a hanging worker without the interpreter's lock.
 
-A worker writes the moment of its last beat into shared memory.  Its supervisor reads
-it and kills; a thread of Python inside the worker could not, because a pattern that
-backtracks in C or a compiled kernel may hold the interpreter's lock for ever.
+A worker writes the time of its last heartbeat into shared memory.  The supervisor reads
+it and kills a silent worker.  A Python thread inside the worker could not do that: a
+backtracking pattern or a compiled kernel may hold the interpreter's lock forever.
 
-`Backstop` is for the time when the supervisor itself is gone or stopped: a thread in C
-(`faulthandler`) that ends the process unless it is put off in time.
+`Backstop` covers the case that the supervisor itself is gone or stopped: a thread in C
+(`faulthandler`) ends the process unless it is postponed in time.
 """
 
 from __future__ import annotations
@@ -23,60 +23,60 @@ PR_SET_PDEATHSIG = 1
 ORPHAN_SECONDS = 5.0
 """How long a worker whose supervisor is gone may take to drain."""
 REARM = 8
-"""The backstop is put off at most this often in its time: each costs a thread."""
+"""The backstop is postponed at most so often in its time: each call costs a thread."""
 
 
 class Phase(IntEnum):
-    """What a worker is at; each phase has its own limit of silence."""
+    """The phase of a worker; each has its own limit of silence."""
 
     STARTING = 0
     RUNNING = 1
 
 
 class Heartbeat:
-    """The moment of the last beat and the phase, in memory that two processes share.
+    """The time of the last heartbeat and the phase, in shared memory.
 
     Args:
-        context: Starts the process that this is handed to.
+        context: Starts the process that receives this object.
     """
 
     def __init__(self, context: SpawnContext) -> None:
-        # Doubles written and read as a whole on every platform that Python runs on.
+        # Doubles are read and written atomically on every platform of Python.
         self._shared = context.RawArray(ctypes.c_double, 2)
         self.begin()
 
     def begin(self) -> None:
-        """Count from now on, for a process that starts."""
+        """Reset the time, for a process that starts."""
         self._shared[1] = float(Phase.STARTING)
         self._shared[0] = time.monotonic()
 
     def beat(self) -> None:
-        """Say that the loop is alive."""
+        """Record that the loop is alive."""
         self._shared[0] = time.monotonic()
 
     def enter(self, phase: Phase) -> None:
-        """Say what the worker is at from now on."""
+        """Begin a phase."""
         self._shared[0] = time.monotonic()
         self._shared[1] = float(phase)
 
     @property
     def phase(self) -> Phase:
-        """What the worker is at."""
+        """The worker's phase."""
         return Phase(int(self._shared[1]))
 
     def silent(self) -> float:
-        """Return the seconds since the last beat."""
+        """Return the seconds since the last heartbeat."""
         return time.monotonic() - self._shared[0]
 
 
 class Backstop:
-    """Ends this process from a thread in C, unless it is put off in time.
+    """Ends this process from a thread in C, unless it is postponed in time.
 
-    The status is 1; the places where the threads stood go to standard error, which
-    shows files and lines, and no values.
+    The exit status is 1; the stacks of all threads go to standard error as files and
+    lines, without values.
 
     Args:
-        clock: Seconds that never jump.
+        clock: Monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -84,8 +84,8 @@ class Backstop:
         self._armed_at = self._seconds = 0.0
         self._is_final = False
 
-    def put_off(self, seconds: float) -> None:
-        """Let the process live for ``seconds`` more, or a little less."""
+    def postpone(self, seconds: float) -> None:
+        """Let the process live for ``seconds`` from now, or a little less."""
         now = self._clock()
         is_due = now - self._armed_at >= seconds / REARM or seconds != self._seconds
         if is_due and not self._is_final:
@@ -93,19 +93,19 @@ class Backstop:
             faulthandler.dump_traceback_later(seconds, exit=True)
 
     def end_within(self, seconds: float) -> None:
-        """End the process then, however often it is put off after this."""
+        """End the process after ``seconds``, even if it is postponed after this."""
         if not self._is_final:
             self._is_final = True
             faulthandler.dump_traceback_later(seconds, exit=True)
 
     def stop(self) -> None:
-        """Let the process live, unless its end is settled."""
+        """Cancel the end of the process, unless `end_within` has set it."""
         if not self._is_final:
             faulthandler.cancel_dump_traceback_later()
 
 
 class Pulse:
-    """What a worker does to be seen alive: both of the above.
+    """The heartbeat and the backstop of a worker.
 
     Args:
         heartbeat: Read by the supervisor.
@@ -123,34 +123,34 @@ class Pulse:
         """Begin a phase."""
         self._phase = phase
         self._heartbeat.enter(phase)
-        self.backstop.put_off(self._limits(phase))
+        self.backstop.postpone(self._limits(phase))
 
     def beat(self) -> None:
-        """Say that the loop is alive."""
+        """Record that the loop is alive."""
         self._heartbeat.beat()
-        self.backstop.put_off(self._limits(self._phase))
+        self.backstop.postpone(self._limits(self._phase))
 
     def silent(self) -> float:
-        """Return the seconds since the last beat."""
+        """Return the seconds since the last heartbeat."""
         return self._heartbeat.silent()
 
 
 class Parent:
-    """The process that started this one, and must not be outlived.
+    """The process that started this one, which must not outlive it.
 
     Args:
-        pid: Its id, told by itself: whoever asks ``getppid`` may ask too late.
+        pid: Its id, as passed by itself: ``getppid`` may be called too late.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
 
     def bind(self, number: signal.Signals) -> None:
-        """Have the kernel send a signal when the parent ends; where it can (Linux)."""
+        """Have the kernel send a signal when the parent ends (Linux only)."""
         try:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, number)
         except (OSError, AttributeError):
-            return  # what is left is to ask at each turn
+            return  # `is_gone` is still checked at each turn
 
     @property
     def is_gone(self) -> bool:

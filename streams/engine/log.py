@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error: positions and fields, never values."""
+"""Logs as JSON lines on standard error; they name positions and fields, no values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import orjson
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a record: time, level, logger, process, message."""
+    """Formats a log record as a JSON object: time, level, logger, process, message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line; of an exception only the class and the places."""
+        """Return the line; of an exception only the class, files and lines."""
         line = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)),
             "level": record.levelname.lower(),
@@ -22,14 +22,14 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         if record.exc_info and record.exc_info[0] is not None:
-            # The text of a foreign exception may hold what it choked on.
+            # The text of a foreign exception may hold a value.
             line["exception"] = record.exc_info[0].__name__
             line["places"] = ", ".join(_places(record))
         return orjson.dumps(line).decode()
 
 
 def set_up_logging(level: str) -> None:
-    """Send all loggers to standard error from ``level`` on."""
+    """Send the records of all loggers from ``level`` on to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

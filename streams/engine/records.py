@@ -1,4 +1,4 @@
-"""The nouns of streaming.  Keys and values are hidden from ``repr``: they are PHI."""
+"""Records, outputs and offsets.  Keys and values are PHI: they have no ``repr``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 NO_TIMESTAMP = -1
-"""What Kafka has in place of the time of a record without one."""
+"""Kafka's timestamp of a record without one."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +48,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """How far a group has come on a partition, and what its owner says of it."""
+    """The committed offset of a group on a partition, with its metadata."""
 
     offset: int
     metadata: str = ""
@@ -56,7 +56,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A record to write; one that is not timeless is stamped when it is produced."""
+    """A record to write; unless it is timeless, the producer adds the time."""
 
     topic: str
     key: bytes | None = field(repr=False)

@@ -1,7 +1,8 @@
-"""Every setting, in one frozen place; the only module that reads the environment.
+"""All settings, frozen.  Only this module reads the environment.
 
-Order, the later wins: default, TOML file (``--config`` or PHISTREAM_CONFIG),
-environment (PHISTREAM_...), command line.  An unknown key refuses to start.
+Later sources override earlier ones: defaults, TOML file (``--config`` or
+PHISTREAM_CONFIG), environment (PHISTREAM_...), command line.  An unknown key is an
+error.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PREFIX = "PHISTREAM_"
 
 
 class Settings(BaseModel):
-    """The settings of one process; see deploy/config/phistream.toml for all of them."""
+    """The settings of a process; deploy/config/phistream.toml shows all of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,27 +35,46 @@ class Settings(BaseModel):
     )
     kafka_password: SecretStr | None = Field(None, description="sasl.password")
     group: str = Field(
-        "phistream", min_length=1, description="prefix of group and transactional ids"
+        "phistream", min_length=1, description="prefix of groups and transactional ids"
     )
-    partitions: int = Field(6, ge=1, le=1000, description="of a topic made by us")
-    replication: int = Field(1, ge=1, le=9, description="of a topic made by us")
-    state_dir: Path = Field(Path(".phistream/state"), description="the tables' stores")
-    broker_dir: Path = Field(Path(".phistream/broker"), description="of broker up")
-    cache_dir: Path = Field(Path("~/.cache/phistream"), description="Kafka's jars")
+    partitions: int = Field(
+        6,
+        ge=1,
+        le=1000,
+        description="number of partitions of the topics that are created",
+    )
+    replication: int = Field(
+        1, ge=1, le=9, description="replication factor of the topics that are created"
+    )
+    state_dir: Path = Field(
+        Path(".phistream/state"), description="folder of the tables"
+    )
+    broker_dir: Path = Field(
+        Path(".phistream/broker"),
+        description="folder of the local cluster (phistream broker)",
+    )
+    cache_dir: Path = Field(
+        Path("~/.cache/phistream"), description="folder of Kafka's jars"
+    )
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
-    batch_records: int = Field(500, ge=1, le=10_000, description="a transaction's most")
+    batch_records: int = Field(
+        500, ge=1, le=10_000, description="maximum number of records in a transaction"
+    )
     batch_bytes: int = Field(
         4 * 1024 * 1024,
         ge=1024,
-        description="keys and values of a transaction; the record beyond is its last",
+        description="bytes of a transaction; the record that exceeds it is the last",
     )
     portion_bytes: int = Field(
         256 * 1024,
         ge=1024,
-        description="of a batch processed at once; a larger record is alone",
+        description="bytes of a micro-batch; a larger record is processed alone",
     )
     batch_seconds: float = Field(
-        0.01, ge=0, le=5, description="a batch waits for more after its first record"
+        0.01,
+        ge=0,
+        le=5,
+        description="time that a batch waits for more records after its first",
     )
     transaction_seconds: float = Field(
         20, ge=1, le=300, description="transaction.timeout.ms"
@@ -65,46 +85,60 @@ class Settings(BaseModel):
         5,
         gt=0,
         le=300,
-        description="CPU time of a portion or a record alone; beyond: deadline",
+        description="CPU time of a micro-batch, or of a record alone",
     )
     note_seconds_per_mb: float = Field(
-        15, ge=0, le=300, description="more of it for each megabyte"
+        15, ge=0, le=300, description="additional CPU time for each megabyte"
     )
     watchdog_seconds: float = Field(
-        90, ge=1, description="a worker silent for so long is killed"
+        90, ge=1, description="silence after which a worker is killed"
     )
     startup_seconds: float = Field(
-        600, ge=5, description="likewise before its first poll: it loads and compiles"
+        600,
+        ge=5,
+        description="likewise of a starting worker, which loads and compiles",
     )
-    broker_wait_seconds: float = Field(60, gt=0, description="then give up the broker")
+    broker_wait_seconds: float = Field(
+        60, gt=0, description="time to wait for a broker at the start"
+    )
     join_wait_seconds: float = Field(
-        2, ge=0, le=30, description="wait for an unknown patient's record in flight"
+        2,
+        ge=0,
+        le=30,
+        description="time to wait for an unknown patient's record in flight",
     )
     max_message_bytes: int = Field(
-        8 * 1024 * 1024, ge=1024, description="of hl7.raw; a larger is a dead letter"
+        8 * 1024 * 1024,
+        ge=1024,
+        description="a larger message of hl7.raw is a dead letter",
     )
     max_note_bytes: int = Field(
-        1024 * 1024, ge=1024, description="of notes; a larger is a dead letter"
+        1024 * 1024, ge=1024, description="a larger note is a dead letter"
     )
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
-    policy: str = Field("safe-harbor", description="replacement: a name or .toml file")
+    policy: str = Field(
+        "safe-harbor", description="replacement: a name or a .toml file"
+    )
     pseudonym_key_file: Path | None = Field(
         None, description="32 or more secret bytes; phistream key FILE makes one"
     )
     metrics_host: str = Field(
-        "127.0.0.1", min_length=1, description="where /metrics and /status listen"
+        "127.0.0.1", min_length=1, description="address of /metrics and /status"
     )
     metrics_port: int = Field(
-        0, ge=0, le=65_000, description="of slot 0, slot n listens n higher; 0 is off"
+        0,
+        ge=0,
+        le=65_000,
+        description="port of slot 0; slot n listens on this port plus n; 0: off",
     )
     watch_workers: str = Field(
-        "", description="host:port,... of workers' metrics, for watch's page"
+        "", description="host:port,... of the workers' metrics, for the page of watch"
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 
     def client(self, **extra: object) -> dict[str, Any]:
-        """Return the properties of a Kafka client, ``extra`` on top."""
+        """Return the properties of a Kafka client, overridden by ``extra``."""
         if not self.bootstrap:
             raise ConfigError(
                 "bootstrap: not set; name your cluster with --bootstrap HOST:PORT, "
@@ -122,7 +156,7 @@ class Settings(BaseModel):
         return {**properties, **extra}
 
     def silence(self, phase: Phase) -> float:
-        """Return the seconds after which a worker that shows no life is ended."""
+        """Return the seconds after which a silent worker is killed."""
         is_running = phase is Phase.RUNNING
         return self.watchdog_seconds if is_running else self.startup_seconds
 
@@ -130,7 +164,7 @@ class Settings(BaseModel):
         """Return the secret key of the pseudonyms.
 
         Raises:
-            ConfigError: No file is named, it can't be read, or it is too short.
+            ConfigError: No file is set, it is unreadable, or the key is too short.
         """
         if self.pseudonym_key_file is None:
             raise ConfigError(
@@ -143,11 +177,11 @@ def read_key(path: Path, where: str) -> bytes:
     """Return the secret key that a file holds.
 
     Args:
-        path: As ``phistream key`` wrote it.
+        path: A file written by ``phistream key``.
         where: The setting or option, for messages.
 
     Raises:
-        ConfigError: It can't be read, or is too short.
+        ConfigError: The file is unreadable, or the key is too short.
     """
     try:
         key = path.expanduser().read_bytes().strip()
@@ -157,7 +191,9 @@ def read_key(path: Path, where: str) -> bytes:
             "make a key with: phistream key FILE"
         ) from None
     if len(key) < 32:
-        raise ConfigError(f"{where}: holds less than 32 bytes")
+        raise ConfigError(
+            f"{where}: holds less than 32 bytes; make a key with: phistream key FILE"
+        )
     return key
 
 
@@ -169,12 +205,12 @@ def load_settings(
     """Return the settings from file, environment and command line.
 
     Args:
-        config: A TOML file; else PHISTREAM_CONFIG names one, else there is none.
-        overrides: From the command line; None values count as not given.
-        environment: Instead of ``os.environ``.
+        config: A TOML file; by default the one that PHISTREAM_CONFIG names, if any.
+        overrides: From the command line; None values are ignored.
+        environment: Replaces ``os.environ``.
 
     Raises:
-        ConfigError: A key is unknown or a value is wrong; names the key.
+        ConfigError: A key is unknown or a value is wrong; the message names the key.
     """
     env = os.environ if environment is None else environment
     named = config or (
@@ -219,7 +255,7 @@ def _check_known(key: str) -> None:
 
 
 def _explain(error: ValidationError) -> str:
-    # pydantic's own text shows the value, which may be a secret.
+    # pydantic's own message shows the value, which may be a secret.
     return "; ".join(
         f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
         for each in error.errors(include_input=False, include_url=False)
@@ -227,7 +263,7 @@ def _explain(error: ValidationError) -> str:
 
 
 def _with_own_broker(settings: Settings) -> Settings:
-    """Point at the cluster that ``phistream broker up`` started here, if any."""
+    """Use the local cluster of ``phistream broker up``, if there is one."""
     file = settings.broker_dir / "cluster.json"
     if not file.exists():
         return settings
