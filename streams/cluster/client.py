@@ -38,12 +38,12 @@ log = logging.getLogger(__name__)
 CALL_SECONDS = 15.0
 IDLE_SECONDS = 0.1
 STAMPED_NOW = 0
-"""What librdkafka takes for the time of the call."""
+"""The timestamp that librdkafka replaces by the time of the call."""
 
 PRODUCER = {
-    # As Java's, Connect's and Faust's default, so that a join by partition agrees.
+    # The default of Java, Connect and Faust; a join by partition needs the same one.
     "partitioner": "murmur2_random",
-    # librdkafka waits this long while the last transaction's markers are written.
+    # librdkafka waits so long while the markers of the last transaction are written.
     "retry.backoff.ms": 1,
     "compression.type": "lz4",
     "message.max.bytes": 64 * 1024 * 1024,
@@ -54,7 +54,7 @@ CONSUMER = {
     "enable.auto.offset.store": False,
     "auto.offset.reset": "earliest",
     "isolation.level": "read_committed",
-    # Meant to keep a fetch from sleeping at the broker; not measured on its own.
+    # Keeps a fetch from waiting at the broker; not measured separately.
     "fetch.wait.max.ms": 10,
     "log.connection.close": False,
 }
@@ -64,14 +64,13 @@ class KafkaConsumer:
     """A member of a group on one topic, whose partitions start paused.
 
     Args:
-        settings: Where the cluster is, and the time limits.
-        topic: The only topic it reads.
+        settings: Address of the cluster, and time limits.
+        topic: The topic to read.
         group: The consumer group.
-        member: Stable per slot: a worker that starts again within the session's time
-            takes its partitions up at once, without a rebalance (KIP-345).
+        member: Stable per slot: a worker that restarts within the session timeout gets
+            its partitions back at once, without a rebalance (KIP-345).
         listener: Called with assigned and revoked partitions.
-        release: Called with partitions that are to be handed over in order, while
-            they are still ours.
+        release: Called with partitions that are about to be handed over in order.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class KafkaConsumer:
         self._topic = topic
         self._listener = listener
         self._release = release
-        self._most_bytes = settings.batch_bytes
+        self._max_bytes = settings.batch_bytes
         self._assigned: set[int] = set()
         self._paused: set[int] = set()
         self._revoked_in_poll: set[int] = set()
@@ -101,7 +100,7 @@ class KafkaConsumer:
                     "session.timeout.ms": int(settings.session_seconds * 1000),
                     "max.poll.interval.ms": int(settings.poll_seconds * 1000),
                 },
-                error_cb=_note_error,
+                error_cb=_log_error,
             ),
             logger=log,
         )
@@ -112,30 +111,30 @@ class KafkaConsumer:
             on_lost=self._on_lost,
         )
 
-    def poll(self, most: int, seconds: float) -> list[Record]:
-        """Return up to ``most`` records of partitions that are still ours.
+    def poll(self, max_records: int, seconds: float) -> list[Record]:
+        """Return up to ``max_records`` of the assigned partitions.
 
-        What has come while the last batch was processed is taken at once; ``seconds``
-        is only how long the batch waits for more after its first record.  The record
+        Records that arrived while the last batch was processed are returned at once;
+        after the first record the batch waits for ``seconds`` for more.  The record
         that brings it to `batch_bytes` is its last.
         """
         self._revoked_in_poll.clear()
         with translated("poll"):
-            messages = self._messages(most, seconds)
+            messages = self._messages(max_records, seconds)
         records = [record_of(message) for message in messages if not _is_error(message)]
         if not self._revoked_in_poll:
             return records
         return [r for r in records if r.partition.index not in self._revoked_in_poll]
 
     def resume(self, partitions: Iterable[int]) -> None:
-        """Let the records of partitions flow whose table has caught up."""
+        """Deliver the records of these partitions from now on."""
         ours = self._ours(partitions)
         if ours:
             self._consumer.resume(ours)
             self._paused.difference_update(p.partition for p in ours)
 
     def pause(self, partitions: Iterable[int]) -> None:
-        """Hold the records of partitions back until they are resumed."""
+        """Hold back the records of these partitions until they are resumed."""
         ours = self._ours(partitions)
         if ours:
             self._consumer.pause(ours)
@@ -147,10 +146,9 @@ class KafkaConsumer:
         return frozenset(self._paused)
 
     def rewind(self) -> Mapping[int, CommittedOffset]:
-        """Go back to the committed offsets: abort does not move the position.
+        """Go back to the committed offsets, and return them by partition.
 
-        Returns:
-            What is committed, by partition.
+        Aborting a transaction does not move the consumer's position.
         """
         committed = self.committed(sorted(self._assigned))
         for partition, each in committed.items():
@@ -160,11 +158,11 @@ class KafkaConsumer:
     def committed(
         self, partitions: Sequence[int], seconds: float = CALL_SECONDS
     ) -> Mapping[int, CommittedOffset]:
-        """Return what the group has committed; its first offset where nothing is.
+        """Return the committed offsets of the group; without one, the first offset.
 
         Raises:
-            RetriableError: The group's coordinator did not answer in time, e.g.
-                because a transaction of a dead owner is still open.
+            RetriableError: The coordinator did not answer in time, e.g. because a
+                transaction of a dead owner is still open.
         """
         wanted = [TopicPartition(self._topic, p) for p in partitions]
         if not wanted:
@@ -174,24 +172,24 @@ class KafkaConsumer:
             return {each.partition: self._as_committed(each) for each in answers}
 
     def group_metadata(self) -> object:
-        """Return the group's generation, which fences a zombie's offsets (KIP-447)."""
+        """Return the group's generation, which fences offsets of zombies (KIP-447)."""
         return self._consumer.consumer_group_metadata()
 
     def close(self) -> None:
-        """Let go of the partitions.
+        """Release the partitions.
 
-        A static member is missed only after its session's time: until then it can come
-        back without a rebalance.
+        The group waits for a static member until its session times out; until then it
+        can come back without a rebalance.
         """
         self._consumer.close()
 
-    def _messages(self, most: int, seconds: float) -> list[Message]:
+    def _messages(self, max_records: int, seconds: float) -> list[Message]:
         first = self._consumer.poll(IDLE_SECONDS)
         if first is None:
             return []
         messages, size = [first], _size(first)
         deadline = time.monotonic() + seconds
-        while len(messages) < most and size < self._most_bytes:
+        while len(messages) < max_records and size < self._max_bytes:
             message = self._consumer.poll(max(0.0, deadline - time.monotonic()))
             if message is None:
                 break
@@ -212,7 +210,7 @@ class KafkaConsumer:
         ]
 
     def _seek(self, partition: TopicPartition) -> None:
-        # A partition assigned a moment ago is not seekable until its fetcher starts.
+        # A new partition is not seekable until its fetcher has started.
         deadline = time.monotonic() + CALL_SECONDS
         while True:
             try:
@@ -238,14 +236,14 @@ class KafkaConsumer:
         # No transaction is open here: a batch is committed before the next poll.
         self._release([p.partition for p in partitions])
         log.info("revoked %s", [p.partition for p in partitions])
-        self._let_go(consumer, partitions)
+        self._remove(consumer, partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        # Another may own them by now: nothing can be said of them any more.
+        # Another member may own them by now: they can't be released any more.
         log.warning("lost %s", [p.partition for p in partitions])
-        self._let_go(consumer, partitions)
+        self._remove(consumer, partitions)
 
-    def _let_go(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+    def _remove(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         gone = {p.partition for p in partitions}
         self._revoked_in_poll |= gone
         self._assigned -= gone
@@ -255,12 +253,12 @@ class KafkaConsumer:
 
 
 class KafkaProducer:
-    """A transactional producer under a stable id; a new one can take its place.
+    """A transactional producer under a stable id, which can be renewed.
 
     Args:
-        settings: Where the cluster is, and the time limits.
-        transactional_id: Stable per slot, so that a restart aborts the dead one's
-            transaction at once.
+        settings: Address of the cluster, and time limits.
+        transactional_id: Stable per slot, so that a restart aborts the transaction of
+            the previous process at once.
     """
 
     def __init__(self, settings: Settings, transactional_id: str) -> None:
@@ -270,12 +268,12 @@ class KafkaProducer:
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": int(settings.transaction_seconds * 1000),
             },
-            error_cb=_note_error,
+            error_cb=_log_error,
         )
         self._producer = self._new()
 
     def renew(self) -> None:
-        """Throw the producer away; the new one's init fences what it left behind."""
+        """Replace the producer; the new one's init fences the old one's transaction."""
         self._producer = self._new()
 
     def begin(self) -> None:
@@ -329,7 +327,7 @@ class KafkaProducer:
 
 
 def record_of(message: Message) -> Record:
-    """Return a message of the client, which holds no error, as a record."""
+    """Return a message of the client, without an error, as a record."""
     return Record(
         Partition(message.topic() or "", message.partition() or 0),
         message.offset() or 0,
@@ -346,7 +344,7 @@ def _size(message: Message) -> int:
 
 def _headers(message: Message) -> dict[str, bytes]:
     pairs = message.headers() or []
-    # The client's type allows text in place of pairs; it never gives it.
+    # The client's type allows strings in place of pairs, but there are none.
     return {str(pair[0]): _bytes(pair[1]) or b"" for pair in pairs}
 
 
@@ -364,20 +362,20 @@ def _is_error(message: Message) -> bool:
     return True
 
 
-def _note_error(error: KafkaError) -> None:
+def _log_error(error: KafkaError) -> None:
     log.warning("kafka client: %s", error.name())
 
 
 def admin_client(settings: Settings) -> AdminClient:
-    """Return a client for questions about topics and offsets."""
+    """Return a client for topics and offsets."""
     return AdminClient(settings.client(), logger=log)
 
 
 def wait_for_broker(settings: Settings) -> None:
-    """Return when the cluster answers.
+    """Wait until the cluster answers.
 
     Raises:
-        BrokerUnreachable: It did not within ``broker_wait_seconds``.
+        BrokerUnreachable: It did not answer within ``broker_wait_seconds``.
     """
     admin = admin_client(settings)
     deadline = time.monotonic() + settings.broker_wait_seconds

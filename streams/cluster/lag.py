@@ -37,26 +37,26 @@ from .offsets import GroupOffsets, end_offsets, first_offsets
 from .topics import TO_HAVE_THEM, partition_counts
 
 WINDOW = 60.0
-"""Seconds over which a partition is judged; longer than any transaction may last."""
+"""Seconds that a state is based on; longer than any transaction may last."""
 INTERVALS = 10
-"""Parts of a window, as in Burrow."""
+"""Intervals of a window, as in Burrow."""
 
 
 class LagState(StrEnum):
-    """What the lag of a partition means, from good to bad."""
+    """The state of a partition, from good to bad."""
 
     OK = "OK"
     WARN = "WARN"
-    """It moves on, but falls further behind."""
+    """It makes progress, but falls further behind."""
     STALL = "STALL"
-    """It stands still with records to process, while its group commits elsewhere."""
+    """It makes no progress with records to process, but its group commits elsewhere."""
     STOP = "STOP"
-    """The group has committed nothing for a window, with records to process."""
+    """The whole group has committed nothing for a window, with records to process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One interval: what was committed at its end, and the smallest lag within."""
+    """One interval: the committed offset at its end, and the smallest lag within."""
 
     at: float
     committed: int
@@ -64,16 +64,16 @@ class Observation:
 
 
 class History:
-    """The last window of observations of one partition."""
+    """The observations of one partition within the last window."""
 
     def __init__(self, window: float = WINDOW) -> None:
         self._interval = window / INTERVALS
-        # One more: ten intervals lie between eleven observations.
+        # Ten intervals lie between eleven observations.
         self._observations: deque[Observation] = deque(maxlen=INTERVALS + 1)
         self._begun_at = 0.0
 
     def add(self, at: float, committed: int, records: int) -> None:
-        """Take in an observation; those of one interval become one."""
+        """Add an observation; those of one interval become one."""
         is_new = not self._observations or at - self._begun_at >= self._interval
         if is_new:
             self._begun_at = at
@@ -82,13 +82,13 @@ class History:
         self._observations.append(Observation(at, committed, records))
 
     def window(self) -> Sequence[Observation]:
-        """Return the window's observations; nothing until one is full."""
+        """Return the observations of a full window; none before."""
         is_full = len(self._observations) == self._observations.maxlen
         return tuple(self._observations) if is_full else ()
 
 
 def has_moved(window: Sequence[Observation]) -> bool:
-    """Return whether anything was committed within the window, forward or back."""
+    """Return whether the committed offset changed within the window."""
     return len({each.committed for each in window}) > 1
 
 
@@ -96,7 +96,7 @@ def judge(window: Sequence[Observation], *, group_moves: bool) -> LagState:
     """Return the state of a partition.
 
     Args:
-        window: Its observations, oldest first; none yet is OK.
+        window: Its observations, oldest first; without any it is OK.
         group_moves: Whether any partition of its group has moved within the window.
     """
     lags = [each.records for each in window]
@@ -110,32 +110,32 @@ def judge(window: Sequence[Observation], *, group_moves: bool) -> LagState:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """One partition: what is stable, and what the group has committed of it."""
+    """The last stable and the committed offset of one partition."""
 
     stable: int
     committed: int
 
     @property
     def offsets(self) -> int:
-        """Offsets between the two, markers included."""
+        """The number of offsets between the two, including markers."""
         return max(0, self.stable - self.committed)
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
-    """How far a group is behind on one partition, and what that means.
+    """The lag of a group on one partition, and its state.
 
     Args:
         group: The consumer group.
-        topic: What it reads.
+        topic: The topic that it reads.
         partition: Of the topic.
         committed: The first offset not yet processed.
-        stable: The last stable offset: where a `read_committed` reader ends.
-        records: Offsets between the two; 0 when they are nothing but markers.  Markers
-            among records are counted, since only reading all could tell them.
-        seconds: The age of the oldest record not yet processed; 0 without lag, None
-            when it could not be told.
-        state: As Burrow judges; OK until a whole window has been seen.
+        stable: The last stable offset: the end for a `read_committed` reader.
+        records: Offsets between the two; 0 if there are only markers.  Markers among
+            records are counted, since only reading everything could tell them apart.
+        seconds: The age of the oldest unprocessed record; 0 without lag, None if it is
+            unknown.
+        state: By Burrow's rules; OK until a whole window has been observed.
     """
 
     group: str
@@ -149,7 +149,7 @@ class PartitionLag:
 
 
 class LagReader:
-    """Reads the lag of one group on one topic, again and again."""
+    """Reads the lag of one group on one topic."""
 
     def __init__(
         self, settings: Settings, admin: AdminClient, topic: str, group: str
@@ -171,14 +171,14 @@ class LagReader:
         return {p: Lag(ends[p], max(firsts[p], committed[p])) for p in self._partitions}
 
     def is_drained(self, lags: Mapping[int, Lag]) -> bool:
-        """Return whether nothing but transaction markers is left to process."""
+        """Return whether only transaction markers are left to process."""
         behind = {p: lag.committed for p, lag in lags.items() if lag.offsets}
         return not behind or not self._offsets.has_records_from(behind)
 
     def oldest(self, lags: Mapping[int, Lag]) -> Mapping[int, int | None]:
-        """Return when the first record not yet processed was written, in ms since 1970.
+        """Return when the first unprocessed record was written, in ms since 1970.
 
-        None where there are only markers; a partition that did not tell is left out.
+        None where there are only markers; a partition that did not answer is left out.
         """
         behind = {p: lag for p, lag in lags.items() if lag.offsets}
         unseen = {p: lag for p, lag in behind.items() if not self._is_seen(p, lag)}
@@ -189,11 +189,11 @@ class LagReader:
         return {p: self._seen[p][1] for p in behind if self._is_seen(p, behind[p])}
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._offsets.close()
 
     def _is_seen(self, partition: int, lag: Lag) -> bool:
-        """Return whether it was looked at before, and still must be as it was then."""
+        """Return whether the time of its first record is known and still valid."""
         if partition not in self._seen:
             return False
         then, when = self._seen[partition]
@@ -201,13 +201,13 @@ class LagReader:
 
 
 class LagMonitor:
-    """Judges groups by what it sees, call by call; of one thread.
+    """Observes the lag of several groups; for use by one thread.
 
     Args:
-        settings: Where the cluster is.
-        watched: Groups, and the topic that each reads.
+        settings: Address of the cluster.
+        watched: Groups, each with the topic that it reads.
         clock: Seconds since 1970.
-        window: Seconds over which a partition is judged.
+        window: Seconds that a state is based on.
 
     Raises:
         ConfigError: A topic is missing.
@@ -230,7 +230,9 @@ class LagMonitor:
         )
 
     def read(self) -> list[PartitionLag]:
-        """Return the lag of every partition of every group; call it every second or so.
+        """Return the lag of every partition of every group.
+
+        To be called about every second.
 
         Raises:
             RetriableError: The cluster did not answer.
@@ -238,7 +240,7 @@ class LagMonitor:
         return [lag for reader in self._readers for lag in self._of(reader)]
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         for reader in self._readers:
             reader.close()
 

@@ -1,4 +1,4 @@
-"""Questions about offsets: where topics begin and end, what a group has committed."""
+"""Reads offsets: the ends of topics, and the committed offsets of groups."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 PEEK = {"queued.min.messages": 1, "fetch.message.max.bytes": 64 * 1024}
-"""One record is looked at; without these the client would fetch megabytes ahead."""
+"""For reading one record; with the defaults the client would fetch megabytes."""
 
 
 class GroupOffsets:
-    """Reads what a group has committed on a topic, without being a member.
+    """Reads the committed offsets of a group on a topic, without being a member.
 
-    Not by the admin client: its list_consumer_group_offsets ends the process when the
+    The admin client is no alternative: its list_consumer_group_offsets crashes if the
     coordinator has just moved (confluent-kafka-python issue 1982, seen in 2.16.1).
     """
 
@@ -46,7 +46,7 @@ class GroupOffsets:
         )
 
     def read(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Return the committed offsets; 0 where there is none yet.
+        """Return the committed offsets, 0 where there is none yet.
 
         Raises:
             RetriableError: The group's coordinator did not answer in time.
@@ -55,7 +55,7 @@ class GroupOffsets:
         return {each.partition: max(0, each.offset) for each in answers}
 
     def claims(self, partitions: Iterable[int]) -> dict[int, Claim]:
-        """Return what the partitions' owners say of them.
+        """Return the claims of the partitions.
 
         Raises:
             RetriableError: The group's coordinator did not answer in time.
@@ -70,7 +70,7 @@ class GroupOffsets:
             try:
                 answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)
             except KafkaException as error:
-                # A coordinator that has just moved says so until it has loaded.
+                # A coordinator that has just moved fails until it has loaded.
                 if time.monotonic() > deadline:
                     name = error.args[0].name()
                     raise RetriableError(f"committed: {name}") from None
@@ -79,15 +79,15 @@ class GroupOffsets:
                 return list(answers)
 
     def has_records_from(self, offsets: Mapping[int, int]) -> bool:
-        """Return whether a stable record, not only a marker, stands there or later."""
+        """Return whether any partition has a stable record at its offset or later."""
         found = self.first_records(offsets)
         return any(found.get(partition, 0) is not None for partition in offsets)
 
     def first_records(self, offsets: Mapping[int, int]) -> dict[int, int | None]:
         """Return when the first stable record at each offset or later was written.
 
-        In milliseconds since 1970, -1 when it does not say; None where none follows,
-        only markers.  A partition that could not be read in time is left out.
+        In milliseconds since 1970, -1 for a record without time; None where only
+        markers follow.  A partition that was not read in time is left out.
         """
         self._consumer.assign(
             [TopicPartition(self._topic, p, offset) for p, offset in offsets.items()]
@@ -101,12 +101,12 @@ class GroupOffsets:
                     found.setdefault(partition, message.timestamp()[1])
                 elif error.code() == END_OF_PARTITION:
                     found.setdefault(partition, None)
-        # Else the client goes on fetching what nobody wants.
+        # Otherwise the client goes on fetching.
         self._consumer.unassign()
         return found
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._consumer.close()
 
 

@@ -1,8 +1,8 @@
-"""Where a key lives: murmur2, as Kafka's Java clients compute it.
+"""The partition of a key: murmur2, as Kafka's Java clients compute it.
 
-librdkafka computes the same as ``partitioner=murmur2_random``; this module only checks
-that records lie where the join looks for them.  Source: org.apache.kafka.common.utils
-.Utils.murmur2, Apache Kafka 4.3.
+librdkafka computes the same with ``partitioner=murmur2_random``.  This module only
+checks that records are in the partition where the join looks for them.  Source:
+org.apache.kafka.common.utils.Utils.murmur2, Apache Kafka 4.3.
 """
 
 from __future__ import annotations

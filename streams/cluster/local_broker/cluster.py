@@ -1,4 +1,4 @@
-"""Start, watch and stop one to three Kafka nodes on free loopback ports."""
+"""Starts and stops one to three Kafka nodes on free loopback ports."""
 
 from __future__ import annotations
 
@@ -10,44 +10,26 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import orjson
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from .errors import BrokerError
-from .jars import class_path
-from .java import java_binary
+from .node import Node, server_properties, users_properties
 from .processes import Processes
-from .properties import server_properties, users_properties
+from .runtime import BrokerError, class_path, java_binary
 
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One Kafka process, broker and controller in one."""
-
-    id: int
-    port: int
-    controller_port: int
-    pid: int = 0
-    sasl_port: int = 0
-
-    @property
-    def address(self) -> str:
-        """Where clients reach it."""
-        return f"127.0.0.1:{self.port}"
-
-
 class Cluster:
-    """Kafka nodes whose state lies in one folder, so that any process can stop them.
+    """Kafka nodes whose state is in one folder, so that any process can stop them.
 
     Args:
         home: Folder of data, logs and ``cluster.json``.
-        cache: Where the jars are kept between clusters.
+        cache: Folder of the jars, shared by clusters.
         java_home: The user's JAVA_HOME, if any.
     """
 
@@ -73,11 +55,11 @@ class Cluster:
 
     @property
     def sasl_bootstrap(self) -> str:
-        """Likewise, of clients with a name and a password."""
+        """The value of ``bootstrap.servers`` for clients with a name and a password."""
         return ",".join(f"127.0.0.1:{node.sasl_port}" for node in self._nodes)
 
     def is_running(self, node: Node) -> bool:
-        """Return whether the node's process lives."""
+        """Return whether the node's process is alive."""
         return self._processes.is_kafka(node.pid, self._home)
 
     def up(
@@ -94,14 +76,16 @@ class Cluster:
             brokers: 1, or 3 with replication 3.
             users: Passwords by name.  With users the brokers authorize: see
                 `users_properties`.
-            seconds: The most to wait.
-            progress: Told how many jars of how many are there.
+            seconds: Time limit.
+            progress: Called with the number of jars present, and of all.
 
         Raises:
-            BrokerError: It runs already, or does not answer within ``seconds``.
+            BrokerError: It is running already, or does not answer within ``seconds``.
         """
         if any(self.is_running(node) for node in self._nodes):
-            raise BrokerError(f"a cluster runs already at {self.bootstrap}: stop it")
+            raise BrokerError(
+                f"a cluster runs already at {self.bootstrap}: phistream broker down"
+            )
         if brokers not in (1, 3):
             raise BrokerError("brokers: 1 or 3 (replication 3 needs three)")
         path = class_path(self._cache, progress=progress)
@@ -123,11 +107,11 @@ class Cluster:
         self._wait(seconds)
 
     def kill(self, node_id: int) -> None:
-        """End a node at once (SIGKILL), as a power cut would."""
+        """Kill a node (SIGKILL), as a power cut would."""
         self._processes.end(self._node(node_id).pid, signal.SIGKILL, seconds=10)
 
     def down(self, *, seconds: float = 20) -> None:
-        """Stop all nodes: SIGTERM, then SIGKILL to those that do not end in time."""
+        """Stop all nodes: SIGTERM, then SIGKILL for those that do not end in time."""
         running = [node for node in self._nodes if self.is_running(node)]
         for node in running:
             self._processes.end(node.pid, signal.SIGTERM, seconds=0)
@@ -158,7 +142,7 @@ class Cluster:
             (folder / "data").mkdir(parents=True)
             properties = server_properties(node, self._nodes, folder)
             if users:
-                # Of two lines with one key, Java takes the second.
+                # Of two lines with the same key, Java uses the second.
                 properties += users_properties(node, users)
             (folder / "server.properties").write_text(properties, "utf-8")
             done = subprocess.run(  # noqa: S603  # our own java, our own arguments

