@@ -1,4 +1,4 @@
-"""A clinical note on its way from intake to scrub."""
+"""The clinical note that intake writes and scrub reads."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class ClinicalNote:
     """One narrative.
 
     Args:
-        note_id: The sender's id of it, unique within the patient.
-        patient: Whose; the record's key.
+        note_id: The sender's id, unique within the patient.
+        patient: The patient; also the key of the Kafka record.
         note_type: A code, never free text.
         written_at: ISO 8601, or empty.
-        text: The narrative, lines parted by line feeds.
-        demographics: What the same message said about the patient, if anything.
+        text: The narrative; lines end with line feeds.
+        demographics: The patient's demographics in the same message, if any.
     """
 
     note_id: str = field(repr=False)
@@ -44,7 +44,7 @@ class ClinicalNote:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ClinicalNote:
-        """Return the note of a value that keeps notes/v1 or note_event/v1."""
+        """Return the note of a valid value of notes/v1 or note_event/v1."""
         demographics = value.get("demographics")
         return cls(
             note_id=value["note_id"],

@@ -1,4 +1,4 @@
-"""What a hospital knows about a patient, and how a record remembers former values."""
+"""Demographics and patient records, and how a record keeps former values."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 
 MOST_VALUES = 128
-"""Values a list keeps; beyond it the oldest is forgotten."""
+"""Values that a list keeps; the oldest ones beyond it are dropped."""
 
 SNAPSHOT = ("names", "birth_dates", "addresses", "phones", "emails", "ids")
-"""Lists that a later message replaces; what it displaces becomes former."""
+"""Lists that a later message replaces; replaced values become former ones."""
 ACCUMULATING = ("kin", "providers", "facilities", "employers")
-"""Lists that only grow: a message names those of one encounter, not all."""
+"""Lists that only grow: a message holds those of one encounter, not all."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class PatientId:
-    """A patient's identifier and who assigned it (CX.1 and CX.4)."""
+    """A patient's identifier and its assigning authority (CX.1 and CX.4)."""
 
     assigning_authority: str = field(repr=False)
     id: str = field(repr=False)
 
     def __post_init__(self) -> None:
         if not self.id:
-            raise InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: the identifier is empty")
+            raise InvalidRecord(
+                ReasonCode.NO_PATIENT, "PID-3: the identifier is empty; send one"
+            )
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PatientId:
-        """Return the identifier of a value that keeps the schema."""
+        """Return the identifier of a valid value."""
         return cls(value["assigning_authority"], value["id"])
 
     @property
@@ -58,11 +60,11 @@ class Name:
     use: str = field(default="", repr=False)
 
     def __bool__(self) -> bool:
-        """Return whether any part that names a person is there."""
+        """Return whether family, given or middle name is present."""
         return bool(self.family or self.given or self.middle)
 
     def person(self) -> PersonName:
-        """Return the name as deid_core has it."""
+        """Return the name as a value of deid_core."""
         return PersonName(
             self.family, self.given, self.middle, self.prefix, self.suffix
         )
@@ -70,7 +72,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """Any identifier of the patient (CX): its type is of HL7 table 0203."""
+    """An identifier of the patient (CX); its type is of HL7 table 0203."""
 
     value: str = field(repr=False)
     type: str = field(default="", repr=False)
@@ -87,7 +89,7 @@ class Kin:
 
 @dataclass(frozen=True, slots=True)
 class Demographics:
-    """Everything that identifies a patient, as one message or one moment gave it."""
+    """Everything that identifies a patient, as of one message or one point in time."""
 
     names: tuple[Name, ...] = field(default=(), repr=False)
     birth_dates: tuple[str, ...] = field(default=(), repr=False)
@@ -102,13 +104,13 @@ class Demographics:
     employers: tuple[str, ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what patients/v1 calls demographics; empty values are left out."""
+        """Return the demographics of patients/v1, without empty values."""
         compact: dict[str, Any] = _compact(self)
         return compact
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Demographics:
-        """Return the demographics of a value that keeps the schema."""
+        """Return the demographics of a valid value."""
         return cls(
             names=_all(value, "names", lambda each: _made(Name, each)),
             birth_dates=_all(value, "birth_dates", str),
@@ -126,13 +128,13 @@ class Demographics:
 
 @dataclass(frozen=True, slots=True)
 class PatientRecord:
-    """A patient's demographics, current and former.
+    """A patient record: current and former demographics.
 
     Args:
-        patient: Whose.
-        updated_at: When the sender said so, ISO 8601; empty when he gave no time.
-        current: What holds now.
-        former: What held before: a note written then holds it.
+        patient: The patient's identifier.
+        updated_at: The sender's time in ISO 8601; empty without one.
+        current: The current values.
+        former: Former values, which earlier notes may hold.
         merged: Identifiers that were merged with this one (ADT A40).
     """
 
@@ -154,7 +156,7 @@ class PatientRecord:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PatientRecord:
-        """Return the record of a value that keeps the schema."""
+        """Return the patient record of a valid value."""
         return cls(
             patient=PatientId.from_json(value["patient"]),
             updated_at=value["updated_at"],
@@ -163,22 +165,13 @@ class PatientRecord:
             merged=_all(value, "merged", PatientId.from_json),
         )
 
-    def values(self) -> frozenset[tuple[str, object]]:
-        """Return everything the record holds, current or former alike."""
-        return frozenset(
-            (name, each)
-            for part in (self.current, self.former)
-            for name in SNAPSHOT + ACCUMULATING
-            for each in getattr(part, name)
-        )
-
 
 def merge_records(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
-    """Return what is known after a message, remembering what it displaced.
+    """Return the patient record after an update; replaced values become former ones.
 
-    The later by ``updated_at`` says what is current, whichever arrives first; where
-    one has no time that can be read, the one that arrives later.  Folding the same
-    record again changes nothing.
+    The later record by ``updated_at`` determines the current values, in whatever order
+    the two arrive; if a time is unreadable, the one that arrives later does.  Merging
+    the same record again changes nothing.
     """
     if older is None:
         return newer
@@ -198,12 +191,12 @@ def merge_records(older: PatientRecord | None, newer: PatientRecord) -> PatientR
 
 
 def _moment(updated_at: str) -> float | None:
-    """Return seconds since 1970 to compare by, if the time can be read."""
+    """Return the time in seconds since 1970, or None if it is unreadable."""
     try:
         when = datetime.fromisoformat(updated_at)
     except ValueError:
         return None
-    # A sender who leaves the zone out means his own; UTC serves to compare.
+    # A time without a zone is the sender's local time; for comparison UTC will do.
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
@@ -219,7 +212,7 @@ def _current(base: Demographics, top: Demographics) -> Demographics:
 
 
 def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographics:
-    """Return what the parts hold and ``current`` does not, oldest first."""
+    """Return the values of the parts that ``current`` does not hold, oldest first."""
     sources = tuple(parts)
     kept: dict[str, Any] = {}
     for name in SNAPSHOT:
@@ -238,7 +231,7 @@ def _kin(value: Mapping[str, Any]) -> Kin:
 
 
 def _made(kind: Callable[..., T], value: Mapping[str, Any]) -> T:
-    """Return a value of the properties it knows; version 1 may gain others."""
+    """Return a value from the known properties; version 1 may gain others."""
     known = _property_names(kind)
     return kind(**{name: each for name, each in value.items() if name in known})
 
@@ -255,7 +248,7 @@ def _all(
 
 
 def _compact(value: Any) -> Any:  # noqa: ANN401 (JSON)
-    """Return values as JSON, empty ones left out; `asdict` takes five times as long."""
+    """Return values as JSON without empty ones; `asdict` takes five times as long."""
     if isinstance(value, tuple):
         return [_compact(each) for each in value]
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""All that is known about a note's patient, as the detectors take it."""
+"""Patient records and demographics as the known identifiers of a document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LABELS_OF_ID_TYPES = {
         ("MC", "MA", "HC", "SN", "MB", "NH", "JHN", "NI", "PC"), Label.HEALTHPLAN
     ),
 }
-"""HL7 table 0203 (identifier type) to i2b2 label; any other type is IDNUM."""
+"""Label by identifier type (HL7 table 0203); that of any other type is IDNUM."""
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 def known_identifiers(
     *sources: PatientRecord | Demographics | None,
 ) -> KnownIdentifiers:
-    """Return all values of the sources, current and former, for the detectors."""
+    """Return all current and former values of the sources."""
     parts: list[Demographics] = []
     merged: list[Identifier] = []
     for source in sources:

@@ -1,12 +1,11 @@
-"""One partition of a changelog topic on disk, and the offset reached in the same write.
+"""The table of one partition on disk: rows, and the offset reached, in one write.
 
-An embedded ordered store (RocksDB) holds it.  What can't be read, or does not belong
-to its topic, is CorruptState: the caller drops the table and restores it.  A store that
-another process still holds is waited for, and a full disk deletes nothing.
+The table is an embedded RocksDB store.  If it is unreadable, or belongs to another
+topic, it is CorruptState: the caller deletes and restores it.  A store that another
+process has open is waited for, and a full disk deletes nothing.
 
-A record of the topic that takes the process down while it is merged is found as one of
-the input is (`claim`); what is said of it lies in the table itself, since every owner
-merges for himself.
+A record of the topic that ends the process while it is merged is found like one of the
+input (`claim`); its claim is kept in the table itself, since every owner merges alone.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ CLAIM = b"c"
 
 LOCKED = ("While lock file", "lock hold by current process")
 FULL = ("No space left on device", "Disk quota exceeded")
-"""What RocksDB says; its binding has one exception for everything."""
+"""RocksDB's messages; its binding raises one class of exception for everything."""
 
 
 class Table:
     """Keys and values of one partition.
 
     Args:
-        folder: Where it lies; made if absent.
-        identity: The topic's id at its cluster; a table of another is CorruptState.
-        oldest: Seconds after the last write when the table counts as too old, because
-            the topic may have forgotten deletions since.
+        folder: Of the store; created if absent.
+        identity: The topic's id at its cluster; the table of another is CorruptState.
+        oldest: Seconds after the last write at which the table is too old, because the
+            topic may have dropped tombstones since.
         clock: Seconds since 1970.
 
     Raises:
-        CorruptState: It is damaged, too old, or belongs to another topic.
+        CorruptState: The table is damaged, too old, or of another topic.
         StateLocked: Another process has it open.
         StorageFull: No space is left.
     """
@@ -64,8 +63,8 @@ class Table:
         with _translated():
             self._rows = Rdict(str(folder), options=_options())
             meta = self._rows.get(META)
-            said = self._rows.get(CLAIM)
-        self.claim = Claim.read(None if said is None else said.decode("ascii"))
+            claim = self._rows.get(CLAIM)
+        self.claim = Claim.read(None if claim is None else claim.decode("ascii"))
         if meta is not None:
             self._check(meta, oldest)
 
@@ -76,7 +75,7 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """How many keys it holds."""
+        """The number of keys."""
         return self._count
 
     def get(self, key: bytes) -> bytes | None:
@@ -85,8 +84,8 @@ class Table:
             value: bytes | None = self._rows.get(ROW + key)
         return value
 
-    def say(self, claim: Claim) -> None:
-        """Write down what is about to be merged, for who opens the table next."""
+    def write_claim(self, claim: Claim) -> None:
+        """Write the claim on the records to be merged next, for the next owner."""
         with _translated():
             self._rows.put(CLAIM, str(claim).encode("ascii"))
         self.claim = claim
@@ -97,12 +96,12 @@ class Table:
         next_offset: int,
         claim: Claim = Claim(),  # noqa: B008  # frozen
     ) -> None:
-        """Put or (None) delete keys, and move the offset, in one atomic write.
+        """Put or (None) delete keys, and set the offset, in one atomic write.
 
         Args:
             changes: Values by key.
-            next_offset: The first offset that is not in the table then.
-            claim: What is said of the records from there on.
+            next_offset: The first offset that is not in the table afterwards.
+            claim: The claim on the records from there on.
         """
         batch = WriteBatch(raw_mode=True)
         count = self._count
@@ -120,12 +119,12 @@ class Table:
         self.claim = claim
 
     def flush(self) -> None:
-        """Move what is in memory and the log into files of rows."""
+        """Flush rows from memory and the write-ahead log to files."""
         with _translated():
             self._rows.flush()
 
     def close(self) -> None:
-        """Let go of the files; the next owner resumes from the offset."""
+        """Close the files; the next owner resumes from the offset."""
         with _translated():
             self._rows.close()
 
@@ -146,7 +145,7 @@ class Table:
             count = int(meta["rows"])
             age = self._clock() - float(meta["saved_at"])
         except (ValueError, KeyError, TypeError):
-            reason = "its offset can't be read"
+            reason = "its offset is unreadable"
         else:
             reason = "it belongs to another topic" if identity != self._identity else ""
             reason = reason or ("it is too old" if age > oldest else "")
@@ -172,16 +171,16 @@ def _options() -> Options:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    # rocksdict raises bare Exception, whose text may show keys.
+    # rocksdict raises plain Exception, whose text may show keys.
     try:
         yield
     except CorruptState:
         raise
     except Exception as error:
-        raise _meant(str(error), type(error).__name__) from None
+        raise _stream_error(str(error), type(error).__name__) from None
 
 
-def _meant(text: str, name: str) -> StreamError:
+def _stream_error(text: str, name: str) -> StreamError:
     if any(each in text for each in LOCKED):
         return StateLocked("table: another process has the store open; waiting for it")
     if any(each in text for each in FULL):

@@ -1,4 +1,4 @@
-"""The `patients` topic, materialised per partition, and how far it has come."""
+"""The `patients` topic, materialised as one table per partition."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ log = logging.getLogger(__name__)
 UNREADABLE = b"!"
 READ_AT_ONCE = 2000
 RESTORE_SECONDS = 0.5
-"""How long a restore holds the loop up, which must poll its group in between."""
+"""Time that a restore may block the loop, which must poll its group in between."""
 
 
 class PatientsTable:
-    """The latest record of every patient of the opened partitions.
+    """The record of every patient of the opened partitions.
 
-    What the topic forgets by compaction the table remembers: a new value is folded
-    into the old one, so that former names stay.
+    A new value is merged with the old one, so former names stay in the table although
+    compaction removes them from the topic.
 
     Args:
-        settings: Where the cluster and the state folder are.
-        owner: Names the folder, one a worker slot, e.g. ``scrub-0``.
-        partitions: How many the topic has.
-        limited: Calls with a limit of CPU time; raises `Overrun`.
+        settings: Address of the cluster, and the state folder.
+        owner: Name of the subfolder, one for each worker slot, e.g. ``scrub-0``.
+        partitions: The number of partitions of the topic.
+        limited: Runs calls with a limit of CPU time; raises `Overrun`.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PatientsTable:
         )
 
     def open(self, partitions: Iterable[int]) -> None:
-        """Take up partitions, each from the offset that its table has reached."""
+        """Open partitions, each from the offset that its table has reached."""
         wanted = [p for p in partitions if p not in self._tables]
         ends = end_offsets(self._admin, PATIENTS.name, wanted)
         opened: dict[int, Table] = {}
@@ -115,10 +115,10 @@ class PatientsTable:
                 table.next_offset,
                 ends[partition],
             )
-        self._note_reached()
+        self._update_ready()
 
     def close(self, partitions: Iterable[int] | None = None) -> None:
-        """Hand partitions over, or all; their files stay for the next time."""
+        """Close partitions, or all; their files are kept."""
         gone = list(self._tables) if partitions is None else list(partitions)
         ours = [p for p in gone if p in self._tables]
         if ours:
@@ -149,23 +149,23 @@ class PatientsTable:
         return partitions
 
     def ready(self) -> list[int]:
-        """Read on; return the partitions that have newly reached their target."""
+        """Continue reading; return the partitions that have newly caught up."""
         deadline = time.monotonic() + RESTORE_SECONDS
         while self._targets and time.monotonic() < deadline:
             self._read(0.05)
-            self._note_reached()
+            self._update_ready()
         done, self._ready = self._ready, []
         return done
 
     def catch_up(self, partitions: Iterable[int], *, in_flight: float = 0) -> None:
-        """Read until the tables hold all that is stable now.
+        """Read the topic to its present end.
 
         Args:
-            partitions: Of those opened.
+            partitions: Some of the opened ones.
             in_flight: Seconds to wait for records of open transactions as well.
 
         Raises:
-            RetriableError: The topic could not be read in time.
+            RetriableError: The topic was not read in time.
         """
         stable = in_flight == 0
         wanted = end_offsets(self._admin, PATIENTS.name, partitions, stable=stable)
@@ -178,11 +178,10 @@ class PatientsTable:
             self._read(0.05)
 
     def get(self, partition: int, key: bytes) -> bytes | None:
-        """Return the record of a patient as JSON, or None when it is not known.
+        """Return the record of a patient as JSON, or None for an unknown patient.
 
         Raises:
-            InvalidRecord: The topic holds a record of this patient that breaks its
-                schema, so that what is known of the patient can't be told.
+            InvalidRecord: The patient record breaks its schema or can't be merged.
         """
         value = self._tables[partition].get(key)
         if value == UNREADABLE:
@@ -194,7 +193,7 @@ class PatientsTable:
         return value
 
     def progress(self) -> list[TableProgress]:
-        """Return how far each opened partition is."""
+        """Return the progress of each opened partition."""
         now = time.monotonic()
         return [
             TableProgress(
@@ -210,12 +209,12 @@ class PatientsTable:
         ]
 
     def _read(self, seconds: float) -> None:
-        """Take in what has come, waiting for the first of it alone."""
+        """Read the records that have arrived; wait for the first one only."""
         with translated("read patients"):
             first = self._consumer.poll(seconds)
             if first is None:
                 return
-            # Not with a time: consume() would use all of it up for a full number.
+            # Without a timeout: consume() would wait all of it for more records.
             messages = [first, *self._consumer.consume(READ_AT_ONCE, timeout=0)]
         changes: dict[int, list[Message]] = defaultdict(list)
         for message in messages:
@@ -233,7 +232,7 @@ class PatientsTable:
             self._apply(partition, group)
 
     def _apply(self, partition: int, messages: Sequence[Message]) -> None:
-        """Merge records into the table; suspects alone, and said to be in hand."""
+        """Merge records into the table; suspects one by one, each in hand."""
         table, done = self._tables[partition], 0
         while table.claim.is_quarantine and done < len(messages):
             self._apply_suspect(partition, messages[done])
@@ -243,7 +242,7 @@ class PatientsTable:
 
     def _apply_together(self, partition: int, messages: Sequence[Message]) -> None:
         table = self._tables[partition]
-        table.say(Claim(is_held=True))
+        table.write_claim(Claim(is_held=True))
         rows: dict[bytes, bytes | None] = {}
         for message in messages:
             key = self._key_of(message)
@@ -258,9 +257,13 @@ class PatientsTable:
         key = self._key_of(message)
         merged: bytes | None = UNREADABLE
         if table.claim.is_poison(offset):
-            log.error("patients[%d]@%d: ended its worker again", partition, offset)
+            log.error(
+                "patients[%d]@%d: repeatedly ended its worker: refused",
+                partition,
+                offset,
+            )
         else:
-            table.say(table.claim.taken_over(0).taking(offset))
+            table.write_claim(table.claim.taken_over(0).taking(offset))
             merged = self._merged(key, table.get(key), message.value())
         table.write({key: merged}, offset + 1, table.claim.passed().released())
         self._reach(partition, offset + 1)
@@ -278,21 +281,21 @@ class PatientsTable:
     def _merged(
         self, key: bytes, old: bytes | None, value: bytes | None
     ) -> bytes | None:
-        """Return the new row; UNREADABLE refuses the patient's notes, not the topic."""
+        """Return the new row; with UNREADABLE only the patient's notes are refused."""
         if value is None:
             return None
         try:
             return self._limited(
-                lambda: self._folded(key, old, value), self._merge_seconds
+                lambda: self._merge(key, old, value), self._merge_seconds
             )
         except MemoryError:
-            # What fails when memory runs out is chance, and the row would stay.
+            # Any call may fail when memory runs out, and the row would be kept.
             raise
         except (Exception, Overrun):
             log.exception("patients: a record can't be merged")
             return UNREADABLE
 
-    def _folded(self, key: bytes, old: bytes | None, value: bytes) -> bytes:
+    def _merge(self, key: bytes, old: bytes | None, value: bytes) -> bytes:
         try:
             newer = orjson.loads(value)
             PATIENTS.schema.check(newer)
@@ -301,17 +304,17 @@ class PatientsTable:
             return UNREADABLE
         if old is None or old in (UNREADABLE, value):
             return value
-        said = PatientRecord.from_json(newer)
-        record = merge_records(PatientRecord.from_json(orjson.loads(old)), said)
-        # Does the topic's last value lack something that an earlier one had?
-        is_lacking = not _values(record) <= _values(said)
+        update = PatientRecord.from_json(newer)
+        record = merge_records(PatientRecord.from_json(orjson.loads(old)), update)
+        # The topic's last value may lack values of earlier ones.
+        is_lacking = not _values(record) <= _values(update)
         (self.incomplete.add if is_lacking else self.incomplete.discard)(key)
         return orjson.dumps(PATIENTS.schema.versioned(record.to_json()))
 
     def _reach(self, partition: int, offset: int) -> None:
         self._reached[partition] = max(self._reached[partition], offset)
 
-    def _note_reached(self) -> None:
+    def _update_ready(self) -> None:
         for partition, target in list(self._targets.items()):
             if self._reached[partition] >= target:
                 del self._targets[partition]
@@ -335,8 +338,10 @@ class PatientsTable:
             table = Table(folder, self._identity, oldest=oldest)
             if table.next_offset <= end:
                 if table.claim.is_held:
-                    log.warning("patients[%d]: the last owner died in it", partition)
-                    table.say(table.claim.taken_over(READ_AT_ONCE).released())
+                    log.warning(
+                        "patients[%d]: the last owner died merging it", partition
+                    )
+                    table.write_claim(table.claim.taken_over(READ_AT_ONCE).released())
                 return table
             table.close()
             log.warning("patients[%d]: table is ahead of its topic", partition)
@@ -355,7 +360,7 @@ class PatientsTable:
 
 
 def _values(record: PatientRecord) -> frozenset[tuple[str, object]]:
-    """Return everything the record holds, current or former alike."""
+    """Return all values of the record, current and former."""
     return frozenset(
         (each.name, value)
         for part in (record.current, record.former)

@@ -45,7 +45,7 @@ def opened(tmp_path):
     def opened(limited=without_limit):
         patients = object.__new__(PatientsTable)
         table = Table(tmp_path / "t", "topic", oldest=1e9)
-        table.say(table.claim.taken_over(READ_AT_ONCE).released())
+        table.write_claim(table.claim.taken_over(READ_AT_ONCE).released())
         patients._tables, patients._reached = {0: table}, {0: table.next_offset}
         patients._count, patients._limited = 1, limited
         patients._merge_seconds, patients.incomplete = 1.0, set()
@@ -124,7 +124,7 @@ def test_a_record_that_ends_who_merges_it_is_refused_after_three_deaths(opened, 
 def test_as_many_suspects_as_are_read_at_once_are_merged_one_by_one(opened):
     patients = opened()
     table = patients._tables[0]
-    table.say(Claim(suspects=READ_AT_ONCE))
+    table.write_claim(Claim(suspects=READ_AT_ONCE))
     log = messages(record(n, "Smith") for n in range(READ_AT_ONCE + 10))
 
     patients._apply(0, log)

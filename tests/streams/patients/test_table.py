@@ -162,7 +162,7 @@ def test_what_was_being_merged_when_its_owner_died_is_told_to_the_next(
 ):
     table = opened()
     table.write({b"a": b"1"}, 5)
-    table.say(Claim(is_held=True))
+    table.write_claim(Claim(is_held=True))
     died = tmp_path / "died"
     shutil.copytree(tmp_path / "t", died, ignore=shutil.ignore_patterns("LOCK"))
 
