@@ -91,7 +91,7 @@ def poisonous(key="4711"):
 def deaths(settings, stage="scrub"):
     """Return how many workers have ended, by the supervisor's own log."""
     text = (settings.state_dir.parent / f"{stage}.log").read_text("utf-8")
-    return sum("started again" in line for line in text.splitlines())
+    return sum(": restarted" in line for line in text.splitlines())
 
 
 def run_poisoned(settings, fault, *, workers, notes=400):

@@ -11,7 +11,7 @@ restart.  The age is only as good as the producers' clocks, so no state depends 
 
 The state follows LinkedIn's Burrow, "Consumer Lag Evaluation Rules": it depends on how
 the lag develops, not on a threshold.  Two things differ.  Burrow sees the commits
-themselves; here the committed offset is read again and again, and a worker whose
+themselves; here the committed offset is read repeatedly, and a worker whose
 offsets ride in transactions never commits without progress.  So a partition without
 progress is stopped if its whole group is, and stalled if the group commits elsewhere.
 And the lag of an interval is the smallest one seen in it, because batches make the lag

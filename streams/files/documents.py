@@ -1,7 +1,7 @@
-"""Notes of files as documents for the library: text, HL7 v2 and JSON; no Kafka.
+"""Notes of files as documents for deid_core: text, HL7 v2 and JSON; without Kafka.
 
-A file's notes are joined with what the file itself says of their patients, by the code
-that intake and scrub run.
+Notes are joined with the patient records in the same file, by the code of intake and
+scrub.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .sources import holds_hl7, json_values_in, messages_in, unwrapped
 
 
 class Format(StrEnum):
-    """What a file holds."""
+    """The format of a file."""
 
     TEXT = "text"
     HL7 = "hl7"
@@ -42,13 +42,13 @@ SUFFIXES = {
     ".ndjson": Format.JSONL,
 }
 NOBODY = {"assigning_authority": "", "id": "-"}
-"""Placeholder for the patient of a JSON note that names none: the schema asks."""
+"""Placeholder for a JSON note without a patient, which the schema requires."""
 
 Found = Iterator[Document | InvalidRecord]
 
 
 def format_of(path: Path, head: bytes) -> Format:
-    """Return what a file holds, by its suffix, else by how it begins; text at last."""
+    """Return the format of a file by its suffix, else by its first bytes."""
     by_suffix = SUFFIXES.get(path.suffix.lower())
     if by_suffix is not None:
         return by_suffix
@@ -58,14 +58,14 @@ def format_of(path: Path, head: bytes) -> Format:
 def documents_in(
     path: Path, stream: BinaryIO, kind: Format, *, is_explicit: bool = True
 ) -> Found:
-    """Yield the notes of an open file, and why any is none.
+    """Yield the notes of an open file, or why a note is refused.
 
     Args:
         path: Names the file in ids and messages.
         stream: The file.
-        kind: What it holds.
-        is_explicit: Whether the command line says so.  If not, a text that is JSON or
-            HL7 is refused: as text it would not be scrubbed as it should.
+        kind: The format of the file.
+        is_explicit: Whether the user has chosen the format.  If not, a text that is
+            JSON or HL7 is refused, since it would not be scrubbed completely as text.
     """
     reader = _plain_text if kind is Format.TEXT and not is_explicit else _READERS[kind]
     try:
@@ -76,7 +76,7 @@ def documents_in(
 
 def _text(path: Path, stream: BinaryIO) -> Found:
     try:
-        # Line ends stay as they are: no universal newlines.
+        # Line ends are kept: no universal newlines.
         yield Document(str(path), stream.read().decode("utf-8-sig"))
     except UnicodeDecodeError:
         yield InvalidRecord(
@@ -109,7 +109,7 @@ def _is_json(text: str) -> bool:
             value = orjson.loads(part)
         except orjson.JSONDecodeError:
             continue
-        # "[ ]" and "[1]" begin lines of notes, too.
+        # Lines of notes may begin with "[ ]" or "[1]" as well.
         first = value[0] if isinstance(value, list) and value else value
         return isinstance(first, dict)
     return False
@@ -145,7 +145,7 @@ _READERS: dict[Format, Callable[[Path, BinaryIO], Found]] = {
 
 
 class _File:
-    """One file's notes, joined with what it has said of their patients so far."""
+    """The notes of one file, joined with its patient records so far."""
 
     def __init__(self) -> None:
         self._patients: dict[bytes, PatientRecord] = {}
@@ -169,7 +169,7 @@ class _File:
             event = note_event_of(orjson.loads(value))
         except orjson.JSONDecodeError:
             raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
-        # On hl7.raw this is a code; here it only chooses styles of the policy.
+        # On hl7.raw this is a code; here it only selects styles of the policy.
         note_type = event.pop("note_type", "")
         if not isinstance(note_type, str):
             raise InvalidRecord(ReasonCode.SCHEMA, "note_type: must be of type string")
@@ -199,12 +199,12 @@ class _File:
 
 
 def _guarded(place: str, documents: Iterator[Document]) -> Found:
-    """Yield documents; a refusal names the place in the file."""
+    """Yield documents; the reason of a refusal names the place in the file."""
     try:
         yield from documents
     except InvalidRecord as error:
         yield InvalidRecord(error.code, f"{place}: {error.reason}")
     except Exception as error:
-        # A bug of ours; the text of the exception may hold what it choked on.
+        # The text of an exception may hold a value.
         reason = f"{place}: {type(error).__name__} in the decoder; report it"
         yield InvalidRecord(ReasonCode.DECODER_FAILED, reason)

@@ -1,4 +1,4 @@
-"""Publish messages on hl7.raw, as a gateway of the hospital would."""
+"""Publishes messages on `hl7.raw`, as an interface engine of the hospital would."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLUSH_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """What is put on hl7.raw."""
+    """A record for `hl7.raw`."""
 
     value: bytes | None = field(repr=False)
     key: bytes | None = field(default=None, repr=False)
@@ -32,12 +32,11 @@ class RawMessage:
 def raw_messages(
     records: Iterable[SourceRecord], refused: Callable[[str], None]
 ) -> Iterator[RawMessage]:
-    """Yield the records of files as messages, keyed by file: they keep their order.
+    """Yield the records of files as messages; the key is the file, to keep their order.
 
     Args:
-        records: JSON notes in their short form become note events.
-        refused: Called with the place of each JSON note that can't be published, and
-            the reason.
+        records: JSON notes in short form become note events.
+        refused: Called with place and reason of each JSON note that is not published.
     """
     for each in records:
         try:
@@ -54,10 +53,10 @@ def feed(
     *,
     progress: Callable[[int], None] = lambda _count: None,
 ) -> int:
-    """Publish messages in their order; return how many the cluster has confirmed.
+    """Publish messages in order; return the number that the cluster has confirmed.
 
     Raises:
-        FatalError: Some message was not confirmed, e.g. because it is too large.
+        FatalError: A message was not confirmed, e.g. because it is too large.
     """
     failures: list[str] = []
     producer = Producer(

@@ -1,10 +1,10 @@
-"""JSON notes as files hold them: the note event and its short form.
+"""JSON notes in files: the note event and its short form.
 
-The note event is what `hl7.raw` takes (schemas/note_event/v1): ``note_id``, ``patient``
-(assigning authority and id), ``text``, and maybe ``note_type``, ``written_at`` and
-``demographics``.  The short form is that of scorers and corpora: ``id``, ``text``, and
-maybe ``patient_id``, ``note_type`` and ``patient``, which holds demographics there;
-further properties are left out.  schemas/README.md shows both.
+`hl7.raw` takes note events (schemas/note_event/v1): ``note_id``, ``patient`` (assigning
+authority and id), ``text``, and optionally ``note_type``, ``written_at`` and
+``demographics``.  Scorers and corpora use the short form: ``id``, ``text``, and
+optionally ``patient_id``, ``note_type`` and ``patient``, which holds demographics
+there; other properties are dropped.  schemas/README.md shows both.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ _SHORT = frozenset(
 )
 _IDENTITY = frozenset(("assigning_authority", "id"))
 NO_PATIENT = (
-    'says not whose note it is; add "patient_id", or '
-    '"patient": {"assigning_authority", "id"}'
+    'names no patient; add "patient_id", or "patient": {"assigning_authority", "id"}'
 )
 
 
 def note_event_of(value: object) -> dict[str, Any]:
-    """Return a JSON note as a note event, without ``patient`` where none is named.
+    """Return a JSON note as a note event, without ``patient`` if it names none.
 
     Only the form is normalised here; the reader checks the schema.
 
     Raises:
-        InvalidRecord: It is no JSON note, or says one thing in two ways.
+        InvalidRecord: The value is not a JSON note, or gives one property twice.
     """
     if not isinstance(value, dict) or "text" not in value:
         raise InvalidRecord(
-            ReasonCode.SCHEMA, 'no JSON note: needs "note_id" (or "id") and "text"'
+            ReasonCode.SCHEMA, 'not a JSON note: needs "note_id" (or "id") and "text"'
         )
     if "note_id" not in value and "id" not in value:
         raise InvalidRecord(ReasonCode.SCHEMA, 'lacks "note_id" (or "id")')
@@ -48,17 +47,17 @@ def note_event_of(value: object) -> dict[str, Any]:
     if "id" in event:
         event["note_id"] = _text(event.pop("id"), "id")
     patient, patient_id = event.pop("patient", None), event.pop("patient_id", None)
-    return event | _whose(patient, patient_id, value)
+    return event | _identity(patient, patient_id, value)
 
 
 def for_topic(value: bytes) -> bytes:
-    """Return what a record of a file is on `hl7.raw`: a short form is written out.
+    """Return a record of a file for `hl7.raw`: a short form becomes a note event.
 
-    What is no JSON note stays as it is: intake refuses it, with a reason.
+    Anything but a JSON note is unchanged: intake refuses it with a reason.
 
     Raises:
-        InvalidRecord: It is a JSON note that does not say whose it is, or that says
-            one thing in two ways.
+        InvalidRecord: It is a JSON note that names no patient, or gives one property
+            twice.
     """
     try:
         given = orjson.loads(value) if value.startswith(b"{") else None
@@ -74,27 +73,27 @@ def for_topic(value: bytes) -> bytes:
     return value if event == given else orjson.dumps(event)
 
 
-def _whose(
+def _identity(
     patient: object, patient_id: object, value: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the properties of the note event that say who the patient is."""
-    whose: dict[str, Any] = {}
+    """Return the properties of the note event that identify the patient."""
+    properties: dict[str, Any] = {}
     if patient_id not in (None, ""):
         identity = {"assigning_authority": "", "id": _text(patient_id, "patient_id")}
-        whose["patient"] = identity
+        properties["patient"] = identity
     if patient is None:
-        return whose
+        return properties
     if isinstance(patient, dict) and not _IDENTITY & patient.keys():
         _refuse_both(value, "patient", "demographics")
-        return whose | {"demographics": patient}
+        return properties | {"demographics": patient}
     _refuse_both(value, "patient", "patient_id")
-    return whose | {"patient": patient}
+    return properties | {"patient": patient}
 
 
 def _refuse_both(value: Mapping[str, Any], one: str, other: str) -> None:
     if value.get(one) is not None and value.get(other) is not None:
         raise InvalidRecord(
-            ReasonCode.SCHEMA, f'"{one}" and "{other}" say the same; give one'
+            ReasonCode.SCHEMA, f'"{one}" and "{other}" mean the same; give one'
         )
 
 

@@ -1,7 +1,7 @@
-"""Reads files of HL7 v2 messages and JSON note events, one record after the other.
+"""Reads files of HL7 v2 messages and JSON note events, record by record.
 
-Nothing is judged here: what is no message still becomes a record, so that intake can
-refuse it with a reason instead of losing it.  Only batch envelopes and blank lines are
+Nothing is validated here: anything else becomes a record as well, so that intake
+refuses it with a reason and nothing is lost.  Only batch envelopes and blank lines are
 dropped.
 
 Sources: HL7 v2 chapter 2.10.3 (batch: FHS, BHS, BTS, FTS); HL7 Minimal Lower Layer
@@ -36,7 +36,7 @@ class SourceRecord:
 
     Args:
         origin: The file.
-        ordinal: Its place among the file's records, from 0.
+        ordinal: Its number among the file's records, from 0.
         value: The bytes to publish.
     """
 
@@ -46,23 +46,23 @@ class SourceRecord:
 
 
 def _ignore(_path: Path) -> None:
-    """Take no notice of a skipped file."""
+    """Ignore a skipped file."""
 
 
 def records_in(
     paths: Iterable[Path], *, skipped: Callable[[Path], None] = _ignore
 ) -> Iterator[SourceRecord]:
-    """Yield the records of files and folders, in order, reading as it goes.
+    """Yield the records of files and folders lazily, in order.
 
-    A folder stands for all its files at any depth, in sorted order.
+    A folder means all its files at any depth, in sorted order.
 
     Args:
-        paths: Files and folders; all are looked for before the first record.
+        paths: Files and folders; all are checked before the first record.
         skipped: Called with each file whose suffix is not in ``READERS``.
 
     Raises:
-        InputError: A path is absent or cannot be read.
-        FatalError: A record is larger than ``MAX_RECORD_BYTES``; names the path.
+        InputError: A path is absent or unreadable.
+        FatalError: A record is larger than ``MAX_RECORD_BYTES``.
     """
     paths = tuple(paths)
     require_present(paths)
@@ -70,10 +70,10 @@ def records_in(
 
 
 def require_present(paths: Iterable[Path]) -> None:
-    """Refuse paths that are not there, before the first is read.
+    """Check that all paths exist.
 
     Raises:
-        InputError: One is absent.
+        InputError: A path is absent.
     """
     for path in paths:
         if not path.exists():
@@ -97,10 +97,10 @@ def _records_of(
 
 
 def files_in(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield files, and of folders all files at any depth, in sorted order.
+    """Yield files, and all files of folders at any depth, in sorted order.
 
     Raises:
-        InputError: A folder cannot be read.
+        InputError: A folder is unreadable.
     """
     for path in paths:
         if not path.is_dir():
@@ -120,7 +120,7 @@ def _unreadable(path: Path, error: OSError) -> InputError:
 
 
 class _Source:
-    """An open file, its byte order mark taken off, read in bounded pieces."""
+    """An open file without its byte order mark, read in bounded pieces."""
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
         self._path = path
@@ -129,7 +129,7 @@ class _Source:
         self._head = b"" if head == BYTE_ORDER_MARK else head
 
     def too_large(self) -> FatalError:
-        """The error of a record that would not fit in memory."""
+        """Return the error of a record that would not fit in memory."""
         return FatalError(
             f"{self._path}: a record of more than {MAX_RECORD_BYTES} bytes;"
             " split the file into messages"
@@ -156,7 +156,7 @@ class _Source:
     def lines(self) -> Iterator[bytes]:
         r"""Yield lines with their ends: ``\r``, ``\n`` or ``\r\n``.
 
-        A ``\r\n`` on the border of two chunks comes as a line and a blank line.
+        A ``\r\n`` across two chunks gives a line and a blank line.
 
         Raises:
             FatalError: A line is longer than ``MAX_RECORD_BYTES``.
@@ -177,7 +177,7 @@ class _Source:
 
 
 class _Splitter:
-    """Gathers the lines of one message at a time."""
+    """Splits lines into messages."""
 
     def __init__(self, source: _Source) -> None:
         self._source = source
@@ -196,14 +196,14 @@ class _Splitter:
         for piece in ended:
             content = yield from self._opened(piece)
             if self._framed:
-                yield from self._place(content)
+                yield from self._append(content)
                 yield from self._close()
                 self._framed = False
             else:
-                yield from self._place(content + END_BLOCK)
-        # The next frame may follow without a line's end between them.
+                yield from self._append(content + END_BLOCK)
+        # The next frame may follow without a line end.
         content = yield from self._opened(last)
-        yield from self._place(content)
+        yield from self._append(content)
 
     def _opened(self, piece: bytes) -> Generator[bytes, None, bytes]:
         if not piece.startswith(START_BLOCK):
@@ -212,7 +212,7 @@ class _Splitter:
         self._framed = True
         return piece[1:]
 
-    def _place(self, line: bytes) -> Iterator[bytes]:
+    def _append(self, line: bytes) -> Iterator[bytes]:
         if _ENVELOPE.match(line):
             yield from self._close()
             return
@@ -239,15 +239,15 @@ def messages_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
 def _messages(source: _Source) -> Iterator[bytes]:
     r"""Split a file of HL7 messages.
 
-    A message begins at a line ``MSH`` or at an MLLP frame and keeps its bytes and the
-    line ends within; those after its last segment are dropped.  Text ahead of the first
-    message is a record of its own.
+    A message begins at a line ``MSH`` or at an MLLP frame.  Its bytes and line ends are
+    kept, except for line ends after its last segment.  Text before the first message is
+    a record of its own.
     """
     return _Splitter(source).split()
 
 
 def holds_hl7(head: bytes) -> bool:
-    """Return whether a file that begins so holds HL7 messages."""
+    """Return whether a file with these first bytes holds HL7 messages."""
     start = head.removeprefix(BYTE_ORDER_MARK).lstrip(START_BLOCK + b"\r\n")
     return bool(_MESSAGE.match(start) or _ENVELOPE.match(start))
 

@@ -1,1 +1,1 @@
-"""HL7 v2 in: from bytes to messages, demographics and narrative.  No Kafka here."""
+"""HL7 v2: from bytes to messages, demographics and narrative; without Kafka."""

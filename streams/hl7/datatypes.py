@@ -1,4 +1,4 @@
-"""HL7 data types of people, places and numbers (chapter 2A), as phistream's values."""
+"""HL7 data types (chapter 2A) as values of phistream: names, addresses, numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIME = re.compile(
 _DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)", re.ASCII)
 _FIRST_YEAR = 1800
 _BARE_NAME = re.compile(r"[^\W\d]+\.?(?:(?:, ?| )[^\W\d]+\.?){1,2}")
-"""Two or three words, where an identifier should stand."""
+"""Two or three words in place of an identifier."""
 
 
 def name_of_xpn(value: Repetition) -> Name:
@@ -37,14 +37,15 @@ def name_of_xpn(value: Repetition) -> Name:
 
 
 def names_of_xpn(value: Repetition) -> list[Name]:
-    """Return all of a person's names: also those with the own and partner's surname.
+    """Return all names of a person, including own and partner's surname.
 
     FN: surname & own prefix & own surname & partner's prefix & partner's surname.
     """
     name = name_of_xpn(value)
     others = (part(value, 1, 3), part(value, 1, 5))
-    said = ("", *name.family.split())
-    return [name, *(replace(name, family=each) for each in others if each not in said)]
+    present = ("", *name.family.split())
+    more = (replace(name, family=each) for each in others if each not in present)
+    return [name, *more]
 
 
 def name_of_xcn(value: Repetition) -> Name:
@@ -64,7 +65,7 @@ def name_of_xcn(value: Repetition) -> Name:
 def name_of_ndl(value: Repetition) -> Name:
     """Return a provider's name (NDL.1 is a CNN: id & family & given & middle...).
 
-    Many send an XCN instead.
+    Many systems send an XCN instead.
     """
     if not any(value[0][1:]):
         return name_of_xcn(value)
@@ -80,7 +81,7 @@ def name_of_ndl(value: Repetition) -> Name:
 def address_of_xad(value: Repetition) -> Address:
     """Return an address (XAD; its street is an SAD: line & street name & number)."""
     line = part(value, 1)
-    # Some put a number or nothing into SAD.1, and the street's name into SAD.2.
+    # Some systems send a number or nothing in SAD.1 and the street's name in SAD.2.
     others = (part(value, 1, 3), part(value, 1, 2))
     line = " ".join([*filter(None, [line]), *(o for o in others if o not in line)])
     return Address(
@@ -103,7 +104,7 @@ def phone_of_xtn(value: Repetition) -> str:
 
 
 def email_of_xtn(value: Repetition) -> str:
-    """Return an e-mail address (XTN.4, or XTN.1 of those who put it there)."""
+    """Return an e-mail address (XTN.4, or XTN.1 where it is sent there)."""
     for component in (4, 1):
         if _EMAIL.fullmatch(part(value, component)):
             return part(value, component)
@@ -121,7 +122,7 @@ def authority_of(value: Repetition) -> str:
 
 
 def birth_date_of(text: str) -> str:
-    """Return an ISO date; empty when it is no whole date of a life (PID-7)."""
+    """Return an ISO date; empty if it is not a complete, plausible date (PID-7)."""
     found = _DAY.match(text)
     if found is None:
         return ""
@@ -133,9 +134,9 @@ def birth_date_of(text: str) -> str:
 
 
 def time_of(text: str) -> str:
-    """Return an HL7 time (DTM) as ISO 8601 to the second, its zone left aside.
+    """Return an HL7 time (DTM) as ISO 8601 to the second, without its zone.
 
-    Empty when there is no such time, so that nobody compares by it.
+    An invalid time gives an empty string, so that it is never compared.
     """
     found = _TIME.match(text)
     if found is None:
@@ -155,9 +156,9 @@ def _family(value: Repetition, component: int) -> str:
 
 
 def _parted(family: str, given: str, middle: str) -> tuple[str, str, str]:
-    """Return the parts of a name that was sent whole, as if it were the family's.
+    """Return the parts of a name, also if all of it was sent as the family name.
 
-    Left whole, "DOE, JOHN" would not be found in a note that says "John".
+    Otherwise the family name "DOE, JOHN" would not match "John" in a note.
     """
     if given or middle or not re.search(r"[ ,]", family):
         return family, given, middle

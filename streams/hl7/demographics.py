@@ -1,4 +1,4 @@
-"""All that the segments of one patient's group say about him or her."""
+"""Patient groups: the segments of one patient, and the demographics they hold."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ NOT_OF_THE_PATIENT_INDEX = frozenset(
         "EN",
     )
 )
-"""CX.5 types that never key a patient (HL7 table 0203, and senders' own for it)."""
+"""CX.5 types that never key a patient (HL7 table 0203, and variants in use)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatientGroup:
-    """One PID and all segments up to the next: a patient, and what was done.
+    """One PID and all segments up to the next.
 
     Args:
         patient: The identifier that keys notes.
-        others: Medical record numbers of other authorities, which key them as well.
+        others: Medical record numbers of other authorities, which key notes as well.
         prior: Identifiers that this message merges into ``patient`` (MRG).
-        demographics: What the segments say.
-        segments: All of them, PID first; the first group holds what precedes its PID.
+        demographics: Those in the segments.
+        segments: All segments, PID first; the first group holds those before its PID.
     """
 
     patient: PatientId
@@ -80,22 +80,22 @@ class PatientGroup:
 def patient_groups(
     segments: Sequence[Segment], authority: str, facility: str
 ) -> list[PatientGroup]:
-    """Return the groups of a message, one a PID.
+    """Return the groups of a message, one for each PID.
 
     Args:
         segments: Of the message, without MSH.
-        authority: What stands for CX.4 where the sender leaves it empty.
+        authority: Replaces an empty CX.4.
         facility: The sending facility's name (MSH-4).
 
     Raises:
-        InvalidRecord: no_patient when there is no PID, or one without an identifier.
+        InvalidRecord: no_patient: there is no PID, or one without an identifier.
     """
     starts = [at for at, each in enumerate(segments) if each.name == "PID"]
     if not starts:
         raise InvalidRecord(
             ReasonCode.NO_PATIENT, "PID: the message has no PID segment"
         )
-    # What stands before the first PID (chapter 4: the order's NTE) is of that patient.
+    # Segments before the first PID (chapter 4: the order's NTE) are of that patient.
     first = starts[0]
     ordered = [segments[first], *segments[:first], *segments[first + 1 :]]
     bounds = [0, *starts[1:], len(segments)]
@@ -126,7 +126,7 @@ def _group(
 
 
 def _patient_ids(pid: Segment, authority: str) -> list[PatientId]:
-    """Return the identifiers that key the patient, the one to use first at the head."""
+    """Return the identifiers that key the patient; the first one is preferred."""
     for number, type_ in fields.PATIENT_IDS:
         ids = [identifier_of_cx(each, type_) for each in pid.repetitions(number)]
         ids = [each for each in ids if each.value]
@@ -191,7 +191,7 @@ def _demographics(segments: Sequence[Segment], facility: str) -> Demographics:
 def _values(
     segments: Iterable[Segment], table: Mapping[str, tuple[int, ...]]
 ) -> Iterable[tuple[Segment, Repetition]]:
-    """Return all repetitions of a table's fields, with the segments they stand in."""
+    """Return all repetitions of a table's fields, each with its segment."""
     return (
         (segment, value)
         for segment in segments
@@ -239,9 +239,9 @@ def _facilities(segments: Iterable[Segment]) -> Iterable[str]:
 
 
 def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    found = tuple(dict.fromkeys(each for each in values if _says_something(each)))
+    found = tuple(dict.fromkeys(each for each in values if _is_filled(each)))
     if len(found) > MOST_VALUES:
-        # To drop some would be to leave them standing in the notes.
+        # A dropped value would not be found in the notes.
         raise InvalidRecord(
             ReasonCode.TOO_MANY,
             f"PID: a list of more than {MOST_VALUES} values; send fewer",
@@ -249,7 +249,7 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
     return found
 
 
-def _says_something(value: object) -> bool:
+def _is_filled(value: object) -> bool:
     if isinstance(value, Kin):
         return bool(value.name)
     if isinstance(value, Identifier):

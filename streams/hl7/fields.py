@@ -1,4 +1,4 @@
-"""Where a message says something of a patient: segments and fields, by HL7 chapter.
+"""The segments and fields that hold demographics, by HL7 chapter.
 
 Sources: HL7 v2.5.1 chapters 3 (PID, PD1, NK1, PV1, MRG), 4 (ORC, OBR), 6 (GT1, IN1,
 DG1, PR1), 7 (OBX), 9 (TXA), 12 (ROL), 7.4.4 of v2.7 (PRT); a field of a later version
@@ -13,7 +13,7 @@ FieldTypes = Mapping[str, tuple[tuple[int, str], ...]]
 """Segment to fields, each with the identifier type (table 0203) where CX.5 is empty."""
 
 PATIENT_IDS = ((3, ""), (2, "PT"), (4, "PT"))
-"""Of PID, in the order in which they are asked for the patient's key."""
+"""Of PID, in the order of preference for the patient's key."""
 IDS: FieldTypes = {
     "PID": (*PATIENT_IDS, (18, "AN"), (19, "SS"), (20, "DL"), (21, "MR")),
     "PV1": ((19, "VN"), (50, "VN")),
@@ -23,7 +23,7 @@ IDS: FieldTypes = {
     "GT1": ((12, "SS"),),
 }
 PRIOR_IDS = (1, 4)
-"""Of MRG: the patient identifiers that were merged (chapter 3.4.10)."""
+"""Of MRG: the merged patient identifiers (chapter 3.4.10)."""
 
 NAMES = {"PID": (5,), "MRG": (7,)}
 ALIASES = {"PID": (9,)}
@@ -46,7 +46,7 @@ PROVIDERS = {
 }
 """Doctors and staff, of type XCN."""
 READERS = {"OBR": (32, 33, 34, 35)}
-"""Those who interpreted, assisted and typed, of type NDL."""
+"""Interpreters, assistants and transcriptionists, of type NDL."""
 
 FACILITIES = {"PV1": ((3, 4), (39, 1)), "ORC": ((21, 1),), "PD1": ((3, 1),)}
 """Names of facilities: field and component."""

@@ -1,4 +1,4 @@
-"""From bytes to the text of single messages: character set, framing, batches.
+"""From bytes to the texts of single messages: character set, framing, batches.
 
 Sources: HL7 v2 chapter 2.9.2 (MSH), 2.10.3 (batch protocol), table 0211 (character
 sets); Minimal Lower Layer Protocol, transport specification 1.0.
@@ -16,7 +16,7 @@ START_BLOCK, END_BLOCK = "\x0b", "\x1c"
 
 CHARACTER_SETS = {
     "": "utf-8",
-    "ASCII": "utf-8",  # a superset, and senders that name it often send more
+    "ASCII": "utf-8",  # a superset; senders that declare ASCII often send more
     "UNICODE": "utf-8",
     "UNICODE UTF-8": "utf-8",
     "UTF-8": "utf-8",
@@ -30,7 +30,7 @@ CHARACTER_SETS = {
     "ISO IR87": "iso2022_jp",
 }
 
-# A word of narrative may begin alike: MSH2 is a gene.
+# Words of narrative may begin alike: MSH2 is a gene.
 _HEADER = re.compile(r"MSH[^\w\s]")
 _ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
@@ -41,11 +41,11 @@ _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 def messages_of(value: bytes) -> list[str]:
     """Return the messages of a record, each with CR between its segments.
 
-    A line that begins no segment continues the last one, after a line feed: senders
-    leave line ends in narrative unescaped, and a note must not lose a part.
+    A line that does not begin a segment continues the previous one after a line feed:
+    senders leave line ends in narrative unescaped, and a note must not lose a part.
 
     Raises:
-        InvalidRecord: undecodable, or bad_msh when no message begins where it should.
+        InvalidRecord: undecodable; or bad_msh: the record does not begin with MSH.
     """
     lines = _LINE_END.split(_decoded(value))
     messages: list[list[str]] = []
@@ -56,7 +56,8 @@ def messages_of(value: bytes) -> list[str]:
             messages.append([line])
         elif not messages:
             raise InvalidRecord(
-                ReasonCode.BAD_MSH, "MSH: the record does not begin with MSH"
+                ReasonCode.BAD_MSH,
+                "MSH: the record does not begin with MSH; check the sender's framing",
             )
         elif _begins_segment(line, separator=messages[-1][0][3]):
             messages[-1].append(line)
@@ -83,7 +84,7 @@ def _decoded(value: bytes) -> str:
 
 
 def _character_set(value: bytes) -> str:
-    """Return the codec that MSH-18 names, read before anything can be decoded."""
+    """Return the codec that MSH-18 names; it must be read from the raw bytes."""
     at = value.find(b"MSH")
     if at < 0 or len(value) < at + 8:
         return "utf-8"
@@ -93,7 +94,7 @@ def _character_set(value: bytes) -> str:
         return "utf-8"
     repetition = header[5:6] or "~"
     named = fields[_CHARACTER_SET_FIELD].split(repetition)[0].strip().upper()
-    # An unknown name is tried as UTF-8, which refuses what it is not.
+    # An unknown name is tried as UTF-8, which refuses other encodings.
     return CHARACTER_SETS.get(named, "utf-8")
 
 

@@ -1,7 +1,7 @@
-"""Fields of a parsed message, unescaped: the only module that touches python-hl7.
+"""Messages, segments and unescaped fields.  Only this module uses python-hl7.
 
-python-hl7's own `unescape` logs the field when it meets an unknown sequence, and it
-knows neither FT commands without a count nor bytes in \\X...\\; so that is done here.
+python-hl7's own `unescape` is not used: it logs fields with an unknown sequence, and it
+knows neither FT commands without a count nor bytes in \\X...\\.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Delimiters:
 
 
 class Field:
-    """A field, read at most once however many segments repeat it."""
+    """A field, parsed at most once however many segments repeat it."""
 
     def __init__(self, parsed: object, delimiters: Delimiters) -> None:
         self._items = _items(parsed)
@@ -58,7 +58,7 @@ class Field:
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The repetitions as text: separators within them were not escaped."""
+        """The repetitions as text; separators within them were not escaped."""
         texts = (str(each) for each in self._items)
         return tuple(
             "" if each == NULL else unescape(each, self._delimiters) for each in texts
@@ -76,7 +76,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One segment; its fields are read by their HL7 number, from 1."""
+    """One segment; its fields are addressed by their HL7 number, from 1."""
 
     name: str
     fields: Mapping[int, Field] = field(repr=False)
@@ -106,22 +106,22 @@ def part(repetition: Repetition, component: int, subcomponent: int = 1) -> str:
 
 
 def parse(text: str, wanted: Mapping[str, frozenset[int]]) -> list[Segment]:
-    """Return the wanted segments of a message, in their order; MSH is the first.
+    """Return the wanted segments of a message in their order; MSH is the first.
 
-    python-hl7 takes some 10 microseconds a field, also an empty one, and of a lab
-    report a tenth of the fields is ever read: it is given these alone.
+    python-hl7 takes about 10 microseconds per field, even an empty one.  A tenth of the
+    fields of a laboratory report is ever read: only those are parsed.
 
     Args:
         text: One message, CR between its segments.
-        wanted: The segments to parse, and of each the numbers of the fields.
+        wanted: The segments to parse, with the numbers of their fields.
 
     Raises:
-        InvalidRecord: bad_msh when the delimiters can't be told.
+        InvalidRecord: bad_msh: the delimiters are invalid.
     """
     delimiters = _delimiters(text)
     separator = delimiters.field
     header, *lines = text.split("\r")
-    # MSH-1 is the separator itself, so that MSH-2 is the first after the name.
+    # MSH-1 is the separator itself, so MSH-2 is the first field after the name.
     rows = [("MSH", _fields(header, wanted["MSH"], separator, first=2))]
     rows += [
         (line[:3], _fields(line, wanted[line[:3]], separator, first=1))
@@ -135,7 +135,8 @@ def parse(text: str, wanted: Mapping[str, frozenset[int]]) -> list[Segment]:
         _, parsed = hl7.parse(f"{head}\r{separator.join(('SEG', *texts))}")
     except Exception:  # its exceptions show the message
         raise InvalidRecord(
-            ReasonCode.BAD_MSH, "MSH: the message can't be parsed"
+            ReasonCode.BAD_MSH,
+            "MSH: the message can't be parsed; check the sender's framing",
         ) from None
     parts = {
         text: Field(each, delimiters)
@@ -150,7 +151,7 @@ def parse(text: str, wanted: Mapping[str, frozenset[int]]) -> list[Segment]:
 def _fields(
     line: str, numbers: frozenset[int], separator: str, *, first: int
 ) -> dict[int, str]:
-    """Return the wanted fields of a line that are not empty, by number."""
+    """Return the wanted fields of a line by number, without empty ones."""
     values = enumerate(line.split(separator)[1:], first)
     return {number: each for number, each in values if each and number in numbers}
 
@@ -158,8 +159,8 @@ def _fields(
 def unescape(raw: str, delimiters: Delimiters) -> str:
     """Return the text of escape sequences (HL7 v2 chapter 2.7).
 
-    Highlighting and changes of the character set are left out; what is no sequence of
-    the standard stays as it is, so that a stray escape character swallows no text.
+    Highlighting and changes of the character set are removed.  Anything that is not a
+    sequence of the standard is kept, so that a stray escape character removes no text.
     """
     if delimiters.escape not in raw:
         return raw
@@ -208,21 +209,21 @@ def _delimiters(text: str) -> Delimiters:
         raise InvalidRecord(ReasonCode.BAD_MSH, "MSH-1: no field separator after MSH")
     separator = text[3]
     marks = text.split("\r", 1)[0][4:].split(separator, 1)[0]
-    # A fifth character (truncation, v2.7) and more may follow; they are not used.
+    # A fifth character (truncation, v2.7) and more may follow; they are ignored.
     used = marks[:4]
-    # One left out moves the others, unless it is the last: subcomponents are optional.
+    # Only the last one, of subcomponents, may be missing: it moves no other.
     is_whole = len(used) == len(DEFAULT_MARKS) or used == DEFAULT_MARKS[:3]
     if not (
         is_whole and _MARKS.fullmatch(marks) and len({separator, *used}) > len(used)
     ):
         raise InvalidRecord(
-            ReasonCode.BAD_MSH, "MSH-2: the encoding characters can't be told"
+            ReasonCode.BAD_MSH, "MSH-2: the encoding characters are invalid; send ^~\\&"
         )
     return Delimiters(separator, *used.ljust(4, "&"))
 
 
 def _items(container: object) -> Sequence[object]:
-    """Return a container's parts; a leaf, which is text, is its own only part."""
+    """Return a container's parts; a leaf is its own only part."""
     if isinstance(container, str) or not isinstance(container, Sequence):
         return (container,)
     return container

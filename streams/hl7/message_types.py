@@ -1,8 +1,8 @@
-"""Which messages are taken: type and trigger of MSH-9, by HL7 v2 chapter.
+"""The supported messages: type and trigger event of MSH-9, by HL7 v2 chapter.
 
-Every message taken updates the patients of its PID segments; its narrative, wherever
-it stands, becomes notes.  All others are dead letters: to pass an unknown message on
-would be to lose what it says about a patient.
+A supported message updates the patients of its PID segments, and all its narrative
+becomes notes.  Other messages are dead letters, so that nothing they hold about a
+patient is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODE = re.compile(r"[A-Z0-9]{3}")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What kind of message it is (MSH-9.1 and 9.2)."""
+    """Type and trigger event of a message (MSH-9.1 and 9.2)."""
 
     type: str
     trigger: str
@@ -73,16 +73,16 @@ TRIGGERS = {
     "PPG": re.compile(r"PC[GHJ]"),
     "PGL": re.compile(r"PC[678]"),
 }
-"""Message types that hold patients, and their triggers.  ORU alone is that of v2.1."""
+"""Message types that hold patients, and their triggers; v2.1 has ORU without one."""
 
 
 def event_of(msh: Segment, evn: Segment | None) -> Event:
-    """Return the event of a message that is taken.
+    """Return the event of a supported message.
 
     Raises:
-        InvalidRecord: unknown_event; its reason shows MSH-9 only when it is a code.
+        InvalidRecord: unknown_event; the reason shows MSH-9 only if it is a code.
     """
-    # A sender may give MSH-9 in one component, or the trigger in EVN-1 alone.
+    # Some systems send MSH-9 in one component, or the trigger in EVN-1 only.
     parts = re.split(r"\^|_", msh.value(9), maxsplit=2)
     type_ = parts[0].strip()
     trigger = msh.value(9, 2) or (parts[1] if len(parts) > 1 else "")
@@ -96,7 +96,7 @@ def event_of(msh: Segment, evn: Segment | None) -> Event:
     if known is None or not known.fullmatch(trigger):
         raise InvalidRecord(
             ReasonCode.UNKNOWN_EVENT,
-            f"MSH-9: {_shown(type_)}^{_shown(trigger)} is not taken; "
+            f"MSH-9: {_shown(type_)}^{_shown(trigger)} is not supported; "
             "see TRIGGERS in streams/hl7/message_types.py",
         )
     return Event(type_, trigger)

@@ -1,4 +1,4 @@
-"""The narrative of a message: OBX and NTE text, assembled into notes.
+"""The narrative of a message: texts of OBX and NTE, assembled into notes.
 
 Sources: HL7 v2 chapter 7.4.2 (OBX), 2.14 (NTE), 9.6 (TXA), 2A.1.29 (FT).
 """
@@ -23,21 +23,21 @@ FIELDS = {
     "NTE": frozenset((3,)),
     "TXA": frozenset((2, 4, 6, 12)),
 }
-"""Segments and fields that notes are made of."""
+"""The segments and fields that notes are made of."""
 
 _CODE = re.compile(r"[A-Za-z0-9^._/-]{1,64}")
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A note in the making: what one OBR (or TXA, or the message) covers."""
+    """The lines of one note: those of an OBR, a TXA, or the message."""
 
     header: Segment | None
     lines: list[str] = field(default_factory=list)
     heading: str = ""
 
-    def say_under(self, heading: str, lines: Sequence[str]) -> None:
-        """Add lines under their heading, said once for a run of the same."""
+    def add(self, heading: str, lines: Sequence[str]) -> None:
+        """Add lines under their heading, which is not repeated in a row."""
         if heading and heading != self.heading:
             self.lines.append(f"{heading}:")
         self.heading = heading
@@ -46,7 +46,7 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class Narrative:
-    """The notes of one patient's group, and what was left out, by OBX-2."""
+    """The notes of a patient group, and the numbers of skipped OBX by OBX-2."""
 
     notes: tuple[ClinicalNote, ...]
     skipped: Counter[str]
@@ -55,14 +55,14 @@ class Narrative:
 def narrative_of(
     group: PatientGroup, event: Event, control_id: str, sent_at: str, ordinal: str
 ) -> Narrative:
-    """Return the notes of a group: one a report, that is an OBR or a TXA.
+    """Return the notes of a group, one for each OBR or TXA.
 
     Args:
         group: The patient's segments.
-        event: The message's.
-        control_id: MSH-10, which names notes that have no number of their own.
+        event: Of the message.
+        control_id: MSH-10, the id of notes without a number of their own.
         sent_at: MSH-7 as ISO 8601.
-        ordinal: Of the message in its record and the group in the message.
+        ordinal: Of the message in its record, and of the group in the message.
     """
     drafts: list[_Draft] = [_Draft(None)]
     skipped: Counter[str] = Counter()
@@ -92,9 +92,9 @@ def _observe(draft: _Draft, obx: Segment, skipped: Counter[str]) -> None:
         return
     name = obx.value(3, 2) or obx.value(3, 5) or obx.value(3)
     if kind == "ST" and len(lines) == 1:
-        draft.say_under("", [f"{name}: {lines[0]}" if name else lines[0]])
+        draft.add("", [f"{name}: {lines[0]}" if name else lines[0]])
     else:
-        draft.say_under(name, lines)
+        draft.add(name, lines)
 
 
 def _lines(segment: Segment, number: int) -> list[str]:
@@ -119,7 +119,7 @@ def _note(
         code, number = header.value(4), header.value(3) or header.value(2)
         written_at = time_of(header.value(22)) or time_of(header.value(7))
     return ClinicalNote(
-        # An order can have several reports, so the place makes the id unique.
+        # The place makes the id unique, since an order can have several reports.
         note_id=f"{number}/{place}" if number else place,
         patient=group.patient,
         note_type=code if _CODE.fullmatch(code) else str(event),

@@ -1,4 +1,4 @@
-"""Decode, key by patient, route: raw messages become notes and patient records."""
+"""The processor of `hl7.raw`: decode, route, merge patient records, write."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ log = logging.getLogger(__name__)
 
 
 class Intake:
-    """The processor of hl7.raw.
+    """The processor of `hl7.raw`.
 
-    A record is written as what was known of the patient before, folded with what the
-    message says, so that the topic remembers former values.  Known is: the table, and
-    what this worker wrote itself that the table has not read back yet.
+    A patient record is merged with the known one before it is written, so that the
+    topic keeps former values.  Known records are those of the table, and those that
+    this worker has written and the table has not read back yet.
 
     Args:
-        table: All partitions of `patients`; this processor opens and closes it.
-        partitions: How many partitions `patients` has.
+        table: All partitions of `patients`; opened and closed here.
+        partitions: The number of partitions of `patients`.
         max_bytes: A larger message is a dead letter.
         clock: Seconds since 1970.
     """
@@ -57,11 +57,11 @@ class Intake:
         self._repaired: set[bytes] = set()
 
     def assigned(self, partitions: Sequence[int]) -> None:
-        """Hold new partitions until the whole table has caught up."""
+        """Have new partitions wait until the whole table has caught up."""
         self._waiting.update(partitions)
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Nothing here belongs to a partition of hl7.raw."""
+        """Stop waiting; no state belongs to a partition of `hl7.raw`."""
         self._waiting.difference_update(partitions)
 
     def ready(self) -> Iterable[int]:
@@ -78,9 +78,9 @@ class Intake:
         return done
 
     def prepare(self, records: Sequence[Record]) -> None:
-        """Read what all workers have said of patients until now."""
+        """Read the patient records that all workers have written so far."""
         self._table.catch_up(self._partitions)
-        self._forget_read_back()
+        self._drop_read_back()
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         """Return the notes, patient records and audit event of each message."""
@@ -92,27 +92,27 @@ class Intake:
         return dead_letter(Stage.INTAKE, record, error, self._now())
 
     def committed(self) -> None:
-        """Keep what was written at hand until the table has read it back."""
+        """Keep the written records until the table has read them back."""
         self._unread.update(self._staged)
         self._staged.clear()
         self._repaired.clear()
 
     def aborted(self) -> None:
-        """Forget what the batch would have written."""
+        """Drop the records that the batch would have written."""
         self._staged.clear()
         self._table.incomplete.update(self._repaired)
         self._repaired.clear()
 
     def rebuild(self) -> None:
-        """Nothing is changed in place but what `aborted` forgets."""
+        """Do nothing: `aborted` drops everything that is changed in place."""
 
     def drop_state(self) -> Iterable[int]:
-        """Restore the table; hl7.raw goes on, since `process` catches up first."""
+        """Restore the table; no partition waits, since `prepare` catches up first."""
         self._table.drop()
         return ()
 
     def close(self) -> None:
-        """Let go of the table's files."""
+        """Release the table's files."""
         self._table.close()
 
     def _outcome(self, record: Record) -> Outcome:
@@ -128,7 +128,7 @@ class Intake:
         except InvalidRecord:
             raise
         except Exception as error:
-            # A bug of ours must not stop everybody's messages behind this one.
+            # A bug must not stop the messages behind this one.
             log.exception("%s: the decoder failed", record)
             raise InvalidRecord(
                 ReasonCode.DECODER_FAILED, f"hl7.raw: {type(error).__name__}; report it"
@@ -140,24 +140,24 @@ class Intake:
         except (InvalidRecord, StreamError):
             raise
         except Exception as error:
-            log.exception("%s: a patient's record can't be merged", record)
+            log.exception("%s: a patient record can't be merged", record)
             raise InvalidRecord(
                 ReasonCode.MERGE_FAILED,
-                f"patients: {type(error).__name__} while what the message says was "
-                "merged with what is known; report it",
+                f"patients: {type(error).__name__} while the patient record was "
+                "merged; report it",
             ) from None
 
     def _changes(self, routed: Routed) -> Sequence[PatientRecord]:
-        """Return the patients' records that the message changes, all or none."""
+        """Return the patient records that the message changes, all or none."""
         known = {u.patient.key: self._history(u) for u in routed.updates}
         changed = []
         for update in routed.updates:
             key = update.patient.key
             before, history = known[key]
-            folded = merge_records(history, update)
-            if not _says_nothing_new(before, folded):
-                known[key] = (folded, folded)
-                changed.append(folded)
+            merged = merge_records(history, update)
+            if not _is_unchanged(before, merged):
+                known[key] = (merged, merged)
+                changed.append(merged)
         self._staged.update((each.patient.key, each) for each in changed)
         return changed
 
@@ -181,7 +181,7 @@ class Intake:
     def _history(
         self, update: PatientRecord
     ) -> tuple[PatientRecord | None, PatientRecord | None]:
-        """Return what was known of the patient, without and with the merged ones."""
+        """Return the known record, without and with those of merged identifiers."""
         before = history = self._known(update.patient.key)
         for merged in update.merged:
             other = self._known(merged.key)
@@ -197,7 +197,7 @@ class Intake:
         unread = self._unread.get(key)
         return record if unread is None else merge_records(record, unread)
 
-    def _forget_read_back(self) -> None:
+    def _drop_read_back(self) -> None:
         for key, unread in list(self._unread.items()):
             raw = self._table.get(partition_of(key, len(self._partitions)), key)
             if raw is None:
@@ -209,8 +209,8 @@ class Intake:
     def _with_repairs(
         self, records: Sequence[Record], outcomes: list[Outcome]
     ) -> Sequence[Outcome]:
-        """Write again what another worker's concurrent update of a patient left out."""
-        for record, outcome in zip(records, outcomes, strict=True):
+        """Add patient records that another worker's concurrent update was missing."""
+        for at, (record, outcome) in enumerate(zip(records, outcomes, strict=True)):
             if not self._table.incomplete or isinstance(outcome, InvalidRecord):
                 continue
             repairs = [
@@ -218,7 +218,7 @@ class Intake:
                 for key in self._table.incomplete - self._staged.keys()
                 if (known := self._known(key)) is not None
             ]
-            outcomes[outcomes.index(outcome)] = (*outcome, *repairs)
+            outcomes[at] = (*outcome, *repairs)
             self._repaired |= self._table.incomplete
             self._table.incomplete.clear()
         return outcomes
@@ -231,5 +231,5 @@ def _patient(record: PatientRecord, source: Record) -> Output:
     return encoded(PATIENTS, record.patient.key, record.to_json(), source)
 
 
-def _says_nothing_new(known: PatientRecord | None, folded: PatientRecord) -> bool:
-    return known is not None and replace(folded, updated_at=known.updated_at) == known
+def _is_unchanged(known: PatientRecord | None, merged: PatientRecord) -> bool:
+    return known is not None and replace(merged, updated_at=known.updated_at) == known

@@ -1,4 +1,4 @@
-"""From one raw record to patient updates and notes: a pure function."""
+"""Turns a raw record into patient updates and notes; a pure function."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ WANTED = {
     for table in (HEADER | fields.wanted(),)
     for name in table.keys() | narrative.FIELDS.keys()
 }
-"""Segments and fields that are read; no other says anything of interest."""
+"""The segments and fields that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What one record says.
+    """The content of one record.
 
     Args:
-        updates: What it says about patients, one a key.
+        updates: Patient records, one for each key.
         notes: Its narratives.
-        skipped: Observations that are no narrative: OBX-2 value type to number.
+        skipped: Numbers of observations that are not narrative, by value type (OBX-2).
     """
 
     updates: tuple[PatientRecord, ...]
@@ -50,15 +50,15 @@ class Routed:
 
 
 def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
-    """Return what a record says; of a batch of messages, what they say together.
+    """Return the content of a record, which may be a batch of messages.
 
     Raises:
-        InvalidRecord: It can't be processed; one bad message refuses its whole batch,
-            so that nothing of a dead letter is published as well.
+        InvalidRecord: It can't be processed.  One invalid message refuses its whole
+            batch, so that no part of a dead letter is published.
     """
     if value is None:
         raise InvalidRecord(
-            ReasonCode.NULL_VALUE, "hl7.raw: a null value is no message"
+            ReasonCode.NULL_VALUE, "hl7.raw: a null value is not a message"
         )
     if len(value) > max_bytes:
         raise InvalidRecord(
@@ -83,7 +83,9 @@ def _note_event(value: bytes) -> Routed:
         event = orjson.loads(value)
         HL7_RAW.schema.check(event)
     except orjson.JSONDecodeError:
-        raise InvalidRecord(ReasonCode.BAD_JSON, "note event: not JSON") from None
+        raise InvalidRecord(
+            ReasonCode.BAD_JSON, "note event: the value is not JSON"
+        ) from None
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     note = ClinicalNote.from_json(event)
@@ -91,7 +93,7 @@ def _note_event(value: bytes) -> Routed:
         return Routed((), (note,))
     for each in note.demographics.birth_dates:
         if birth_date_of(each) != each:
-            reason = "note event: demographics.birth_dates: not a date"
+            reason = "note event: demographics.birth_dates: must be dates (YYYY-MM-DD)"
             raise InvalidRecord(ReasonCode.SCHEMA, reason)
     update = PatientRecord(note.patient, note.written_at, note.demographics)
     return Routed((update,), (note,))
@@ -108,7 +110,7 @@ def _message(text: str, ordinal: int) -> Routed:
     skipped: Counter[str] = Counter()
     notes: list[ClinicalNote] = []
     for number, group in enumerate(groups):
-        # The ordinals make a note's id unique within its record.
+        # The ordinals make the ids of notes unique within the record.
         place = f"{ordinal}.{number}"
         found = narrative_of(group, event, msh.value(10), sent_at, place)
         notes += found.notes
@@ -117,9 +119,9 @@ def _message(text: str, ordinal: int) -> Routed:
 
 
 def _updates(group: PatientGroup, sent_at: str) -> list[PatientRecord]:
-    """Return the record under every key that notes of this patient may come with.
+    """Return the patient record under every key that notes of this patient may have.
 
-    After a merge (A40, chapter 3.3.40) that is the surviving and the prior key.
+    After a merge (A40, chapter 3.3.40) these are the surviving and the prior key.
     """
     keys = dict.fromkeys((group.patient, *group.others, *group.prior))
     merged = (group.patient, *group.prior) if group.prior else ()

@@ -1,4 +1,4 @@
-"""Keep N workers running, a process each; hand signals on; give up in good time."""
+"""Keeps the workers of a stage running, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .worker import work
 log = logging.getLogger(__name__)
 
 SHORT_LIFE = 5.0
-MOST_SHORT_LIVES = 10
+MAX_SHORT_LIVES = 10
 DRAIN_SECONDS = 60.0
 
 
 @dataclass(slots=True)
 class Slot:
-    """A worker's place: its ordinal stays, its process may change."""
+    """The slot of a worker: its ordinal is stable, its process may change."""
 
     ordinal: int
     process: SpawnProcess
@@ -38,9 +38,9 @@ class Slot:
 class Supervisor:
     """Runs ``workers`` processes of a stage.
 
-    A worker that dies is started again in its slot, so that its transactional id
-    fences what it left; one that shows no life is killed first; one that refuses its
-    settings ends the whole.
+    A worker that dies is restarted in its slot, where its transactional id fences the
+    previous process.  A silent worker is killed first.  A worker that refuses its
+    settings ends the service.
     """
 
     def __init__(self, stage: Stage, workers: int, settings: Settings) -> None:
@@ -61,33 +61,33 @@ class Supervisor:
             process = self._start(ordinal, heartbeat)
             self._slots.append(Slot(ordinal, process, heartbeat, time.monotonic()))
         while not self._is_stopping:
-            status = self._mend()
+            status = self._restart_dead()
             if status is not None:
                 self._drain()
                 return status
             time.sleep(0.1)
         return self._drain()
 
-    def _mend(self) -> int | None:
-        """Start dead workers again; return a status when there is no point in it."""
+    def _restart_dead(self) -> int | None:
+        """Restart dead workers; return an exit status if that is useless."""
         for slot in self._slots:
             status = slot.process.exitcode
             if status is None:
-                self._end_if_silent(slot)
+                self._kill_if_silent(slot)
                 continue
             if status in (EX_CONFIG, EX_UNAVAILABLE, EX_IOERR):
                 return status
             is_short = time.monotonic() - slot.started_at < SHORT_LIFE
             slot.short_lives = slot.short_lives + 1 if is_short else 0
-            if slot.short_lives > MOST_SHORT_LIVES:
-                log.critical("worker %d dies again and again", slot.ordinal)
+            if slot.short_lives > MAX_SHORT_LIVES:
+                log.critical("worker %d dies repeatedly: stopped", slot.ordinal)
                 return status
-            log.warning("worker %d ended (%s): started again", slot.ordinal, status)
+            log.warning("worker %d ended (%s): restarted", slot.ordinal, status)
             slot.process = self._start(slot.ordinal, slot.heartbeat)
             slot.started_at = time.monotonic()
         return None
 
-    def _end_if_silent(self, slot: Slot) -> None:
+    def _kill_if_silent(self, slot: Slot) -> None:
         silent, phase = slot.heartbeat.silent(), slot.heartbeat.phase
         if silent > self._settings.silence(phase):
             log.critical(
@@ -110,7 +110,7 @@ class Supervisor:
         return process
 
     def _drain(self) -> int:
-        """Ask all workers to finish their batch and leave; return the worst status."""
+        """Have all workers finish their batch and end; return the worst exit status."""
         for slot in self._slots:
             slot.process.terminate()
         deadline = time.monotonic() + DRAIN_SECONDS

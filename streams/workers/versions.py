@@ -1,4 +1,4 @@
-"""What runs: phistream, Python, the Kafka client and the models, by version."""
+"""The versions of phistream, Python, the Kafka client and the models."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def runtime() -> str:
 
 
 def models(preset: str | None = None) -> str:
-    """Return the name and version of a preset's model, or of all that are installed.
+    """Return name and version of a preset's model, or of all installed models.
 
     Raises:
-        deid_core.ConfigError: The preset or its model is unknown or can't be read.
+        deid_core.ConfigError: The preset or its model is unknown or unreadable.
     """
     if preset is None:
         return ", ".join(map(model_version, known_models()))

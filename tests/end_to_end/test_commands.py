@@ -72,9 +72,7 @@ def what_scrub_takes_can_be_fed(folder, bootstrap):
 
     assert 1 == done.returncode
     assert "2 messages published on hl7.raw, 1 JSON notes refused" in done.stdout
-    assert (
-        'n.jsonl record 2: says not whose note it is; add "patient_id"' in done.stderr
-    )
+    assert 'n.jsonl record 2: names no patient; add "patient_id"' in done.stderr
     assert "ZZMARKER" not in done.stderr + done.stdout
     fed = values(Settings(bootstrap=bootstrap), "hl7.raw")
     first, second = sorted(fed, key=lambda each: each["note_id"])

@@ -61,9 +61,9 @@ def test_of_a_note_event_nothing_is_left_out_so_that_its_schema_judges_it():
         ([], 'needs "note_id" (or "id") and "text"'),
         ({"id": "ZZMARKER"}, 'needs "note_id" (or "id") and "text"'),
         ({"text": "ZZMARKER"}, 'lacks "note_id" (or "id")'),
-        ({**EVENT, "id": "ZZMARKER"}, '"note_id" and "id" say the same'),
-        ({**EVENT, "patient_id": "ZZMARKER"}, '"patient" and "patient_id" say'),
-        ({**SHORT, "demographics": NAMES}, '"patient" and "demographics" say'),
+        ({**EVENT, "id": "ZZMARKER"}, '"note_id" and "id" mean the same'),
+        ({**EVENT, "patient_id": "ZZMARKER"}, '"patient" and "patient_id" mean'),
+        ({**SHORT, "demographics": NAMES}, '"patient" and "demographics" mean'),
         ({"id": ["ZZMARKER"], "text": "t"}, "id: must be a string or a number"),
         ({"id": True, "text": "t"}, "id: must be a string or a number"),
     ],
@@ -160,8 +160,8 @@ def test_a_json_file_is_an_array_of_notes_or_a_single_one():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'{"resourceType": "Bundle"}', "f.json value 1: no JSON note"),
-        (b'[{"id": "a", "text": "t"}, 7]', "f.json value 2: no JSON note"),
+        (b'{"resourceType": "Bundle"}', "f.json value 1: not a JSON note"),
+        (b'[{"id": "a", "text": "t"}, 7]', "f.json value 2: not a JSON note"),
         (b"plain", "f.json value 1: not JSON"),
         (b'{"id": "a", "text": "\xff"}', "f.json value 1: not JSON in UTF-8"),
     ],

@@ -62,5 +62,5 @@ def test_refuses_a_header_without_an_event():
 
 
 def test_shows_a_code_and_nothing_else():
-    with pytest.raises(InvalidRecord, match=r"MSH-9: ADT\^\? is not taken"):
+    with pytest.raises(InvalidRecord, match=r"MSH-9: ADT\^\? is not supported"):
         event("ADT^ZZMARKER")
