@@ -1,0 +1,1 @@
+"""The Kafka cluster: clients, topics, grants, offsets and lag; a local broker."""

@@ -111,10 +111,18 @@ class GroupOffsets:
 
 
 def end_offsets(
-    admin: AdminClient, topic: str, partitions: Iterable[int], *, stable: bool = True
+    admin: AdminClient, topic: str, partitions: Iterable[int]
 ) -> dict[int, int]:
-    """Return the last stable offset of each partition, or the high watermark."""
-    level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+    """Return the last stable offset of each partition."""
+    level = IsolationLevel.READ_COMMITTED
+    return _listed(admin, topic, partitions, OffsetSpec.latest, level)
+
+
+def high_watermarks(
+    admin: AdminClient, topic: str, partitions: Iterable[int]
+) -> dict[int, int]:
+    """Return the end of each partition, including open transactions."""
+    level = IsolationLevel.READ_UNCOMMITTED
     return _listed(admin, topic, partitions, OffsetSpec.latest, level)
 
 

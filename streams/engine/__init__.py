@@ -1,0 +1,1 @@
+"""The engine: main loop, transactions, claims, limits and settings; without Kafka."""

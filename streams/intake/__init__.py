@@ -1,1 +1,1 @@
-"""hl7.raw in; `notes` and `patients` out.  `processor.py` is read first."""
+"""Stage intake: `hl7.raw` in; `notes` and `patients` out.  Start at `processor`."""

@@ -1,0 +1,1 @@
+"""Patient records: how they are merged, stored per partition, and matched."""

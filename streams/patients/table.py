@@ -20,7 +20,7 @@ from confluent_kafka import (
 from schemas import SchemaError
 
 from ..cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
-from ..cluster.offsets import END_OF_PARTITION, end_offsets
+from ..cluster.offsets import END_OF_PARTITION, end_offsets, high_watermarks
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import DAY_MS, PATIENTS, TOMBSTONE_DAYS
 from ..engine.claim import Claim
@@ -157,25 +157,21 @@ class PatientsTable:
         done, self._ready = self._ready, []
         return done
 
-    def catch_up(self, partitions: Iterable[int], *, in_flight: float = 0) -> None:
-        """Read the topic to its present end.
-
-        Args:
-            partitions: Some of the opened ones.
-            in_flight: Seconds to wait for records of open transactions as well.
+    def catch_up(self, partitions: Iterable[int]) -> None:
+        """Read all stable records that the topic holds now.
 
         Raises:
             RetriableError: The topic was not read in time.
         """
-        stable = in_flight == 0
-        wanted = end_offsets(self._admin, PATIENTS.name, partitions, stable=stable)
-        deadline = time.monotonic() + (CALL_SECONDS if stable else in_flight)
-        while any(self._reached[p] < end for p, end in wanted.items()):
-            if time.monotonic() > deadline:
-                if stable:
-                    raise RetriableError("patients: not read in time")
-                return
-            self._read(0.05)
+        ends = end_offsets(self._admin, PATIENTS.name, partitions)
+        if not self._read_to(ends, CALL_SECONDS):
+            raise RetriableError("patients: not read in time; trying again")
+
+    def wait_for_open_transactions(
+        self, partitions: Iterable[int], seconds: float
+    ) -> None:
+        """Read the records of open transactions as well, if they end in time."""
+        self._read_to(high_watermarks(self._admin, PATIENTS.name, partitions), seconds)
 
     def get(self, partition: int, key: bytes) -> bytes | None:
         """Return the record of a patient as JSON, or None for an unknown patient.
@@ -207,6 +203,15 @@ class PatientsTable:
             )
             for partition, table in self._tables.items()
         ]
+
+    def _read_to(self, ends: Mapping[int, int], seconds: float) -> bool:
+        """Read up to the offsets; return whether they were reached in time."""
+        deadline = time.monotonic() + seconds
+        while any(self._reached[p] < end for p, end in ends.items()):
+            if time.monotonic() > deadline:
+                return False
+            self._read(0.05)
+        return True
 
     def _read(self, seconds: float) -> None:
         """Read the records that have arrived; wait for the first one only."""

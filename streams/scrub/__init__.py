@@ -1,1 +1,1 @@
-"""`notes` in, joined with `patients`; `notes.scrubbed` and `phi.audit` out."""
+"""Stage scrub: `notes` in; `notes.scrubbed` and `phi.audit` out.  See `processor`."""

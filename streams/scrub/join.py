@@ -122,7 +122,7 @@ class PatientJoin:
         }
         if not new or not self._in_flight_seconds:
             return
-        self._table.catch_up({*new.values()}, in_flight=self._in_flight_seconds)
+        self._table.wait_for_open_transactions({*new.values()}, self._in_flight_seconds)
         self._rows.clear()
         if len(self._waited_at) > MAX_WAITED_FOR:
             self._waited_at.clear()

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams.cluster.lag import LagMonitor, LagState
-from streams.cluster.offsets import end_offsets
+from streams.cluster.offsets import end_offsets, high_watermarks
 from streams.engine.errors import ConfigError
 from tests.brokers import wait_until
 from tests.conftest import has_leaders, settings_for
@@ -72,11 +72,11 @@ class Place:
     def end(self, ours, end):
         """End a transaction, and wait for the marker that it leaves."""
         getattr(ours, f"{end}_transaction")(30)
-        while self.ends(stable=True) != self.ends(stable=False):
+        while end_offsets(self.admin, self.topic, [0])[0] != self.high_watermark():
             time.sleep(0.02)
 
-    def ends(self, *, stable):
-        return end_offsets(self.admin, self.topic, [0], stable=stable)[0]
+    def high_watermark(self):
+        return high_watermarks(self.admin, self.topic, [0])[0]
 
     def commit(self, offset, *, partition=0):
         consumer = Consumer(self.settings.client(**{"group.id": self.group}))
@@ -128,7 +128,7 @@ def test_what_is_not_stable_is_no_lag(place):
     place.commit(2)
     ours = place.transaction(5, end=None)
 
-    end = place.ends(stable=False)
+    end = place.high_watermark()
     hidden = place.read()
     place.end(ours, "commit")
     shown = place.read()

@@ -31,10 +31,12 @@ class MemoryTable:
         self.waits = []
         self.reads = []
 
-    def catch_up(self, partitions, *, in_flight=0):
-        if in_flight:
-            self.waits.append(in_flight)
-            self.rows |= self.in_flight
+    def catch_up(self, partitions):
+        pass
+
+    def wait_for_open_transactions(self, partitions, seconds):
+        self.waits.append(seconds)
+        self.rows |= self.in_flight
 
     def get(self, partition, key):
         self.reads.append(key)
