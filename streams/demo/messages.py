@@ -14,8 +14,9 @@ import orjson
 
 from deid_core.document import PersonName
 
-from .people import Person
+from .people import WardPatient
 from .segments import (
+    Document,
     Stamp,
     escape,
     evn,
@@ -33,8 +34,6 @@ from .segments import (
     txa,
 )
 
-Document = tuple[str, str, str]
-
 ADT_STRUCTURES = {
     "A01": "ADT_A01",
     "A04": "ADT_A01",
@@ -43,7 +42,7 @@ ADT_STRUCTURES = {
 }
 
 
-def adt(person: Person, mrn: str, event: str, stamp: Stamp) -> bytes:
+def adt(person: WardPatient, mrn: str, event: str, stamp: Stamp) -> bytes:
     """Return an admission, registration or update with all that is known."""
     site = person.site
     kin = [nk1(n, each, site.version) for n, each in enumerate(person.kin, start=1)]
@@ -58,7 +57,7 @@ def adt(person: Person, mrn: str, event: str, stamp: Stamp) -> bytes:
     return message(("ADT", event, ADT_STRUCTURES[event]), site, stamp, segments)
 
 
-def merge(person: Person, stamp: Stamp) -> bytes:
+def merge(person: WardPatient, stamp: Stamp) -> bytes:
     """Return the A40 that merges the second number into the first."""
     site = person.site
     segments = [evn("A40", site, stamp), pid(person, person.mrn), mrg(person)]
@@ -66,7 +65,7 @@ def merge(person: Person, stamp: Stamp) -> bytes:
 
 
 def oru(
-    person: Person,
+    person: WardPatient,
     mrn: str,
     document: Document,
     text: str,
@@ -86,7 +85,7 @@ def oru(
 
 
 def mdm(
-    person: Person,
+    person: WardPatient,
     mrn: str,
     document: Document,
     text: str,
@@ -106,7 +105,7 @@ def mdm(
 
 
 def note_event(
-    person: Person,
+    person: WardPatient,
     mrn: str,
     document: Document,
     text: str,
@@ -127,7 +126,7 @@ def note_event(
     return orjson.dumps(event)
 
 
-def _demographics(person: Person) -> dict[str, Any]:
+def _demographics(person: WardPatient) -> dict[str, Any]:
     address = person.address
     staff = (person.attending, person.ordering, person.gp)
     return {

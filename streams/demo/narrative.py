@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from .draft import Draft, Narrative
 from .pools import NoteKind, Section, Template
-from .scene import Scene
-from .slots import SLOTS, missing_slots
+from .slots import SLOTS, Scene, missing_slots
 
 MAX_ATTEMPTS = 50
 SENTENCES_A_LINE = 4

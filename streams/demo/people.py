@@ -1,42 +1,30 @@
-"""The people of the ward: patients, kin and staff, invented from a seed."""
+"""The people of the ward: patients, kin and staff, drawn from a seed."""
 
 from __future__ import annotations
 
 import random
-import unicodedata
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
 
-from faker import Faker
-
 from deid_core.document import Address, PersonName
+from deid_core.fiction.names import Gender
+from deid_core.fiction.numbers import phone, social_security_number
+from deid_core.fiction.people import FictionalPeople
+from deid_core.language.lexicons import normal
 
 from .pools import Pools, Site, lower_words
 
 Split = Literal["dev", "test"]
 
 LOCALES = (
-    "en_US",
-    "en_GB",
-    "en_IE",
-    "es_ES",
-    "fr_FR",
-    "de_DE",
-    "it_IT",
-    "pl_PL",
-    "cs_CZ",
-    "pt_BR",
-    "tr_TR",
-    "sv_SE",
-    "hu_HU",
-    "vi_VN",
-    "ro_RO",
+    *("en_US", "en_GB", "en_IE", "es_ES", "fr_FR", "de_DE", "it_IT", "pl_PL", "cs_CZ"),
+    *("pt_BR", "tr_TR", "sv_SE", "hu_HU", "vi_VN", "ro_RO"),
 )
-AREA_CODES = (202, 206, 212, 303, 312, 404, 415, 503, 512, 602, 617, 702, 713, 808)
 DAYS_A_YEAR = 365.25
+GENDERS = {"F": Gender.FEMALE, "M": Gender.MALE}
+"""Codes of HL7 table 0001."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +45,11 @@ class Kin:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """A patient as the hospital knows him at one moment, former values included.
+class WardPatient:
+    """A patient as known to the hospital at one moment, with former values.
 
-    ``is_stranger``: his demographics never arrive.  ``second_mrn``: he was registered
-    twice, and the two records are merged later.
+    ``is_stranger``: the demographics never arrive.  ``second_mrn``: the patient was
+    registered twice, and the two records are merged later.
     """
 
     index: int
@@ -91,7 +79,7 @@ class Person:
 
     @property
     def name_words(self) -> frozenset[str]:
-        """Every word of every name around this person, in lower case."""
+        """Every word of the names of the patient, kin and staff, in lower case."""
         names = (self.name, *self.former_names, *(kin.name for kin in self.kin))
         staff = (self.gp.name, self.attending.name, self.ordering.name)
         return frozenset(
@@ -101,19 +89,12 @@ class Person:
         )
 
 
-def plain(text: str) -> str:
-    """Return the letters in ASCII: ``Łuczyk`` is ``Luczyk``."""
-    text = text.translate(str.maketrans("łŁıđĐøØßæ", "lLidDoOsa"))
-    letters = unicodedata.normalize("NFKD", text)
-    return letters.encode("ascii", "ignore").decode()
-
-
 def in_split(name: str, split: Split) -> bool:
-    """Whether a name belongs to a split; a name belongs to one split only.
+    """Return whether a name belongs to a split; it belongs to one only.
 
     Decided by the longest word without accents, so that spellings stay together.
     """
-    word = max(lower_words(plain(name)), key=len, default="")
+    word = max(lower_words(normal(name)), key=len, default="")
     return zlib.crc32(word.encode()) % 2 == (split == "test")
 
 
@@ -122,12 +103,14 @@ class Registry:
 
     def __init__(self, *, seed: int, split: Split, pools: Pools, epoch: date) -> None:
         self._rng = random.Random(f"{seed}/{split}/people")  # noqa: S311 - no secrets
-        self._split: Split = split
         self._pools = pools
         self._epoch = epoch
-        self._fakers = [Faker(locale, use_weighting=False) for locale in LOCALES]
-        for faker in self._fakers:
-            faker.seed_instance(self._rng.getrandbits(64))
+        self._people = FictionalPeople(
+            self._rng,
+            LOCALES,
+            lambda name: in_split(name, split) and name not in pools.reserved_surnames,
+            pools.word_surnames,
+        )
 
     def staff(self, count: int) -> tuple[Staff, ...]:
         """Draw a hospital's providers."""
@@ -136,7 +119,7 @@ class Registry:
             for _ in range(count)
         )
 
-    def person(self, index: int, staff: tuple[Staff, ...]) -> Person:
+    def person(self, index: int, staff: tuple[Staff, ...]) -> WardPatient:
         """Draw one patient."""
         rng = self._rng
         site = rng.choice(self._pools.sites)
@@ -144,7 +127,7 @@ class Registry:
         name = self._name(sex)
         former = () if rng.random() < 0.75 else (self._renamed(name),)
         gp, attending, ordering = rng.sample(staff, 3)
-        return Person(
+        return WardPatient(
             index=index,
             site=site,
             mrn=self._mrn(index),
@@ -157,8 +140,8 @@ class Registry:
             address=self.address(),
             former_addresses=(),
             phone=self.phone(),
-            email=self._email(name),
-            ssn=self._ssn(),
+            email=self._people.email(name),
+            ssn=social_security_number(rng),
             account=f"{rng.randrange(10**9, 10**10)}",
             kin=self._kin(name),
             gp=gp,
@@ -168,70 +151,30 @@ class Registry:
 
     def address(self) -> Address:
         """Draw an address in the United States."""
-        english = self._fakers[0]
-        return Address(
-            street=english.street_address().replace("\n", " "),
-            city=english.city(),
-            state=english.state_abbr(include_territories=False),
-            zip=english.zipcode(),
-            country="USA",
-        )
+        return self._people.address()
 
     def phone(self) -> str:
         """Draw ten digits that North America could have assigned."""
-        rng = self._rng
-        exchange = rng.choice([n for n in range(220, 990) if n % 100 != 11])
-        return f"{rng.choice(AREA_CODES)}{exchange}{rng.randrange(10_000):04}"
+        return phone(self._rng)
 
     def family(self) -> str:
         """Draw a surname of this split."""
-        return self._drawn(self._rng.choice(self._fakers).last_name)
+        return self._people.family()
 
     def _name(self, sex: str) -> PersonName:
-        rng = self._rng
-        faker = rng.choice(self._fakers)
-        is_female = sex == "F"
-        given = faker.first_name_female if is_female else faker.first_name_male
-        family = faker.last_name_female if is_female else faker.last_name_male
-        middle = self._drawn(given) if rng.random() < 0.3 else ""
-        if rng.random() < 0.12:
-            # A surname that is a word, or an eponym, comes with an English given name.
-            english = self._fakers[0]
-            given = english.first_name_female if is_female else english.first_name_male
-            surname = rng.choice(self._pools.word_surnames)
-            return PersonName(surname, self._drawn(given))
-        return PersonName(self._drawn(family), self._drawn(given), middle)
-
-    def _drawn(self, draw: Callable[[], str]) -> str:
-        while True:
-            name = draw()
-            is_reserved = name in self._pools.reserved_surnames
-            if in_split(name, self._split) and not is_reserved:
-                return name
+        return self._people.name(GENDERS[sex])
 
     def _renamed(self, name: PersonName) -> PersonName:
         return PersonName(self.family(), name.given, name.middle)
 
     def _mrn(self, index: int) -> str:
-        # The index keeps numbers apart; the rest makes them look drawn.
+        # The index makes numbers unique; the rest makes them look random.
         return f"{self._rng.randrange(10, 99)}{index:06}"
 
     def _birth(self) -> date:
         oldest = self._rng.random() < 0.08
         age = self._rng.uniform(91, 103) if oldest else self._rng.uniform(19, 88)
         return self._epoch - timedelta(days=round(age * DAYS_A_YEAR))
-
-    def _email(self, name: PersonName) -> str:
-        local = ".".join(plain(part) for part in (name.given, name.family))
-        local = "".join(c for c in local.lower() if c.isalnum() or c == ".")
-        host = self._rng.choice(("example.com", "example.org", "mail.example.net"))
-        return f"{local}{self._rng.randrange(10, 99)}@{host}"
-
-    def _ssn(self) -> str:
-        # The SSA never assigned areas 000, 666 and 900-999, group 00 or serial 0000.
-        area = self._rng.choice([n for n in range(1, 773) if n != 666])
-        group = self._rng.randrange(1, 100)
-        return f"{area:03}-{group:02}-{self._rng.randrange(1, 10_000):04}"
 
     def _kin(self, name: PersonName) -> tuple[Kin, ...]:
         rng = self._rng

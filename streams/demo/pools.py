@@ -84,7 +84,7 @@ def load_pools(split: Literal["dev", "test"], *, slots: Collection[str]) -> Pool
     Raises:
         ValueError: A template has a slot that is not among ``slots``.
     """
-    own, clinical = _table(f"{split}.toml"), _table("clinical.toml")
+    own, clinical = table(split), table("clinical")
     documents = clinical.pop("documents")
     relations = clinical.pop("relations")
     surnames = clinical.pop("word_surnames")
@@ -119,8 +119,9 @@ def _refuse_unknown_slots(pools: Pools, slots: Collection[str]) -> None:
         raise ValueError(f"unknown slots {', '.join(unknown)}; known: {known}")
 
 
-def _table(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / name).read_text("utf-8"))
+def table(name: str) -> dict[str, Any]:
+    """Return the table ``<name>.toml`` of this folder."""
+    return tomllib.loads((files(__package__) / f"{name}.toml").read_text("utf-8"))
 
 
 def _kind(name: str, document: tuple[str, str, str], table: dict[str, Any]) -> NoteKind:

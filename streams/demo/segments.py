@@ -13,7 +13,7 @@ from datetime import date, datetime
 
 from deid_core.document import Address, PersonName
 
-from .people import Kin, Person, Staff
+from .people import Kin, Staff, WardPatient
 from .pools import Site
 
 UTF_8, LATIN_1 = "UNICODE UTF-8", "8859/1"
@@ -22,6 +22,10 @@ _DELIMITER = re.compile(r"[\\|^&~]")
 _ESCAPES = str.maketrans(
     {"\\": "\\E\\", "|": "\\F\\", "^": "\\S\\", "&": "\\T\\", "~": "\\R\\"}
 )
+
+
+Document = tuple[str, str, str]
+"""LOINC code and name of a document, and its type in HL7 table 0270."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ def evn(event: str, site: Site, stamp: Stamp) -> str:
     return segment("EVN", fields)
 
 
-def pid(person: Person, mrn: str) -> str:
+def pid(person: WardPatient, mrn: str) -> str:
     """Return PID with all that is known.
 
     Former names stand in PID-9 in 2.3 and 2.3.1, later as repetitions of PID-5; the SSN
@@ -169,13 +173,13 @@ def pid(person: Person, mrn: str) -> str:
     return segment("PID", fields)
 
 
-def short_pid(person: Person, mrn: str) -> str:
+def short_pid(person: WardPatient, mrn: str) -> str:
     """Return PID with the required fields only: identifier and name."""
     fields = {1: "1", 3: f"{mrn}^^^{person.site.authority}^MR", 5: xpn(person.name)}
     return segment("PID", fields)
 
 
-def pd1(person: Person) -> str:
+def pd1(person: WardPatient) -> str:
     """Return PD1 with the general practitioner."""
     return segment("PD1", {4: xcn(person.gp)})
 
@@ -187,7 +191,7 @@ def nk1(number: int, kin: Kin, version: str) -> str:
     return segment("NK1", {**fields, 5: xtn(kin.phone, version)})
 
 
-def pv1(person: Person, stamp: Stamp, patient_class: str) -> str:
+def pv1(person: WardPatient, stamp: Stamp, patient_class: str) -> str:
     """Return PV1 with the attending and referring doctors."""
     ward, room = person.index % 9 + 1, person.index % 30 + 1
     fields = {
@@ -202,19 +206,19 @@ def pv1(person: Person, stamp: Stamp, patient_class: str) -> str:
     return segment("PV1", fields)
 
 
-def mrg(person: Person) -> str:
+def mrg(person: WardPatient) -> str:
     """Return MRG: the number that the merge takes away."""
     authority = person.site.authority
     return segment("MRG", {1: f"{person.second_mrn}^^^{authority}^MR"})
 
 
-def orc(person: Person, stamp: Stamp) -> str:
+def orc(person: WardPatient, stamp: Stamp) -> str:
     """Return ORC of an order that is done."""
     numbers = {2: f"P{stamp.control_id}^ORDERS", 3: f"F{stamp.control_id}^FILLER"}
     return segment("ORC", {1: "RE", **numbers, 12: xcn(person.ordering)})
 
 
-def obr(person: Person, stamp: Stamp, document: tuple[str, str, str]) -> str:
+def obr(person: WardPatient, stamp: Stamp, document: Document) -> str:
     """Return OBR of a report, read by the attending doctor."""
     code, name, _ = document
     fields = {
@@ -231,7 +235,7 @@ def obr(person: Person, stamp: Stamp, document: tuple[str, str, str]) -> str:
     return segment("OBR", fields)
 
 
-def obx(number: int, kind: str, document: tuple[str, str, str], value: str) -> str:
+def obx(number: int, kind: str, document: Document, value: str) -> str:
     """Return OBX; ``value`` is OBX-5 as it stands there, escaped."""
     code, name, _ = document
     fields = {1: str(number), 2: kind, 3: f"{code}^{name}^LN", 5: value, 11: "F"}
@@ -243,7 +247,7 @@ def nte(number: int, value: str) -> str:
     return segment("NTE", {1: str(number), 2: "L", 3: value})
 
 
-def txa(person: Person, stamp: Stamp, document: tuple[str, str, str], kind: str) -> str:
+def txa(person: WardPatient, stamp: Stamp, document: Document, kind: str) -> str:
     """Return TXA of an authenticated document; ``kind`` is TX or FT."""
     fields = {
         1: "1",

@@ -1,39 +1,232 @@
-"""What each ``{slot}`` of a template becomes: identifiers, decoys and small words."""
+"""The scene of a note, and the values that fill the ``{slots}`` of its templates."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 
+from rapidfuzz.distance import Levenshtein
+
+from deid_core.document import PersonName
+from deid_core.fiction.dates import write_date
+from deid_core.fiction.people import SHORTEST_MISSPELT, misspelt
 from deid_core.labels import Label
 
-from . import names
-from .draft import Draft
-from .forms import DATE_FORMS, PART_DATE_FORMS, PHONE_FORMS
-from .people import Person
-from .pools import lower_words
-from .scene import Scene, Slot
+from .draft import SHORTEST_NAME_PART, Draft
+from .people import Kin, WardPatient
+from .pools import Pools, lower_words, table
 
 OLDEST_AGE_SHOWN = 89
+FORMS = table("forms")
+NEAREST_RATIO = 0.34
+"""Of edits to the shorter length: just above that of Yuwono, Ng and Ngiam 2016, 3.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What one note is about.
+
+    ``ambiguous`` are clinical words that resemble a name in the record; ``strangers``
+    are surnames that stand in no record.
+    """
+
+    person: WardPatient = field(repr=False)
+    mrn: str = field(repr=False)
+    kin: Kin = field(repr=False)
+    day: date = field(repr=False)
+    pools: Pools = field(repr=False)
+    ambiguous: frozenset[str] = field(repr=False)
+    strangers: tuple[str, ...] = field(repr=False)
+    rng: random.Random = field(repr=False)
+
+
+Slot = Callable[[Draft, Scene], None]
+
+
+def ambiguous_words(person: WardPatient, pools: Pools) -> frozenset[str]:
+    """Return the clinical words that resemble a word of a name around a person.
+
+    They are as near as a misspelt name is to the name.
+    """
+    names = person.name_words
+    return frozenset(
+        word
+        for word in pools.clinical_words
+        if any(_resemble(word, name) for name in names)
+    )
+
+
+def _resemble(word: str, name: str) -> bool:
+    limit = NEAREST_RATIO * min(len(word), len(name))
+    return Levenshtein.distance(word, name) < limit
+
+
+def _patient(draft: Draft, scene: Scene) -> None:
+    """The patient in running text, in one of ``PATIENT_FORMS``."""
+    if scene.person.is_stranger:
+        _titled(draft, scene)
+        return
+    scene.rng.choice(PATIENT_FORMS)(draft, scene)
+
+
+def _exact(draft: Draft, scene: Scene) -> None:
+    name = scene.person.name
+    _full(draft, name.given, name.family, "exact")
+
+
+def _full(draft: Draft, given: str, family: str, how: str) -> None:
+    draft.phrase((given, how), (" ", ""), (family, how), label=Label.PATIENT)
+
+
+def _misspelt(draft: Draft, scene: Scene) -> None:
+    name, rng = scene.person.name, scene.rng
+    given, family = (name.given, "exact"), (name.family, "exact")
+    if len(name.family) >= SHORTEST_MISSPELT:
+        family = misspelt(name.family, rng), "misspelt"
+    elif len(name.given) >= SHORTEST_MISSPELT:
+        given = misspelt(name.given, rng), "misspelt"
+    draft.phrase(given, (" ", ""), family, label=Label.PATIENT)
+
+
+def _former(draft: Draft, scene: Scene) -> None:
+    if not scene.person.former_names:
+        _exact(draft, scene)
+        return
+    name = scene.rng.choice(scene.person.former_names)
+    _full(draft, name.given, name.family, "former")
+
+
+def _caps(draft: Draft, scene: Scene) -> None:
+    name = scene.person.name
+    _full(draft, name.given.upper(), name.family.upper(), "caps")
+
+
+def _first(draft: Draft, scene: Scene) -> None:
+    """The patient's given name, where no other word can be taken for it."""
+    given = scene.person.name.given
+    is_ambiguous = scene.ambiguous.intersection(lower_words(given))
+    if len(given) < SHORTEST_NAME_PART or is_ambiguous:
+        _exact(draft, scene)
+    else:
+        draft.plant(given, Label.PATIENT, "first")
+
+
+def _titled(draft: Draft, scene: Scene) -> None:
+    """The patient's surname after a title."""
+    title = "Mr. " if scene.person.sex == "M" else scene.rng.choice(("Ms. ", "Mrs. "))
+    surname = scene.person.name.family
+    draft.phrase((title, ""), (surname, "titled"), label=Label.PATIENT)
+
+
+def _possessive(draft: Draft, scene: Scene) -> None:
+    """The patient's name before 's."""
+    if scene.person.is_stranger:
+        _titled(draft, scene)
+    else:
+        name = scene.person.name
+        _full(draft, name.given, name.family, "possessive")
+    draft.say("'s")
+
+
+def _head(draft: Draft, scene: Scene) -> None:
+    """The patient's name as at the head of a note, in one of ``HEAD_FORMS``."""
+    if scene.person.is_stranger:
+        _titled(draft, scene)
+        return
+    scene.rng.choice(HEAD_FORMS)(draft, scene)
+
+
+def _comma(draft: Draft, scene: Scene) -> None:
+    name = scene.person.name
+    given, family = name.given, name.family
+    if scene.rng.random() < 0.3:
+        given, family = given.upper(), family.upper()
+    draft.phrase((family, "comma"), (", ", ""), (given, "comma"), label=Label.PATIENT)
+    if name.middle and scene.rng.random() < 0.5:
+        draft.say(f" {name.middle[0]}")
+
+
+def _kin(draft: Draft, scene: Scene) -> None:
+    """The name of the relative whom the note is about."""
+    name = scene.kin.name
+    draft.phrase(
+        (name.given, "kin"), (" ", ""), (name.family, "kin"), label=Label.PATIENT
+    )
+
+
+def _doctor(draft: Draft, scene: Scene) -> None:
+    """A provider of the visit or the order."""
+    staff = scene.rng.choice((scene.person.attending, scene.person.ordering))
+    _provider(draft, scene, staff.name)
+
+
+def _gp(draft: Draft, scene: Scene) -> None:
+    """The general practitioner."""
+    _provider(draft, scene, scene.person.gp.name)
+
+
+def _provider(draft: Draft, scene: Scene, name: PersonName) -> None:
+    how = "titled_provider"
+    given, family = (name.given, how), (name.family, how)
+    form = scene.rng.randrange(4)
+    if scene.person.is_stranger or form == 0:
+        draft.phrase(("Dr. ", ""), family, label=Label.DOCTOR)
+    elif form == 1:
+        draft.phrase(("Dr. ", ""), given, (" ", ""), family, label=Label.DOCTOR)
+    elif form == 2:
+        draft.phrase(given, (" ", ""), family, (", MD", ""), label=Label.DOCTOR)
+    else:
+        pieces = (name.given, "provider"), (" ", ""), (name.family, "provider")
+        draft.phrase(*pieces, label=Label.DOCTOR)
+
+
+def _stranger_doctor(draft: Draft, scene: Scene) -> None:
+    """A doctor who stands in no record."""
+    name = scene.rng.choice(scene.strangers)
+    draft.phrase(("Dr. ", ""), (name, "titled_stranger"), label=Label.DOCTOR)
+
+
+PATIENT_FORMS: tuple[Slot, ...] = (
+    *((_exact,) * 4),
+    *((_misspelt,) * 4),
+    *((_titled,) * 2),
+    _first,
+    _caps,
+    _former,
+)
+HEAD_FORMS: tuple[Slot, ...] = (_comma, _comma, _exact, _caps)
+
+
+def _written(scene: Scene, form: str, day: date) -> str:
+    return write_date(day, scene.rng.choice(FORMS[form]))
+
+
+def _plant_phone(draft: Draft, scene: Scene, digits: str) -> None:
+    parts = {"area": digits[:3], "exchange": digits[3:6], "line": digits[6:]}
+    text = scene.rng.choice(FORMS["phones"]).format(**parts)
+    draft.plant(text, Label.PHONE, "phone")
 
 
 def _date(draft: Draft, scene: Scene) -> None:
     day = scene.day - timedelta(days=scene.rng.randrange(400))
-    draft.plant(scene.rng.choice(DATE_FORMS)(day), Label.DATE, "date")
+    draft.plant(_written(scene, "dates", day), Label.DATE, "date")
 
 
 def _part_date(draft: Draft, scene: Scene) -> None:
     day = scene.day - timedelta(days=scene.rng.randrange(60))
-    draft.plant(scene.rng.choice(PART_DATE_FORMS)(day), Label.DATE, "date")
+    draft.plant(_written(scene, "part_dates", day), Label.DATE, "date")
 
 
 def _dob(draft: Draft, scene: Scene) -> None:
-    form = scene.rng.choice(DATE_FORMS)
-    draft.plant(form(scene.person.birth), Label.DATE, "birth_date")
+    birth = _written(scene, "dates", scene.person.birth)
+    draft.plant(birth, Label.DATE, "birth_date")
 
 
 def _age(draft: Draft, scene: Scene) -> None:
     age = scene.person.age(scene.day)
-    text = f"{age}{scene.rng.choice(AGE_FORMS)}"
+    text = f"{age}{scene.rng.choice(FORMS['ages'])}"
     if age > OLDEST_AGE_SHOWN:
         draft.plant(text, Label.AGE, "age")
     else:
@@ -53,13 +246,11 @@ def _account(draft: Draft, scene: Scene) -> None:
 
 
 def _phone(draft: Draft, scene: Scene) -> None:
-    form = scene.rng.choice(PHONE_FORMS)
-    draft.plant(form(scene.person.phone), Label.PHONE, "phone")
+    _plant_phone(draft, scene, scene.person.phone)
 
 
 def _kin_phone(draft: Draft, scene: Scene) -> None:
-    form = scene.rng.choice(PHONE_FORMS)
-    draft.plant(form(scene.kin.phone), Label.PHONE, "phone")
+    _plant_phone(draft, scene, scene.kin.phone)
 
 
 def _email(draft: Draft, scene: Scene) -> None:
@@ -115,19 +306,17 @@ def _decoy(pool: str) -> Slot:
     return fill
 
 
-AGE_FORMS = ("-year-old", " year old", "-yr-old", " yo", " y/o")
-
 SLOTS: dict[str, Slot] = {
-    "patient": names.patient,
-    "patients": names.possessive,
-    "head": names.head,
-    "mr": names.titled,
-    "first": names.first,
-    "kin": names.kin,
+    "patient": _patient,
+    "patients": _possessive,
+    "head": _head,
+    "mr": _titled,
+    "first": _first,
+    "kin": _kin,
     "relation": _relation,
-    "doctor": names.doctor,
-    "gp": names.gp,
-    "stranger_doctor": names.stranger_doctor,
+    "doctor": _doctor,
+    "gp": _gp,
+    "stranger_doctor": _stranger_doctor,
     "date": _date,
     "part_date": _part_date,
     "dob": _dob,
@@ -167,7 +356,7 @@ ONLY_IN_RECORDS = frozenset(
 """Slots whose text no rule can find; notes on strangers do without them."""
 
 
-def missing_slots(person: Person) -> frozenset[str]:
+def missing_slots(person: WardPatient) -> frozenset[str]:
     """Return the slots that cannot be filled for a person."""
     missing = ONLY_IN_RECORDS if person.is_stranger else frozenset()
     return missing if person.former_addresses else missing | {"former_address"}

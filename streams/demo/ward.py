@@ -14,11 +14,10 @@ from . import messages
 from .broken import BROKEN_KINDS, COMMON, broken_record
 from .draft import Narrative, Planted
 from .narrative import write_note
-from .people import Person, Registry, Split, Staff
+from .people import Registry, Split, Staff, WardPatient
 from .pools import NoteKind, load_pools, lower_words
-from .scene import Scene, ambiguous_words
 from .segments import Stamp
-from .slots import SLOTS
+from .slots import SLOTS, Scene, ambiguous_words
 
 __all__ = ["BROKEN_KINDS", "Planted", "Ward", "WardMessage", "broken_record"]
 
@@ -55,7 +54,9 @@ class WardMessage:
     code: str = ""
 
 
-Sender = Callable[[Person, str, tuple[str, str, str], str, Stamp, random.Random], bytes]
+Sender = Callable[
+    [WardPatient, str, tuple[str, str, str], str, Stamp, random.Random], bytes
+]
 
 SENDERS: dict[str, Sender] = {
     "oru": messages.oru,
@@ -153,7 +154,7 @@ class Ward:
     def notes(self, count: int) -> Iterator[WardMessage]:
         """Yield notes only: all patients in turn, in an order new in every round."""
         rng = self._rng("notes")
-        order: list[Person] = []
+        order: list[WardPatient] = []
         for number in range(count):
             if not order:
                 order = rng.sample(self.people, len(self.people))
@@ -167,7 +168,7 @@ class Ward:
         return Stamp(f"{series}{number:07}", self._epoch + timedelta(minutes=minutes))
 
     def _note(
-        self, person: Person, stamp: Stamp, rng: random.Random, *, merged: bool
+        self, person: WardPatient, stamp: Stamp, rng: random.Random, *, merged: bool
     ) -> WardMessage:
         use_second = merged and rng.random() < 0.5
         mrn = person.second_mrn if use_second else person.mrn
@@ -189,7 +190,7 @@ class Ward:
 
     def _narrative(
         self,
-        person: Person,
+        person: WardPatient,
         mrn: str,
         kind: NoteKind,
         stamp: Stamp,
@@ -215,13 +216,13 @@ class Ward:
         free = [name for name in drawn if taken.isdisjoint(lower_words(name))]
         return tuple(free[:SPARES])
 
-    def _ambiguous(self, person: Person) -> frozenset[str]:
+    def _ambiguous(self, person: WardPatient) -> frozenset[str]:
         key = (person.index, person.name.family)
         if key not in self._ambiguous_words:
             self._ambiguous_words[key] = ambiguous_words(person, self._pools)
         return self._ambiguous_words[key]
 
-    def _changed(self, person: Person, rng: random.Random) -> Person:
+    def _changed(self, person: WardPatient, rng: random.Random) -> WardPatient:
         change = rng.randrange(3)
         if change == 0:
             name = replace(person.name, family=rng.choice(self._families))

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
+from deid_core.fiction.people import misspelt
 from streams.demo.draft import HOWS, Draft
-from streams.demo.forms import misspelt
 from streams.demo.pools import load_pools
 from streams.demo.segments import escape
 from streams.demo.slots import SLOTS
