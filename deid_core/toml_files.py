@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -83,3 +85,9 @@ def _path(kind: str, folders: Sequence[Traversable], name: str) -> Path | Traver
     refuse_unknown([name], names_in(*folders), kind)
     named = (folder / f"{name}.toml" for folder in folders)
     return next(each for each in named if each.is_file())
+
+
+@cache
+def table_of(package: str, name: str) -> dict[str, Any]:
+    """Return the table ``<name>.toml`` of a package, read once: do not change it."""
+    return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))

@@ -73,7 +73,7 @@ class FictionalPeople:
 
     def email(self, name: PersonName) -> str:
         """Return an e-mail address with a person's name, at a reserved host."""
-        local = normal(f"{name.given}.{name.family}")
+        local = plain_name(f"{name.given}.{name.family}")
         local = "".join(c for c in local if c.isalnum() or c == ".")
         host = self._chance.choice(_HOSTS)
         return f"{local}{self._chance.randrange(10, 99)}@{host}"
@@ -88,6 +88,11 @@ class FictionalPeople:
             name = draw()
             if self._accepts(name):
                 return name
+
+
+def plain_name(name: str) -> str:
+    """Return a name in lower case without accents: ``geisler`` for ``Geißler``."""
+    return normal(name.replace("ß", "s"))
 
 
 def misspelt(word: str, chance: Random) -> str:

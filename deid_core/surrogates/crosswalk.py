@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from ..document import Document
 from ..errors import ConfigError
@@ -14,42 +15,30 @@ from .keys import Draws
 from .localities import Localities
 from .name_parts import roles_shown
 from .options import SurrogateOptions
-from .people import People, people_of
+from .people import RecordPeople, people_of
 from .real import Found, RealValues, number_key, real_in_record
 
 _MOST_RUNS = 64
 TRIES = 64
-"""Candidates that are drawn before a value falls to its tag."""
+"""Candidates drawn before the tag is written instead."""
 
 
 class Crosswalk:
-    """What the styles ask: keyed numbers, the patient's people, and what is real.
+    """The context of one note's surrogates: keyed draws, and the patient's real values.
 
-    A surrogate hangs on key, patient and value alone, and on the record and the note
-    only in this: a candidate that is real there is passed over, a name that the record
-    knows (or nearly) counts as that name, and both say what lists leave open: in which
-    state a town lies, whether a rare name is a given name.  So a value gets one
-    surrogate wherever it stands, unless that surrogate is itself in the note; then the
-    note gets the next candidate.
+    A surrogate depends on key, patient and value.  Record and note matter only in three
+    ways.  A candidate that is a real value there is passed over.  A name that equals or
+    resembles a name of the record counts as that name.  Both decide what lists leave
+    open: the state of a town, whether a rare name is a given name.  So a value has one
+    surrogate everywhere, unless that surrogate is itself in the note; then the note
+    gets the next candidate.
 
     Args:
-        document: Whose patient, and which record.
-        options: The policy's.
-        draws: The patient's; None if the policy needs no key.
-        found: The values of the note, in their order.
+        document: Gives patient and record.
+        options: Of the policy.
+        draws: Of the patient; None if the policy needs no key.
+        found: The values of the note, in order.
     """
-
-    __slots__ = (
-        "_calendar",
-        "_draws",
-        "_found",
-        "_localities",
-        "_people",
-        "_real_values",
-        "_roles_shown",
-        "document",
-        "options",
-    )
 
     def __init__(
         self,
@@ -62,11 +51,6 @@ class Crosswalk:
         self.options = options
         self._draws = draws
         self._found = found
-        self._calendar: Calendar | None = None
-        self._real_values: tuple[RealValues, RealValues] | None = None
-        self._people: People | None = None
-        self._roles_shown: Mapping[str, Role] | None = None
-        self._localities: Localities | None = None
 
     @property
     def draws(self) -> Draws:
@@ -75,38 +59,30 @@ class Crosswalk:
             raise ConfigError("this style needs a key, and there is none")
         return self._draws
 
-    @property
-    def people(self) -> People:
-        """Who is in the record."""
-        if self._people is None:
-            self._people = people_of(self.document.known)
-        return self._people
+    @cached_property
+    def people(self) -> RecordPeople:
+        """The persons of the record."""
+        return people_of(self.document.known)
 
-    @property
+    @cached_property
     def roles_shown(self) -> Mapping[str, Role]:
         """Which part of a name words are, wherever the note shows it."""
-        if self._roles_shown is None:
-            names = (
-                (each.before, each.text)
-                for each in self._found
-                if each.label in (Label.PATIENT, Label.DOCTOR)
-            )
-            self._roles_shown = roles_shown(names, self.people)
-        return self._roles_shown
+        names = (
+            (each.before, each.text)
+            for each in self._found
+            if each.label in (Label.PATIENT, Label.DOCTOR)
+        )
+        return roles_shown(names, self.people)
 
-    @property
+    @cached_property
     def localities(self) -> Localities:
         """Which town, state and ZIP code belong together."""
-        if self._localities is None:
-            self._localities = Localities.of(self.document.known, self._found)
-        return self._localities
+        return Localities.of(self.document.known, self._found)
 
-    @property
+    @cached_property
     def calendar(self) -> Calendar:
-        """How this note's dates are to be read."""
-        if self._calendar is None:
-            self._calendar = Calendar.of(self._found, self.options.day_first)
-        return self._calendar
+        """How to read the dates of this note."""
+        return Calendar.of(self._found, self.options.day_first)
 
     def choose(
         self,
@@ -137,11 +113,11 @@ class Crosswalk:
 
     def is_free(self, words: Iterable[str]) -> bool:
         """Return whether none of the words, in compared form, is real."""
-        return all(each.words.isdisjoint(words) for each in self._real())
+        return all(each.words.isdisjoint(words) for each in self._real)
 
     def is_free_whole(self, whole: str) -> bool:
         """Return whether a squeezed text is no real value."""
-        return all(whole not in each.wholes for each in self._real())
+        return all(whole not in each.wholes for each in self._real)
 
     def is_free_number(self, text: str) -> bool:
         """Return whether neither the number nor any run of its parts is real."""
@@ -153,10 +129,9 @@ class Crosswalk:
         for start in range(len(runs)):
             for end in range(start + 1, len(runs) + 1):
                 keys.add("".join(runs[start:end]).lstrip("0"))
-        return all(each.numbers.isdisjoint(keys) for each in self._real())
+        return all(each.numbers.isdisjoint(keys) for each in self._real)
 
+    @cached_property
     def _real(self) -> tuple[RealValues, RealValues]:
-        if self._real_values is None:
-            in_note = RealValues.of(each.text for each in self._found)
-            self._real_values = real_in_record(self.document.known), in_note
-        return self._real_values
+        in_note = RealValues.of(each.text for each in self._found)
+        return real_in_record(self.document.known), in_note

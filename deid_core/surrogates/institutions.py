@@ -16,58 +16,17 @@ from ..fiction.places import is_large_town, professions, states
 from ..labels import Label
 from ..language.fragments import words
 from ..language.lexicons import forms_of, load_list
+from ..toml_files import table_of
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of, in_single_case_of
 from .localities import Kind, key_of, parts_of
 from .numbers import number
 from .places import place, state, street, town
 
-_KINDS = {
-    Label.HOSPITAL: frozenset(
-        words(
-            """
-        academy acute ambulatory asylum cancer cardiology care center centers centre
-        children childrens clinic clinics college community county ctr department
-        diagnostic dialysis emergency eye facility family foundation general group
-        health healthcare heart home hosp hospice hospital hospitals house imaging
-        infirmary institute international laboratory living med medical medicine
-        memorial mental municipal national nursing oncology orthopedic outpatient
-        pavilion pediatric pharmacy physicians practice primary psychiatric radiology
-        regional rehab rehabilitation research sanatorium school senior services
-        specialty surgery surgical system trauma unit university urgent veterans
-        womens women
-        """
-        )
-    ),
-    Label.ORGANIZATION: frozenset(
-        words(
-            """
-        academy agency associates association bank brothers center church club co
-        college company construction corp corporation department elementary factory farm
-        farms fire firm foundation group high holdings inc incorporated industries
-        institute
-        insurance limited llc llp logistics ltd market middle motors office partners
-        police restaurant school services shop society solutions sons store supply
-        systems temple university works
-        """
-        )
-    ),
-    Label.LOCATION_OTHER: frozenset(
-        words(
-            """
-        airport area avenue bay beach bridge building cemetery center county court creek
-        district forest fort garden gardens hall hill hills house island lake library
-        mall market mountain museum park plaza prison river square stadium station
-        street theater tower valley village zoo
-        """
-        )
-    ),
+_TABLES = {
+    Label(label): each for label, each in table_of(__package__, "institutions").items()
 }
-_DEFAULTS = {
-    Label.HOSPITAL: ("Hospital", "Clinic", "Medical Center"),
-    Label.ORGANIZATION: ("Group", "Industries", "Associates"),
-    Label.LOCATION_OTHER: ("Park", "Hall", "Bridge"),
-}
+_KINDS = {label: frozenset(words(each["words"])) for label, each in _TABLES.items()}
 _BETWEEN = frozenset(words("a and at by for in of on s the"))
 _SAINT = frozenset(words("st saint ste sainte sts saints santa san"))
 _SPACE = re.compile(r"(\s+)")
@@ -180,7 +139,7 @@ def _is_place(text: str) -> bool:
 
 def _other_kind(crosswalk: Crosswalk, label: Label, text: str) -> str:
     own = set(forms_of(text))
-    pool = [each for each in _DEFAULTS[label] if own.isdisjoint(forms_of(each))]
+    pool = [each for each in _TABLES[label]["kinds"] if own.isdisjoint(forms_of(each))]
     at = crosswalk.draws.number("kind", " ".join(sorted(own)), below=len(pool) or 1)
     return pool[at] if pool else "House"
 

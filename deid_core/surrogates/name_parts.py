@@ -17,7 +17,7 @@ from itertools import pairwise
 from ..fiction.name_pools import Role, name_pools
 from ..language import fragments
 from ..language.lexicons import load_list
-from .people import NAME_WORD, People
+from .people import NAME_WORD, RecordPeople
 from .real import squeezed
 
 _MOST_INITIALS = 3
@@ -70,7 +70,7 @@ def pieces_of(text: str) -> list[str]:
     return _PIECES.split(text)
 
 
-def parts_of(pieces: Sequence[str], people: People) -> list[Part]:
+def parts_of(pieces: Sequence[str], people: RecordPeople) -> list[Part]:
     """Return what the words are.
 
     Args:
@@ -89,7 +89,9 @@ def parts_of(pieces: Sequence[str], people: People) -> list[Part]:
     return parts
 
 
-def roles_shown(texts: Iterable[tuple[str, str]], people: People) -> Mapping[str, Role]:
+def roles_shown(
+    texts: Iterable[tuple[str, str]], people: RecordPeople
+) -> Mapping[str, Role]:
     """Return the words that have one and the same role wherever a note shows one.
 
     Args:
@@ -115,7 +117,7 @@ def is_title(compared: str, *, is_known: bool) -> bool:
     return compared in titles and not is_known
 
 
-def _kind(word: str, compared: str, at: int, count: int, people: People) -> Kind:
+def _kind(word: str, compared: str, at: int, count: int, people: RecordPeople) -> Kind:
     is_known = compared in people.roles
     if is_title(compared, is_known=is_known):
         return Kind.TITLE

@@ -22,7 +22,7 @@ NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class RecordPerson:
     """One person of the record: a key of ours, and the words of all their names."""
 
     key: str = field(repr=False)
@@ -31,7 +31,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class RecordPeople:
     """The persons of a record.
 
     Args:
@@ -40,7 +40,7 @@ class People:
     """
 
     roles: Mapping[str, Role] = field(repr=False)
-    persons: tuple[Person, ...] = field(repr=False)
+    persons: tuple[RecordPerson, ...] = field(repr=False)
 
     def meant(self, word: str) -> str:
         """Return the record's word that a word of a note is or nearly is.
@@ -59,7 +59,7 @@ class People:
 
     def person_of(
         self, words: frozenset[str], initials: str, label: Label
-    ) -> Person | None:
+    ) -> RecordPerson | None:
         """Return whom the words name; of several the likeliest for the label.
 
         Args:
@@ -95,7 +95,7 @@ def words_in(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=_MAX_RECORDS)
-def people_of(known: KnownIdentifiers) -> People:
+def people_of(known: KnownIdentifiers) -> RecordPeople:
     """Return the persons of a record."""
     groups = known.patient_names, known.kin_names, known.provider_names
     roles: dict[str, Role] = {}
@@ -105,7 +105,7 @@ def people_of(known: KnownIdentifiers) -> People:
                 roles.setdefault(word, role)
     kin = (_person("kin", each) for each in known.kin_names)
     providers = (_person("provider", each) for each in known.provider_names)
-    return People(roles, (*_patient(known.patient_names), *kin, *providers))
+    return RecordPeople(roles, (*_patient(known.patient_names), *kin, *providers))
 
 
 def _ratio(one: str, other: str) -> float:
@@ -118,12 +118,12 @@ def _words(name: PersonName, role: Role) -> Iterable[str]:
     return [word for part in parts for word in words_in(part) if len(word) > 1]
 
 
-def _patient(names: tuple[PersonName, ...]) -> tuple[Person, ...]:
+def _patient(names: tuple[PersonName, ...]) -> tuple[RecordPerson, ...]:
     words = frozenset(w for name in names for role in Role for w in _words(name, role))
-    return (Person("patient", words),) if words else ()
+    return (RecordPerson("patient", words),) if words else ()
 
 
-def _person(kind: str, name: PersonName) -> Person:
+def _person(kind: str, name: PersonName) -> RecordPerson:
     family, given = _words(name, Role.FAMILY), _words(name, Role.GIVEN)
     key = f"{kind} {' '.join(family)}, {' '.join(given)}"
-    return Person(key, frozenset((*family, *given)), kind == "provider")
+    return RecordPerson(key, frozenset((*family, *given)), kind == "provider")

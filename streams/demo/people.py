@@ -11,8 +11,7 @@ from typing import Literal
 from deid_core.document import Address, PersonName
 from deid_core.fiction.names import Gender
 from deid_core.fiction.numbers import phone, social_security_number
-from deid_core.fiction.people import FictionalPeople
-from deid_core.language.lexicons import normal
+from deid_core.fiction.people import FictionalPeople, plain_name
 
 from .pools import Pools, Site, lower_words
 
@@ -94,7 +93,7 @@ def in_split(name: str, split: Split) -> bool:
 
     Decided by the longest word without accents, so that spellings stay together.
     """
-    word = max(lower_words(normal(name)), key=len, default="")
+    word = max(lower_words(plain_name(name)), key=len, default="")
     return zlib.crc32(word.encode()) % 2 == (split == "test")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from functools import partial
 from typing import Any, Literal
 
+from deid_core.toml_files import table_of
+
+table = partial(table_of, __package__)
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -84,7 +86,7 @@ def load_pools(split: Literal["dev", "test"], *, slots: Collection[str]) -> Pool
     Raises:
         ValueError: A template has a slot that is not among ``slots``.
     """
-    own, clinical = table(split), table("clinical")
+    own, clinical = table(split), dict(table("clinical"))
     documents = clinical.pop("documents")
     relations = clinical.pop("relations")
     surnames = clinical.pop("word_surnames")
@@ -117,11 +119,6 @@ def _refuse_unknown_slots(pools: Pools, slots: Collection[str]) -> None:
     if unknown := sorted(used.difference(slots)):
         known = ", ".join(sorted(slots))
         raise ValueError(f"unknown slots {', '.join(unknown)}; known: {known}")
-
-
-def table(name: str) -> dict[str, Any]:
-    """Return the table ``<name>.toml`` of this folder."""
-    return tomllib.loads((files(__package__) / f"{name}.toml").read_text("utf-8"))
 
 
 def _kind(name: str, document: tuple[str, str, str], table: dict[str, Any]) -> NoteKind:

@@ -1,17 +1,12 @@
-"""Read the TOML tables of this folder, each once."""
+"""Read the TOML tables of this folder."""
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from functools import partial
 
+from deid_core.toml_files import table_of
 
-@cache
-def table(name: str) -> dict[str, Any]:
-    """Return the table ``<name>.toml``.  It is shared: do not change it."""
-    return tomllib.loads((files(__package__) / f"{name}.toml").read_text("utf-8"))
+table = partial(table_of, __package__)
 
 
 def entries_of(listed: str) -> list[str]:
