@@ -19,9 +19,9 @@ from .language.reading import is_visible
 from .policy import Policy
 from .surrogates import STYLES, Style
 from .surrogates.crosswalk import Crosswalk
-from .surrogates.dates import old_year, tells_old_age
+from .surrogates.dates import old_year, reveals_old_age
 from .surrogates.keys import SecretKey
-from .surrogates.real import Found, found_in, squeezed
+from .surrogates.real import Found, found_in, without_separators
 from .surrogates.tag import tag_of
 
 _MAX_RECORDS = 1024
@@ -168,7 +168,7 @@ class Replacer:
         """Return whether a date would tell an age that the policy does not."""
         ages = self._styles_of(crosswalk.document)[Label.AGE]
         is_hidden = style.shows_year and ages is not _KEEP
-        return is_hidden and tells_old_age(crosswalk, value)
+        return is_hidden and reveals_old_age(crosswalk, value)
 
     def _styles_of(self, document: Document) -> Mapping[Label, Style]:
         return self._styles.get(document.note_type, self._styles[""])
@@ -245,8 +245,8 @@ def _kept(policy: Policy, note_type: str) -> frozenset[Label]:
 def _may_stand(crosswalk: Crosswalk, style: Style, value: str, written: str) -> bool:
     if style.may_keep:
         return True
-    whole = squeezed(written)
-    if written == value or (whole and whole == squeezed(value)):
+    whole = without_separators(written)
+    if written == value or (whole and whole == without_separators(value)):
         return False
     return not style.is_invented or crosswalk.is_free_whole(whole)
 

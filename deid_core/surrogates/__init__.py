@@ -1,4 +1,4 @@
-"""What is written in place of PHI: the styles a policy can name."""
+"""The styles in which a policy can replace PHI."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ class Style:
     """One way to replace.
 
     Args:
-        write: Returns what to write for a value of a label, None if it can't; then the
-            tag is written.
-        labels: For which it can be named.
+        write: Returns the replacement of a value; if None, the tag is written.
+        labels: The labels that it can replace.
         needs_key: Whether it draws from the project's key.
-        is_invented: What it writes may be read as a value, so it must be none: neither
+        is_invented: It writes what reads as a value, which must be no real one: neither
             the original nor another of the patient.
-        may_keep: What it writes may be the value itself.
-        shows_year: What it writes for a date tells the year, or the moved one.
+        may_keep: It may write the value itself.
+        shows_year: It writes the year of a date, or the shifted year.
     """
 
     write: Writer

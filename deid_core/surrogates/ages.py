@@ -1,4 +1,4 @@
-"""Ages as they are written, and those over 89, which Safe Harbor makes one.
+"""Read ages, and write those over 89 as one category.
 
 Source: 45 CFR 164.514(b)(2)(i)(C).
 """
@@ -11,7 +11,7 @@ from ..language.fragments import words
 from ..language.lexicons import forms_of
 
 OLDEST = 89
-"""Ages above are written as one."""
+"""Ages above form one category."""
 
 _OVER = "90+"
 _AGE = re.compile(
@@ -39,7 +39,7 @@ _OVER_89 = re.compile(
 
 
 def capped(text: str) -> str | None:
-    """Return "90+" for every age over 89, younger ones as they are; None for no age."""
+    """Return "90+" for an age over 89, a younger one unchanged; None for no age."""
     if _OVER_89.fullmatch(text):
         return _OVER
     if _YOUNG.fullmatch(text):
@@ -61,7 +61,7 @@ def _capped(years: int, text: str, over: str) -> str:
 
 
 def _in_words(text: str) -> int | None:
-    """Return the number that words up to "ninety-nine" say."""
+    """Return the number of words such as "ninety-nine"."""
     parts = forms_of(text)
     values = [_NUMBER_WORDS[word] for word in parts if word in _NUMBER_WORDS]
     if not values or len(values) < len(parts) or len(values) > 2:

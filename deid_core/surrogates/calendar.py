@@ -1,4 +1,4 @@
-"""How the dates of one note are to be read."""
+"""How to read the dates of one note: order, century, anchor."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .real import Found
 
 _LEADING_NUMBERS = re.compile(r"\D*?([0-9]{1,2})[ ]?[-/._:, ][ ]?([0-9]{1,2})(?![0-9])")
 RELEASED = 2026
-"""The year of this release: without a clock, what a note that shows no later year is
-at least read in."""
+"""The year of this release.  The library reads no clock: a note is taken to be no older
+than the latest year that it shows, and this one."""
 
 NEVER = date(2099, 12, 31)
-"""The end of time, in orders without an end."""
+"""The end date of orders without an end."""
 
 _CENTURY = 100
 _LONGEST = 160
@@ -34,17 +34,17 @@ _DOTTED = re.compile(r"[0-9][ ]?\.[ ]?[0-9]{1,2}[ ]?\.")
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """How the dates of one note are to be read.
+    """How to read the dates of one note.
 
     Args:
         day_first: Whether 3/4 is the third of April.
         dotted_day_first: Whether 3.4.2024 is.
-        anchor: The last day that the note gives in full, for days without a year.
-        this_year: The latest year that the note shows, or that of the release.
-        shown_year: The latest year of a day that the note shows with four digits, no
-            birth date; None if there is none.
-        births: Dates that the note calls somebody's birth.
-        has_old_age: Whether the note gives an age over 89.
+        anchor: The last full date of the note, for days without a year.
+        this_year: The latest year of the note, at least that of the release.
+        shown_year: The latest four-digit year of a full date, births apart; None
+            without any.
+        births: Dates that follow "born", "DOB".
+        has_old_age: Whether the note holds an age over 89.
     """
 
     day_first: bool = False
@@ -57,12 +57,12 @@ class Calendar:
 
     @classmethod
     def of(cls, values: Sequence[Found], day_first: bool | None) -> Calendar:
-        """Return what a note's dates show.
+        """Return the calendar of a note.
 
         Args:
             values: Of the note, dates and others.
-            day_first: None: a day over 12 shows it, unless another shows the contrary.
-                If none shows it, only between dots the day stands first.
+            day_first: If None, a day over 12 decides, unless another contradicts it.
+                Without any, the day comes first between dots only.
         """
         dates = [each for each in values if each.label is Label.DATE]
         texts = [each.text for each in dates]
@@ -89,13 +89,13 @@ class Calendar:
         )
 
     def read(self, text: str) -> DateText | None:
-        """Return the date that a text is as a whole; None if it is none."""
+        """Return the date that the whole text is, or None."""
         is_dotted = _DOTTED.search(to_ascii(text)) is not None
         day_first = self.dotted_day_first if is_dotted else self.day_first
         return read(text, day_first=day_first)
 
     def ends_of(self, text: str) -> tuple[DateText, str, DateText] | None:
-        """Return both dates of a range, and what stands between; None if it is none."""
+        """Return both dates of a range and the text between them, or None."""
         if len(text) > _LONGEST:
             return None
         for between in BETWEEN.finditer(to_ascii(text)):
@@ -105,8 +105,8 @@ class Calendar:
                 return left, text[between.start() : between.end()], right
         return None
 
-    def tells_old_age(self, text: str, births: Iterable[date]) -> bool:
-        """Return whether who was born at a date is over 89, or will soon be.
+    def reveals_old_age(self, text: str, births: Iterable[date]) -> bool:
+        """Return whether a person born at a date is over 89, or will soon be.
 
         Args:
             text: A date.
@@ -116,7 +116,7 @@ class Calendar:
         return any(year <= latest for year in self._years(text, births))
 
     def _years(self, text: str, births: Iterable[date]) -> Iterator[int]:
-        """Yield the years of a date, a range or what else holds years."""
+        """Yield the years of a date, a range or any other text with years."""
         yield from map(int, _LONG_YEAR.findall(to_ascii(text)))
         single = self.read(text)
         if single is not None:
@@ -139,7 +139,7 @@ class Calendar:
     def _short_year(self, year: int, *, is_birth: bool) -> int:
         """Return the year of two digits, of this century unless that is far ahead."""
         if is_birth:
-            # '24 in a note on somebody of 100 is not this year.
+            # '24 is not this year in a note about a person of 100.
             latest = (self.shown_year or self.this_year) - (
                 OLDEST + 1 if self.has_old_age else 0
             )
@@ -156,7 +156,7 @@ def _is_full(each: DateText) -> bool:
 
 def _long_years(found: Iterable[DateText]) -> Iterator[int]:
     for each in found:
-        if each.has_long_year and each.year and each.meant() != NEVER:
+        if each.has_long_year and each.year and each.resolve() != NEVER:
             yield each.year
 
 
@@ -178,6 +178,6 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def _anchor(found: list[DateText]) -> date | None:
     full = [each for each in found if _is_full(each)]
-    # Years of two digits only where there is nothing better: '45 may be either.
+    # Years of two digits only without longer ones: '45 may be 1945 or 2045.
     chosen = [each for each in full if each.has_long_year] or full
-    return max((day for each in chosen if (day := each.meant())), default=None)
+    return max((day for each in chosen if (day := each.resolve())), default=None)

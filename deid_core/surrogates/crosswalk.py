@@ -116,7 +116,7 @@ class Crosswalk:
         return all(each.words.isdisjoint(words) for each in self._real)
 
     def is_free_whole(self, whole: str) -> bool:
-        """Return whether a squeezed text is no real value."""
+        """Return whether a text without separators is no real value."""
         return all(whole not in each.wholes for each in self._real)
 
     def is_free_number(self, text: str) -> bool:

@@ -3,8 +3,8 @@
 A form is a pattern of a whole annotation.  Its groups name the parts: ``wd`` weekday,
 ``d`` day, ``o`` its ordinal ending, ``word`` a day in words, ``m`` month in digits,
 ``mon`` in letters, ``y`` year, ``q`` quarter, ``season``, ``holiday``; ``n1 n2 n3`` are
-numbers whose order their values or the calendar decide.  ``d2`` is the end of a range
-within a month.  Patterns match text in ASCII (`to_ascii`).
+numbers whose order depends on their values or the calendar.  ``d2`` is the end of a
+range within a month.  Patterns match text in ASCII (`to_ascii`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SEASONS = {
 
 
 class Grain(StrEnum):
-    """The smallest part of a date that a form tells."""
+    """The smallest part of a date that a form has."""
 
     DAY = "day"
     MONTH = "month"
@@ -164,7 +164,7 @@ FORMS = (
         rf"(?P<holiday>{_HOLIDAY})(?:,?[ ](?:of[ ])?(?P<y>{_LONG_YEAR}))?",
     ),
 )
-"""Every form of one date; the first that fits is taken."""
+"""The forms of a single date; the first match counts."""
 
 WEEKDAY_ALONE = Form(
     "weekday", Grain.WEEKDAY, re.compile(rf"[ ]*{_WEEKDAY}\.?[ ]*", re.VERBOSE | re.I)
@@ -191,7 +191,7 @@ BETWEEN = re.compile(
     r"|(?<=[0-9a-z.])-(?=[0-9a-z'])",
     re.IGNORECASE,
 )
-"""What may stand between the two dates of a range."""
+"""The separators of the two dates of a range."""
 
 Printed = tuple[int, int, str]
 """A range of the text, and what to write there."""
@@ -206,7 +206,7 @@ _MID_MONTH = 15
 _MID_YEAR = (7, 1)
 _COMMON_YEAR = 2001
 _AROUND = (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
-"""Some year of these has any weekday on any day but the leap day."""
+"""Among these years, any day but the leap day falls on any weekday."""
 _EARLIEST, _LATEST = 1800, 2199
 
 
@@ -215,9 +215,9 @@ class DateText:
     """A date as it is written.
 
     Args:
-        text: As it stands.
+        text: As written.
         form: Which one.
-        spans: Where each part stands, by the names of `date_forms`.
+        spans: Of each part, by group name.
         year: None if the text has none.
         month: Likewise.
         day: Likewise; a middle one if the form is coarser.
@@ -236,12 +236,12 @@ class DateText:
         start, end = self.spans.get("y", (0, 0))
         return end - start == 4
 
-    def meant(self, anchor: date | None = None) -> date | None:
-        """Return the day that is meant; None if the calendar has no such day.
+    def resolve(self, anchor: date | None = None) -> date | None:
+        """Return the day; None if the calendar has no such day.
 
         Args:
-            anchor: Without a year, the one nearest to this day is meant; without an
-                anchor, a year without a leap day.  A weekday's name goes before either.
+            anchor: A date without a year is the nearest one to this day; without an
+                anchor, one of a common year.  A weekday's name takes precedence.
         """
         if self.year is not None:
             return self._in(self.year)
@@ -257,7 +257,7 @@ class DateText:
         """Return the text with another day, in the same format.
 
         Args:
-            other: What to write.
+            other: The day to write.
             weekdays: By how many days a weekday's name moves.
         """
         if self.form.grain is Grain.HOLIDAY:
@@ -284,7 +284,7 @@ class DateText:
         return to_ascii(self.text[slice(*self.spans.get(name, (0, 0)))]).lower()
 
     def _as_holiday(self, other: date) -> str:
-        """Return the holiday that is near a day, else its month and day."""
+        """Return a holiday near the day, or else its month and day."""
         start, end = self.spans["holiday"]
         near = holiday_near(other, self._part("holiday"))
         name, day = near or (
@@ -299,7 +299,7 @@ class DateText:
 
 
 def read(text: str, *, day_first: bool) -> DateText | None:
-    """Return the date that a text is as a whole; None if it is none.
+    """Return the date that the whole text is, or None.
 
     Args:
         text: An annotation.
@@ -314,7 +314,7 @@ def read(text: str, *, day_first: bool) -> DateText | None:
 
 
 def is_weekday(text: str) -> DateText | None:
-    """Return a weekday's name that stands alone."""
+    """Return a lone weekday's name, or None."""
     found = WEEKDAY_ALONE.pattern.fullmatch(to_ascii(text))
     if found is None:
         return None
@@ -354,7 +354,7 @@ def read_as(
         return None
     month, day = _month_and_day(parts)
     written = DateText(text, form, spans, year, month, day)
-    return written if 1 <= month <= 12 and written.meant() is not None else None
+    return written if 1 <= month <= 12 and written.resolve() is not None else None
 
 
 def _month_and_day(parts: dict[str, str]) -> tuple[int, int]:
@@ -401,7 +401,7 @@ def read_range(text: str) -> tuple[DateText, int] | None:
 def written_range(first: DateText, start: date, end: date) -> str:
     """Return another range in the same format: "March 30-April 2, 2024".
 
-    Two months are both named; the year is that of the last day, as it stands there.
+    Both of two months are named; the year is that of the last day, in its old form.
     """
     old = {name: first.text[slice(*span)] for name, span in first.spans.items()}
     months = [month_name(old["mon"], day.month, first) for day in (start, end)]
@@ -467,9 +467,9 @@ def print_field(name: str, text: str, day: date, whole: DateText) -> str:
 
     Args:
         name: Which part; see `date_forms`.
-        text: The part as it stands.
+        text: The part as written.
         day: The other date.
-        whole: All parts of the date as it stands.
+        whole: The date as written.
     """
     return _PRINTERS[name](text, day, whole)
 
@@ -486,10 +486,10 @@ def month_name(text: str, month: int, whole: DateText) -> str:
     name = MONTHS[month - 1]
     is_short = text.lower() != "may" and text.lower() not in MONTHS
     if text.lower() == "may":
-        # It is its own abbreviation: what stands beside it tells.
+        # May is its own abbreviation: the characters around it decide.
         start, end = whole.spans["mon"]
-        beside = whole.text[start - 1 : start] + whole.text[end : end + 1]
-        is_short = bool(re.search(r"[-./0-9]", beside))
+        around = whole.text[start - 1 : start] + whole.text[end : end + 1]
+        is_short = bool(re.search(r"[-./0-9]", around))
     return capitalised_like(text, name[:_SHORT] if is_short else name)
 
 
@@ -514,7 +514,7 @@ def _number(value: int, text: str, whole: DateText) -> str:
 
 
 def _is_padded(text: str, whole: DateText) -> bool:
-    """Return whether numbers have two digits: this date's own tell, if they can."""
+    """Return whether numbers have two digits, by the date's own numbers if possible."""
     numbers = [
         whole.text[slice(*span)] for name, span in whole.spans.items() if name in "md"
     ]

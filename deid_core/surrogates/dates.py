@@ -1,11 +1,15 @@
-"""Dates moved by the patient's own number of days, in the format they have.
+"""Dates shifted by the patient's own number of days, or reduced to their year.
 
-What is kept: the number of days between any two full dates of a patient, on all notes
-and in all formats, and so every age at every date.  A day without a year is taken to be
-the one nearest to the last full date of its note.  Months, seasons and years move by
-the same days from their middle, so intervals between them are right to half of one.
-A holiday becomes one that is near the day to which it moves, else that day.  Times,
-separators and words stay.
+A shift keeps the format, and the number of days between any two full dates of a patient
+in all notes, and so every age at every date.  A day without a year is the one nearest
+to the last full date of its note.  Months, seasons and years move by the same days from
+their middle, so intervals between them are right to half of one.  A holiday becomes one
+near the shifted day, or else that day.  Times, separators and words stay.
+
+Of years, Safe Harbor removes those that reveal an age over 89.  Source: 45 CFR
+164.514(b)(2)(i)(C): "all elements of dates (except year) [...] and all ages over 89 and
+all elements of dates (including year) indicative of such age, except that such ages and
+elements may be aggregated into a single category".
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ _MIDDLE = (7, 1)
 
 
 def shift(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
-    """Return the date as many days later or earlier as all dates of the patient.
+    """Return the date, shifted like all dates of the patient.
 
     None for what is no date of the calendar, and for what would become the birth date.
     """
@@ -38,8 +42,8 @@ def shift(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     in_a_month = read_range(text)
     if in_a_month is not None:
         start, last = in_a_month
-        day = start.meant(calendar.anchor)
-        end_day = day and replace(start, year=day.year, day=last).meant()
+        day = start.resolve(calendar.anchor)
+        end_day = day and replace(start, year=day.year, day=last).resolve()
         start_day, end_day = (_plus(crosswalk, each, days) for each in (day, end_day))
         if start_day is None or end_day is None:
             return None
@@ -53,8 +57,8 @@ def shift(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 def days_moved(crosswalk: Crosswalk) -> int:
     """Return by how many days the patient's dates move: a month and more, either way.
 
-    Never about a whole year, so that every month becomes another; whole weeks with
-    ``keep_weekday``, and else never.
+    Never about a whole year, so that every month changes; whole weeks with
+    ``keep_weekday``, and never without.
     """
     options = crosswalk.options
     span = options.most_days - _LEAST_DAYS + 1
@@ -65,24 +69,24 @@ def days_moved(crosswalk: Crosswalk) -> int:
             days -= days % _WEEK
         if _moves_all(days) and bool(days % _WEEK) is not options.keep_weekday:
             return days if drawn % 2 else -days
-    raise AssertionError("nearly all numbers of days will do")
+    raise AssertionError("nearly all numbers of days are allowed")
 
 
 def _moves_all(days: int) -> bool:
-    """Return whether every day gets to another month, even from mid-month."""
+    """Return whether every day moves to another month, even from mid-month."""
     return days >= _LEAST_DAYS and (
         _LEAST_DAYS <= days % _YEAR <= _YEAR - _LEAST_DAYS // 2
     )
 
 
 def _moved(crosswalk: Crosswalk, single: DateText, days: int) -> str | None:
-    day = single.meant(crosswalk.calendar.anchor)
+    day = single.resolve(crosswalk.calendar.anchor)
     other = _plus(crosswalk, day, days)
     return single.written(other, days) if other else None
 
 
 def _moved_pair(crosswalk: Crosswalk, text: str, days: int) -> str | None:
-    """Return both ends of a range moved; a year stands for both if only one has it."""
+    """Return both ends of a range moved; a single year applies to both."""
     ends = crosswalk.calendar.ends_of(text)
     if ends is None:
         return None
@@ -96,15 +100,14 @@ def _with_year_of(right: DateText, left: DateText) -> DateText:
     if left.year is not None or right.year is None:
         return left
     same = replace(left, year=right.year)
-    start, end = same.meant(), right.meant()
+    start, end = same.resolve(), right.resolve()
     return replace(left, year=right.year - 1) if start and end and start > end else same
 
 
 def _plus(crosswalk: Crosswalk, day: date | None, days: int) -> date | None:
     """Return the moved day.
 
-    None for none, for one that would be a birth date, and for the end of time, which
-    would tell by how many days it was moved.
+    None for no day, for a birth date, and for `NEVER`, which would reveal the shift.
     """
     if day is None or day == NEVER:
         return None
@@ -131,18 +134,18 @@ def year(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     return end if start in (None, end) else f"{start}{between}{end}"
 
 
-def tells_old_age(crosswalk: Crosswalk, text: str) -> bool:
-    """Return whether a date's year tells an age over 89, if somebody was born then."""
+def reveals_old_age(crosswalk: Crosswalk, text: str) -> bool:
+    """Return whether a date's year reveals an age over 89, if it is a birth date."""
     births = crosswalk.document.known.birth_dates
-    return crosswalk.calendar.tells_old_age(text, births)
+    return crosswalk.calendar.reveals_old_age(text, births)
 
 
 def old_year(crosswalk: Crosswalk, *, is_shifted: bool) -> str:
-    """Return the category of all years that tell an age over 89: "1936 or earlier".
+    """Return the category of all years that reveal an age over 89: "1936 or earlier".
 
     Args:
-        crosswalk: The patient's.
-        is_shifted: Whether the note's other dates are moved, and the latest with them.
+        crosswalk: Of the patient.
+        is_shifted: Whether the note's other dates are shifted.
     """
     latest = crosswalk.calendar.this_year
     if is_shifted and latest > RELEASED:

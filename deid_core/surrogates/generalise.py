@@ -1,4 +1,4 @@
-"""Say less: ages over 89, three digits of a ZIP, a state for a town; callings.
+"""Less precise values: ages over 89, three digits of a ZIP, the state of a town.
 
 Source: 45 CFR 164.514(b)(2)(i)(B) and (C).
 """
@@ -26,17 +26,17 @@ _ZIP = re.compile(r"\s*([0-9]{5})(?:[- ]?[0-9]{4})?\s*")
 
 
 def generalise(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
-    """Return what may be said of a value; None if it can't be told what it is."""
+    """Return a less precise value; None if the value cannot be read."""
     return _BY_LABEL[label](crosswalk, text)
 
 
 def _age(_: Crosswalk, text: str) -> str | None:
-    """Return "90+" for every age over 89; younger ones as they are."""
+    """Return "90+" for every age over 89; younger ones unchanged."""
     return capped(text)
 
 
 def _zip(_: Crosswalk, text: str) -> str | None:
-    """Return three digits, or 000 where few live; None for a code of elsewhere."""
+    """Return three digits, or 000 where few live; None for a foreign code."""
     found = _ZIP.fullmatch(text)
     if found is None:
         return None
@@ -55,25 +55,25 @@ def _country(_: Crosswalk, text: str) -> str | None:
 
 
 def _profession(_: Crosswalk, text: str) -> str | None:
-    """Return the calling itself, which is no identifier; None if a word may be a name.
+    """Return the profession itself, an identifier only if a word may be a name.
 
-    What detection calls a calling may hold whose or where: "Acme foreman".
+    A detected profession may hold a name: "Acme foreman".
     """
     parts = forms_of(text)
     return text if parts and all(map(_is_mere_word, parts)) else None
 
 
 def _is_mere_word(word: str) -> bool:
-    if _is_calling(word) or _is_calling(word.removesuffix("s")):
+    if _is_occupation(word) or _is_occupation(word.removesuffix("s")):
         return True
     return word.isalpha() and is_ordinary(word) and not is_common_name(word)
 
 
-def _is_calling(word: str) -> bool:
+def _is_occupation(word: str) -> bool:
     """Return whether a word is "teacher", or "schoolteacher"."""
-    callings = load_list("occupations")
-    return word in callings or any(
-        word[at:] in callings and is_ordinary(word[:at])
+    occupations = load_list("occupations")
+    return word in occupations or any(
+        word[at:] in occupations and is_ordinary(word[:at])
         for at in range(_SHORTEST, len(word) - _SHORTEST)
     )
 
@@ -106,4 +106,4 @@ _BY_LABEL = {
     Label.PROFESSION: _profession,
 }
 GENERALISED = frozenset(_BY_LABEL)
-"""The labels for which there is something less to say."""
+"""The labels that can be generalised."""

@@ -1,6 +1,6 @@
-"""Realistic hospitals, employers and other places: other names, the same form.
+"""Surrogates of hospitals, employers and other places, in the same form.
 
-The words that tell the kind stay where they are, names between them become others:
+The words of the kind stay, and names between them are replaced:
 "Mercy General Hospital" is "Meehan General Hospital", and "Mercy" is "Meehan".  A saint
 becomes a saint, a state the patient's other state, and a town a town of it.
 """
@@ -19,7 +19,7 @@ from ..language.lexicons import forms_of, load_list
 from ..toml_files import table_of
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of, in_single_case_of
-from .localities import Kind, key_of, parts_of
+from .localities import AddressKind, key_of, parts_of
 from .numbers import number
 from .places import place, state, street, town
 
@@ -52,7 +52,7 @@ def institution(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     pieces = _SPACE.split(text)
     runs = list(_names(pieces, label))
     if not runs or (label is Label.ORGANIZATION and _is_bare(pieces, runs)):
-        # What is all kind ("the clinic") gets another; a bare "Acme" stays bare.
+        # A mere kind ("the clinic") gets another one; a lone "Acme" stays without.
         name = _name(crosswalk, " ".join(forms_of(text)))
         written = f"{name} {_other_kind(crosswalk, label, text)}"
         return name and in_single_case_of(text, written)
@@ -68,7 +68,7 @@ def institution(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def profession(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
-    """Return another calling."""
+    """Return another profession."""
     other = crosswalk.choose("profession", " ".join(forms_of(text)), professions())
     if other is None:
         return None
@@ -76,11 +76,11 @@ def profession(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def _names(pieces: list[str], label: Label) -> Iterator[tuple[int, int]]:
-    """Yield the runs of words that tell no kind, as ranges of pieces."""
+    """Yield the runs of words that belong to no kind, as ranges of pieces."""
     start = end = -1
     for at in range(0, len(pieces), 2):
         forms = set(forms_of(pieces[at]))
-        # What has no compared form is no word that tells a kind.
+        # Text without a compared form is no word of a kind.
         has_letters = any(map(str.isalnum, pieces[at]))
         if forms <= _KINDS[label] | _BETWEEN and bool(forms) is has_letters:
             if start >= 0 and forms:
@@ -134,7 +134,9 @@ def _saints() -> tuple[str, ...]:
 
 def _is_place(text: str) -> bool:
     kinds = {each.kind for each in parts_of(Label.CITY, text)}
-    return bool(kinds - {Kind.CITY, Kind.OTHER}) or is_large_town(key_of(text))
+    return bool(kinds - {AddressKind.CITY, AddressKind.OTHER}) or is_large_town(
+        key_of(text)
+    )
 
 
 def _other_kind(crosswalk: Crosswalk, label: Label, text: str) -> str:

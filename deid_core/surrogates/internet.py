@@ -1,6 +1,6 @@
-"""E-mail, URL, IP address and user name: of ranges that belong to nobody.
+"""Surrogates of e-mail, URL, IP address and user name, from reserved ranges.
 
-Hosts are RFC 2606's, addresses RFC 5737's and RFC 3849's, MAC addresses RFC 9542's.
+Hosts: RFC 2606; addresses: RFC 5737 and RFC 3849; MAC addresses: RFC 9542.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .crosswalk import TRIES, Crosswalk
 from .letter_case import in_case_of
 from .numbers import other_number
 from .person_names import name_word
-from .real import squeezed
+from .real import without_separators
 
 _HOSTS = ("example.com", "example.net", "example.org")
 _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
@@ -73,9 +73,9 @@ def ip_address(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def _run(crosswalk: Crosswalk, run: str) -> str | None:
-    compared = squeezed(run)
+    compared = without_separators(run)
     if compared.isdigit():
-        # Zeros count here: "jroe01" has two digits to change.
+        # Leading zeros count here: "jroe01" has two digits to change.
         return other_number(crosswalk, "user digits", compared, run)
     if not compared:
         return None
@@ -100,7 +100,7 @@ def _user_words(length: int) -> tuple[str, ...]:
 def _address(crosswalk: Crosswalk, text: str) -> str | None:
     mac = _MAC.fullmatch(text)
     if mac is not None:
-        last = crosswalk.draws.number("mac", squeezed(text), below=256)
+        last = crosswalk.draws.number("mac", without_separators(text), below=256)
         other = mac["mark"].join(("00", "00", "5e", "00", "53", f"{last:02x}"))
         return other.upper() if text.isupper() else other
     try:
@@ -109,7 +109,7 @@ def _address(crosswalk: Crosswalk, text: str) -> str | None:
         return None
     for counter in range(TRIES):
         other = _drawn(crosswalk, address, counter)
-        if crosswalk.is_free_whole(squeezed(other)):
+        if crosswalk.is_free_whole(without_separators(other)):
             return other
     return None
 

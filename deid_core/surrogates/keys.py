@@ -1,8 +1,8 @@
-"""Keyed chance: what is drawn hangs on key, patient, kind and value, and on no state.
+"""Keyed draws: they depend on key, patient, kind and value, and on no state.
 
-HMAC-SHA-256 (RFC 2104) twice: the project's key gives each patient a key of its own,
-the patient's key gives each value its numbers.  Other keys, or other patients, give
-numbers that have nothing to do with these.
+HMAC-SHA-256 (RFC 2104) twice: the project's key gives each patient a key, and the
+patient's key gives each value its numbers.  Numbers of other keys or other patients are
+unrelated to these.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Draws:
         """Return 32 bytes for a value of a kind; another counter gives others.
 
         Args:
-            kind: A word of ours, so that equal values of two kinds differ.
-            value: In compared form: what must give the same is the same.
-            counter: 0, and 1, 2... as long as what came of it can't be taken.
+            kind: Separates equal values of two kinds.
+            value: In compared form, equal for values with equal surrogates.
+            counter: 0, then 1, 2... while the candidate cannot be taken.
         """
         message = f"{kind}\0{counter}\0{value}".encode("utf-8", "surrogatepass")
         return hmac.digest(self.key, message, "sha256")

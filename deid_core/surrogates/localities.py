@@ -1,7 +1,7 @@
-"""Which town, state and ZIP code belong together, by the record and by the note.
+"""Towns, states and ZIP codes that belong together, by the record and the note.
 
-"Springfield" is in Illinois if the record or the note says so; else it is the largest
-town of that name.  What belongs together becomes what belongs together.
+"Springfield" is in Illinois if the record or the note says so, else the largest town of
+that name.  Surrogates of what belongs together belong together.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LINE_END = re.compile(r",\s*|\n\s*")
 _LONGEST = 120
 
 
-class Kind(StrEnum):
-    """What a part of an address is."""
+class AddressKind(StrEnum):
+    """The kind of a part of an address."""
 
     CITY = "city"
     STATE = "state"
@@ -37,25 +37,25 @@ class Kind(StrEnum):
 
 
 _KINDS = {
-    Label.CITY: Kind.CITY,
-    Label.STATE: Kind.STATE,
-    Label.COUNTRY: Kind.COUNTRY,
-    Label.ZIP: Kind.ZIP,
+    Label.CITY: AddressKind.CITY,
+    Label.STATE: AddressKind.STATE,
+    Label.COUNTRY: AddressKind.COUNTRY,
+    Label.ZIP: AddressKind.ZIP,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of an address: where it stands in its text."""
+class AddressPart:
+    """A part of an address, as a range of its text."""
 
-    kind: Kind
+    kind: AddressKind
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Localities:
-    """What belongs together.
+    """The towns of regions and the ZIP codes of towns.
 
     Args:
         regions: By town, in compared form, the state or country: "US-IL", "FR".
@@ -67,12 +67,12 @@ class Localities:
 
     @classmethod
     def of(cls, known: KnownIdentifiers, found: Iterable[Found]) -> Localities:
-        """Return what a record and a note say; the record goes first."""
+        """Return the localities of a record and a note; the record has precedence."""
         regions: dict[str, str] = {}
         towns: dict[str, tuple[str, str]] = {}
         for place in (*map(_of_record, known.addresses), *_places(found)):
-            city, region = key_of(place.get(Kind.CITY, "")), region_in(place)
-            code = _WHOLE_ZIP.fullmatch(place.get(Kind.ZIP, ""))
+            city, region = key_of(place.get(AddressKind.CITY, "")), region_in(place)
+            code = _WHOLE_ZIP.fullmatch(place.get(AddressKind.ZIP, ""))
             by_code = town_of_zip(code[1]) if code else None
             region = region or (by_code[1] if by_code else None)
             if region is not None and city:
@@ -95,33 +95,33 @@ def key_of(text: str) -> str:
     return " ".join(forms_of(text))
 
 
-def region_in(place: Mapping[Kind, str]) -> str | None:
+def region_in(place: Mapping[AddressKind, str]) -> str | None:
     """Return the region that the parts of one place name."""
-    state = states().get(key_of(place.get(Kind.STATE, "")))
+    state = states().get(key_of(place.get(AddressKind.STATE, "")))
     if state is not None:
         return f"US-{state.code}"
-    country = countries().get(key_of(place.get(Kind.COUNTRY, "")))
+    country = countries().get(key_of(place.get(AddressKind.COUNTRY, "")))
     if country is None:
         return None
     code = countries()[key_of(country.name)].code
     return None if code == "US" else code
 
 
-def parts_of(label: Label, text: str) -> Sequence[Part]:
+def parts_of(label: Label, text: str) -> Sequence[AddressPart]:
     """Return the parts of "Springfield, IL 62704", in order.
 
     Args:
-        label: What a text without any separate part is.
-        text: One line; of a long one nothing is told.
+        label: Of a text without separate parts.
+        text: One line; a long one counts as a single part.
     """
     end = len(text.rstrip())
-    whole = Part(_KINDS.get(label, Kind.CITY), _start(text, 0), end)
+    whole = AddressPart(_KINDS.get(label, AddressKind.CITY), _start(text, 0), end)
     if len(text) > _LONGEST or not text.strip():
         return [whole]
-    parts: list[Part] = []
+    parts: list[AddressPart] = []
     code = _ZIP.search(text, 0, end)
     if code is not None:
-        parts.append(Part(Kind.ZIP, code.start(), code.end()))
+        parts.append(AddressPart(AddressKind.ZIP, code.start(), code.end()))
         end = _end(text, code.start())
     region = _region(text, end, has_zip=bool(parts), is_state=label is Label.STATE)
     if region is not None:
@@ -130,15 +130,17 @@ def parts_of(label: Label, text: str) -> Sequence[Part]:
     comma = text.find(",", 0, end)
     if comma > 0 and end > comma + 1:
         # "Toronto, ON"
-        parts.append(Part(Kind.OTHER, _start(text, comma + 1), end))
+        parts.append(AddressPart(AddressKind.OTHER, _start(text, comma + 1), end))
         end = _end(text, comma)
     if end:
-        parts.append(Part(Kind.CITY, _start(text, 0), end) if parts else whole)
+        parts.append(
+            AddressPart(AddressKind.CITY, _start(text, 0), end) if parts else whole
+        )
     return parts[::-1]
 
 
 def place_behind(street: str) -> int:
-    """Return where the town behind a street and its unit starts; 0 if nowhere."""
+    """Return where a town after a street and its unit starts; 0 without one."""
     for line in _LINE_END.finditer(street):
         word = street[line.end() :].split(None, 1)[:1]
         if word and not is_unit(word[0]):
@@ -157,30 +159,32 @@ def street_key(text: str) -> str:
     return " ".join(shorter.get(word, word) for word in forms_of(text))
 
 
-def _region(text: str, end: int, *, has_zip: bool, is_state: bool) -> Part | None:
-    """Return a state or country at the end, behind a comma or before a ZIP code."""
+def _region(
+    text: str, end: int, *, has_zip: bool, is_state: bool
+) -> AddressPart | None:
+    """Return a state or country at the end, after a comma or before a ZIP code."""
     start = _start(text, text.rfind(",", 0, end) + 1)
     is_tail = start > 0 or has_zip or is_state
     name = key_of(text[start:end])
     if is_tail and name in states():
-        return Part(Kind.STATE, start, end)
+        return AddressPart(AddressKind.STATE, start, end)
     if start > 0 and name in countries():
-        return Part(Kind.COUNTRY, start, end)
+        return AddressPart(AddressKind.COUNTRY, start, end)
     code = _CODE.search(text, 0, end)
     if code is not None and code.start() and code[0].strip().lower() in states():
-        return Part(Kind.STATE, code.start(), end)
+        return AddressPart(AddressKind.STATE, code.start(), end)
     if has_zip:
         # "West Haven Connecticut 06516"
         for space in re.finditer(r"\s", text[start:end]):
             at = start + space.end()
             if key_of(text[at:end]) in states():
-                return Part(Kind.STATE, at, end)
+                return AddressPart(AddressKind.STATE, at, end)
     return None
 
 
-def _places(found: Iterable[Found]) -> Iterator[dict[Kind, str]]:
-    """Yield what stands together in a note: its values one by one, and in a row."""
-    row: dict[Kind, str] = {}
+def _places(found: Iterable[Found]) -> Iterator[dict[AddressKind, str]]:
+    """Yield the parts of each place in a note, from single and adjacent values."""
+    row: dict[AddressKind, str] = {}
     for each in found:
         if each.label not in _KINDS:
             yield from [row] if row else []
@@ -204,16 +208,16 @@ def _places(found: Iterable[Found]) -> Iterator[dict[Kind, str]]:
     yield from [row] if row else []
 
 
-def _by_kind(label: Label, text: str) -> dict[Kind, str]:
+def _by_kind(label: Label, text: str) -> dict[AddressKind, str]:
     return {p.kind: text[p.start : p.end] for p in parts_of(label, text)}
 
 
-def _of_record(address: Address) -> dict[Kind, str]:
+def _of_record(address: Address) -> dict[AddressKind, str]:
     parts = {
-        Kind.CITY: address.city,
-        Kind.STATE: address.state,
-        Kind.ZIP: address.zip,
-        Kind.COUNTRY: address.country,
+        AddressKind.CITY: address.city,
+        AddressKind.STATE: address.state,
+        AddressKind.ZIP: address.zip,
+        AddressKind.COUNTRY: address.country,
     }
     return {kind: text for kind, text in parts.items() if text}
 

@@ -1,8 +1,8 @@
-"""What each word of a written name is: title, particle, initials, given or family name.
+"""The words of a written name: titles, particles, initials, given and family names.
 
-A family name is the last word, or stands before a comma: "Jane Ann Smith", "SMITH, JANE
-ANN", "Smith^Jane".  The record and the lists of names go before the position; it tells
-where they say nothing, or may mean both.
+A family name is the last word, or comes before a comma: "Jane Ann Smith", "SMITH, JANE
+ANN", "Smith^Jane".  The record and the lists of names have precedence; the position
+decides where they are silent or ambiguous.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..fiction.name_pools import Role, name_pools
 from ..language import fragments
 from ..language.lexicons import load_list
 from .people import NAME_WORD, RecordPeople
-from .real import squeezed
+from .real import without_separators
 
 _MOST_INITIALS = 3
 _PARTICLES = frozenset(
@@ -26,7 +26,7 @@ _PARTICLES = frozenset(
         "al bin da de del della den der di dos du el ibn la las le los van von y zu"
     )
 )
-# What stands between names that were merged into one annotation.
+# Words between names that were merged into one annotation.
 _BETWEEN = frozenset(fragments.words("and at by for from in of or the to with"))
 _PIECES = re.compile(rf"({NAME_WORD.pattern})")
 _INSIDE_A_NAME = re.compile(r"[\s,^.\u2010-\u2015-]*")
@@ -38,8 +38,8 @@ _TITLE_BEFORE = re.compile(
 )
 
 
-class Kind(Enum):
-    """What a word of a written name is."""
+class WordKind(Enum):
+    """The kind of a word of a written name."""
 
     TITLE = auto()
     BETWEEN = auto()
@@ -49,39 +49,39 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NameWord:
     """One word of a written name.
 
     Args:
         word: As it is written.
         compared: In compared form.
-        kind: What it is.
-        role: What its position makes it; None if that may be either.
+        kind: Its kind.
+        role: By its position; None if that allows both.
     """
 
     word: str = field(repr=False)
     compared: str = field(repr=False)
-    kind: Kind
+    kind: WordKind
     role: Role | None = None
 
 
 def pieces_of(text: str) -> list[str]:
-    """Return a name's words, every second piece, and what stands between them."""
+    """Return a name's words, every second piece, and the text between them."""
     return _PIECES.split(text)
 
 
-def parts_of(pieces: Sequence[str], people: RecordPeople) -> list[Part]:
-    """Return what the words are.
+def parts_of(pieces: Sequence[str], people: RecordPeople) -> list[NameWord]:
+    """Return the words with their kinds and roles.
 
     Args:
         pieces: As `pieces_of` returns them.
-        people: A title that is a name of the record is that name.
+        people: A title that is also a name of the record counts as the name.
     """
     words = pieces[1::2]
     parts = [
-        Part(word, compared, _kind(word, compared, at, len(words), people))
+        NameWord(word, compared, _kind(word, compared, at, len(words), people))
         for at, (word, compared) in enumerate(
-            zip(words, map(squeezed, words), strict=True)
+            zip(words, map(without_separators, words), strict=True)
         )
     ]
     for at, role in _roles(parts, pieces):
@@ -92,15 +92,17 @@ def parts_of(pieces: Sequence[str], people: RecordPeople) -> list[Part]:
 def roles_shown(
     texts: Iterable[tuple[str, str]], people: RecordPeople
 ) -> Mapping[str, Role]:
-    """Return the words that have one and the same role wherever a note shows one.
+    """Return the words that have the same role wherever a note shows one.
 
     Args:
         texts: Names of the note, each with the text before it.
-        people: Those of the record.
+        people: Of the record.
     """
     shown: defaultdict[str, set[Role]] = defaultdict(set)
     for before, text in texts:
-        parts = [p for p in parts_of(pieces_of(text), people) if p.kind is Kind.NAME]
+        parts = [
+            p for p in parts_of(pieces_of(text), people) if p.kind is WordKind.NAME
+        ]
         for part in parts:
             if part.role is not None:
                 shown[part.compared].add(part.role)
@@ -117,17 +119,19 @@ def is_title(compared: str, *, is_known: bool) -> bool:
     return compared in titles and not is_known
 
 
-def _kind(word: str, compared: str, at: int, count: int, people: RecordPeople) -> Kind:
+def _kind(
+    word: str, compared: str, at: int, count: int, people: RecordPeople
+) -> WordKind:
     is_known = compared in people.roles
     if is_title(compared, is_known=is_known):
-        return Kind.TITLE
+        return WordKind.TITLE
     if word in _BETWEEN and not is_known and at:
-        return Kind.BETWEEN
+        return WordKind.BETWEEN
     if compared in _PARTICLES and at + 1 < count:
-        return Kind.PARTICLE
+        return WordKind.PARTICLE
     if len(compared) == 1 or (not is_known and _are_initials(word, compared)):
-        return Kind.INITIALS
-    return Kind.NAME
+        return WordKind.INITIALS
+    return WordKind.NAME
 
 
 def _are_initials(word: str, compared: str) -> bool:
@@ -138,8 +142,8 @@ def _are_initials(word: str, compared: str) -> bool:
     return not is_name
 
 
-def _roles(parts: list[Part], pieces: Sequence[str]) -> Iterator[tuple[int, Role]]:
-    """Yield the role of each name that its position tells."""
+def _roles(parts: list[NameWord], pieces: Sequence[str]) -> Iterator[tuple[int, Role]]:
+    """Yield the role of each name whose position decides it."""
     for person in _persons(parts, pieces):
         groups = _groups(person, pieces)
         units = [_units(group, pieces) for group in groups]
@@ -153,20 +157,22 @@ def _roles(parts: list[Part], pieces: Sequence[str]) -> Iterator[tuple[int, Role
             yield from _in_order(parts, each, is_titled=_is_titled(parts, each[0][0]))
 
 
-def _persons(parts: list[Part], pieces: Sequence[str]) -> Iterator[list[int]]:
+def _persons(parts: list[NameWord], pieces: Sequence[str]) -> Iterator[list[int]]:
     """Yield the names and initials of each person, as places of words."""
     person: list[int] = []
     for at, part in enumerate(parts):
-        if part.kind is Kind.BETWEEN or not _INSIDE_A_NAME.fullmatch(pieces[2 * at]):
+        if part.kind is WordKind.BETWEEN or not _INSIDE_A_NAME.fullmatch(
+            pieces[2 * at]
+        ):
             yield from [person] if person else []
             person = []
-        if part.kind in (Kind.NAME, Kind.INITIALS):
+        if part.kind in (WordKind.NAME, WordKind.INITIALS):
             person.append(at)
     yield from [person] if person else []
 
 
 def _groups(person: list[int], pieces: Sequence[str]) -> list[list[int]]:
-    """Return what stands between commas, or between the carets of HL7."""
+    """Return the groups between commas, or between the carets of HL7."""
     groups = [[person[0]]]
     for before, at in pairwise(person):
         gap = "".join(pieces[2 * before + 2 : 2 * at + 1 : 2])
@@ -188,14 +194,14 @@ def _units(group: list[int], pieces: Sequence[str]) -> list[list[int]]:
 
 
 def _in_order(
-    parts: list[Part], units: list[list[int]], *, is_titled: bool
+    parts: list[NameWord], units: list[list[int]], *, is_titled: bool
 ) -> Iterator[tuple[int, Role]]:
     """Yield roles of "Jane Ann Smith" and "Mr. Smith"."""
     if len(units) == 1:
         # "Mr. Smith"; a lone "Jane" or "Smith" may be either.
         yield from _all(parts, units[0], Role.FAMILY) if is_titled else ()
         return
-    if len(units) == 2 and parts[units[1][0]].kind is Kind.INITIALS:
+    if len(units) == 2 and parts[units[1][0]].kind is WordKind.INITIALS:
         # "Smith J" as well as "Jane S."
         return
     yield from _all(parts, units[0], Role.GIVEN)
@@ -205,9 +211,11 @@ def _in_order(
     yield from _all(parts, units[-1], Role.FAMILY)
 
 
-def _all(parts: list[Part], unit: list[int], role: Role) -> Iterator[tuple[int, Role]]:
-    return ((at, role) for at in unit if parts[at].kind is Kind.NAME)
+def _all(
+    parts: list[NameWord], unit: list[int], role: Role
+) -> Iterator[tuple[int, Role]]:
+    return ((at, role) for at in unit if parts[at].kind is WordKind.NAME)
 
 
-def _is_titled(parts: list[Part], first: int) -> bool:
-    return first > 0 and parts[first - 1].kind is Kind.TITLE
+def _is_titled(parts: list[NameWord], first: int) -> bool:
+    return first > 0 and parts[first - 1].kind is WordKind.TITLE

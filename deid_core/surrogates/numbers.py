@@ -1,4 +1,4 @@
-"""Numbers and ids of the same format: digit for digit, letter for letter.
+"""Surrogates of numbers in the same format: digit for digit, letter for letter.
 
 A number is its letters and digits without leading zeros: other separators, other case
 and missing zeros give the same digits again.  North American phone numbers become ones
@@ -15,7 +15,7 @@ from string import ascii_lowercase
 from ..fiction.numbers import AREA_CODES, FICTIONAL_LINE
 from ..labels import Label
 from .crosswalk import TRIES, Crosswalk
-from .real import number_key, squeezed
+from .real import number_key, without_separators
 
 _SOCIAL_SECURITY = re.compile(r"\s*\d{3}([- ])\d{2}\1\d{4}\s*")
 _SSN_DIGITS = 9
@@ -41,9 +41,9 @@ def social_security(crosswalk: Crosswalk, label: Label, text: str) -> str | None
     """Return a number that is never issued: areas 900 to 999 (SSA, POMS RM 10201.035).
 
     Groups 01 to 49 keep it clear of the IRS's taxpayer numbers, too.  The last four
-    digits, which often stand alone, are the same there as in the whole number.
+    digits, which often occur alone, are the same there as in the whole number.
     """
-    key = squeezed(text)
+    key = without_separators(text)
     if not is_plain(text) or not key.isdigit():
         return None
     if len(key) not in (_SSN_DIGITS, _LAST_DIGITS):
@@ -71,7 +71,9 @@ def phone(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     # A bare extension: "x4821".
     main = _main_number(crosswalk, label, start) if start.strip() else start
     tail = text[cut.end() :]
-    extension = other_number(crosswalk, "extension", squeezed(tail).lstrip("0"), tail)
+    extension = other_number(
+        crosswalk, "extension", without_separators(tail).lstrip("0"), tail
+    )
     if main is None or extension is None:
         return None
     return main + cut[0] + in_format(tail, extension)
@@ -145,7 +147,7 @@ def _is_social_security(crosswalk: Crosswalk, key: str, text: str) -> bool:
 
 
 def _main_number(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
-    digits = squeezed(text)
+    digits = without_separators(text)
     if not is_plain(text) or not digits.isdigit():
         return number(crosswalk, label, text)
     is_national = len(digits) in (_LOCAL, _NATIONAL) and "+" not in text
@@ -158,7 +160,7 @@ def _main_number(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def _north_american(crosswalk: Crosswalk, digits: str, text: str) -> str | None:
-    """Return a fictional number; its last seven digits hang on the last seven alone."""
+    """Return a fictional number; its last seven digits depend only on those."""
     draws, local, national = crosswalk.draws, digits[-_LOCAL:], digits[-_NATIONAL:]
     code = digits[:-_NATIONAL]
     for counter in range(TRIES):

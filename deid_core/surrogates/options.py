@@ -1,4 +1,4 @@
-"""What a policy may say about how surrogates are made: its table ``[options]``."""
+"""The table ``[options]`` of a policy: how surrogates are made."""
 
 from __future__ import annotations
 
@@ -20,6 +20,5 @@ class SurrogateOptions(Options):
     """Dates move by at most so many days, into the past or the future."""
 
     day_first: bool | None = None
-    """Whether 3/4 and 3.4. are the third of April.  None: what the note's other dates
-    show; where they show nothing, 3/4 is the fourth of March and 3.4. the third of
-    April."""
+    """Whether 3/4 and 3.4. are the third of April.  If None, the note's other dates
+    decide; without any, 3/4 is the fourth of March and 3.4. the third of April."""

@@ -1,4 +1,4 @@
-"""Who is in the record, word by word: family names, given names, and whose they are."""
+"""The persons of the patient record, and the words of their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 from ..document import KnownIdentifiers, PersonName
 from ..fiction.name_pools import Role
 from ..labels import Label
-from .real import squeezed
+from .real import without_separators
 
 _MAX_RECORDS = 1024
 _NEAR = 1 / 3
@@ -23,7 +23,7 @@ NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_
 
 @dataclass(frozen=True, slots=True)
 class RecordPerson:
-    """One person of the record: a key of ours, and the words of all their names."""
+    """A person of the record, with an own key and the words of all names."""
 
     key: str = field(repr=False)
     words: frozenset[str] = field(repr=False)
@@ -35,18 +35,17 @@ class RecordPeople:
     """The persons of a record.
 
     Args:
-        roles: By word of a name, in compared form, which part it is.
-        persons: The patient first, whatever the names; then kin, then providers.
+        roles: By word of a name, in compared form, its part.
+        persons: The patient first, then kin, then providers.
     """
 
     roles: Mapping[str, Role] = field(repr=False)
     persons: tuple[RecordPerson, ...] = field(repr=False)
 
-    def meant(self, word: str) -> str:
-        """Return the record's word that a word of a note is or nearly is.
+    def closest_word(self, word: str) -> str:
+        """Return the record's word that a word equals or resembles, else the word.
 
-        R = d / min(lengths) < 1/3, as the NUS system's section 3.1 has it; words that
-        resemble none stay as they are.
+        R = d / min(lengths) < 1/3, as in section 3.1 of the NUS system.
         """
         if word in self.roles or len(word) < _SHORTEST_NEAR:
             return word
@@ -54,18 +53,18 @@ class RecordPeople:
         return min(near, key=lambda each: (_ratio(word, each), each), default=word)
 
     def is_near_any(self, word: str) -> bool:
-        """Return whether a word is, or is nearly, a word of the record's names."""
+        """Return whether a word equals or resembles a word of the record's names."""
         return word in self.roles or any(is_near(word, each) for each in self.roles)
 
     def person_of(
         self, words: frozenset[str], initials: str, label: Label
     ) -> RecordPerson | None:
-        """Return whom the words name; of several the likeliest for the label.
+        """Return the person with these words; of several the likeliest for the label.
 
         Args:
-            words: As `meant` returns them; all must be the person's.
+            words: As `closest_word` returns them; all must be the person's.
             initials: Each must begin one of the person's words.
-            label: A doctor is looked for among providers first.
+            label: Providers come first for a doctor.
         """
         if not words:
             return None
@@ -82,7 +81,7 @@ class RecordPeople:
 
 
 def is_near(one: str, other: str) -> bool:
-    """Return whether two words are one and the same, misspelt."""
+    """Return whether two words may be spellings of one."""
     if min(len(one), len(other)) < _SHORTEST_NEAR:
         return one == other
     return _ratio(one, other) < _NEAR
@@ -90,7 +89,7 @@ def is_near(one: str, other: str) -> bool:
 
 def words_in(text: str) -> list[str]:
     """Return the words of a name in compared form: "O'Brien" is "obrien"."""
-    found = (squeezed(each) for each in NAME_WORD.findall(text))
+    found = (without_separators(each) for each in NAME_WORD.findall(text))
     return [word for word in found if word]
 
 
@@ -114,7 +113,7 @@ def _ratio(one: str, other: str) -> float:
 
 def _words(name: PersonName, role: Role) -> Iterable[str]:
     parts = (name.family,) if role is Role.FAMILY else (name.given, name.middle)
-    # An initial in the record says nothing about a word.
+    # An initial in the record does not decide the role of a word.
     return [word for part in parts for word in words_in(part) if len(word) > 1]
 
 

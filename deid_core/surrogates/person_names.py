@@ -1,10 +1,9 @@
 """Realistic names, word by word, so that every part of a name stays that name.
 
 "John Smith", "SMITH, JOHN", "Mr. Smith" and "J. Smith" become one person, on every note
-of the patient, without anything being remembered: a word becomes the same word of the
-same role, and all names with the same first letter get the same other first letter.  A
-given name stays one of the same gender; where the lists don't tell the gender, it
-becomes a name that women and men bear.
+of the patient, without a stored table: a word becomes the same word of the same role,
+and all names with the same first letter get the same other first letter.  A given name
+stays one of its gender, or of both genders if the lists have none.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from ..fiction.name_pools import Role, name_pools
 from ..labels import Label
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of
-from .name_parts import Kind, Part, parts_of, pieces_of
+from .name_parts import NameWord, WordKind, parts_of, pieces_of
 from .people import is_near
 
 
@@ -48,9 +47,9 @@ def name_word(crosswalk: Crosswalk, word: str, role: Role | None = None) -> str 
     Args:
         crosswalk: The patient's.
         word: In compared form.
-        role: What its position makes it, if that is known.
+        role: By its position, if that decides it.
     """
-    word = crosswalk.people.meant(word)
+    word = crosswalk.people.closest_word(word)
     role = role_of(crosswalk, word, role)
     pools = name_pools()
     letter = initial_of(crosswalk, role, word[0]) or ""
@@ -69,17 +68,17 @@ def name_word(crosswalk: Crosswalk, word: str, role: Role | None = None) -> str 
 def role_of(crosswalk: Crosswalk, word: str, role: Role | None = None) -> Role:
     """Return which part of a name a word is.
 
-    The record tells, else the lists, where they are sure; else its position here, else
-    its positions elsewhere in the note; else what the lists say more often.
+    The record decides; else the lists, if unambiguous; else the position here; else the
+    positions elsewhere in the note; else the more frequent part in the lists.
     """
     pools = name_pools()
-    told = (
+    found = (
         crosswalk.people.roles.get(word)
         or pools.sure_role(word)
         or role
         or crosswalk.roles_shown.get(word)
     )
-    return told or (Role.GIVEN if pools.is_given(word) else Role.FAMILY)
+    return found or (Role.GIVEN if pools.is_given(word) else Role.FAMILY)
 
 
 def initial_of(crosswalk: Crosswalk, role: Role, letter: str) -> str | None:
@@ -92,16 +91,21 @@ def initial_of(crosswalk: Crosswalk, role: Role, letter: str) -> str | None:
     return others[at]
 
 
-def _role(crosswalk: Crosswalk, part: Part) -> Role | None:
-    if part.kind is not Kind.NAME or not part.compared:
+def _role(crosswalk: Crosswalk, part: NameWord) -> Role | None:
+    if part.kind is not WordKind.NAME or not part.compared:
         return None
-    return role_of(crosswalk, crosswalk.people.meant(part.compared), part.role)
+    return role_of(crosswalk, crosswalk.people.closest_word(part.compared), part.role)
 
 
 def _written(
-    crosswalk: Crosswalk, part: Part, role: Role | None, at: int, *, ends_a_name: bool
+    crosswalk: Crosswalk,
+    part: NameWord,
+    role: Role | None,
+    at: int,
+    *,
+    ends_a_name: bool,
 ) -> str | None:
-    """Return what is written for a word; "" for nothing, None for failure.
+    """Return the surrogate of a word; "" for nothing, None for failure.
 
     Args:
         crosswalk: The patient's.
@@ -112,18 +116,18 @@ def _written(
     """
     if not part.compared:
         return None
-    if part.kind in (Kind.TITLE, Kind.BETWEEN):
+    if part.kind in (WordKind.TITLE, WordKind.BETWEEN):
         return part.word
-    if part.kind is Kind.PARTICLE:
+    if part.kind is WordKind.PARTICLE:
         return ""
-    if part.kind is Kind.INITIALS:
+    if part.kind is WordKind.INITIALS:
         return _initials(crosswalk, part, at, ends_a_name=ends_a_name)
     other = name_word(crosswalk, part.compared, role)
     return other and in_case_of(part.word, other)
 
 
 def _initials(
-    crosswalk: Crosswalk, part: Part, at: int, *, ends_a_name: bool
+    crosswalk: Crosswalk, part: NameWord, at: int, *, ends_a_name: bool
 ) -> str | None:
     letters = part.compared
     written = ""

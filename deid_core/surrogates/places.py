@@ -1,8 +1,8 @@
-"""Realistic places that fit: a town of the state, a ZIP code of the town.
+"""Surrogates of addresses whose parts fit: a town of the state, its ZIP code.
 
-A state becomes another state, on all notes of the patient.  A town becomes a town of
-what its state becomes, and a ZIP code one of what its town becomes: see `localities`.
-Cities abroad become cities of what their country becomes.
+A state becomes another state, in all notes of the patient.  A town becomes a town of
+its state's surrogate, a ZIP code one of its town's surrogate (see `localities`), a
+foreign city a city of its country's surrogate.  A street keeps its kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..language.lexicons import load_list
 from .crosswalk import TRIES, Crosswalk
 from .letter_case import in_case_of, in_single_case_of
 from .localities import (
-    Kind,
+    AddressKind,
     is_unit,
     key_of,
     parts_of,
@@ -35,7 +35,7 @@ from .localities import (
     street_key,
 )
 from .numbers import in_format, number, other_number
-from .real import squeezed
+from .real import without_separators
 
 _ZIP = re.compile(r"\s*([0-9]{5})(?:[- ]?([0-9]{4}))?\s*")
 _TABLES = {"state": states, "country": countries}
@@ -57,8 +57,10 @@ def place(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     parts = parts_of(label, text)
     named = {each.kind: text[each.start : each.end] for each in parts}
     region = region_in(named)
-    if Kind.OTHER in named:
-        region = region or crosswalk.localities.region_of(key_of(named[Kind.CITY]))
+    if AddressKind.OTHER in named:
+        region = region or crosswalk.localities.region_of(
+            key_of(named[AddressKind.CITY])
+        )
     for each in reversed(parts):
         part = text[each.start : each.end]
         other = _part(crosswalk, each.kind, part, region)
@@ -69,12 +71,12 @@ def place(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def town(crosswalk: Crosswalk, text: str, region: str | None = None) -> str | None:
-    """Return another town, in the region that stands for the town's.
+    """Return another town, in the surrogate of the town's region.
 
     Args:
         crosswalk: The patient's.
         text: The town alone.
-        region: Of the town, if it is written beside it.
+        region: Of the town, if it is written next to it.
     """
     other = _town(crosswalk, key_of(text), region)
     return other and in_single_case_of(text, other[0])
@@ -86,7 +88,7 @@ def state(crosswalk: Crosswalk, text: str) -> str | None:
 
 
 def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
-    """Return another street line; a unit and a town behind commas become others."""
+    """Return another street line, with another unit and town after commas."""
     box = _BOX.fullmatch(text)
     if box is not None:
         other = other_number(crosswalk, "box", box[2].lstrip("0"), box[2])
@@ -104,19 +106,19 @@ def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def _part(
-    crosswalk: Crosswalk, kind: Kind, text: str, region: str | None
+    crosswalk: Crosswalk, kind: AddressKind, text: str, region: str | None
 ) -> str | None:
     match kind:
-        case Kind.CITY:
+        case AddressKind.CITY:
             return town(crosswalk, text, region)
-        case Kind.STATE:
+        case AddressKind.STATE:
             return state(crosswalk, text)
-        case Kind.COUNTRY:
+        case AddressKind.COUNTRY:
             return _country(crosswalk, text)
-        case Kind.ZIP:
+        case AddressKind.ZIP:
             return _zip_code(crosswalk, text)
-        case Kind.OTHER:
-            # A province, a county: what stands for the town's region will do.
+        case AddressKind.OTHER:
+            # A province or county becomes the surrogate of the town's region.
             other = region and _other_region(crosswalk, region)
             return other and _name_of(other)
 
@@ -136,7 +138,7 @@ def _town(crosswalk: Crosswalk, key: str, region: str | None) -> tuple[str, str]
 
 
 def _other_region(crosswalk: Crosswalk, region: str) -> str | None:
-    """Return the region that stands for another: "US-DE" for "US-IL"."""
+    """Return the surrogate of a region: "US-DE" for "US-IL"."""
     country, _, code = region.partition("-")
     kind = "state" if code else "country"
     found = _TABLES[kind]().get((code or country).lower())
@@ -154,16 +156,16 @@ def _country(crosswalk: Crosswalk, text: str) -> str | None:
     known = _of_table(crosswalk, "country", text)
     if known is not None:
         return known
-    # "Holland", "the States": any name of a country will do.
+    # "Holland", "the States" become the name of any country.
     names = tuple(_pool("country"))
     other = crosswalk.choose("country", key_of(text), names)
     return other and in_single_case_of(text, other)
 
 
 def _zip_code(crosswalk: Crosswalk, text: str) -> str | None:
-    """Return a ZIP code of the town that stands for the code's town.
+    """Return a ZIP code of the surrogate of the code's town.
 
-    Four more digits are other ones; a code of another country changes letter by letter.
+    Four more digits become others; a foreign code changes letter by letter.
     """
     found = _ZIP.fullmatch(text)
     if found is None:
@@ -253,7 +255,7 @@ def _line(crosswalk: Crosswalk, text: str) -> str | None:
     if name is None:
         return None
     if house:
-        key = squeezed(house).lstrip("0")
+        key = without_separators(house).lstrip("0")
         other = other_number(crosswalk, "house", key, house)
         if other is None:
             return None

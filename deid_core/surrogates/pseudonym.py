@@ -28,7 +28,7 @@ def pseudonym(crosswalk: Crosswalk, label: Label, text: str) -> str:
 def _canonical(crosswalk: Crosswalk, label: Label, text: str) -> str:
     if label is Label.DATE:
         found = crosswalk.calendar.read(text)
-        day = found and found.year is not None and found.meant()
+        day = found and found.year is not None and found.resolve()
         return f"date {day}" if day else f"date {' '.join(forms_of(text))}"
     if label in (Label.PATIENT, Label.DOCTOR):
         return _person(crosswalk, label, text)
@@ -38,10 +38,10 @@ def _canonical(crosswalk: Crosswalk, label: Label, text: str) -> str:
 
 
 def _person(crosswalk: Crosswalk, label: Label, text: str) -> str:
-    """Return the person of the record whom the words name, else the words."""
+    """Return the person of the record with these words, else the words."""
     roles = crosswalk.people.roles
     words = [w for w in words_in(text) if not is_title(w, is_known=w in roles)]
-    full = frozenset(crosswalk.people.meant(w) for w in words if len(w) > 1)
+    full = frozenset(crosswalk.people.closest_word(w) for w in words if len(w) > 1)
     initials = "".join(w for w in words if len(w) == 1)
     person = crosswalk.people.person_of(full, initials, label)
     return f"name {person.key if person else ' '.join(sorted(words))}"

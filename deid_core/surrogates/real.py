@@ -23,10 +23,10 @@ class Found:
     """One value of a note.
 
     Args:
-        label: What it is.
-        text: As it is written.
-        before: The end of what stands between it and the value before.
-        is_near: Whether that is all that stands between them.
+        label: Its label.
+        text: As written.
+        before: The end of the text between it and the value before.
+        is_near: Whether that is the whole text between them.
     """
 
     label: Label
@@ -55,12 +55,12 @@ def found_in(
 
 @dataclass(frozen=True, slots=True)
 class RealValues:
-    """The values of a record, or of the annotations of a note.
+    """The values of a record, or of the annotations of a note, in compared form.
 
     Args:
-        wholes: Each value, squeezed.
+        wholes: Each value without separators.
         words: Every word and number of every value, in compared form.
-        numbers: What a number may not be, squeezed and without leading zeros.
+        numbers: Forms that no number may take, without leading zeros.
     """
 
     wholes: frozenset[str] = field(repr=False)
@@ -69,17 +69,17 @@ class RealValues:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> RealValues:
-        """Return what is real in a list of values."""
+        """Return the real values of a list."""
         given = [value for value in values if value]
         return cls(
-            frozenset(filter(None, map(squeezed, given))),
+            frozenset(filter(None, map(without_separators, given))),
             frozenset(word for value in given for word in forms_of(value)),
             frozenset(filter(None, (n for value in given for n in _numbers(value)))),
         )
 
 
-def squeezed(text: str) -> str:
-    """Return the letters and digits of a text, in compared form and run together."""
+def without_separators(text: str) -> str:
+    """Return the letters and digits of a text, in compared form."""
     compared = normal(text)
     if compared.isascii():
         return _NOT_ALNUM.sub("", compared)
@@ -88,12 +88,12 @@ def squeezed(text: str) -> str:
 
 def number_key(text: str) -> str:
     """Return a number's letters and digits without leading zeros."""
-    return squeezed(text).lstrip("0")
+    return without_separators(text).lstrip("0")
 
 
 @lru_cache(maxsize=_MAX_RECORDS)
 def real_in_record(known: KnownIdentifiers) -> RealValues:
-    """Return what is real in a patient's record."""
+    """Return the real values of a patient's record."""
     return RealValues.of(_values(known))
 
 

@@ -15,7 +15,7 @@ from .person_names import person_name
 from .places import place, street
 
 Writer = Callable[[Crosswalk, Label, str], str | None]
-"""Returns what to write for a value of a label; None if it can't."""
+"""Returns the replacement of a value of a label, or None."""
 
 _INSTITUTIONS = frozenset(("clinic", "hospital", "hospitals", "infirmary", "medical"))
 

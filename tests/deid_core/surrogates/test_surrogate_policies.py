@@ -22,7 +22,7 @@ from deid_core import (
 )
 from deid_core.language.lexicons import forms_of
 from deid_core.surrogates.calendar import RELEASED
-from deid_core.surrogates.real import squeezed
+from deid_core.surrogates.real import without_separators
 from tests.deid_core.surrogates.surrogate_cases import KEY, KNOWN, OTHER_KEY
 
 NOTE = """\
@@ -337,11 +337,11 @@ def test_no_surrogate_is_a_real_value(chosen, patient):
     Neither the original, nor a value of the record, nor another value of the note.
     """
     note = " ".join(f"«{label}|{text}»" for label, text in chosen)
-    real = {squeezed(text) for _, text in VALUES}
+    real = {without_separators(text) for _, text in VALUES}
     names = {"mabel", "quellwright", "tobias", "okonkwo", "ada", "patrick", "obrien"}
 
     for new in parts(note, "surrogate", patient=str(patient)):
-        assert squeezed(new) not in real
+        assert without_separators(new) not in real
         assert names.isdisjoint(forms_of(new))
         assert not residue_in(KNOWN, [new])
 
