@@ -26,7 +26,7 @@ _LINE_END = re.compile(r",\s*|\n\s*")
 _LONGEST = 120
 
 
-class AddressKind(StrEnum):
+class PlaceKind(StrEnum):
     """The kind of a part of an address."""
 
     CITY = "city"
@@ -37,18 +37,18 @@ class AddressKind(StrEnum):
 
 
 _KINDS = {
-    Label.CITY: AddressKind.CITY,
-    Label.STATE: AddressKind.STATE,
-    Label.COUNTRY: AddressKind.COUNTRY,
-    Label.ZIP: AddressKind.ZIP,
+    Label.CITY: PlaceKind.CITY,
+    Label.STATE: PlaceKind.STATE,
+    Label.COUNTRY: PlaceKind.COUNTRY,
+    Label.ZIP: PlaceKind.ZIP,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class AddressPart:
+class PlacePart:
     """A part of an address, as a range of its text."""
 
-    kind: AddressKind
+    kind: PlaceKind
     start: int
     end: int
 
@@ -71,8 +71,8 @@ class Localities:
         regions: dict[str, str] = {}
         towns: dict[str, tuple[str, str]] = {}
         for place in (*map(_of_record, known.addresses), *_places(found)):
-            city, region = key_of(place.get(AddressKind.CITY, "")), region_in(place)
-            code = _WHOLE_ZIP.fullmatch(place.get(AddressKind.ZIP, ""))
+            city, region = key_of(place.get(PlaceKind.CITY, "")), region_in(place)
+            code = _WHOLE_ZIP.fullmatch(place.get(PlaceKind.ZIP, ""))
             by_code = town_of_zip(code[1]) if code else None
             region = region or (by_code[1] if by_code else None)
             if region is not None and city:
@@ -95,19 +95,19 @@ def key_of(text: str) -> str:
     return " ".join(forms_of(text))
 
 
-def region_in(place: Mapping[AddressKind, str]) -> str | None:
+def region_in(place: Mapping[PlaceKind, str]) -> str | None:
     """Return the region that the parts of one place name."""
-    state = states().get(key_of(place.get(AddressKind.STATE, "")))
+    state = states().get(key_of(place.get(PlaceKind.STATE, "")))
     if state is not None:
         return f"US-{state.code}"
-    country = countries().get(key_of(place.get(AddressKind.COUNTRY, "")))
+    country = countries().get(key_of(place.get(PlaceKind.COUNTRY, "")))
     if country is None:
         return None
     code = countries()[key_of(country.name)].code
     return None if code == "US" else code
 
 
-def parts_of(label: Label, text: str) -> Sequence[AddressPart]:
+def parts_of(label: Label, text: str) -> Sequence[PlacePart]:
     """Return the parts of "Springfield, IL 62704", in order.
 
     Args:
@@ -115,13 +115,13 @@ def parts_of(label: Label, text: str) -> Sequence[AddressPart]:
         text: One line; a long one counts as a single part.
     """
     end = len(text.rstrip())
-    whole = AddressPart(_KINDS.get(label, AddressKind.CITY), _start(text, 0), end)
+    whole = PlacePart(_KINDS.get(label, PlaceKind.CITY), _start(text, 0), end)
     if len(text) > _LONGEST or not text.strip():
         return [whole]
-    parts: list[AddressPart] = []
+    parts: list[PlacePart] = []
     code = _ZIP.search(text, 0, end)
     if code is not None:
-        parts.append(AddressPart(AddressKind.ZIP, code.start(), code.end()))
+        parts.append(PlacePart(PlaceKind.ZIP, code.start(), code.end()))
         end = _end(text, code.start())
     region = _region(text, end, has_zip=bool(parts), is_state=label is Label.STATE)
     if region is not None:
@@ -130,11 +130,11 @@ def parts_of(label: Label, text: str) -> Sequence[AddressPart]:
     comma = text.find(",", 0, end)
     if comma > 0 and end > comma + 1:
         # "Toronto, ON"
-        parts.append(AddressPart(AddressKind.OTHER, _start(text, comma + 1), end))
+        parts.append(PlacePart(PlaceKind.OTHER, _start(text, comma + 1), end))
         end = _end(text, comma)
     if end:
         parts.append(
-            AddressPart(AddressKind.CITY, _start(text, 0), end) if parts else whole
+            PlacePart(PlaceKind.CITY, _start(text, 0), end) if parts else whole
         )
     return parts[::-1]
 
@@ -159,32 +159,30 @@ def street_key(text: str) -> str:
     return " ".join(shorter.get(word, word) for word in forms_of(text))
 
 
-def _region(
-    text: str, end: int, *, has_zip: bool, is_state: bool
-) -> AddressPart | None:
+def _region(text: str, end: int, *, has_zip: bool, is_state: bool) -> PlacePart | None:
     """Return a state or country at the end, after a comma or before a ZIP code."""
     start = _start(text, text.rfind(",", 0, end) + 1)
     is_tail = start > 0 or has_zip or is_state
     name = key_of(text[start:end])
     if is_tail and name in states():
-        return AddressPart(AddressKind.STATE, start, end)
+        return PlacePart(PlaceKind.STATE, start, end)
     if start > 0 and name in countries():
-        return AddressPart(AddressKind.COUNTRY, start, end)
+        return PlacePart(PlaceKind.COUNTRY, start, end)
     code = _CODE.search(text, 0, end)
     if code is not None and code.start() and code[0].strip().lower() in states():
-        return AddressPart(AddressKind.STATE, code.start(), end)
+        return PlacePart(PlaceKind.STATE, code.start(), end)
     if has_zip:
         # "West Haven Connecticut 06516"
         for space in re.finditer(r"\s", text[start:end]):
             at = start + space.end()
             if key_of(text[at:end]) in states():
-                return AddressPart(AddressKind.STATE, at, end)
+                return PlacePart(PlaceKind.STATE, at, end)
     return None
 
 
-def _places(found: Iterable[Found]) -> Iterator[dict[AddressKind, str]]:
+def _places(found: Iterable[Found]) -> Iterator[dict[PlaceKind, str]]:
     """Yield the parts of each place in a note, from single and adjacent values."""
-    row: dict[AddressKind, str] = {}
+    row: dict[PlaceKind, str] = {}
     for each in found:
         if each.label not in _KINDS:
             yield from [row] if row else []
@@ -208,16 +206,16 @@ def _places(found: Iterable[Found]) -> Iterator[dict[AddressKind, str]]:
     yield from [row] if row else []
 
 
-def _by_kind(label: Label, text: str) -> dict[AddressKind, str]:
+def _by_kind(label: Label, text: str) -> dict[PlaceKind, str]:
     return {p.kind: text[p.start : p.end] for p in parts_of(label, text)}
 
 
-def _of_record(address: Address) -> dict[AddressKind, str]:
+def _of_record(address: Address) -> dict[PlaceKind, str]:
     parts = {
-        AddressKind.CITY: address.city,
-        AddressKind.STATE: address.state,
-        AddressKind.ZIP: address.zip,
-        AddressKind.COUNTRY: address.country,
+        PlaceKind.CITY: address.city,
+        PlaceKind.STATE: address.state,
+        PlaceKind.ZIP: address.zip,
+        PlaceKind.COUNTRY: address.country,
     }
     return {kind: text for kind, text in parts.items() if text}
 

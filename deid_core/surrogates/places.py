@@ -26,7 +26,7 @@ from ..language.lexicons import load_list
 from .crosswalk import TRIES, Crosswalk
 from .letter_case import in_case_of, in_single_case_of
 from .localities import (
-    AddressKind,
+    PlaceKind,
     is_unit,
     key_of,
     parts_of,
@@ -57,10 +57,8 @@ def place(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     parts = parts_of(label, text)
     named = {each.kind: text[each.start : each.end] for each in parts}
     region = region_in(named)
-    if AddressKind.OTHER in named:
-        region = region or crosswalk.localities.region_of(
-            key_of(named[AddressKind.CITY])
-        )
+    if PlaceKind.OTHER in named:
+        region = region or crosswalk.localities.region_of(key_of(named[PlaceKind.CITY]))
     for each in reversed(parts):
         part = text[each.start : each.end]
         other = _part(crosswalk, each.kind, part, region)
@@ -106,18 +104,18 @@ def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def _part(
-    crosswalk: Crosswalk, kind: AddressKind, text: str, region: str | None
+    crosswalk: Crosswalk, kind: PlaceKind, text: str, region: str | None
 ) -> str | None:
     match kind:
-        case AddressKind.CITY:
+        case PlaceKind.CITY:
             return town(crosswalk, text, region)
-        case AddressKind.STATE:
+        case PlaceKind.STATE:
             return state(crosswalk, text)
-        case AddressKind.COUNTRY:
+        case PlaceKind.COUNTRY:
             return _country(crosswalk, text)
-        case AddressKind.ZIP:
+        case PlaceKind.ZIP:
             return _zip_code(crosswalk, text)
-        case AddressKind.OTHER:
+        case PlaceKind.OTHER:
             # A province or county becomes the surrogate of the town's region.
             other = region and _other_region(crosswalk, region)
             return other and _name_of(other)

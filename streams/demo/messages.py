@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
@@ -34,12 +36,20 @@ from .segments import (
     txa,
 )
 
-ADT_STRUCTURES = {
-    "A01": "ADT_A01",
-    "A04": "ADT_A01",
-    "A08": "ADT_A01",
-    "A31": "ADT_A05",
-}
+
+@dataclass(frozen=True, slots=True)
+class WardNote:
+    """A note to send: of whom, under which number, of which kind, its text and time."""
+
+    person: WardPatient = field(repr=False)
+    mrn: str = field(repr=False)
+    document: Document
+    text: str = field(repr=False)
+    stamp: Stamp = field(repr=False)
+
+
+ADT_STRUCTURES = dict.fromkeys(("A01", "A04", "A08"), "ADT_A01") | {"A31": "ADT_A05"}
+ADDRESS_PARTS = ("street", "city", "state", "zip", "country")
 
 
 def adt(person: WardPatient, mrn: str, event: str, stamp: Stamp) -> bytes:
@@ -64,62 +74,42 @@ def merge(person: WardPatient, stamp: Stamp) -> bytes:
     return message(("ADT", "A40", "ADT_A39"), site, stamp, segments)
 
 
-def oru(
-    person: WardPatient,
-    mrn: str,
-    document: Document,
-    text: str,
-    stamp: Stamp,
-    rng: random.Random,
-) -> bytes:
+def oru(note: WardNote, rng: random.Random) -> bytes:
     """Return a report whose narrative is laid out in one of ``LAYOUTS``."""
     identity = short_pid if rng.random() < 0.2 else pid
     segments = [
-        identity(person, mrn),
-        pv1(person, stamp, "I"),
-        orc(person, stamp),
-        obr(person, stamp, document),
-        *rng.choice(LAYOUTS)(document, text.split("\n")),
+        identity(note.person, note.mrn),
+        pv1(note.person, note.stamp, "I"),
+        orc(note.person, note.stamp),
+        obr(note.person, note.stamp, note.document),
+        *rng.choice(LAYOUTS)(note.document, note.text.split("\n")),
     ]
-    return message(("ORU", "R01", "ORU_R01"), person.site, stamp, segments)
+    return message(("ORU", "R01", "ORU_R01"), note.person.site, note.stamp, segments)
 
 
-def mdm(
-    person: WardPatient,
-    mrn: str,
-    document: Document,
-    text: str,
-    stamp: Stamp,
-    rng: random.Random,
-) -> bytes:
+def mdm(note: WardNote, rng: random.Random) -> bytes:
     """Return a document notification with content; MDM has no NTE after OBX in 2.3."""
     layout, kind = rng.choice(((_line_by_line, "TX"), (_formatted, "FT")))
     segments = [
-        evn("T02", person.site, stamp),
-        pid(person, mrn),
-        pv1(person, stamp, "I"),
-        txa(person, stamp, document, kind),
-        *layout(document, text.split("\n")),
+        evn("T02", note.person.site, note.stamp),
+        pid(note.person, note.mrn),
+        pv1(note.person, note.stamp, "I"),
+        txa(note.person, note.stamp, note.document, kind),
+        *layout(note.document, note.text.split("\n")),
     ]
-    return message(("MDM", "T02", "MDM_T02"), person.site, stamp, segments)
+    return message(("MDM", "T02", "MDM_T02"), note.person.site, note.stamp, segments)
 
 
-def note_event(
-    person: WardPatient,
-    mrn: str,
-    document: Document,
-    text: str,
-    stamp: Stamp,
-    rng: random.Random,
-) -> bytes:
+def note_event(note: WardNote, rng: random.Random) -> bytes:
     """Return a JSON note event; a fifth of them bring the demographics along."""
+    person = note.person
     event: dict[str, Any] = {
         "schema_version": 1,
-        "note_id": f"{person.site.application}-{stamp.control_id}",
-        "patient": {"assigning_authority": person.site.authority, "id": mrn},
-        "note_type": document[0],
-        "written_at": stamp.at.isoformat(),
-        "text": text,
+        "note_id": f"{person.site.application}-{note.stamp.control_id}",
+        "patient": {"assigning_authority": person.site.authority, "id": note.mrn},
+        "note_type": note.document[0],
+        "written_at": note.stamp.at.isoformat(),
+        "text": note.text,
     }
     if not person.is_stranger and rng.random() < 0.2:
         event["demographics"] = _demographics(person)
@@ -127,7 +117,6 @@ def note_event(
 
 
 def _demographics(person: WardPatient) -> dict[str, Any]:
-    address = person.address
     staff = (person.attending, person.ordering, person.gp)
     return {
         "names": [
@@ -136,15 +125,7 @@ def _demographics(person: WardPatient) -> dict[str, Any]:
         ],
         "birth_dates": [person.birth.isoformat()],
         "sex": person.sex,
-        "addresses": [
-            {
-                "street": address.street,
-                "city": address.city,
-                "state": address.state,
-                "zip": address.zip,
-                "country": address.country,
-            }
-        ],
+        "addresses": [{part: getattr(person.address, part) for part in ADDRESS_PARTS}],
         "phones": [person.phone],
         "emails": [person.email],
         "ids": [
@@ -165,9 +146,9 @@ def _name(name: PersonName, use: str = "") -> dict[str, str]:
     return {key: value for key, value in {**parts, "use": use}.items() if value}
 
 
-def _line_by_line(document: Document, lines: list[str]) -> list[str]:
+def _line_by_line(document: Document, lines: list[str], kind: str = "TX") -> list[str]:
     return [
-        obx(number, "TX", document, escape(line))
+        obx(number, kind, document, escape(line))
         for number, line in enumerate(lines, start=1)
     ]
 
@@ -178,13 +159,6 @@ def _formatted(document: Document, lines: list[str]) -> list[str]:
 
 def _repeated(document: Document, lines: list[str]) -> list[str]:
     return [obx(1, "TX", document, "~".join(map(escape, lines)))]
-
-
-def _strings(document: Document, lines: list[str]) -> list[str]:
-    return [
-        obx(number, "ST", document, escape(line))
-        for number, line in enumerate(lines, start=1)
-    ]
 
 
 def _with_comments(document: Document, lines: list[str]) -> list[str]:
@@ -205,8 +179,8 @@ LAYOUTS: tuple[Callable[[Document, list[str]], list[str]], ...] = (
     _line_by_line,
     _formatted,
     _repeated,
-    _strings,
+    partial(_line_by_line, kind="ST"),
     _with_comments,
     _comments_repeated,
 )
-"""Ways to lay lines out in OBX and NTE; read in order, they give the same lines."""
+"""Layouts of lines in OBX and NTE; read in order, they give the same lines."""

@@ -26,10 +26,10 @@ NEAREST_RATIO = 0.34
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What one note is about.
+    """The subject of one note.
 
     ``ambiguous`` are clinical words that resemble a name in the record; ``strangers``
-    are surnames that stand in no record.
+    are surnames of no record.
     """
 
     person: WardPatient = field(repr=False)
@@ -46,10 +46,7 @@ Slot = Callable[[Draft, Scene], None]
 
 
 def ambiguous_words(person: WardPatient, pools: Pools) -> frozenset[str]:
-    """Return the clinical words that resemble a word of a name around a person.
-
-    They are as near as a misspelt name is to the name.
-    """
+    """Return the clinical words as near to a name of the record as a misspelling."""
     names = person.name_words
     return frozenset(
         word
@@ -104,7 +101,7 @@ def _caps(draft: Draft, scene: Scene) -> None:
 
 
 def _first(draft: Draft, scene: Scene) -> None:
-    """The patient's given name, where no other word can be taken for it."""
+    """The patient's given name, unless a clinical word resembles it."""
     given = scene.person.name.given
     is_ambiguous = scene.ambiguous.intersection(lower_words(given))
     if len(given) < SHORTEST_NAME_PART or is_ambiguous:
@@ -149,7 +146,7 @@ def _comma(draft: Draft, scene: Scene) -> None:
 
 
 def _kin(draft: Draft, scene: Scene) -> None:
-    """The name of the relative whom the note is about."""
+    """The name of the note's relative."""
     name = scene.kin.name
     draft.phrase(
         (name.given, "kin"), (" ", ""), (name.family, "kin"), label=Label.PATIENT
@@ -160,11 +157,6 @@ def _doctor(draft: Draft, scene: Scene) -> None:
     """A provider of the visit or the order."""
     staff = scene.rng.choice((scene.person.attending, scene.person.ordering))
     _provider(draft, scene, staff.name)
-
-
-def _gp(draft: Draft, scene: Scene) -> None:
-    """The general practitioner."""
-    _provider(draft, scene, scene.person.gp.name)
 
 
 def _provider(draft: Draft, scene: Scene, name: PersonName) -> None:
@@ -183,7 +175,7 @@ def _provider(draft: Draft, scene: Scene, name: PersonName) -> None:
 
 
 def _stranger_doctor(draft: Draft, scene: Scene) -> None:
-    """A doctor who stands in no record."""
+    """A doctor of no record."""
     name = scene.rng.choice(scene.strangers)
     draft.phrase(("Dr. ", ""), (name, "titled_stranger"), label=Label.DOCTOR)
 
@@ -203,25 +195,14 @@ def _written(scene: Scene, form: str, day: date) -> str:
     return write_date(day, scene.rng.choice(FORMS[form]))
 
 
-def _plant_phone(draft: Draft, scene: Scene, digits: str) -> None:
+def _day_before(scene: Scene, form: str, days: int) -> str:
+    """Return a day within so many days before the note's."""
+    return _written(scene, form, scene.day - timedelta(scene.rng.randrange(days)))
+
+
+def _phone(scene: Scene, digits: str) -> str:
     parts = {"area": digits[:3], "exchange": digits[3:6], "line": digits[6:]}
-    text = scene.rng.choice(FORMS["phones"]).format(**parts)
-    draft.plant(text, Label.PHONE, "phone")
-
-
-def _date(draft: Draft, scene: Scene) -> None:
-    day = scene.day - timedelta(days=scene.rng.randrange(400))
-    draft.plant(_written(scene, "dates", day), Label.DATE, "date")
-
-
-def _part_date(draft: Draft, scene: Scene) -> None:
-    day = scene.day - timedelta(days=scene.rng.randrange(60))
-    draft.plant(_written(scene, "part_dates", day), Label.DATE, "date")
-
-
-def _dob(draft: Draft, scene: Scene) -> None:
-    birth = _written(scene, "dates", scene.person.birth)
-    draft.plant(birth, Label.DATE, "birth_date")
+    return str(scene.rng.choice(FORMS["phones"]).format(**parts))
 
 
 def _age(draft: Draft, scene: Scene) -> None:
@@ -233,30 +214,6 @@ def _age(draft: Draft, scene: Scene) -> None:
         draft.say(text)
 
 
-def _mrn(draft: Draft, scene: Scene) -> None:
-    draft.plant(scene.mrn, Label.MEDICALRECORD, "mrn")
-
-
-def _ssn(draft: Draft, scene: Scene) -> None:
-    draft.plant(scene.person.ssn, Label.SSN, "ssn")
-
-
-def _account(draft: Draft, scene: Scene) -> None:
-    draft.plant(scene.person.account, Label.ACCOUNT, "account")
-
-
-def _phone(draft: Draft, scene: Scene) -> None:
-    _plant_phone(draft, scene, scene.person.phone)
-
-
-def _kin_phone(draft: Draft, scene: Scene) -> None:
-    _plant_phone(draft, scene, scene.kin.phone)
-
-
-def _email(draft: Draft, scene: Scene) -> None:
-    draft.plant(scene.person.email, Label.EMAIL, "email")
-
-
 def _address(draft: Draft, scene: Scene) -> None:
     address = scene.person.address
     draft.plant(address.street, Label.STREET, "address")
@@ -266,30 +223,13 @@ def _address(draft: Draft, scene: Scene) -> None:
     draft.plant(address.zip, Label.ZIP, "address")
 
 
-def _former_address(draft: Draft, scene: Scene) -> None:
-    former = scene.person.former_addresses[-1]
-    draft.plant(former.street, Label.STREET, "former_address")
-
-
-def _city(draft: Draft, scene: Scene) -> None:
-    draft.plant(scene.person.address.city, Label.CITY, "address")
-
-
-def _facility(draft: Draft, scene: Scene) -> None:
-    draft.plant(scene.person.site.facility, Label.HOSPITAL, "facility")
-
-
-def _relation(draft: Draft, scene: Scene) -> None:
-    draft.say(scene.kin.relation[1])
-
-
 def _bp(draft: Draft, scene: Scene) -> None:
     systolic = scene.rng.randrange(96, 180)
     draft.keep(f"BP {systolic}/{round(systolic * 0.65)}")
 
 
-def _pain(draft: Draft, scene: Scene) -> None:
-    draft.keep(f"pain {scene.rng.randrange(11)}/10")
+def _planted(label: Label, how: str, value: Callable[[Scene], str]) -> Slot:
+    return lambda draft, scene: draft.plant(value(scene), label, how)
 
 
 def _word_by_sex(female: str, male: str) -> Slot:
@@ -299,7 +239,7 @@ def _word_by_sex(female: str, male: str) -> Slot:
 def _decoy(pool: str) -> Slot:
     def fill(draft: Draft, scene: Scene) -> None:
         words = scene.rng.choice(scene.pools.clinical[pool])
-        # Whose surname is Foley or Bell has no decoy of that name.
+        # A patient named Foley or Bell has no decoy of that name.
         is_ambiguous = scene.ambiguous.intersection(lower_words(words))
         (draft.say if is_ambiguous else draft.keep)(words)
 
@@ -313,31 +253,37 @@ SLOTS: dict[str, Slot] = {
     "mr": _titled,
     "first": _first,
     "kin": _kin,
-    "relation": _relation,
+    "relation": lambda draft, scene: draft.say(scene.kin.relation[1]),
     "doctor": _doctor,
-    "gp": _gp,
+    "gp": lambda draft, scene: _provider(draft, scene, scene.person.gp.name),
     "stranger_doctor": _stranger_doctor,
-    "date": _date,
-    "part_date": _part_date,
-    "dob": _dob,
+    "date": _planted(Label.DATE, "date", lambda s: _day_before(s, "dates", 400)),
+    "part_date": _planted(
+        Label.DATE, "date", lambda s: _day_before(s, "part_dates", 60)
+    ),
+    "dob": _planted(
+        Label.DATE, "birth_date", lambda s: _written(s, "dates", s.person.birth)
+    ),
     "age": _age,
-    "mrn": _mrn,
-    "ssn": _ssn,
-    "account": _account,
-    "phone": _phone,
-    "kin_phone": _kin_phone,
-    "email": _email,
+    "mrn": _planted(Label.MEDICALRECORD, "mrn", lambda s: s.mrn),
+    "ssn": _planted(Label.SSN, "ssn", lambda s: s.person.ssn),
+    "account": _planted(Label.ACCOUNT, "account", lambda s: s.person.account),
+    "phone": _planted(Label.PHONE, "phone", lambda s: _phone(s, s.person.phone)),
+    "kin_phone": _planted(Label.PHONE, "phone", lambda s: _phone(s, s.kin.phone)),
+    "email": _planted(Label.EMAIL, "email", lambda s: s.person.email),
     "address": _address,
-    "former_address": _former_address,
-    "city": _city,
-    "facility": _facility,
+    "former_address": _planted(
+        Label.STREET, "former_address", lambda s: s.person.former_addresses[-1].street
+    ),
+    "city": _planted(Label.CITY, "address", lambda s: s.person.address.city),
+    "facility": _planted(Label.HOSPITAL, "facility", lambda s: s.person.site.facility),
     "person": _word_by_sex("woman", "man"),
     "He": _word_by_sex("She", "He"),
     "he": _word_by_sex("she", "he"),
     "His": _word_by_sex("Her", "His"),
     "him": _word_by_sex("her", "him"),
     "bp": _bp,
-    "pain": _pain,
+    "pain": lambda draft, scene: draft.keep(f"pain {scene.rng.randrange(11)}/10"),
     "eponym": _decoy("eponyms"),
     "sign": _decoy("signs"),
     "device": _decoy("devices"),
@@ -349,11 +295,12 @@ SLOTS: dict[str, Slot] = {
     "finding": _decoy("findings"),
     "symptom": _decoy("symptoms"),
 }
+"""What fills each ``{slot}`` of a template."""
 
 ONLY_IN_RECORDS = frozenset(
     {"first", "kin", "account", "address", "former_address", "city", "facility"}
 )
-"""Slots whose text no rule can find; notes on strangers do without them."""
+"""Slots whose text no rule can find, left out of notes on strangers."""
 
 
 def missing_slots(person: WardPatient) -> frozenset[str]:

@@ -54,11 +54,7 @@ class WardMessage:
     code: str = ""
 
 
-Sender = Callable[
-    [WardPatient, str, tuple[str, str, str], str, Stamp, random.Random], bytes
-]
-
-SENDERS: dict[str, Sender] = {
+SENDERS: dict[str, Callable[[messages.WardNote, random.Random], bytes]] = {
     "oru": messages.oru,
     "mdm": messages.mdm,
     "json": messages.note_event,
@@ -175,9 +171,8 @@ class Ward:
         note_kind = rng.choice(self._pools.kinds)
         narrative = self._narrative(person, mrn, note_kind, stamp, rng)
         kind = "json" if person.is_stranger else rng.choice(SENDER_DRAWS)
-        value = SENDERS[kind](
-            person, mrn, note_kind.document, narrative.text, stamp, rng
-        )
+        note = messages.WardNote(person, mrn, note_kind.document, narrative.text, stamp)
+        value = SENDERS[kind](note, rng)
         return WardMessage(
             kind,
             value,
