@@ -1,4 +1,6 @@
-"""An invented ward: patients, their messages and what stands in their notes.
+"""The demo: an invented ward of patients and messages, and the services that it feeds.
 
-Everything is drawn from a seed; no person in it exists.  Needs the ``demo`` extra.
+The ward is drawn from a seed; no person in it exists.  Patients, kin and staff come
+from `deid_core.fiction`, templates from the TOML files of this folder.  The demo's own
+broker needs the extra ``broker``.
 """

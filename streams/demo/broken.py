@@ -15,12 +15,12 @@ _REPORT = b"OBR|1|||11506-3^Progress note^LN\rOBX|1|TX|11506-3^Progress note^LN|
 
 @dataclass(frozen=True, slots=True)
 class BrokenKind:
-    """One way to be broken.
+    """A kind of broken record.
 
     Args:
-        code: The code of the dead letter that is due.
-        make: Makes the record's value.
-        is_common: Whether the ward sends it unasked.
+        code: Of the expected dead letter.
+        make: Returns the record's value.
+        is_common: Whether the ward sends it by default.
     """
 
     code: str

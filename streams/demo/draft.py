@@ -1,4 +1,4 @@
-"""A note in the making: it remembers where each planted identifier stands."""
+"""The text of a note while it is written, with the positions of its identifiers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ SHORTEST_NAME_PART = 4
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """An identifier that stands in a note's narrative and must not survive.
+    """An identifier in a note's narrative that must not survive.
 
-    The value stands nowhere else in that note, so that ``value in scrubbed`` means
+    The value occurs nowhere else in that note, so that ``value in scrubbed`` means
     that it was missed.
 
     Args:
-        value: The text as it stands there.
-        label: What it is.
-        how: In which way, one of ``HOWS``.
-        start: Where, in code points of the narrative.
+        value: The text as written.
+        label: Its label.
+        how: The way of planting, one of ``HOWS``.
+        start: Its offset in the narrative, in code points.
     """
 
     value: str = field(repr=False)
@@ -39,9 +39,9 @@ HOWS = {
     "titled": "the patient's surname after Mr. or Ms.",
     "first": "the patient's given name alone",
     "kin": "a name of next of kin",
-    "provider": "a provider of the message or record, untitled",
+    "provider": "a provider of the message or record, without title",
     "titled_provider": "a provider of the message or record after Dr. or before MD",
-    "titled_stranger": "a titled name that stands in no record",
+    "titled_stranger": "a titled name of no record",
     "date": "a date near the visit",
     "birth_date": "the patient's birth date",
     "age": "an age over 89",
@@ -70,7 +70,7 @@ class Narrative:
     """A finished text.
 
     Args:
-        text: Lines parted by line feeds.
+        text: Lines separated by line feeds.
         planted: The identifiers in it, in order.
         kept: Clinical words in it that look like identifiers and must survive.
     """
@@ -91,7 +91,7 @@ class Draft:
         self.words = 0
 
     def say(self, text: str) -> None:
-        """Append text that identifies nobody."""
+        """Append text without identifiers."""
         self._parts.append(text)
         self._length += len(text)
         self.words += text.count(" ")
@@ -117,8 +117,8 @@ class Draft:
     def phrase(self, *pieces: tuple[str, str], label: Label) -> None:
         """Append the pieces of one name: ``(text, how)``, plain text with how ``""``.
 
-        Each piece is planted by itself where it is long and stands nowhere else in the
-        note, and else as the whole phrase.
+        Each piece is planted by itself if it is long and unique in the note, else as
+        the whole phrase.
         """
         first = self._length
         last = first + sum(len(text) for text, _ in pieces)
@@ -130,9 +130,9 @@ class Draft:
                 self._plants.append(_Plant(start, end, (first, last), label, how))
 
     def finish(self) -> Narrative | None:
-        """Return the narrative, or None when an identifier also stands there by chance.
+        """Return the narrative, or None if an identifier occurs twice by chance.
 
-        Then the author writes the note anew.
+        The note is then written again.
         """
         text = "".join(self._parts)
         rest = self._without_plants(text)

@@ -1,4 +1,4 @@
-"""The demo's main job: feed, watch the notes flow, and gather what came of them."""
+"""Wait until the demo's services are done, and summarise their outputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 600.0
 
 @dataclass(slots=True)
 class Example:
-    """One note before and after; the audit event's annotations mark the first."""
+    """A note before and after, with the annotations of its audit event."""
 
     before: str = field(repr=False)
     after: str = field(repr=False)
@@ -44,7 +44,7 @@ class Example:
 
 @dataclass(slots=True)
 class Summary:
-    """What came out."""
+    """Counts of the outputs, and an example."""
 
     notes: int = 0
     scrubbed: int = 0
@@ -57,7 +57,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far both stages are."""
+    """The progress of both stages."""
 
     intake_done: int
     intake_all: int
@@ -70,7 +70,7 @@ def wait_until_drained(
     check: Callable[[], None],
     show: Callable[[Progress], None],
 ) -> None:
-    """Return when intake and scrub have processed all that is there.
+    """Return when intake and scrub have processed all records.
 
     Args:
         settings: Where the cluster is.
@@ -78,7 +78,7 @@ def wait_until_drained(
         show: Called a few times a second.
 
     Raises:
-        FatalError: Nothing has moved for a long time.
+        FatalError: No offset has moved for ten minutes.
     """
     admin = admin_client(settings)
     intake = LagReader(settings, admin, HL7_RAW.name, f"{settings.group}-intake")
@@ -94,20 +94,20 @@ def wait_until_drained(
             sum(lag.stable for lag in notes.values()),
         )
         show(now)
-        # Intake first: only when it has nothing left can `notes` not grow any more.
+        # Intake first: `notes` grows until intake has no records left.
         if intake.is_drained(raw) and scrub.is_drained(scrub.read()):
             break
         if now != last:
             last, since = now, time.monotonic()
         elif time.monotonic() - since > PATIENCE_SECONDS:
-            raise FatalError("nothing has moved for ten minutes; read the logs")
+            raise FatalError("no offset has moved for ten minutes; read the logs")
         time.sleep(0.25)
     intake.close()
     scrub.close()
 
 
 def summarise(settings: Settings) -> Summary:
-    """Read the outputs as a plain `read_committed` subscriber, and count."""
+    """Return the counts of the outputs, read as a `read_committed` subscriber."""
     summary = Summary()
     audits: dict[bytes, list[dict[str, Any]]] = {}
     stamps = []
@@ -128,7 +128,7 @@ def summarise(settings: Settings) -> Summary:
     }
     summary.scrubbed = len(scrubbed)
     summary.seconds = (max(stamps) - min(stamps)) / 1000 if stamps else 0.0
-    chosen = _most_telling(audits, scrubbed)
+    chosen = _best_example(audits, scrubbed)
     for message in read_topic(settings, NOTES.name):
         summary.notes += 1
         position = f"{NOTES.name}/{message.partition()}/{message.offset()}".encode()
@@ -171,10 +171,10 @@ def read_topic(settings: Settings, topic: str) -> Iterator[Message]:
         consumer.close()
 
 
-def _most_telling(
+def _best_example(
     audits: dict[bytes, list[dict[str, Any]]], scrubbed: dict[bytes, dict[str, Any]]
 ) -> bytes | None:
-    """Choose a note that fits a screen and shows much: fuzzy finds, many labels."""
+    """Return a note that fits a screen, with fuzzy matches and many labels."""
 
     def worth(source: bytes) -> tuple[bool, bool, int]:
         annotations = audits[source]

@@ -1,4 +1,4 @@
-"""A ward's notes as a marked corpus: what was planted, and the patients' records."""
+"""A ward's notes as a marked corpus: planted identifiers and patient records."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Noted = tuple[WardMessage, KnownIdentifiers]
 def ward_corpus(notes: int, *, split: Split, seed: int, patients: int = 200) -> Corpus:
     """Return the notes of patients who have a record, joined as the service joins.
 
-    A span's kind is the way in which it was planted, see `draft.HOWS`.
+    A span's kind is its way of planting (`draft.HOWS`).
 
     Args:
-        notes: How many are written; a few are of nobody whom the hospital knows.
+        notes: How many are written; those of unknown patients are left out.
         split: ``dev`` and ``test`` share no template, name or site.
         seed: Decides the whole ward.
         patients: How many people there are.
@@ -37,7 +37,7 @@ def ward_corpus(notes: int, *, split: Split, seed: int, patients: int = 200) -> 
 
 
 def noted(ward: Ward, count: int) -> Iterator[Noted]:
-    """Yield each note of a patient with a record, and what is known of him then."""
+    """Yield each note of a patient with a record, and the identifiers known then."""
     records: dict[bytes, PatientRecord] = {}
     for message in ward.admissions():
         _routed(message, records)

@@ -39,7 +39,7 @@ from .segments import (
 
 @dataclass(frozen=True, slots=True)
 class WardNote:
-    """A note to send: of whom, under which number, of which kind, its text and time."""
+    """A note to send."""
 
     person: WardPatient = field(repr=False)
     mrn: str = field(repr=False)
@@ -53,7 +53,7 @@ ADDRESS_PARTS = ("street", "city", "state", "zip", "country")
 
 
 def adt(person: WardPatient, mrn: str, event: str, stamp: Stamp) -> bytes:
-    """Return an admission, registration or update with all that is known."""
+    """Return an admission, registration or update with all demographics."""
     site = person.site
     kin = [nk1(n, each, site.version) for n, each in enumerate(person.kin, start=1)]
     patient_class = "I" if event == "A01" else "O"
@@ -101,7 +101,7 @@ def mdm(note: WardNote, rng: random.Random) -> bytes:
 
 
 def note_event(note: WardNote, rng: random.Random) -> bytes:
-    """Return a JSON note event; a fifth of them bring the demographics along."""
+    """Return a JSON note event; a fifth of them carry demographics."""
     person = note.person
     event: dict[str, Any] = {
         "schema_version": 1,

@@ -1,4 +1,4 @@
-"""Writes a clinical note about a scene, from the templates of one kind."""
+"""Write a clinical note about a scene from the templates of one kind."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ CLOSING_WORDS = 8
 def write_note(kind: NoteKind, scene: Scene, *, words: int) -> Narrative:
     """Write a note of about this many words, title and signature included.
 
-    An identifier may by chance also be a part of another word there; such a draft is
-    thrown away.
+    A draft in which an identifier is also a part of another word is discarded.
 
     Raises:
-        RuntimeError: ``MAX_ATTEMPTS`` drafts were thrown away.
+        RuntimeError: ``MAX_ATTEMPTS`` drafts were discarded.
     """
     for _ in range(MAX_ATTEMPTS):
         narrative = _draft(kind, scene, words).finish()
@@ -59,13 +58,13 @@ def _write_section(
     draft.end_line()
     for number, template in enumerate(_endless(usable, scene.rng)):
         if number:
-            _part_sentences(draft, number)
+            _separate(draft, number)
         _fill(draft, template, scene)
         if draft.words >= until:
             return
 
 
-def _part_sentences(draft: Draft, number: int) -> None:
+def _separate(draft: Draft, number: int) -> None:
     if number % SENTENCES_A_LINE:
         draft.say(" ")
     else:

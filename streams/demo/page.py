@@ -1,4 +1,4 @@
-"""``phistream demo --page``: the page under a steady feed, until it is told to stop."""
+"""``phistream demo --page``: the operations page under a steady feed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HOST = "127.0.0.1"
 
 
 def with_metrics(settings: Settings, workers: int, *, page: int) -> Settings:
-    """Return settings under which intake and scrub tell watch how they are.
+    """Return settings under which intake and scrub serve metrics to watch.
 
-    Intake, a single worker, listens on the first of the ports, scrub on the others.
+    Intake, a single worker, listens on the first port, scrub on the others.
 
     Args:
         settings: Of the demo.
         workers: Of scrub.
-        page: The page's port, which nobody has opened yet.
+        page: The page's port, not open yet.
     """
     first = _free_run(workers + 1, apart_from=page)
     addresses = (f"{HOST}:{first + n}" for n in range(workers + 1))
@@ -40,7 +40,7 @@ def with_metrics(settings: Settings, workers: int, *, page: int) -> Settings:
 
 
 def require_free(port: int) -> None:
-    """Refuse a port that somebody else listens on, before anything is started.
+    """Refuse a port in use, before anything is started.
 
     Raises:
         ConfigError: It is taken.
@@ -62,16 +62,16 @@ def keep_open(
 
     Args:
         settings: Where the cluster is, with `with_metrics`.
-        running: The services beside; watch joins them, so that it is stopped with them.
-        messages: What is fed; when they end, the page stays.
-        console: Told where the page is.
+        running: The other services; watch is added, to be stopped with them.
+        messages: To feed; after the last one the page stays open.
+        console: For the address of the page.
         port: Of the page.
         rate: Messages a second.
 
     Raises:
         FatalError: A service has ended.
     """
-    with _told_to_stop() as stop:
+    with _stop_signal() as stop:
         running.insert(0, start_watch(settings, port=port))
         _wait_until_ready(running, stop, port)
         console.print(
@@ -97,13 +97,13 @@ def _paced(
             _check(running)
             checked = time.monotonic()
         yield message
-        # After a pause of the machine the feed goes on at its pace, without a burst.
+        # After a pause of the machine the feed resumes at its rate, without a burst.
         due = max(due + 1 / rate, time.monotonic() - 1.0)
 
 
 @contextmanager
-def _told_to_stop() -> Iterator[threading.Event]:
-    """Give an event that SIGINT and SIGTERM set; let the clean-up go undisturbed."""
+def _stop_signal() -> Iterator[threading.Event]:
+    """Give an event that SIGINT and SIGTERM set; ignore both during clean-up."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -141,7 +141,7 @@ def _check(running: Iterable[Service]) -> None:
 
 
 def _free_run(count: int, *, apart_from: int) -> int:
-    """Return the first of ``count`` neighbouring ports that nobody listens on."""
+    """Return the first of ``count`` consecutive free ports."""
     for first in chain(range(18080, 19000, count), range(28080, 60000, count)):
         ports = range(first, first + count)
         if apart_from not in ports and all(map(_is_free, ports)):

@@ -1,4 +1,4 @@
-"""What the ward is written from: templates, surnames, sites and clinical words."""
+"""Templates, surnames, sites and clinical words of the ward, from TOML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def lower_words(text: str) -> list[str]:
-    """Return the words of a text in lower case; a hyphen parts them."""
+    """Return the words of a text in lower case, also those between hyphens."""
     return text.lower().replace("-", " ").split()
 
 
@@ -48,7 +48,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class NoteKind:
-    """How notes of one kind are made: one title, head lines, sections, a close."""
+    """The templates of a kind of note: titles, head, sections, closing lines."""
 
     name: str
     document: tuple[str, str, str]
@@ -66,7 +66,7 @@ class NoteKind:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Everything that notes and people are drawn from.
+    """The lists that notes and people are drawn from.
 
     ``reserved_surnames`` are the surnames that are words, of both splits.
     """

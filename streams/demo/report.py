@@ -1,4 +1,4 @@
-"""What the demo prints: counts, one note before and after, and the verdict."""
+"""The demo's output: counts, and one note before and after."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def summary_of(summary: Summary, *, messages: int, lag: int) -> RenderableType:
 
 
 def before_and_after(example: Example, console: Console) -> RenderableType:
-    """Return a note with its annotations marked, and what was published of it."""
+    """Return a note with its annotations marked, and its scrubbed text."""
     before, after = Text(example.before), Text(example.after)
     pairs = zip(example.annotations, example.offsets, strict=True)
     for annotation, (start, end, scrubbed_start, scrubbed_end) in pairs:

@@ -57,7 +57,7 @@ def segment(name: str, fields: Mapping[int, str]) -> str:
 def message(
     kind: tuple[str, str, str], site: Site, stamp: Stamp, segments: list[str]
 ) -> bytes:
-    """Return a message in the site's charset, or in UTF-8 where that falls short.
+    """Return a message in the site's charset, or in UTF-8 if that lacks a character.
 
     Args:
         kind: Message code, trigger event and structure: MSH-9.
@@ -144,10 +144,10 @@ def evn(event: str, site: Site, stamp: Stamp) -> str:
 
 
 def pid(person: WardPatient, mrn: str) -> str:
-    """Return PID with all that is known.
+    """Return PID with all demographics.
 
-    Former names stand in PID-9 in 2.3 and 2.3.1, later as repetitions of PID-5; the SSN
-    stands in PID-19, from 2.7 on in PID-3.
+    Former names are in PID-9 in 2.3 and 2.3.1, later in repetitions of PID-5; the SSN
+    is in PID-19, from 2.7 on in PID-3.
     """
     site = person.site
     ids = f"{mrn}^^^{site.authority}^MR"
@@ -213,7 +213,7 @@ def mrg(person: WardPatient) -> str:
 
 
 def orc(person: WardPatient, stamp: Stamp) -> str:
-    """Return ORC of an order that is done."""
+    """Return ORC of a completed order."""
     numbers = {2: f"P{stamp.control_id}^ORDERS", 3: f"F{stamp.control_id}^FILLER"}
     return segment("ORC", {1: "RE", **numbers, 12: xcn(person.ordering)})
 
@@ -236,14 +236,14 @@ def obr(person: WardPatient, stamp: Stamp, document: Document) -> str:
 
 
 def obx(number: int, kind: str, document: Document, value: str) -> str:
-    """Return OBX; ``value`` is OBX-5 as it stands there, escaped."""
+    """Return OBX; ``value`` is OBX-5, escaped."""
     code, name, _ = document
     fields = {1: str(number), 2: kind, 3: f"{code}^{name}^LN", 5: value, 11: "F"}
     return segment("OBX", fields)
 
 
 def nte(number: int, value: str) -> str:
-    """Return NTE; ``value`` is NTE-3 as it stands there, escaped."""
+    """Return NTE; ``value`` is NTE-3, escaped."""
     return segment("NTE", {1: str(number), 2: "L", 3: value})
 
 

@@ -1,4 +1,4 @@
-"""The services of the demo: a broker and workers of its own, gone when it ends."""
+"""The demo's own broker and workers, stopped and removed at its end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Service:
         return "\n".join(lines[-TAIL_LINES:])
 
     def stop(self) -> None:
-        """Drain it; kill it when it does not end in time."""
+        """Terminate it, and kill it if it does not drain in time."""
         self.process.terminate()
         try:
             self.process.wait(DRAIN_SECONDS)
@@ -64,10 +64,10 @@ class Service:
 
 @contextmanager
 def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings]:
-    """Give settings whose state, key and broker lie in a folder that goes away.
+    """Give settings whose state, key and broker are in a temporary folder.
 
-    When the demo fails, the services' logs are kept and ``report`` says where.  The
-    host's metrics ports are not used: its own services may listen there.
+    When the demo fails, the services' logs are kept and ``report`` gets their folder.
+    The host's metrics ports are not used: its own services may listen there.
     """
     folder = Path(tempfile.mkdtemp(prefix="phistream-demo-"))
     key = folder / "pseudonym.key"
@@ -95,7 +95,7 @@ def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings
 
 
 def keep_logs(folder: Path) -> None:
-    """Delete all of a demo's folder but the logs: its data may be your own messages."""
+    """Delete a demo's folder except the logs: its data may be the user's messages."""
     # By name: Kafka calls its files of records .log as well.
     logs = {*folder.glob("*.log"), *folder.glob("broker/node-*/kafka.log")}
     for path in sorted(folder.rglob("*"), reverse=True):
@@ -124,7 +124,7 @@ def broker(cluster: Cluster, settings: Settings) -> Iterator[Settings]:
 def services(
     settings: Settings, workers: int, console: Console
 ) -> Iterator[list[Service]]:
-    """Give intake and scrub, running as anyone would run them; stop them in the end."""
+    """Give intake and scrub, started by the command line; stop them in the end."""
     running: list[Service] = []
     try:
         for stage, count in (("intake", 1), ("scrub", workers)):
@@ -139,7 +139,7 @@ def services(
 
 
 def start_service(stage: str, settings: Settings, *, workers: int = 1) -> Service:
-    """Start ``phistream run`` in a process of its own, logging beside ``state_dir``."""
+    """Start ``phistream run`` in its own process, with a log next to ``state_dir``."""
     return _start(stage, ["run", stage, "--workers", str(workers)], settings)
 
 
@@ -149,7 +149,7 @@ def start_watch(settings: Settings, *, port: int) -> Service:
 
 
 def _own_port(stage: str, settings: Settings) -> Settings:
-    """Return settings under which scrub listens beside intake, if they do at all."""
+    """Return settings with another metrics port for scrub than for intake."""
     if stage == "intake" or not settings.metrics_port:
         return settings
     return settings.model_copy(update={"metrics_port": settings.metrics_port + 1})

@@ -31,7 +31,7 @@ HEADERS: Mapping[str, bytes] = {"origin": b"ward"}
 
 @dataclass(frozen=True, slots=True)
 class WardMessage:
-    """One record for ``hl7.raw``, and what is known about it.
+    """A record for ``hl7.raw``, and its contents.
 
     Args:
         kind: ``adt``, ``merge``, ``oru``, ``mdm``, ``json`` or ``broken``.
@@ -39,9 +39,9 @@ class WardMessage:
         headers: The record's headers.
         patient: The patient's index in the ward; None when the record is broken.
         planted: The identifiers in the narrative.
-        text: The narrative, lines parted by line feeds; empty when there is none.
+        text: The narrative, lines separated by line feeds; empty without one.
         kept: Clinical words of the narrative that must survive.
-        code: The code of the dead letter that is due; empty when there is none.
+        code: Of the expected dead letter; empty without one.
     """
 
     kind: str
@@ -66,14 +66,14 @@ class Ward:
 
     ``admissions``, ``messages`` and ``notes`` each begin anew at every call and do not
     depend on one another; the last two take the admissions as sent before.  One patient
-    in twenty is never announced: his notes come as JSON events and hold only what rules
+    in twenty is never announced: the notes come as JSON events and hold only what rules
     can find.
 
     Args:
         seed: Decides everything.
         patients: How many people there are, at least 1.
-        note_words: The length of a note, in words, about.
-        split: Which templates, names and sites; ``dev`` and ``test`` share none.
+        note_words: The approximate length of a note.
+        split: Of templates, names and sites; ``dev`` and ``test`` share none.
         epoch: The day of the first message.
 
     Raises:
@@ -105,10 +105,7 @@ class Ward:
         self._phones = tuple(registry.phone() for _ in range(SPARES))
 
     def admissions(self) -> Iterator[WardMessage]:
-        """Yield the ADT of every patient whose demographics arrive, and of his double.
-
-        A patient who was registered twice has one under each number.
-        """
+        """Yield the ADT of every announced patient, one for each record number."""
         rng = self._rng("admissions")
         for person in self.people:
             if person.is_stranger:
@@ -138,7 +135,7 @@ class Ward:
                 value = messages.merge(people[index], stamp)
                 yield WardMessage("merge", value, HEADERS, index)
             elif chance < 0.13 and not people[index].is_stranger:
-                # What changes from now on is sent under the surviving number only.
+                # Later changes are sent under the surviving number only.
                 merged.discard(index)
                 people[index] = self._changed(people[index], rng)
                 event = rng.choice(UPDATE_EVENTS)

@@ -125,9 +125,7 @@ def digest_in_process(hash_seed):
 
 
 def test_the_same_seed_gives_the_same_bytes_in_every_process():
-    """
-    Neither the order of sets nor the time zone changes a record.
-    """
+    """Neither the order of sets nor the time zone changes a record."""
     assert digest_in_process("1") == digest_in_process("2")
 
 
@@ -146,9 +144,7 @@ def test_what_is_drawn_does_not_depend_on_what_was_drawn_before():
 
 
 def test_another_seed_gives_another_ward():
-    """
-    The seed reaches people and messages.
-    """
+    """The seed reaches people and messages."""
     digests = {
         hashlib.sha256(message.value).digest()
         for seed in range(4)
@@ -173,9 +169,7 @@ def test_dates_count_from_the_epoch():
 
 
 def test_planted_identifiers_stand_where_they_are_said_to(notes):
-    """
-    The offsets index code points of the narrative.
-    """
+    """The offsets index code points of the narrative."""
     for note in notes:
         for planted in note.planted:
             end = planted.start + len(planted.value)
@@ -183,9 +177,7 @@ def test_planted_identifiers_stand_where_they_are_said_to(notes):
 
 
 def test_planted_identifiers_stand_nowhere_else(notes):
-    """
-    A scorer may test survival by ``value in scrubbed``.
-    """
+    """A scorer may test survival by ``value in scrubbed``."""
     for note in notes:
         rest = list(note.text)
         for planted in note.planted:
@@ -196,18 +188,14 @@ def test_planted_identifiers_stand_nowhere_else(notes):
 
 
 def test_every_note_names_its_patient_or_is_about_a_stranger(ward, notes):
-    """
-    The join is tested by each note on a known patient.
-    """
+    """The join is tested by each note on a known patient."""
     own = {"exact", "misspelt", "caps", "comma", "possessive", "titled", "first"}
     for note in notes:
         assert own & {planted.how for planted in note.planted}
 
 
 def test_clinical_decoys_stand_in_the_text_and_hold_no_identifier(notes):
-    """
-    What must survive does not overlap what must not.
-    """
+    """What must survive does not overlap what must not."""
     for note in notes:
         assert note.kept
         taken = {planted.value for planted in note.planted}
@@ -217,9 +205,7 @@ def test_clinical_decoys_stand_in_the_text_and_hold_no_identifier(notes):
 
 
 def test_every_way_of_planting_occurs_and_is_explained(notes):
-    """
-    The table of ways is complete and has no dead rows.
-    """
+    """The table of ways is complete and has no dead rows."""
     assert set(HOWS) == {planted.how for note in notes for planted in note.planted}
 
 
@@ -228,17 +214,13 @@ def test_every_way_of_planting_occurs_and_is_explained(notes):
     ["Foley catheter", "Parkinson disease", "Murphy sign", "for 2/7", "L4-5", "5/5"],
 )
 def test_usual_traps_occur_among_the_decoys(notes, decoy):
-    """
-    Eponyms, durations and levels look like names and dates.
-    """
+    """Eponyms, durations and levels look like names and dates."""
     assert any(decoy in kept for note in notes for kept in note.kept)
 
 
 @pytest.mark.parametrize("words", [40, 150, 600])
 def test_notes_have_about_the_length_asked_for(words):
-    """
-    A benchmark can choose the size of its notes.
-    """
+    """A benchmark can choose the size of its notes."""
     ward = Ward(seed=1, patients=10, note_words=words)
     lengths = [len(note.text.split()) for note in ward.notes(60)]
 
@@ -246,9 +228,7 @@ def test_notes_have_about_the_length_asked_for(words):
 
 
 def test_only_ages_over_89_are_planted(notes):
-    """
-    45 CFR 164.514(b)(2)(i)(C) lets younger ages stand.
-    """
+    """45 CFR 164.514(b)(2)(i)(C) lets younger ages stand."""
     ages = [p.value for note in notes for p in note.planted if p.how == "age"]
 
     assert all(int(age.split("-")[0].split()[0]) > 89 for age in ages)
@@ -271,9 +251,7 @@ def test_strangers_come_as_json_with_what_rules_can_find(ward, notes, is_event):
 def test_former_names_have_been_announced_before_they_are_planted(
     ward, admissions, mixed
 ):
-    """
-    A former name in a note is one that the patient's record can know.
-    """
+    """A former name in a note is one that the patient's record can know."""
     announced = {person.index: set() for person in ward.people}
     for message in [*admissions, *mixed]:
         if message.kind in {"adt", "merge"}:
@@ -286,9 +264,7 @@ def test_former_names_have_been_announced_before_they_are_planted(
 
 @given(st.text("abcdefghijklmnopqrstuvwxyzé", min_size=5), st.integers())
 def test_a_misspelt_word_is_one_slip_away(word, seed):
-    """
-    One letter wrong, missing or added, or two neighbours swapped.
-    """
+    """One letter wrong, missing or added, or two neighbours swapped."""
     result = misspelt(word, random.Random(seed))
 
     assert 1 == OSA.distance(word, result)
@@ -296,17 +272,13 @@ def test_a_misspelt_word_is_one_slip_away(word, seed):
 
 
 def test_short_words_are_not_misspelt():
-    """
-    One slip in four letters makes too many other words.
-    """
+    """One slip in four letters makes too many other words."""
     with pytest.raises(ValueError, match="too short"):
         misspelt("Hill", random.Random(1))
 
 
 def test_an_ambiguous_draft_is_thrown_away():
-    """
-    An identifier that is also a part of another word cannot be told from it.
-    """
+    """An identifier that is also a part of another word cannot be told from it."""
     draft = Draft()
     draft.say("BP 123/14, seen ")
     draft.plant("3/14", "DATE", "date")
@@ -318,9 +290,7 @@ def test_an_ambiguous_draft_is_thrown_away():
 
 
 def test_the_splits_share_no_template_and_no_site():
-    """
-    What rules were written on does not stand in what they are measured on.
-    """
+    """What rules were written on does not stand in what they are measured on."""
     dev, test = (load_pools(split, slots=SLOTS) for split in ("dev", "test"))
 
     def sentences(pools):
@@ -336,18 +306,14 @@ def test_the_splits_share_no_template_and_no_site():
 
 
 def test_every_kind_of_note_has_dozens_of_templates():
-    """
-    Notes of one kind differ from one another.
-    """
+    """Notes of one kind differ from one another."""
     for split in ("dev", "test"):
         pools = load_pools(split, slots=SLOTS)
         assert all(len(kind.templates) >= 24 for kind in pools.kinds)
 
 
 def test_the_splits_share_no_name():
-    """
-    A given name or surname belongs to one split.
-    """
+    """A given name or surname belongs to one split."""
 
     def names(split):
         people = Ward(seed=1, patients=300, split=split).people
@@ -364,9 +330,7 @@ def test_the_splits_share_no_name():
 
 
 def test_an_unknown_slot_is_refused():
-    """
-    A slip in a template stops the ward instead of standing in a note.
-    """
+    """A slip in a template stops the ward instead of standing in a note."""
     with pytest.raises(ValueError, match="unknown slots patient; known: "):
         load_pools("dev", slots=[slot for slot in SLOTS if slot != "patient"])
 
@@ -375,9 +339,7 @@ def test_an_unknown_slot_is_refused():
 
 
 def test_narratives_read_back_as_they_were_meant(notes):
-    """
-    Escapes, repetitions, formatted text and comments give the same lines.
-    """
+    """Escapes, repetitions, formatted text and comments give the same lines."""
     reports = [note for note in notes if is_hl7(note)]
 
     assert {"OBX", "NTE"} <= {str(s(0)) for note in reports for s in parsed(note)}
@@ -387,18 +349,14 @@ def test_narratives_read_back_as_they_were_meant(notes):
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
 def test_escaped_text_unescapes_to_itself(text):
-    """
-    No delimiter of the message survives within a value.
-    """
+    """No delimiter of the message survives within a value."""
     message = hl7.parse(f"MSH|^~\\&|A\rOBX|1|TX|||{escape(text)}|end")
 
     assert text == message.unescape(str(message.segment("OBX")(5)))
 
 
 def test_messages_have_the_segments_of_their_event(admissions, mixed):
-    """
-    HL7 v2.5.1 chapters 3.3.1, 3.3.40, 7.3.1 and 9.6.2.
-    """
+    """HL7 v2.5.1 chapters 3.3.1, 3.3.40, 7.3.1 and 9.6.2."""
     orders = {
         "adt": ["EVN", "PID", "PD1", "NK1", "PV1"],
         "merge": ["EVN", "PID", "MRG"],
@@ -412,9 +370,7 @@ def test_messages_have_the_segments_of_their_event(admissions, mixed):
 
 
 def test_every_event_of_the_ward_occurs(admissions, mixed):
-    """
-    Admission, registration, both updates, merge, report and document.
-    """
+    """Admission, registration, both updates, merge, report and document."""
     events = {
         tuple(components(parsed(message).segment("MSH")(9))[:2])
         for message in filter(is_hl7, [*admissions, *mixed])
@@ -432,9 +388,7 @@ def test_every_event_of_the_ward_occurs(admissions, mixed):
 
 
 def test_versions_charsets_and_authorities_are_mixed(mixed):
-    """
-    A ward hears many systems, from 2.3 to 2.8.
-    """
+    """A ward hears many systems, from 2.3 to 2.8."""
     headers = [parsed(m).segment("MSH") for m in mixed if is_hl7(m)]
 
     assert {"2.3", "2.8"} <= {str(header(12)) for header in headers}
@@ -455,9 +409,7 @@ def test_withdrawn_fields_are_not_used_after_their_time(admissions):
 
 
 def test_admissions_tell_all_that_is_known(ward, admissions):
-    """
-    Names, birth date, address, phone, e-mail, ids, kin and providers.
-    """
+    """Names, birth date, address, phone, e-mail, ids, kin and providers."""
     people = {person.index: person for person in ward.people}
     for message in admissions:
         person = people[message.patient]
@@ -482,9 +434,7 @@ def test_admissions_tell_all_that_is_known(ward, admissions):
 
 
 def test_a_merge_takes_away_a_number_that_was_admitted(ward, admissions, mixed):
-    """
-    Both numbers had a record of their own before A40.
-    """
+    """Both numbers had a record of their own before A40."""
     admitted = {
         (m.patient, components(parsed(m).segment("PID")(3)[0])[0]) for m in admissions
     }
@@ -499,9 +449,7 @@ def test_a_merge_takes_away_a_number_that_was_admitted(ward, admissions, mixed):
 
 
 def test_the_second_number_is_used_between_its_merge_and_the_next_update(ward, mixed):
-    """
-    Then, and only then, do both keys hold the same record.
-    """
+    """Then, and only then, do both keys hold the same record."""
     people = {person.index: person for person in ward.people}
     open_merges = set()
     uses = 0
@@ -522,9 +470,7 @@ def test_the_second_number_is_used_between_its_merge_and_the_next_update(ward, m
 
 
 def test_json_events_are_valid(notes, is_event):
-    """
-    The ward's events keep the contract of the topic, demographics included.
-    """
+    """The ward's events keep the contract of the topic, demographics included."""
     events = [note.value for note in notes if note.kind == "json"]
 
     assert any(b'"demographics"' in event for event in events)
@@ -532,18 +478,14 @@ def test_json_events_are_valid(notes, is_event):
 
 
 def test_the_narrative_of_an_event_is_its_text(notes):
-    """
-    What is planted stands in the published text.
-    """
+    """What is planted stands in the published text."""
     for note in notes:
         if note.kind == "json":
             assert note.text == json.loads(note.value)["text"]
 
 
 def test_about_two_in_a_hundred_records_are_broken(mixed):
-    """
-    Each common kind comes in turn, and none of ten megabytes unasked.
-    """
+    """Each common kind comes in turn, and none of ten megabytes unasked."""
     codes = [message.code for message in mixed if message.kind == "broken"]
 
     assert 0.01 < len(codes) / len(mixed) < 0.03
@@ -553,9 +495,7 @@ def test_about_two_in_a_hundred_records_are_broken(mixed):
 
 
 def test_notes_go_round_all_patients(ward):
-    """
-    Every key gets its share.
-    """
+    """Every key gets its share."""
     indices = [note.patient for note in ward.notes(180)]
 
     assert {3} == {indices.count(person.index) for person in ward.people}
@@ -563,9 +503,7 @@ def test_notes_go_round_all_patients(ward):
 
 
 def test_control_ids_and_times_only_grow(mixed):
-    """
-    Messages come in the order of their time, and no id comes twice.
-    """
+    """Messages come in the order of their time, and no id comes twice."""
     stamps = [
         (str(header(7)), str(header(10)))
         for header in (parsed(m).segment("MSH") for m in mixed if is_hl7(m))
@@ -575,9 +513,7 @@ def test_control_ids_and_times_only_grow(mixed):
 
 
 def test_a_record_in_a_log_line_shows_no_identifier(ward, notes):
-    """
-    Narratives, values, planted identifiers and people are hidden from repr.
-    """
+    """Narratives, values, planted identifiers and people are hidden from repr."""
     for note in notes[:50]:
         shown = repr(note) + repr(note.planted) + repr(ward.people[note.patient])
         assert all(planted.value not in shown for planted in note.planted)
@@ -585,9 +521,7 @@ def test_a_record_in_a_log_line_shows_no_identifier(ward, notes):
 
 @pytest.mark.parametrize("options", [{"patients": 0}, {"note_words": 0}])
 def test_an_empty_ward_is_refused(options):
-    """
-    There is nothing to draw from.
-    """
+    """There is nothing to draw from."""
     with pytest.raises(ValueError, match="at least 1"):
         Ward(seed=1, **options)
 
@@ -596,16 +530,12 @@ def test_an_empty_ward_is_refused(options):
 
 
 def test_a_null_value_is_none():
-    """
-    A tombstone on the raw topic has no value at all.
-    """
+    """A tombstone on the raw topic has no value at all."""
     assert broken_record("null") is None
 
 
 def test_the_huge_note_is_larger_than_ten_megabytes():
-    """
-    It is well-formed otherwise: only its size is wrong.
-    """
+    """It is well-formed otherwise: only its size is wrong."""
     value = broken_record("huge")
 
     assert len(value) > 10 << 20
@@ -613,9 +543,7 @@ def test_the_huge_note_is_larger_than_ten_megabytes():
 
 
 def test_the_undecodable_record_is_not_in_its_charset():
-    """
-    MSH-18 declares UTF-8, and the bytes are none.
-    """
+    """MSH-18 declares UTF-8, and the bytes are none."""
     value = broken_record("undecodable")
 
     assert b"|UNICODE UTF-8\r" in value
@@ -624,9 +552,7 @@ def test_the_undecodable_record_is_not_in_its_charset():
 
 
 def test_broken_headers_give_no_event():
-    """
-    MSH is misspelt, bare, or cut before MSH-9.
-    """
+    """MSH is misspelt, bare, or cut before MSH-9."""
     values = [broken_record(k) for k, b in BROKEN_KINDS.items() if b.code == "bad_msh"]
 
     assert 3 == len(values)
@@ -634,18 +560,14 @@ def test_broken_headers_give_no_event():
 
 
 def test_the_unknown_event_is_in_no_chapter():
-    """
-    The message is whole, and nobody knows what to do with it.
-    """
+    """The message is whole, and nobody knows what to do with it."""
     message = hl7.parse(broken_record("unknown_event").decode())
 
     assert ["ZZZ", "Z99"] == components(message.segment("MSH")(9))
 
 
 def test_records_without_patient_have_an_empty_or_no_pid():
-    """
-    There is nothing to key the note by.
-    """
+    """There is nothing to key the note by."""
     with_pid = hl7.parse(broken_record("no_patient").decode())
     without = hl7.parse(broken_record("no_pid").decode())
 
@@ -655,9 +577,7 @@ def test_records_without_patient_have_an_empty_or_no_pid():
 
 @pytest.mark.parametrize("kind", ["bad_json", "schema", "schema_patient"])
 def test_broken_events_are_refused(is_event, kind):
-    """
-    One is no JSON; the others are, and break the schema.
-    """
+    """One is no JSON; the others are, and break the schema."""
     value = broken_record(kind)
 
     assert not is_event(value)
@@ -666,8 +586,6 @@ def test_broken_events_are_refused(is_event, kind):
 
 
 def test_an_unknown_kind_of_broken_record_is_refused():
-    """
-    The message names the known ones.
-    """
+    """The message names the known ones."""
     with pytest.raises(ValueError, match=r"'nul'; known: null, huge"):
         broken_record("nul")
