@@ -191,3 +191,33 @@ def test_what_looks_like_a_date_becomes_another_or_a_tag(text, patient):
     assert surrogate == "[DATE]" or re.sub(r"\W", "", surrogate) != re.sub(
         r"\W", "", text
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "surrogate"),
+    [
+        (Label.PATIENT, "Mabel Quellwright", "Carmel Honaker"),
+        (Label.PATIENT, "QUELLWRIGHT, MABEL A.", "HONAKER, CARMEL T."),
+        (Label.DOCTOR, "Dr. Patrick O'Brien", "Dr. Joaquin Walley"),
+        (Label.CITY, "Dover, DE 19901", "Coalinga, CA 93210"),
+        (Label.ZIP, "62704-1234", "02134-2947"),
+        (Label.STREET, "12 Oak Street, Apt 4B", "55 Weathers Street, Apt 6Y"),
+        (Label.HOSPITAL, "Mercy General Hospital", "Olson General Hospital"),
+        (Label.HOSPITAL, "NMC", "KDL"),
+        (Label.ORGANIZATION, "Acme Widgets", "Maus Group"),
+        (Label.PHONE, "(217) 555-0123", "(277) 555-0111"),
+        (Label.PHONE, "+44 20 7946 0958", "+44 32 3085 3164"),
+        (Label.SSN, "123-45-6789", "988-23-3173"),
+        (Label.MEDICALRECORD, "0077881234", "0096668343"),
+        (Label.EMAIL, "mabel.quellwright@mail.test", "carmel.honaker@example.net"),
+        (Label.URL, "https://www.mabel.test/page", "https://www.example.org/f5e3a339"),
+        (Label.IPADDR, "10.1.2.3", "203.0.113.45"),
+        (Label.USERNAME, "mquell01", "friesen69"),
+        (Label.DATE, "March 14, 1982", "August 3, 1981"),
+        (Label.DATE, "5th to 8th of March, 2024", "26th to 29th of July, 2023"),
+        (Label.DATE, "Christmas 2023", "Mother's Day 2023"),
+    ],
+)
+def test_a_surrogate_is_the_same_in_every_version(label, text, surrogate):
+    """Notes published with one key must go on fitting together."""
+    assert surrogate == write(label, text)

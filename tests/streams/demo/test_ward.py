@@ -1,7 +1,6 @@
 import hashlib
 import json
 import os
-import random
 import subprocess
 import sys
 from datetime import date
@@ -14,9 +13,7 @@ import hl7
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rapidfuzz.distance import OSA
 
-from deid_core.fiction.people import misspelt
 from streams.demo.draft import HOWS, Draft
 from streams.demo.pools import load_pools
 from streams.demo.segments import escape
@@ -260,21 +257,6 @@ def test_former_names_have_been_announced_before_they_are_planted(
             if planted.how == "former":
                 known = " ".join(announced[message.patient])
                 assert all(word in known for word in planted.value.split())
-
-
-@given(st.text("abcdefghijklmnopqrstuvwxyzé", min_size=5), st.integers())
-def test_a_misspelt_word_is_one_slip_away(word, seed):
-    """One letter wrong, missing or added, or two neighbours swapped."""
-    result = misspelt(word, random.Random(seed))
-
-    assert 1 == OSA.distance(word, result)
-    assert word not in result
-
-
-def test_short_words_are_not_misspelt():
-    """One slip in four letters makes too many other words."""
-    with pytest.raises(ValueError, match="too short"):
-        misspelt("Hill", random.Random(1))
 
 
 def test_an_ambiguous_draft_is_thrown_away():

@@ -1,0 +1,182 @@
+"""Lists of names and places, numbers by plan, dates in patterns, misspellings."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from importlib import metadata
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
+from stdnum.us import ssn
+
+from deid_core import ConfigError
+from deid_core.fiction import build
+from deid_core.fiction.dates import write_date
+from deid_core.fiction.names import (
+    Culture,
+    Gender,
+    Pool,
+    culture_of,
+    family_names_of,
+    given_names_of,
+)
+from deid_core.fiction.numbers import (
+    AREA_CODES,
+    from_pattern,
+    phone,
+    social_security_number,
+)
+from deid_core.fiction.people import FictionalPeople, misspelt, plain_name
+from deid_core.fiction.places import country_names, subdivisions, towns_by_size
+from deid_core.fiction.prebuilt import prebuilt
+
+SEEDS = range(200)
+
+
+def test_the_prebuilt_lists_are_what_the_packages_hold():
+    installed = {name: metadata.version(name) for name in build.PACKAGES}
+    if prebuilt()["versions"] != installed:
+        pytest.skip("built from other versions of the packages")
+
+    assert build.prebuilt() == prebuilt()
+
+
+# Names
+
+
+@pytest.mark.parametrize("locale", ["de_DE", "ja_JP", "zh_TW"])
+def test_a_culture_has_names_in_latin_letters(locale):
+    culture = culture_of(locale, lambda names: tuple(sorted({*names})))
+
+    pools = (culture.family, *culture.given.values())
+    assert {Gender.FEMALE, Gender.MALE} == culture.given.keys()
+    assert all(pool.values for pool in pools)
+    assert all(ord(name[0]) < 0x250 for pool in pools for name in pool.values)
+
+
+def test_names_and_places_go_by_locale():
+    assert "Carmen" in given_names_of("es_ES")
+    assert "Smith" in family_names_of("en_US")
+    assert "Alemania" in country_names("es")
+    assert "Navarra" in subdivisions("ES")
+    assert "Toledo" in {name for name, _ in towns_by_size("ES")}
+    assert all(size >= 15_000 for _, size in towns_by_size("ES", 15_000))
+
+
+def test_an_unknown_locale_is_refused():
+    with pytest.raises(ConfigError, match="'xx_XX'"):
+        given_names_of("xx_XX")
+
+
+def test_a_pool_draws_by_weight():
+    pool = Pool(("rare", "frequent"), (1.0, 100.0))
+
+    drawn = pool.sample(Random(1), 200)
+
+    assert {"rare", "frequent"} >= {*drawn}
+    assert drawn.count("frequent") > 180
+    assert Pool(("only",)).draw(Random(1)) == "only"
+
+
+def test_no_repr_shows_a_name():
+    pool = Pool(("Quellwright",))
+
+    assert "Quellwright" not in repr(Culture({Gender.FEMALE: pool}, pool))
+
+
+# People
+
+
+def people(seed, accepts=lambda _: True):
+    return FictionalPeople(Random(seed), ("en_US", "pl_PL"), accepts, ("Young",))
+
+
+def test_the_same_seed_gives_the_same_people():
+    def drawn(seed):
+        source = people(seed)
+        names = [source.name(Gender.FEMALE) for _ in range(20)]
+        return names, source.address(), source.email(names[0])
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_only_accepted_names_are_drawn_but_for_words():
+    source = people(1, lambda name: len(name) < 6)
+    names = [source.name(Gender.MALE) for _ in range(100)]
+
+    assert all(len(name.given) < 6 for name in names)
+    assert all(len(n.family) < 6 or n.family == "Young" for n in names)
+    assert 2 < sum(name.family == "Young" for name in names) < 30
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyzé", min_size=5), st.integers())
+def test_a_misspelt_word_is_one_edit_away(word, seed):
+    """One letter wrong, missing or added, or two neighbours swapped."""
+    result = misspelt(word, Random(seed))
+
+    assert 1 == OSA.distance(word, result)
+    assert word not in result
+
+
+def test_short_words_are_not_misspelt():
+    """One edit in four letters makes too many other words."""
+    with pytest.raises(ValueError, match="too short"):
+        misspelt("Hill", Random(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"), [("Łuczyk", "luczyk"), ("Geißler", "geisler"), ("José", "jose")]
+)
+def test_a_plain_name_has_no_accents(name, plain):
+    assert plain == plain_name(name)
+
+
+# Numbers and dates
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_numbers_keep_to_their_plans(seed):
+    number = phone(Random(seed))
+
+    assert re.fullmatch(r"[2-9]\d\d[2-9]\d{6}", number)
+    assert number[:3] in AREA_CODES
+    assert number[4:6] != "11"
+    assert ssn.is_valid(social_security_number(Random(seed)))
+
+
+def test_a_pattern_becomes_letters_and_digits():
+    chance = Random(1)
+
+    for _ in range(100):
+        drawn = from_pattern("%#-$?&x", chance)
+        assert re.fullmatch(r"[1-9]\d-[2-9][A-Z][0-9a-f]x", drawn)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "written"),
+    [
+        ("{m:02}/{d:02}/{y}", "03/02/2024"),
+        ("{m}/{d}/{yy:02}", "3/2/24"),
+        ("{d:02}{MONTH:.3}{y}", "02MAR2024"),
+        ("{weekday:.3}, {nth} of {month}", "Sat, 2nd of March"),
+    ],
+)
+def test_a_date_is_written_in_a_pattern(pattern, written):
+    assert written == write_date(date(2024, 3, 2), pattern)
+
+
+@pytest.mark.parametrize(
+    ("day", "nth"), [(1, "1st"), (3, "3rd"), (11, "11th"), (13, "13th"), (22, "22nd")]
+)
+def test_a_day_has_its_ordinal(day, nth):
+    assert nth == write_date(date(2024, 1, day), "{nth}")
+
+
+def test_months_can_be_of_another_language():
+    months = tuple(f"mes {n}" for n in range(1, 13))
+
+    assert "2 de mes 3" == write_date(date(2024, 3, 2), "{d} de {month}", months)
