@@ -19,7 +19,7 @@ from ..language.lexicons import forms_of, load_list
 from ..toml_files import table_of
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of, in_single_case_of
-from .localities import PlaceKind, key_of, parts_of
+from .localities import key_of, parts_of
 from .numbers import number
 from .places import place, state, street, town
 
@@ -133,8 +133,8 @@ def _saints() -> tuple[str, ...]:
 
 
 def _is_place(text: str) -> bool:
-    kinds = {each.kind for each in parts_of(Label.CITY, text)}
-    return bool(kinds - {PlaceKind.CITY, PlaceKind.OTHER}) or is_large_town(
+    labels = {each.label for each in parts_of(Label.CITY, text)}
+    return bool(labels - {Label.CITY, Label.LOCATION_OTHER}) or is_large_town(
         key_of(text)
     )
 

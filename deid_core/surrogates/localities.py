@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from ..document import Address, KnownIdentifiers
 from ..fiction.places import countries, home_of, states, town_of_zip
@@ -26,29 +25,14 @@ _LINE_END = re.compile(r",\s*|\n\s*")
 _LONGEST = 120
 
 
-class PlaceKind(StrEnum):
-    """The kind of a part of an address."""
-
-    CITY = "city"
-    STATE = "state"
-    COUNTRY = "country"
-    ZIP = "zip"
-    OTHER = "other"
-
-
-_KINDS = {
-    Label.CITY: PlaceKind.CITY,
-    Label.STATE: PlaceKind.STATE,
-    Label.COUNTRY: PlaceKind.COUNTRY,
-    Label.ZIP: PlaceKind.ZIP,
-}
+_LABELS = frozenset({Label.CITY, Label.STATE, Label.COUNTRY, Label.ZIP})
 
 
 @dataclass(frozen=True, slots=True)
 class PlacePart:
-    """A part of an address, as a range of its text."""
+    """A part of an address, as a range of its text; a province is LOCATION_OTHER."""
 
-    kind: PlaceKind
+    label: Label
     start: int
     end: int
 
@@ -71,8 +55,8 @@ class Localities:
         regions: dict[str, str] = {}
         towns: dict[str, tuple[str, str]] = {}
         for place in (*map(_of_record, known.addresses), *_places(found)):
-            city, region = key_of(place.get(PlaceKind.CITY, "")), region_in(place)
-            code = _WHOLE_ZIP.fullmatch(place.get(PlaceKind.ZIP, ""))
+            city, region = key_of(place.get(Label.CITY, "")), region_in(place)
+            code = _WHOLE_ZIP.fullmatch(place.get(Label.ZIP, ""))
             by_code = town_of_zip(code[1]) if code else None
             region = region or (by_code[1] if by_code else None)
             if region is not None and city:
@@ -95,12 +79,12 @@ def key_of(text: str) -> str:
     return " ".join(forms_of(text))
 
 
-def region_in(place: Mapping[PlaceKind, str]) -> str | None:
+def region_in(place: Mapping[Label, str]) -> str | None:
     """Return the region that the parts of one place name."""
-    state = states().get(key_of(place.get(PlaceKind.STATE, "")))
+    state = states().get(key_of(place.get(Label.STATE, "")))
     if state is not None:
         return f"US-{state.code}"
-    country = countries().get(key_of(place.get(PlaceKind.COUNTRY, "")))
+    country = countries().get(key_of(place.get(Label.COUNTRY, "")))
     if country is None:
         return None
     code = countries()[key_of(country.name)].code
@@ -115,13 +99,13 @@ def parts_of(label: Label, text: str) -> Sequence[PlacePart]:
         text: One line; a long one counts as a single part.
     """
     end = len(text.rstrip())
-    whole = PlacePart(_KINDS.get(label, PlaceKind.CITY), _start(text, 0), end)
+    whole = PlacePart(label if label in _LABELS else Label.CITY, _start(text, 0), end)
     if len(text) > _LONGEST or not text.strip():
         return [whole]
     parts: list[PlacePart] = []
     code = _ZIP.search(text, 0, end)
     if code is not None:
-        parts.append(PlacePart(PlaceKind.ZIP, code.start(), code.end()))
+        parts.append(PlacePart(Label.ZIP, code.start(), code.end()))
         end = _end(text, code.start())
     region = _region(text, end, has_zip=bool(parts), is_state=label is Label.STATE)
     if region is not None:
@@ -130,12 +114,10 @@ def parts_of(label: Label, text: str) -> Sequence[PlacePart]:
     comma = text.find(",", 0, end)
     if comma > 0 and end > comma + 1:
         # "Toronto, ON"
-        parts.append(PlacePart(PlaceKind.OTHER, _start(text, comma + 1), end))
+        parts.append(PlacePart(Label.LOCATION_OTHER, _start(text, comma + 1), end))
         end = _end(text, comma)
     if end:
-        parts.append(
-            PlacePart(PlaceKind.CITY, _start(text, 0), end) if parts else whole
-        )
+        parts.append(PlacePart(Label.CITY, _start(text, 0), end) if parts else whole)
     return parts[::-1]
 
 
@@ -165,26 +147,26 @@ def _region(text: str, end: int, *, has_zip: bool, is_state: bool) -> PlacePart 
     is_tail = start > 0 or has_zip or is_state
     name = key_of(text[start:end])
     if is_tail and name in states():
-        return PlacePart(PlaceKind.STATE, start, end)
+        return PlacePart(Label.STATE, start, end)
     if start > 0 and name in countries():
-        return PlacePart(PlaceKind.COUNTRY, start, end)
+        return PlacePart(Label.COUNTRY, start, end)
     code = _CODE.search(text, 0, end)
     if code is not None and code.start() and code[0].strip().lower() in states():
-        return PlacePart(PlaceKind.STATE, code.start(), end)
+        return PlacePart(Label.STATE, code.start(), end)
     if has_zip:
         # "West Haven Connecticut 06516"
         for space in re.finditer(r"\s", text[start:end]):
             at = start + space.end()
             if key_of(text[at:end]) in states():
-                return PlacePart(PlaceKind.STATE, at, end)
+                return PlacePart(Label.STATE, at, end)
     return None
 
 
-def _places(found: Iterable[Found]) -> Iterator[dict[PlaceKind, str]]:
+def _places(found: Iterable[Found]) -> Iterator[dict[Label, str]]:
     """Yield the parts of each place in a note, from single and adjacent values."""
-    row: dict[PlaceKind, str] = {}
+    row: dict[Label, str] = {}
     for each in found:
-        if each.label not in _KINDS:
+        if each.label not in _LABELS:
             yield from [row] if row else []
             row = {}
             start = 0
@@ -193,9 +175,9 @@ def _places(found: Iterable[Found]) -> Iterator[dict[PlaceKind, str]]:
             elif each.label is Label.HOSPITAL:
                 start = each.text.find(",") + 1
             if start:
-                yield _by_kind(Label.CITY, each.text[start:])
+                yield _by_label(Label.CITY, each.text[start:])
             continue
-        parts = _by_kind(each.label, each.text)
+        parts = _by_label(each.label, each.text)
         is_next = (
             each.is_near and _GAP.fullmatch(each.before) and "\n\n" not in each.before
         )
@@ -206,18 +188,18 @@ def _places(found: Iterable[Found]) -> Iterator[dict[PlaceKind, str]]:
     yield from [row] if row else []
 
 
-def _by_kind(label: Label, text: str) -> dict[PlaceKind, str]:
-    return {p.kind: text[p.start : p.end] for p in parts_of(label, text)}
+def _by_label(label: Label, text: str) -> dict[Label, str]:
+    return {p.label: text[p.start : p.end] for p in parts_of(label, text)}
 
 
-def _of_record(address: Address) -> dict[PlaceKind, str]:
+def _of_record(address: Address) -> dict[Label, str]:
     parts = {
-        PlaceKind.CITY: address.city,
-        PlaceKind.STATE: address.state,
-        PlaceKind.ZIP: address.zip,
-        PlaceKind.COUNTRY: address.country,
+        Label.CITY: address.city,
+        Label.STATE: address.state,
+        Label.ZIP: address.zip,
+        Label.COUNTRY: address.country,
     }
-    return {kind: text for kind, text in parts.items() if text}
+    return {label: text for label, text in parts.items() if text}
 
 
 def _start(text: str, start: int) -> int:

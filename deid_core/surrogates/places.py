@@ -26,7 +26,6 @@ from ..language.lexicons import load_list
 from .crosswalk import TRIES, Crosswalk
 from .letter_case import in_case_of, in_single_case_of
 from .localities import (
-    PlaceKind,
     is_unit,
     key_of,
     parts_of,
@@ -55,13 +54,13 @@ def place(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     None for what is no state, and if no place is free.
     """
     parts = parts_of(label, text)
-    named = {each.kind: text[each.start : each.end] for each in parts}
+    named = {each.label: text[each.start : each.end] for each in parts}
     region = region_in(named)
-    if PlaceKind.OTHER in named:
-        region = region or crosswalk.localities.region_of(key_of(named[PlaceKind.CITY]))
+    if Label.LOCATION_OTHER in named:
+        region = region or crosswalk.localities.region_of(key_of(named[Label.CITY]))
     for each in reversed(parts):
         part = text[each.start : each.end]
-        other = _part(crosswalk, each.kind, part, region)
+        other = _part(crosswalk, each.label, part, region)
         if other is None:
             return None
         text = text[: each.start] + other + text[each.end :]
@@ -104,18 +103,18 @@ def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
 
 
 def _part(
-    crosswalk: Crosswalk, kind: PlaceKind, text: str, region: str | None
+    crosswalk: Crosswalk, label: Label, text: str, region: str | None
 ) -> str | None:
-    match kind:
-        case PlaceKind.CITY:
+    match label:
+        case Label.CITY:
             return town(crosswalk, text, region)
-        case PlaceKind.STATE:
+        case Label.STATE:
             return state(crosswalk, text)
-        case PlaceKind.COUNTRY:
+        case Label.COUNTRY:
             return _country(crosswalk, text)
-        case PlaceKind.ZIP:
+        case Label.ZIP:
             return _zip_code(crosswalk, text)
-        case PlaceKind.OTHER:
+        case _:
             # A province or county becomes the surrogate of the town's region.
             other = region and _other_region(crosswalk, region)
             return other and _name_of(other)
