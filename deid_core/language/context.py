@@ -169,7 +169,7 @@ def is_person_again(text: str, start: int, end: int, *, is_word: bool) -> bool:
         start: Of the word.
         end: Of the word.
         is_word: Whether it is also an English word: "asked Young to rest" and "Young
-            has left" are names, "Young and healthy" and "Back Pain" are not.
+            has left" are names, "Young women" and "Back Pain" are not.
     """
     if is_word and not _is_capitalised_as_name(text, start, end):
         return False

@@ -1,15 +1,22 @@
 """Load the word lists of this folder.
 
-A line is an entry, a comment after ``#``, or ``@name``: all entries of another list.
+Text files: a line is an entry, a comment after ``#``, or ``@name``, all entries of
+another list.  And the lists of packages that ``build.py`` wrote.
 """
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from typing import Any
+
+import orjson
 
 from deid_core.errors import ConfigError
+
+_PREBUILT = "prebuilt.json.gz"
 
 
 @cache
@@ -41,6 +48,23 @@ def load_pairs(name: str) -> dict[str, str]:
     """
     pairs = (entry.split(" ", 1) for entry in _entries(name))
     return {word: other for word, other in pairs}
+
+
+def word_set(name: str) -> frozenset[str]:
+    """Return a prebuilt list: ``given``, ``family``, ``towns``, ``cities``."""
+    return frozenset(_prebuilt()[name])
+
+
+def versions() -> dict[str, str]:
+    """Return the packages that the prebuilt lists are from, and their versions."""
+    return dict(_prebuilt()["versions"])
+
+
+@cache
+def _prebuilt() -> dict[str, Any]:
+    packed = (files(__package__) / _PREBUILT).read_bytes()
+    lists: dict[str, Any] = orjson.loads(gzip.decompress(packed))
+    return lists
 
 
 def _entries(name: str) -> Iterator[str]:

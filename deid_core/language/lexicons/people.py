@@ -11,7 +11,7 @@ from functools import cache
 
 import names
 
-from .prebuilt import word_set
+from .lists import word_set
 
 _GIVEN_PER_FAMILY = 0.05
 

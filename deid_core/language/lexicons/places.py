@@ -9,9 +9,8 @@ from functools import cache
 import pycountry
 import us
 
-from .lists import load_list
+from .lists import load_list, word_set
 from .normal import forms_of
-from .prebuilt import word_set
 
 _SHORTEST = 3
 _LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}

@@ -182,11 +182,11 @@ def test_an_unknown_list_is_refused_with_the_known_ones():
 
 
 def test_the_prebuilt_lists_are_what_the_packages_hold():
-    from deid_core.language.lexicons import build, prebuilt
+    from deid_core.language.lexicons import build, lists
 
     installed = {name: metadata.version(name) for name in build.PACKAGES}
-    if prebuilt.versions() != installed:
+    if lists.versions() != installed:
         pytest.skip("another version of a package than the lists were built from")
     built = build.prebuilt()
     for name in ("given", "family", "towns", "cities"):
-        assert frozenset(built[name]) == prebuilt.word_set(name)
+        assert frozenset(built[name]) == lists.word_set(name)
