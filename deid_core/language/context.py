@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache
 from typing import NamedTuple
 
 from .fragments import MONTH_WORDS, MONTHS, STATE, WEEKDAYS, any_of, words
@@ -114,6 +113,12 @@ _FIELDS = frozenset({"DOB", "MRN", "ID"})
 _ARTICLES = frozenset({"a", "an", "the"})
 _OWN = frozenset(words("his her their my the"))
 _POSSESSIVES = frozenset(words("his her their my our your its"))
+_HONORIFICS = load_list("honorifics")
+_KIN, _RELATIVES = load_list("kin"), load_list("relatives")
+_PERSON_CUES = load_list("person_cues")
+_PERSON_NOUNS, _PERSON_VERBS = load_list("person_nouns"), load_list("person_verbs")
+_FIRST_OF_DESCRIPTIONS = _PERSON_VERBS | {"is", "was"}
+_CONVERSATION_VERBS = load_list("conversation_verbs")
 
 
 class Evidence(Enum):
@@ -191,10 +196,10 @@ def has_person_around(text: str, start: int, end: int) -> bool:
     left = before(text, start)
     if not left.gap or len(left.gap) > 4:
         return False
-    nearest, cues = left.nearest, load_list("person_cues")
-    if nearest in cues or nearest in _FRIENDLY or _AGED.fullmatch(nearest):
+    nearest = left.nearest
+    if nearest in _PERSON_CUES or nearest in _FRIENDLY or _AGED.fullmatch(nearest):
         return True
-    return nearest in _LINKS and left.word(1) in cues
+    return nearest in _LINKS and left.word(1) in _PERSON_CUES
 
 
 def is_person_described(text: str, start: int, end: int) -> bool:
@@ -204,15 +209,15 @@ def is_person_described(text: str, start: int, end: int) -> bool:
     nearest, gap, _ = left = before(text, start)
     if nearest in _ADDRESSED:
         return gap == " "
-    if nearest in load_list("relatives"):
+    if nearest in _RELATIVES:
         return gap in {" ", ", "}
-    return nearest in {"to", "with"} and left.word(1) in load_list("conversation_verbs")
+    return nearest in {"to", "with"} and left.word(1) in _CONVERSATION_VERBS
 
 
 def has_title(text: str, start: int) -> bool:
     """Return whether "Mr.", "Dr" or another honorific precedes."""
     left = before(text, start)
-    return left.nearest.rstrip(".") in load_list("honorifics") and len(left.gap) <= 2
+    return left.nearest.rstrip(".") in _HONORIFICS and len(left.gap) <= 2
 
 
 def is_owned(text: str, start: int) -> bool:
@@ -225,7 +230,7 @@ def _is_person_after(text: str, end: int) -> bool:
     # Most words are followed by neither a mark nor a word that says anything.
     nearest = _NEAREST_AFTER.match(text, end)
     if nearest is None or not (
-        nearest[2] or nearest[3] or nearest[4] in _first_words_of_descriptions()
+        nearest[2] or nearest[3] or nearest[4] in _FIRST_OF_DESCRIPTIONS
     ):
         return False
     found = _AFTER.match(text, end)
@@ -244,7 +249,7 @@ def _is_person_after(text: str, end: int) -> bool:
     # "Epifix denied by the plan"; but "Camila seen by surgery".
     if (first, second) == ("denied", "by"):
         return False
-    return first in load_list("person_verbs") or (
+    return first in _PERSON_VERBS or (
         comma != "" and _AGE_AFTER.match(text, end) is not None
     )
 
@@ -263,16 +268,11 @@ def _is_person_soon(text: str, end: int) -> bool:
 
 
 def _is_person_noun(word: str) -> bool:
-    return word[:1].isdigit() or word.strip(",") in load_list("person_nouns")
+    return word[:1].isdigit() or word.strip(",") in _PERSON_NOUNS
 
 
 def _is_relation(word: str) -> bool:
-    return word in load_list("kin")
-
-
-@cache
-def _first_words_of_descriptions() -> frozenset[str]:
-    return load_list("person_verbs") | {"is", "was"}
+    return word in _KIN
 
 
 # Clinical terms: devices, diseases, scores, materials.
@@ -296,6 +296,10 @@ _FINDING = re.compile(
     """,
     re.VERBOSE,
 )
+_CLINICAL_TERMS = load_list("clinical_terms")
+_WORDS_BEFORE_TERMS = load_list("words_before_terms")
+_PHRASE_STARTS = load_list("phrase_starts")
+_DONE_BY_DEVICES = load_list("done_by_devices")
 _HANDS = frozenset(words("with using and"))
 _DONE_BY_PEOPLE = frozenset(
     words(
@@ -313,7 +317,7 @@ def is_clinical_term(text: str, start: int, end: int) -> bool:
         return True
     nearest, gap, _ = before(text, start)
     return gap.isspace() and (
-        nearest in load_list("words_before_terms")
+        nearest in _WORDS_BEFORE_TERMS
         or nearest[-1:].isdigit()
         or nearest.startswith("#")
     )
@@ -326,11 +330,10 @@ def is_before_clinical_term(text: str, end: int) -> bool:
     found = _AFTER.match(text, end)
     if found is None or found[2] or found[3]:
         return False
-    terms, phrase_starts = load_list("clinical_terms"), load_list("phrase_starts")
     for word in found.group(4, 5, 6):
-        if word is None or word in phrase_starts:
+        if word is None or word in _PHRASE_STARTS:
             return False
-        if word.lower().strip("-'") in terms:
+        if word.lower().strip("-'") in _CLINICAL_TERMS:
             return True
     return False
 
@@ -341,7 +344,7 @@ def is_handled(text: str, start: int, end: int) -> bool:
         return True
     left = before(text, start)
     if left.nearest == "by":
-        return left.word(1) in load_list("done_by_devices")
+        return left.word(1) in _DONE_BY_DEVICES
     if left.nearest == "using":
         return True
     verb = left.word(1) if left.nearest in _HANDS else ""
@@ -491,6 +494,7 @@ _NO_INSTITUTION = re.compile(
     """,
     re.VERBOSE,
 )
+_CARE_CUES, _EMPLOYMENT_CUES = load_list("care_cues"), load_list("employment_cues")
 _DETERMINERS = frozenset({"the", "our"})
 _EMPLOYED_BY = frozenset(words("from by with at of for"))
 _EMPLOYED_ENDS = (*(f" {word} " for word in sorted(_EMPLOYED_BY)), " the ")
@@ -527,7 +531,7 @@ def is_after_care(text: str, start: int) -> bool:
     if not text.endswith(_CARE_ENDS, 0, start):
         return False
     left = _without_determiner(before(text, start).words)
-    return left[:1] == ("at",) and not load_list("care_cues").isdisjoint(left[1:])
+    return left[:1] == ("at",) and not _CARE_CUES.isdisjoint(left[1:])
 
 
 def is_employer(text: str, start: int) -> bool:
@@ -537,9 +541,9 @@ def is_employer(text: str, start: int) -> bool:
     left = _without_determiner(before(text, start).words)
     if left[0] not in _EMPLOYED_BY:
         return False
-    return left[:3] == ("from", "off", "laid") or not load_list(
-        "employment_cues"
-    ).isdisjoint(left[1:2])
+    return left[:3] == ("from", "off", "laid") or not _EMPLOYMENT_CUES.isdisjoint(
+        left[1:2]
+    )
 
 
 def _without_determiner(words: tuple[str, ...]) -> tuple[str, ...]:
