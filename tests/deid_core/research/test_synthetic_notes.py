@@ -1,4 +1,4 @@
-"""Carriers: identifiers put into unmarked notes, halves that share nothing."""
+"""Synthetic notes: identifiers in unmarked notes, and halves that share nothing."""
 
 import os
 import re
@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process():
     assert 1 == len(digests)
 
 
-def test_a_note_hangs_on_its_number_and_the_seed_alone():
+def test_a_note_depends_on_its_number_and_the_seed_only():
     few, many = (list(generate(Half.TRAINING, CARRIERS, n, 1)) for n in (3, 6))
 
     assert few == many[:3]

@@ -40,6 +40,6 @@ def replacer(policy="surrogate", key=KEY):
 
 
 def write(label, text, *, known=KNOWN, patient="p1", policy="surrogate", key=KEY):
-    """Return what stands for one value of a patient."""
+    """Return the replacement of one value of a patient."""
     document = Document("n1", "", known, patient)
     return replacer(policy, key).value(document, label, text)

@@ -1,6 +1,6 @@
 """Dates move by the patient's own days: intervals, formats and ages stay.
 
-The oracle is the standard library's strptime, told each date's format.
+The oracle is the standard library's strptime with each date's format.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ patients = st.text("abcdefghij0123456789", min_size=1, max_size=6)
 
 
 def policy(**options):
-    # Ages stay, or years that tell one over 89 would not be moved but hidden.
+    # Ages are kept: years that reveal one over 89 would be hidden otherwise.
     styles = {Label.DATE: "shift", Label.AGE: "keep"}
     return Policy("t", "tag", styles, {}, SurrogateOptions(**options))
 
 
-def moved(text, *, patient="p1", known=None, key=KEY, beside=(), **options):
-    """Return a date as it is written in a note of the patient, beside others."""
-    texts = [text, *beside]
+def moved(text, *, patient="p1", known=None, key=KEY, others=(), **options):
+    """Return a date as it is written in a note of the patient, with others."""
+    texts = [text, *others]
     note = " ".join(texts)
     annotations, start = [], 0
     for each in texts:
@@ -107,7 +107,7 @@ def moved(text, *, patient="p1", known=None, key=KEY, beside=(), **options):
 
 
 def read(text, form):
-    """The oracle; "May" does not tell whether its like is "Jun" or "June"."""
+    """The oracle; "May" may correspond to "Jun" or "June"."""
     form = form.replace("%-", "%")
     months = ("%b", "%B") if "%b" in form or "%B" in form else ("",)
     for month in months:
@@ -134,7 +134,7 @@ def test_the_days_between_any_two_dates_of_a_patient_are_kept(
     dates, patient, keep_weekday
 ):
     """
-    Each date stands in a note of its own, in a format of its own.
+    Each date is in its own note and its own format.
     """
     offsets = set()
     for day, (form, case) in dates:
@@ -155,7 +155,7 @@ def test_the_days_between_any_two_dates_of_a_patient_are_kept(
 @given(
     st.lists(st.tuples(days, st.sampled_from(DAY_FIRST_FORMATS)), min_size=2), patients
 )
-def test_so_they_are_where_the_day_stands_first(dates, patient):
+def test_so_they_are_where_the_day_comes_first(dates, patient):
     offsets = {
         (
             read(moved(day.strftime(form), patient=patient, day_first=True), form) - day
@@ -225,7 +225,7 @@ def test_a_day_without_a_year_moves_like_the_full_dates_of_its_note(
     other = day - timedelta(days=distance % 150)
     full = day.strftime("%m/%d/%Y")
 
-    text = moved(other.strftime("%m/%d"), patient=patient, beside=[full])
+    text = moved(other.strftime("%m/%d"), patient=patient, others=[full])
     offset = read(moved(full, patient=patient), "%m/%d/%Y") - day
 
     assert (other + offset).strftime("%m/%d") in (text, f"0{text}")
@@ -383,29 +383,29 @@ def test_a_holiday_without_a_year_is_that_of_its_note():
     offset = read(moved(full), "%m/%d/%Y") - date(2024, 3, 14)
     day = date(2023, 11, 23) + offset
 
-    new = moved("Thanksgiving", beside=[full])
+    new = moved("Thanksgiving", others=[full])
 
     assert new.lower() in HOLIDAYS or f"{day:%B} {day.day}" == new
-    assert new.upper() == moved("THANKSGIVING", beside=[full])
+    assert new.upper() == moved("THANKSGIVING", others=[full])
 
 
 @given(days, st.integers(-180, 180), patients)
 def test_a_weekday_before_a_day_is_that_of_the_moved_day(day, distance, patient):
     """
-    Also where only another date of the note, or the weekday itself, tells the year.
+    Also if only another date of the note, or the weekday itself, shows the year.
     """
     other = day + timedelta(days=distance)
     full = day.strftime("%m/%d/%Y")
     offset = read(moved(full, patient=patient), "%m/%d/%Y") - day
 
-    new = moved(other.strftime("%A, %m/%d"), patient=patient, beside=[full])
+    new = moved(other.strftime("%A, %m/%d"), patient=patient, others=[full])
 
     assert (other + offset).strftime("%A, %m/%d") == new
 
 
 @settings(deadline=None)
 @given(days, patients)
-def test_a_weekday_tells_the_year_where_nothing_else_does(day, patient):
+def test_a_weekday_decides_the_year_if_nothing_else_does(day, patient):
     offset = read(moved("2020-06-15", patient=patient), "%Y-%m-%d") - date(2020, 6, 15)
     weekday, moved_day = moved(day.strftime("%A, %m/%d"), patient=patient).split(", ")
 
@@ -425,9 +425,9 @@ def _in_year(day, year):
 
 
 def test_a_note_with_days_over_twelve_in_front_is_read_that_way():
-    text = moved("3/4/2024", beside=["25/12/2023"])
+    text = moved("3/4/2024", others=["25/12/2023"])
     alone = moved("3/4/2024")
-    fixed = moved("3/4/2024", beside=["25/12/2023"], day_first=False)
+    fixed = moved("3/4/2024", others=["25/12/2023"], day_first=False)
 
     assert alone == fixed
     assert read(text, "%d/%m/%Y") - date(2024, 4, 3) == (
@@ -435,9 +435,9 @@ def test_a_note_with_days_over_twelve_in_front_is_read_that_way():
     )
 
 
-def test_between_dots_the_day_stands_first_unless_the_note_shows_else():
-    text = moved("3.4.2024", beside=["3/25/2023"])
-    american = moved("3.4.2024", beside=["3.25.2023"])
+def test_between_dots_the_day_comes_first_unless_the_note_contradicts():
+    text = moved("3.4.2024", others=["3/25/2023"])
+    american = moved("3.4.2024", others=["3.25.2023"])
 
     assert read(text, "%d.%m.%Y") - date(2024, 4, 3) == (
         read(american, "%m.%d.%Y") - date(2024, 3, 4)

@@ -105,7 +105,7 @@ def test_a_given_name_keeps_its_gender(name, gender):
 
 
 @pytest.mark.parametrize("name", ["Chidinma", "Terry", "Zzyzxa"])
-def test_a_given_name_of_no_told_gender_becomes_one_that_both_bear(name):
+def test_a_given_name_of_unknown_gender_becomes_one_of_both(name):
     """
     So "Mrs." and "Mr." fit on every note, whether it has them or not.
     """

@@ -216,7 +216,7 @@ def test_a_town_is_in_its_state_and_a_zip_code_in_its_town(place, patient, key):
 @given(st.sampled_from(US_PLACES), st.integers(0, 5000))
 def test_the_parts_of_an_address_in_a_note_fit(place, patient):
     """
-    Of towns of one name, the note's own state says which it is; alone it stays that.
+    The note's own state decides among towns of one name, also for later mentions.
     """
     city, state, code = place
     note = f"{city}, {state} {code}; moved from {city}."

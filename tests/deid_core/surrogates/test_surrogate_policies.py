@@ -36,7 +36,7 @@ MARK = re.compile(r"«([^|»]*)\|([^»]*)»")
 
 
 class Marked:
-    """Proposes what is marked; a document's text stands for its marked text."""
+    """Proposes what is marked in a document."""
 
     name = "marked"
 
@@ -70,7 +70,7 @@ def scrubbed(note, policy, *, key=KEY, patient="p1", known=KNOWN):
 
 
 def parts(note, policy, **arguments):
-    """Return what stands for each marked value."""
+    """Return the replacement of each marked value."""
     result = scrubbed(note, policy, **arguments)
     return [
         result.text[row.scrubbed_start : row.scrubbed_end]
@@ -260,7 +260,7 @@ def test_verify_asks_for_all_else_of_a_limited_data_set():
         scrubbed("Quellwright 3/14/1932", "limited-data-set", key=None)
 
 
-def test_a_single_value_is_what_stands_in_the_note():
+def test_a_single_value_is_replaced_as_in_the_note():
     system = Deidentifier([], load_policy("surrogate"), KEY)
     field = Document("PID", "", KNOWN, "p1")
     name, mrn, *_ = parts(NOTE, "surrogate")
@@ -315,9 +315,9 @@ def notes(draw):
 
 @settings(max_examples=100, deadline=None)
 @given(notes(), st.sampled_from(["surrogate", "internal-qa"]), st.integers(0, 50))
-def test_a_value_has_one_surrogate_wherever_it_stands(pair, policy, patient):
+def test_a_value_has_one_surrogate_everywhere(pair, policy, patient):
     """
-    In one note and in another, at any place, by another process as far as it can tell.
+    In one note and in another, at any place.
     """
     written = {}
     for note in pair:

@@ -1,4 +1,4 @@
-"""Years that may stay, and those that would tell an age over 89, under every policy."""
+"""Years that may stay, and those that reveal an age over 89, under every policy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARK = re.compile(r"«([^»]*)»")
 
 
 def replaced(note, policy=YEARS, *, known=None, patient="p1"):
-    """Return what stands for the dates that are marked, ages where "|AGE" says so."""
+    """Return the replacements of marked dates, and of ages marked "|AGE"."""
     text, annotations = "", []
     for at, piece in enumerate(MARK.split(note)):
         value, _, label = piece.partition("|") if at % 2 else (piece, "", "")
@@ -109,7 +109,7 @@ def test_a_policy_says_so_by_one_key_also_for_a_note_type(tmp_path):
         ("Until «12/31/2099»; born «1950»", ["2099", "1950"]),
     ],
 )
-def test_a_year_that_may_tell_an_age_over_89_is_one_category(note, written):
+def test_a_year_that_may_reveal_an_age_over_89_is_one_category(note, written):
     assert written == replaced(note)
 
 
@@ -120,13 +120,13 @@ def test_a_birth_date_of_the_record_is_known_by_two_digits():
     assert ["[DATE]"] == replaced("«03/15/30»", known=known)
 
 
-def test_a_policy_that_keeps_ages_keeps_the_years_that_tell_them():
+def test_a_policy_that_keeps_ages_keeps_the_years_that_reveal_them():
     policy = load_policy("limited-data-set")
 
     assert ["3/14/1932"] == replaced("DOB «3/14/1932»", policy)
 
 
-def test_dates_that_a_policy_keeps_do_not_tell_the_age_that_it_hides(tmp_path):
+def test_dates_that_a_policy_keeps_do_not_reveal_the_age_that_it_hides(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text('name="a"\ndefault="tag"\ndates="keep"\n', "utf-8")
 
@@ -148,7 +148,7 @@ NO_AGES = [name for name in known_policies() if name != "limited-data-set"]
     st.sampled_from(FORMATS + SHORT),
     st.integers(0, 500),
 )
-def test_no_birth_year_tells_an_age_over_89(policy, visit, more, form, patient):
+def test_no_birth_year_reveals_an_age_over_89(policy, visit, more, form, patient):
     """
     Whatever the format, the policy and the year: who was 90 at the visit is not dated.
     """
@@ -164,10 +164,10 @@ def test_no_birth_year_tells_an_age_over_89(policy, visit, more, form, patient):
     assert seen != "[AGE]"
     if born.startswith("["):
         return
-    said = re.fullmatch(r"(\d{4}) or earlier", born)
+    found = re.fullmatch(r"(\d{4}) or earlier", born)
     year = int(re.search(r"\d{4}", seen)[0])
-    assert said
-    assert abs(max(year, RELEASED) - 90 - int(said[1])) <= 1
+    assert found
+    assert abs(max(year, RELEASED) - 90 - int(found[1])) <= 1
 
 
 @settings(max_examples=200, deadline=None)

@@ -33,10 +33,10 @@ def folder_of(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def run(error):
-        told = []
+        reported = []
         with (
             pytest.raises(type(error)) if error else nullcontext(),
-            home(Settings(metrics_port=9464), told.append) as settings,
+            home(Settings(metrics_port=9464), reported.append) as settings,
         ):
             assert 0 == settings.metrics_port
             folder = settings.state_dir.parent
@@ -48,26 +48,26 @@ def folder_of(tmp_path, monkeypatch):
             if error:
                 raise error
         left = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-        return left, told, folder
+        return left, reported, folder
 
     return run
 
 
 def test_the_logs_of_a_failed_demo_stay_and_nothing_else(folder_of):
-    left, told, folder = folder_of(FatalError("intake ended with 78"))
+    left, reported, folder = folder_of(FatalError("intake ended with 78"))
 
     assert {"intake.log", "broker/node-1/kafka.log"} == left
-    assert [f"the logs are kept in {folder}"] == told
+    assert [f"the logs are kept in {folder}"] == reported
 
 
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
 def test_a_demo_that_passes_or_is_interrupted_leaves_nothing(folder_of, error):
-    left, told, folder = folder_of(error)
+    left, reported, folder = folder_of(error)
 
-    assert (set(), [], False) == (left, told, folder.exists())
+    assert (set(), [], False) == (left, reported, folder.exists())
 
 
-def test_a_service_that_ended_is_told_with_the_last_lines_of_its_log(tmp_path):
+def test_a_service_that_ended_is_reported_with_the_last_lines_of_its_log(tmp_path):
     code = (
         "import sys; [print(n) for n in range(9)]; sys.exit('phistream: port: taken')"
     )
@@ -81,6 +81,6 @@ def test_a_service_that_ended_is_told_with_the_last_lines_of_its_log(tmp_path):
         with pytest.raises(FatalError) as caught:
             service.check()
 
-    said = str(caught.value)
-    assert f"intake ended with 1: read {tmp_path}/intake.log" in said
-    assert said.endswith("\n5\n6\n7\n8\nphistream: port: taken")
+    message = str(caught.value)
+    assert f"intake ended with 1: read {tmp_path}/intake.log" in message
+    assert message.endswith("\n5\n6\n7\n8\nphistream: port: taken")

@@ -153,7 +153,7 @@ def test_another_seed_gives_another_ward():
 
 def test_dates_count_from_the_epoch():
     """
-    The ward knows no clock: its first message bears the day that was asked for.
+    The ward reads no clock: its first message has the day of the epoch.
     """
     ward = Ward(seed=3, patients=2, epoch=date(2019, 2, 28))
 
@@ -165,7 +165,7 @@ def test_dates_count_from_the_epoch():
 # -- Narratives -----------------------------------------------------------------------
 
 
-def test_planted_identifiers_stand_where_they_are_said_to(notes):
+def test_planted_identifiers_are_at_their_offsets(notes):
     """The offsets index code points of the narrative."""
     for note in notes:
         for planted in note.planted:
@@ -173,7 +173,7 @@ def test_planted_identifiers_stand_where_they_are_said_to(notes):
             assert planted.value == note.text[planted.start : end]
 
 
-def test_planted_identifiers_stand_nowhere_else(notes):
+def test_planted_identifiers_occur_nowhere_else(notes):
     """A scorer may test survival by ``value in scrubbed``."""
     for note in notes:
         rest = list(note.text)
@@ -191,7 +191,7 @@ def test_every_note_names_its_patient_or_is_about_a_stranger(ward, notes):
         assert own & {planted.how for planted in note.planted}
 
 
-def test_clinical_decoys_stand_in_the_text_and_hold_no_identifier(notes):
+def test_clinical_decoys_are_in_the_text_and_hold_no_identifier(notes):
     """What must survive does not overlap what must not."""
     for note in notes:
         assert note.kept
@@ -216,7 +216,7 @@ def test_usual_traps_occur_among_the_decoys(notes, decoy):
 
 
 @pytest.mark.parametrize("words", [40, 150, 600])
-def test_notes_have_about_the_length_asked_for(words):
+def test_notes_have_about_the_requested_length(words):
     """A benchmark can choose the size of its notes."""
     ward = Ward(seed=1, patients=10, note_words=words)
     lengths = [len(note.text.split()) for note in ward.notes(60)]
@@ -225,7 +225,7 @@ def test_notes_have_about_the_length_asked_for(words):
 
 
 def test_only_ages_over_89_are_planted(notes):
-    """45 CFR 164.514(b)(2)(i)(C) lets younger ages stand."""
+    """45 CFR 164.514(b)(2)(i)(C) allows younger ages."""
     ages = [p.value for note in notes for p in note.planted if p.how == "age"]
 
     assert all(int(age.split("-")[0].split()[0]) > 89 for age in ages)
@@ -259,8 +259,8 @@ def test_former_names_have_been_announced_before_they_are_planted(
                 assert all(word in known for word in planted.value.split())
 
 
-def test_an_ambiguous_draft_is_thrown_away():
-    """An identifier that is also a part of another word cannot be told from it."""
+def test_an_ambiguous_draft_is_discarded():
+    """An identifier must not also be a part of another word."""
     draft = Draft()
     draft.say("BP 123/14, seen ")
     draft.plant("3/14", "DATE", "date")
@@ -272,7 +272,7 @@ def test_an_ambiguous_draft_is_thrown_away():
 
 
 def test_the_splits_share_no_template_and_no_site():
-    """What rules were written on does not stand in what they are measured on."""
+    """Rules are measured on other templates than they were written on."""
     dev, test = (load_pools(split, slots=SLOTS) for split in ("dev", "test"))
 
     def sentences(pools):
@@ -312,7 +312,7 @@ def test_the_splits_share_no_name():
 
 
 def test_an_unknown_slot_is_refused():
-    """A slip in a template stops the ward instead of standing in a note."""
+    """A mistake in a template stops the ward instead of reaching a note."""
     with pytest.raises(ValueError, match="unknown slots patient; known: "):
         load_pools("dev", slots=[slot for slot in SLOTS if slot != "patient"])
 
@@ -320,7 +320,7 @@ def test_an_unknown_slot_is_refused():
 # -- HL7 ------------------------------------------------------------------------------
 
 
-def test_narratives_read_back_as_they_were_meant(notes):
+def test_narratives_read_back_unchanged(notes):
     """Escapes, repetitions, formatted text and comments give the same lines."""
     reports = [note for note in notes if is_hl7(note)]
 
@@ -370,7 +370,7 @@ def test_every_event_of_the_ward_occurs(admissions, mixed):
 
 
 def test_versions_charsets_and_authorities_are_mixed(mixed):
-    """A ward hears many systems, from 2.3 to 2.8."""
+    """A ward receives messages of many systems, from 2.3 to 2.8."""
     headers = [parsed(m).segment("MSH") for m in mixed if is_hl7(m)]
 
     assert {"2.3", "2.8"} <= {str(header(12)) for header in headers}
@@ -390,7 +390,7 @@ def test_withdrawn_fields_are_not_used_after_their_time(admissions):
         assert is_new == str(pid(13)).startswith("^PRN^PH^^1^")
 
 
-def test_admissions_tell_all_that_is_known(ward, admissions):
+def test_admissions_carry_all_demographics(ward, admissions):
     """Names, birth date, address, phone, e-mail, ids, kin and providers."""
     people = {person.index: person for person in ward.people}
     for message in admissions:
@@ -460,14 +460,14 @@ def test_json_events_are_valid(notes, is_event):
 
 
 def test_the_narrative_of_an_event_is_its_text(notes):
-    """What is planted stands in the published text."""
+    """Planted identifiers are in the published text."""
     for note in notes:
         if note.kind == "json":
             assert note.text == json.loads(note.value)["text"]
 
 
 def test_about_two_in_a_hundred_records_are_broken(mixed):
-    """Each common kind comes in turn, and none of ten megabytes unasked."""
+    """Each common kind comes in turn, and the one of ten megabytes never."""
     codes = [message.code for message in mixed if message.kind == "broken"]
 
     assert 0.01 < len(codes) / len(mixed) < 0.03
@@ -542,7 +542,7 @@ def test_broken_headers_give_no_event():
 
 
 def test_the_unknown_event_is_in_no_chapter():
-    """The message is whole, and nobody knows what to do with it."""
+    """The message is whole, and its event unknown."""
     message = hl7.parse(broken_record("unknown_event").decode())
 
     assert ["ZZZ", "Z99"] == components(message.segment("MSH")(9))

@@ -28,7 +28,7 @@ def test_the_same_seed_gives_the_same_corpus_and_another_another():
     assert texts(1) == texts(1) != texts(2)
 
 
-def test_spans_stand_in_order():
+def test_spans_are_in_order():
     for document in ward_corpus(8, split="dev", seed=4, patients=8).documents:
         spans = [each.span for each in document.spans]
         assert spans == sorted(spans)
