@@ -36,6 +36,12 @@ def load_table(
     return table, where
 
 
+@cache
+def table_of(package: str, name: str) -> dict[str, Any]:
+    """Return the table ``<name>.toml`` of a package, read once: do not change it."""
+    return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))
+
+
 def names_in(*folders: Traversable) -> list[str]:
     """Return the names of the tables in folders, sorted."""
     found = {each.name for folder in folders for each in folder.iterdir()}
@@ -85,9 +91,3 @@ def _path(kind: str, folders: Sequence[Traversable], name: str) -> Path | Traver
     refuse_unknown([name], names_in(*folders), kind)
     named = (folder / f"{name}.toml" for folder in folders)
     return next(each for each in named if each.is_file())
-
-
-@cache
-def table_of(package: str, name: str) -> dict[str, Any]:
-    """Return the table ``<name>.toml`` of a package, read once: do not change it."""
-    return tomllib.loads((files(package) / f"{name}.toml").read_text("utf-8"))

@@ -97,8 +97,8 @@ def load_pools(split: Literal["dev", "test"], *, slots: Collection[str]) -> Pool
         ),
         sites=tuple(Site(**site) for site in own["sites"]),
         kinds=tuple(
-            _kind(name, tuple(documents[name]), table)
-            for name, table in own["kinds"].items()
+            _kind(name, tuple(documents[name]), each)
+            for name, each in own["kinds"].items()
         ),
         clinical={name: tuple(words) for name, words in clinical.items()},
         clinical_words=frozenset(
