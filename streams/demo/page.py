@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 import time
 import urllib.error
@@ -17,6 +16,7 @@ from rich.console import Console
 from ..engine.errors import ConfigError, FatalError
 from ..engine.settings import Settings
 from ..files.feed import RawMessage, feed
+from ..operations.doctor.ports import is_free
 from .services import Service, start_watch
 
 READY_SECONDS = 120.0
@@ -45,7 +45,7 @@ def require_free(port: int) -> None:
     Raises:
         ConfigError: It is taken.
     """
-    if not _is_free(port):
+    if not is_free(HOST, port):
         raise ConfigError(f"port {port} is taken; choose another --port")
 
 
@@ -144,16 +144,6 @@ def _free_run(count: int, *, apart_from: int) -> int:
     """Return the first of ``count`` consecutive free ports."""
     for first in chain(range(18080, 19000, count), range(28080, 60000, count)):
         ports = range(first, first + count)
-        if apart_from not in ports and all(map(_is_free, ports)):
+        if apart_from not in ports and all(is_free(HOST, port) for port in ports):
             return first
     raise FatalError("no free ports on loopback")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as each:
-        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            each.bind((HOST, port))
-        except OSError:
-            return False
-    return True

@@ -133,9 +133,7 @@ def test_there_are_a_hundred_formats():
 def test_the_days_between_any_two_dates_of_a_patient_are_kept(
     dates, patient, keep_weekday
 ):
-    """
-    Each date is in its own note and its own format.
-    """
+    """Each date is in its own note and its own format."""
     offsets = set()
     for day, (form, case) in dates:
         text = moved(
@@ -169,9 +167,7 @@ def test_so_they_are_where_the_day_comes_first(dates, patient):
 @settings(max_examples=200, deadline=None)
 @given(days, st.sampled_from([*MONTH_FIRST_FORMATS]), patients)
 def test_the_format_is_kept(day, format_, patient):
-    """
-    All that is no part of the day stays, and what has zeros in front keeps them.
-    """
+    """All that is no part of the day stays, and what has zeros in front keeps them."""
     form, case = format_
     text = case(day.strftime(form))
     new = moved(text, patient=patient, day_first=False)
@@ -190,9 +186,7 @@ def test_the_format_is_kept(day, format_, patient):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(patients, min_size=200, max_size=200, unique=True))
 def test_two_patients_move_by_other_days(patients_):
-    """
-    Some 500 numbers of days are possible; 200 patients of one offset are not.
-    """
+    """Some 500 numbers of days are possible; 200 patients of one offset are not."""
     form = "%Y-%m-%d"
     offsets = {read(moved("2020-06-15", patient=each), form) for each in patients_}
 
@@ -391,9 +385,7 @@ def test_a_holiday_without_a_year_is_that_of_its_note():
 
 @given(days, st.integers(-180, 180), patients)
 def test_a_weekday_before_a_day_is_that_of_the_moved_day(day, distance, patient):
-    """
-    Also if only another date of the note, or the weekday itself, shows the year.
-    """
+    """Also if only another date of the note, or the weekday itself, shows the year."""
     other = day + timedelta(days=distance)
     full = day.strftime("%m/%d/%Y")
     offset = read(moved(full, patient=patient), "%m/%d/%Y") - day

@@ -143,9 +143,7 @@ def test_a_given_name_of_unknown_gender_becomes_one_of_both(name):
     ],
 )
 def test_a_given_name_stays_one_and_a_family_name_too(text, roles):
-    """
-    By the lists where they are sure, and where they are not by the position.
-    """
+    """By the lists where they are sure, and where they are not by the position."""
     pools = name_pools()
     for patient in range(10):
         written = write(
@@ -238,9 +236,7 @@ names = st.sampled_from(
 @settings(deadline=None)
 @given(st.lists(names, min_size=1, max_size=4), st.integers(0, 500))
 def test_no_word_of_a_surrogate_is_real(words, patient):
-    """
-    Neither the original, nor any word of the record, nor nearly one of its names.
-    """
+    """Neither the original, nor any word of the record, nor nearly one of its names."""
     text = " ".join(words)
     known = KNOWN
     written = forms_of(write(Label.PATIENT, text, patient=str(patient)))
@@ -264,9 +260,7 @@ def write_alone(text):
 @settings(deadline=None)
 @given(names, st.integers(0, 1000))
 def test_another_key_or_patient_gives_another_person(name, patient):
-    """
-    Not always another word, as there are thousands only; over three names always.
-    """
+    """Not always another word, as there are thousands only; over three names always."""
 
     def three(**arguments):
         return [

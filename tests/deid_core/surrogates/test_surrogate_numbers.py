@@ -165,9 +165,7 @@ def test_the_known_address_is_the_same_person_as_the_name():
 
 @given(st.integers(1000, 9999), st.integers(0, 300))
 def test_no_number_becomes_a_number_of_the_record(number, patient):
-    """
-    With half of all numbers of four digits in the record.
-    """
+    """With half of all numbers of four digits in the record."""
     text, patient_ = str(number), str(patient)
     candidate = write(Label.IDNUM, text, known=KnownIdentifiers(), patient=patient_)
     known = KnownIdentifiers(ids=(KnownId(f"00-{candidate}", Label.MEDICALRECORD),))

@@ -188,9 +188,7 @@ def assert_fits(city, state, code):
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(US_PLACES), st.integers(0, 5000), st.binary(min_size=32))
 def test_a_town_is_in_its_state_and_a_zip_code_in_its_town(place, patient, key):
-    """
-    Apart or in one value, with the record's help or without: always the same.
-    """
+    """Apart or in one value, with the record's help or without: always the same."""
     city, state, code = place
 
     def new(label, text, known):
@@ -215,9 +213,7 @@ def test_a_town_is_in_its_state_and_a_zip_code_in_its_town(place, patient, key):
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(US_PLACES), st.integers(0, 5000))
 def test_the_parts_of_an_address_in_a_note_fit(place, patient):
-    """
-    The note's own state decides among towns of one name, also for later mentions.
-    """
+    """The note's own state decides among towns of one name, also for later mentions."""
     city, state, code = place
     note = f"{city}, {state} {code}; moved from {city}."
     spans = [

@@ -132,9 +132,7 @@ WEEKDAYS = "Seen «DATE|3/14/2024», again on Tuesday and SUNDAY; dialysis on Mo
 
 
 def test_weekdays_alone_move_with_the_dates():
-    """
-    Though they are no PHI, and stay where dates do not move.
-    """
+    """Though they are no PHI, and stay where dates do not move."""
     for patient in range(20):
         result = scrubbed(WEEKDAYS, "surrogate", patient=str(patient)).text
         day, *weekdays = re.fullmatch(
@@ -316,9 +314,7 @@ def notes(draw):
 @settings(max_examples=100, deadline=None)
 @given(notes(), st.sampled_from(["surrogate", "internal-qa"]), st.integers(0, 50))
 def test_a_value_has_one_surrogate_everywhere(pair, policy, patient):
-    """
-    In one note and in another, at any place.
-    """
+    """In one note and in another, at any place."""
     written = {}
     for note in pair:
         originals = [found[2] for found in MARK.finditer(note)]
@@ -383,9 +379,7 @@ Widgets»."""
 @settings(max_examples=100, deadline=None)
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 10_000))
 def test_verify_lets_surrogates_pass(key, patient):
-    """
-    No surrogate of any key is taken for a value that survived.
-    """
+    """No surrogate of any key is taken for a value that survived."""
     result = scrubbed(LETTER, "surrogate", key=key, patient=str(patient)).text
 
     assert "[" not in result.replace("[DATE]", "")

@@ -176,9 +176,7 @@ def test_the_record_that_must_not_survive_is_the_record_without_what_is_kept():
 @settings(deadline=None)
 @given(st.text(min_size=1, max_size=12), st.sampled_from(Label))
 def test_no_style_writes_the_original(name, text, label):
-    """
-    Whatever a detector may call whatever.
-    """
+    """Whatever a detector may call whatever."""
     if label in STYLES[name].labels:
         [surrogate] = written(name, label, text, known=KnownIdentifiers())
         assert surrogate != text

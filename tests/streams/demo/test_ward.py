@@ -127,9 +127,7 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process():
 
 
 def test_what_is_drawn_does_not_depend_on_what_was_drawn_before():
-    """
-    Notes are the same whether or not admissions and messages were taken first.
-    """
+    """Notes are the same whether or not admissions and messages were taken first."""
     ward = Ward(seed=3, patients=25)
     fresh = list(ward.notes(30))
 
@@ -152,9 +150,7 @@ def test_another_seed_gives_another_ward():
 
 
 def test_dates_count_from_the_epoch():
-    """
-    The ward reads no clock: its first message has the day of the epoch.
-    """
+    """The ward reads no clock: its first message has the day of the epoch."""
     ward = Ward(seed=3, patients=2, epoch=date(2019, 2, 28))
 
     (first, _) = ward.admissions()
@@ -232,9 +228,7 @@ def test_only_ages_over_89_are_planted(notes):
 
 
 def test_strangers_come_as_json_with_what_rules_can_find(ward, notes, is_event):
-    """
-    A note on a patient who was never announced can be scrubbed without the join.
-    """
+    """A note on a patient who was never announced can be scrubbed without the join."""
     strangers = {person.index for person in ward.people if person.is_stranger}
     about_strangers = [note for note in notes if note.patient in strangers]
 
@@ -379,9 +373,7 @@ def test_versions_charsets_and_authorities_are_mixed(mixed):
 
 
 def test_withdrawn_fields_are_not_used_after_their_time(admissions):
-    """
-    From 2.7 on the SSN is an identifier of PID-3, and XTN has no first component.
-    """
+    """From 2.7 on the SSN is an identifier of PID-3, and XTN has no first component."""
     for message in map(parsed, admissions):
         pid = message.segment("PID")
         is_new = str(message.segment("MSH")(12)) >= "2.7"
