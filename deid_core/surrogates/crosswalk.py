@@ -1,4 +1,4 @@
-"""Keyed identifier -> surrogate, of one patient, in the sight of one note."""
+"""The context in which the surrogates of one note are chosen."""
 
 from __future__ import annotations
 
