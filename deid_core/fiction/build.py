@@ -1,9 +1,9 @@
-"""Write what places_lists.py and name_pools.py read, from the packages that hold it.
+"""Write the lists that places.py and name_pools.py read, from the packages.
 
     python -m deid_core.fiction.build
 
 The packages take a second and 60 MB to read; the parts that surrogates draw from, a
-twentieth of that.  The file says which versions it is from, and a test compares.
+twentieth of that.  The file names their versions, and a test compares.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FILE = "prebuilt.json.gz"
 LEAST_PEOPLE = 15_000
 LEAST_PEOPLE_ABROAD = 100_000
 LEAST_TOWNS = 12
-"""A state with fewer towns of that size gives its next largest ones, too."""
+"""A state with fewer towns of that size adds its next largest ones."""
 _LEAST_TOWNS_ABROAD = 4
 _SMALLEST = 500
 _TOWN_AT_HOME = 10
@@ -130,7 +130,7 @@ def _states(ranked: list[City]) -> dict[str, str]:
 
 
 def _abroad(ranked: list[City]) -> dict[str, list[str]]:
-    """Return the cities of the countries that have some, but for the US."""
+    """Return the cities of the countries that have some, except the US."""
     cities: dict[str, set[str]] = defaultdict(set)
     for each in ranked:
         if each["population"] >= LEAST_PEOPLE_ABROAD and _is_plain(each["name"]):
@@ -143,7 +143,7 @@ def _abroad(ranked: list[City]) -> dict[str, list[str]]:
 
 
 def _homes(ranked: list[City], zips: dict[str, dict[str, list[str]]]) -> dict[str, str]:
-    """Return where the largest town of each name lies: "US-IL", "FR"."""
+    """Return the region of the largest town of each name: "US-IL", "FR"."""
     homes: dict[str, str] = {}
     for each in sorted(ranked, key=_unlikeliness):
         code = each["countrycode"]

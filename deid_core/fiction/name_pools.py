@@ -43,14 +43,14 @@ _GENDERS = {"first:female": Gender.FEMALE, "first:male": Gender.MALE}
 
 @dataclass(frozen=True, slots=True)
 class NamePools:
-    """The names to draw from.
+    """Names to draw from, and their frequency.
 
     Args:
         family: By first letter.
         given: By gender and first letter.
         letters: By role, first letters with enough names of every gender.
-        shares: How many in a hundred bear a given name: women, men.
-        family_shares: How many in a hundred bear a family name.
+        shares: Of given names, in percent of women and of men.
+        family_shares: Of family names, in percent.
         surnames: All family names, in alphabetical order.
         by_length: By role or gender, first letter, and length class.
     """
@@ -64,14 +64,14 @@ class NamePools:
     by_length: Mapping[tuple[str, str, int], tuple[str, ...]] = field(repr=False)
 
     def gender(self, word: str) -> Gender:
-        """Return the gender of those who bear a given name, in compared form."""
+        """Return the gender of a given name, in compared form."""
         found = _gender(self.shares, word)
         if found is not Gender.EITHER or word in self.shares:
             return found
         return _genders_of_the_world().get(word, Gender.EITHER)
 
     def is_given(self, word: str) -> bool:
-        """Return whether a word, in compared form, is a given name before all."""
+        """Return whether a word, in compared form, is mainly a given name."""
         if sum(self.shares.get(word, ())) > self.family_shares.get(word, 0.0):
             return True
         return word in _genders_of_the_world() and not self.is_family(word)
@@ -81,7 +81,7 @@ class NamePools:
         return word in self.family_shares or word in family_names()
 
     def sure_role(self, word: str) -> Role | None:
-        """Return which part of a name a word, in compared form, can only be."""
+        """Return the only role of a word, in compared form; None if there are two."""
         given = sum(self.shares.get(word, ()))
         family = self.family_shares.get(word, 0.0)
         if given or family:
@@ -99,10 +99,10 @@ class NamePools:
         """Return names of a first letter and the word's length class.
 
         Args:
-            role: Family names have no gender.
+            role: Of the names.
             word: In compared form.
-            letter: Small.
-            gender: Of given names.
+            letter: In lower case.
+            gender: Of given names; family names have none.
         """
         group = role if role is Role.FAMILY else gender
         alike = self.by_length.get((group, letter, _length_class(word)), ())
@@ -134,7 +134,7 @@ def name_pools() -> NamePools:
     )
     letters = _rich(_LEAST_OF_A_LETTER, women, men)
     letters = "".join(x for x in letters if len(either.get(x, ())) >= _LEAST_OF_EITHER)
-    # With initials that stay, a letter may have no names that both bear.
+    # If initials stay, a letter may have no names of both genders.
     mixed = {
         x: either.get(x) or women.get(x, ()) + men.get(x, ()) for x in {**women, **men}
     }
@@ -163,7 +163,7 @@ def _gender(shares: Mapping[str, tuple[float, float]], word: str) -> Gender:
 
 
 def _ranked(key: str) -> list[str]:
-    """Return a list's names that are neither too common nor too rare nor words."""
+    """Return a list's names without the commonest, the rarest and words."""
     ranks = islice(census(key), _MOST_COMMON[key], _LEAST_COMMON[key])
     return [name for name, _ in ranks if _is_fit(name)]
 
@@ -179,7 +179,7 @@ def _given_shares() -> dict[str, tuple[float, float]]:
 
 @cache
 def _genders_of_the_world() -> Mapping[str, Gender]:
-    """Return the gender of names that the census does not have, or hardly."""
+    """Return the gender of names that the census lacks."""
     lists = prebuilt()
     women = dict.fromkeys(lists["women"], Gender.FEMALE)
     return {**women, **dict.fromkeys(lists["men"], Gender.MALE)}

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[^\W\d_]+(?:['\u2019 -][^\W\d_]+)*")
 
 
 class Gender(StrEnum):
-    """Who bears a given name; EITHER for names of both, and unlisted ones."""
+    """The gender of a given name; EITHER for names of both, and for unlisted ones."""
 
     FEMALE = "female"
     MALE = "male"

@@ -1,4 +1,4 @@
-"""Places and callings: US states and towns with ZIP codes, cities abroad, countries.
+"""Places and professions: US states and towns with ZIP codes, cities abroad, countries.
 
 Each list is read at its first use.
 """
@@ -25,7 +25,7 @@ _SMALL_TOWN = 1000
 
 
 class StateOrCountry(NamedTuple):
-    """A state or country, by its code and its name."""
+    """A state or country."""
 
     code: str
     name: str
@@ -91,7 +91,7 @@ def town_of_zip(code: str) -> tuple[str, str] | None:
 
 
 def home_of(compared: str) -> str | None:
-    """Return in which region the largest town of that name lies."""
+    """Return the region of the largest town of that name."""
     homes: Mapping[str, str] = prebuilt()["homes"]
     return homes.get(compared)
 
@@ -157,7 +157,7 @@ def subdivisions(country: str) -> list[str]:
 
 @cache
 def professions() -> tuple[str, ...]:
-    """Return callings of one or two words, in alphabetical order."""
+    """Return professions of one or two words, in alphabetical order."""
     short = (job for job in Jobs.jobs if len(job.split()) <= _MOST_WORDS)
     return tuple(sorted(job for job in short if job.replace(" ", "").isalpha()))
 

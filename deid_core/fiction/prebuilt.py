@@ -16,10 +16,10 @@ _FILE = "prebuilt.json.gz"
 def prebuilt() -> dict[str, Any]:
     """Return the lists by name.
 
-    ``women``, ``men``: given names of the world that only one gender bears.  ``zips``:
-    by state and town, the ZIP codes of streets and the others.  ``towns``: by state.
-    ``abroad``: cities by country.  ``homes``: where a town of that name lies.
-    ``states``: which have a larger town of that name.
+    ``women``, ``men``: given names of one gender only, of all locales.  ``zips``: by
+    state and town, the ZIP codes of streets and the others.  ``towns``: by state.
+    ``abroad``: cities by country.  ``homes``: by town, the region of the largest of
+    that name.  ``states``: by town, the states with a larger one of that name.
     ``versions``: of the packages that they are from.
     """
     packed = (files(__package__) / _FILE).read_bytes()
