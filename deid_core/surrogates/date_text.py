@@ -193,12 +193,12 @@ BETWEEN = re.compile(
 )
 """The separators of the two dates of a range."""
 
-Printed = tuple[int, int, str]
+_Printed = tuple[int, int, str]
 """A range of the text, and what to write there."""
 
 _MOST_MONTH, _MOST_DAY = 12, 31
 _SHORT = 3
-PIVOT = 50
+_PIVOT = 50
 """Years of two digits below are of this century, the others of the last.  Only the
 leap day of 1900 depends on it."""
 
@@ -262,14 +262,14 @@ class DateText:
         """
         if self.form.grain is Grain.HOLIDAY:
             return self._as_holiday(other)
-        pieces: list[Printed] = []
+        pieces: list[_Printed] = []
         for name, (start, end) in self.spans.items():
             part = self.text[start:end]
             if name == "wd":
-                pieces.append((start, end, weekday_name(part, weekdays)))
+                pieces.append((start, end, _weekday_name(part, weekdays)))
             else:
-                pieces.append((start, end, print_field(name, part, other, self)))
-        return spliced(self.text, pieces)
+                pieces.append((start, end, _PRINTERS[name](part, other, self)))
+        return _spliced(self.text, pieces)
 
     def _in(self, year: int) -> date | None:
         if "holiday" in self.spans:
@@ -308,12 +308,12 @@ def read(text: str, *, day_first: bool) -> DateText | None:
     folded = to_ascii(text).replace("\t", " ")
     for form in FORMS:
         found = form.pattern.fullmatch(folded)
-        if found and (each := read_as(text, form, found, day_first=day_first)):
+        if found and (each := _read_as(text, form, found, day_first=day_first)):
             return each
     return None
 
 
-def is_weekday(text: str) -> DateText | None:
+def lone_weekday(text: str) -> DateText | None:
     """Return a lone weekday's name, or None."""
     found = WEEKDAY_ALONE.pattern.fullmatch(to_ascii(text))
     if found is None:
@@ -321,22 +321,22 @@ def is_weekday(text: str) -> DateText | None:
     return DateText(text, WEEKDAY_ALONE, {"wd": found.span("wd")}, None, 1, 1)
 
 
-def spliced(text: str, pieces: list[Printed]) -> str:
+def _spliced(text: str, pieces: list[_Printed]) -> str:
     """Return the text with ranges replaced."""
     for start, end, new in sorted(pieces, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
-def long_year(written: str) -> int:
+def _long_year(written: str) -> int:
     """Return the year of two or four digits."""
     year = int(written)
     if len(written) == 4:
         return year
-    return year + (2000 if year < PIVOT else 1900)
+    return year + (2000 if year < _PIVOT else 1900)
 
 
-def read_as(
+def _read_as(
     text: str, form: Form, found: re.Match[str], *, day_first: bool
 ) -> DateText | None:
     """Return the date that a form found; None if the calendar has no such day."""
@@ -345,11 +345,11 @@ def read_as(
         for name in found.re.groupindex
         if name != "s" and found[name] is not None
     }
-    spans = numbers_in_order(spans, found, day_first=day_first)
+    spans = _numbers_in_order(spans, found, day_first=day_first)
     parts = {
         name: found.string[start:end].lower() for name, (start, end) in spans.items()
     }
-    year = long_year(parts["y"]) if "y" in parts else None
+    year = _long_year(parts["y"]) if "y" in parts else None
     if year is not None and not _EARLIEST <= year <= _LATEST:
         return None
     month, day = _month_and_day(parts)
@@ -392,7 +392,7 @@ def read_range(text: str) -> tuple[DateText, int] | None:
     for form in RANGES_IN_A_MONTH:
         found = form.pattern.fullmatch(folded)
         if found and int(found["d"]) < int(found["d2"]):
-            first = read_as(text, form, found, day_first=False)
+            first = _read_as(text, form, found, day_first=False)
             if first is not None:
                 return first, int(found["d2"])
     return None
@@ -404,7 +404,7 @@ def written_range(first: DateText, start: date, end: date) -> str:
     Both of two months are named; the year is that of the last day, in its old form.
     """
     old = {name: first.text[slice(*span)] for name, span in first.spans.items()}
-    months = [month_name(old["mon"], day.month, first) for day in (start, end)]
+    months = [_month_name(old["mon"], day.month, first) for day in (start, end)]
     year = (end if "y" in old else start).year
     new = {
         "d": str(start.day),
@@ -420,13 +420,13 @@ def written_range(first: DateText, start: date, end: date) -> str:
         else:
             new["o" if "o" in old else "d"] += f" {months[0]}"
             new["mon"] = months[1]
-    pieces: list[Printed] = [
+    pieces: list[_Printed] = [
         (*span, new[name]) for name, span in first.spans.items() if name in new
     ]
-    return spliced(first.text, pieces)
+    return _spliced(first.text, pieces)
 
 
-def numbers_in_order(
+def _numbers_in_order(
     spans: dict[str, tuple[int, int]], found: re.Match[str], *, day_first: bool
 ) -> dict[str, tuple[int, int]]:
     """Return the spans with ``n1 n2 n3`` as year, month and day."""
@@ -462,26 +462,14 @@ def shows_day_first(numbers: tuple[str, str]) -> bool | None:
     return first > _MOST_MONTH
 
 
-def print_field(name: str, text: str, day: date, whole: DateText) -> str:
-    """Return one part of another date, as this one is written.
-
-    Args:
-        name: Which part; see `date_forms`.
-        text: The part as written.
-        day: The other date.
-        whole: The date as written.
-    """
-    return _PRINTERS[name](text, day, whole)
-
-
-def weekday_name(text: str, days: int) -> str:
+def _weekday_name(text: str, days: int) -> str:
     """Return the weekday so many days later, in the format of this one."""
     old = next(at for at, name in enumerate(WEEKDAYS) if text.lower()[:2] == name[:2])
     new = WEEKDAYS[(old + days) % len(WEEKDAYS)]
     return capitalised_like(text, new if text.lower() in WEEKDAYS else new[:_SHORT])
 
 
-def month_name(text: str, month: int, whole: DateText) -> str:
+def _month_name(text: str, month: int, whole: DateText) -> str:
     """Return a month's name, long or short, in the case of another."""
     name = MONTHS[month - 1]
     is_short = text.lower() != "may" and text.lower() not in MONTHS
@@ -533,7 +521,7 @@ _PRINTERS: dict[str, Callable[[str, date, DateText], str]] = {
     "m": lambda text, day, whole: _number(day.month, text, whole),
     "d": lambda text, day, whole: _number(day.day, text, whole),
     "o": lambda text, day, _: capitalised_like(text, ordinal_ending(day.day)),
-    "mon": lambda text, day, whole: month_name(text, day.month, whole),
+    "mon": lambda text, day, whole: _month_name(text, day.month, whole),
     "q": lambda text, day, _: str((day.month + 2) // 3),
     "word": _ordinal_word,
     "season": _season,

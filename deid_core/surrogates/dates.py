@@ -21,7 +21,7 @@ from ..labels import Label
 from .ages import OLDEST
 from .calendar import NEVER, RELEASED
 from .crosswalk import TRIES, Crosswalk
-from .date_text import DateText, is_weekday, read_range, written_range
+from .date_text import DateText, lone_weekday, read_range, written_range
 
 _LEAST_DAYS = 31
 _YEAR = 365
@@ -36,7 +36,7 @@ def shift(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     """
     calendar = crosswalk.calendar
     days = days_moved(crosswalk)
-    weekday = is_weekday(text)
+    weekday = lone_weekday(text)
     if weekday is not None:
         return weekday.written(date(2001, 1, 1), days)
     in_a_month = read_range(text)

@@ -121,7 +121,7 @@ def parts_of(label: Label, text: str) -> Sequence[PlacePart]:
     return parts[::-1]
 
 
-def place_behind(street: str) -> int:
+def town_start(street: str) -> int:
     """Return where a town after a street and its unit starts; 0 without one."""
     for line in _LINE_END.finditer(street):
         word = street[line.end() :].split(None, 1)[:1]
@@ -171,7 +171,7 @@ def _places(found: Iterable[Found]) -> Iterator[dict[Label, str]]:
             row = {}
             start = 0
             if each.label is Label.STREET:
-                start = place_behind(each.text)
+                start = town_start(each.text)
             elif each.label is Label.HOSPITAL:
                 start = each.text.find(",") + 1
             if start:

@@ -29,9 +29,9 @@ from .localities import (
     is_unit,
     key_of,
     parts_of,
-    place_behind,
     region_in,
     street_key,
+    town_start,
 )
 from .numbers import in_format, number, other_number
 from .real import without_separators
@@ -90,7 +90,7 @@ def street(crosswalk: Crosswalk, label: Label, text: str) -> str | None:
     if box is not None:
         other = other_number(crosswalk, "box", box[2].lstrip("0"), box[2])
         return other and box[1] + in_format(box[2], other)
-    start = place_behind(text)
+    start = town_start(text)
     pieces = _PARTS.split(text[:start] if start else text)
     for at in range(0, len(pieces), 2):
         written = _unit if is_unit(_WORD.split(pieces[at])[0]) else _line
