@@ -11,44 +11,25 @@ from enum import StrEnum
 class ReasonCode(StrEnum):
     """Why a record can never be processed."""
 
-    BAD_JSON = "bad_json"
-    """The value is not JSON."""
-    BAD_MSH = "bad_msh"
-    """The message header (MSH) is unreadable."""
-    DEADLINE = "deadline"
-    """Processing the record alone took too much CPU time."""
-    DECODER_FAILED = "decoder_failed"
-    """A bug in the decoder."""
-    DEID_ERROR = "deid_error"
-    """deid_core refused the note."""
-    DETECTOR_FAILED = "detector_failed"
-    """A detector failed on the note."""
-    MERGE_FAILED = "merge_failed"
-    """A bug while the patient record was merged."""
-    NO_PATIENT = "no_patient"
-    """No identifier of the patient."""
-    NULL_VALUE = "null_value"
-    """A null value is neither a message nor a note."""
-    PATIENT_RECORD = "patient_record"
-    """The patient record breaks its schema or cannot be merged."""
-    POISON = "poison"
-    """The record ended its worker repeatedly."""
-    RESIDUE = "residue"
-    """A value of the patient record leaked into the output."""
-    SCHEMA = "schema"
-    """The value breaks its schema."""
-    TOO_LARGE = "too_large"
-    """The value exceeds the size limit."""
-    TOO_MANY = "too_many"
-    """A list of the patient group exceeds its limit."""
-    UNDECODABLE = "undecodable"
-    """The bytes are not in the declared character set."""
-    UNKNOWN_EVENT = "unknown_event"
-    """The message type or trigger event is not supported."""
-    WRONG_KEY = "wrong_key"
-    """The key is not the note's patient."""
-    WRONG_PARTITION = "wrong_partition"
-    """The key belongs to another partition."""
+    BAD_JSON = "bad_json"  # the value is not JSON
+    BAD_MSH = "bad_msh"  # the message header (MSH) is unreadable
+    DEADLINE = "deadline"  # processing the record alone took too much CPU time
+    DECODER_FAILED = "decoder_failed"  # a bug in the decoder
+    DEID_ERROR = "deid_error"  # deid_core refused the note
+    DETECTOR_FAILED = "detector_failed"  # a detector failed on the note
+    MERGE_FAILED = "merge_failed"  # a bug while the patient record was merged
+    NO_PATIENT = "no_patient"  # no identifier of the patient
+    NULL_VALUE = "null_value"  # a null value is neither a message nor a note
+    PATIENT_RECORD = "patient_record"  # the patient record is invalid
+    POISON = "poison"  # the record ended its worker repeatedly
+    RESIDUE = "residue"  # a value of the patient record leaked into the output
+    SCHEMA = "schema"  # the value breaks its schema
+    TOO_LARGE = "too_large"  # the value exceeds the size limit
+    TOO_MANY = "too_many"  # a list of the patient group exceeds its limit
+    UNDECODABLE = "undecodable"  # the bytes are not in the declared character set
+    UNKNOWN_EVENT = "unknown_event"  # the type or trigger event is not supported
+    WRONG_KEY = "wrong_key"  # the key is not the note's patient
+    WRONG_PARTITION = "wrong_partition"  # the key belongs to another partition
 
 
 REASONS: tuple[str, ...] = tuple(ReasonCode)

@@ -12,7 +12,7 @@ from deid_core.document import Address
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..patients.demographics import (
-    MOST_VALUES,
+    MAX_VALUES,
     Demographics,
     Identifier,
     Kin,
@@ -37,24 +37,10 @@ T = TypeVar("T")
 NO_ADDRESS = Address()
 
 MEDICAL_RECORD_TYPES = ("MR", "MRN", "PI", "PT")
-NOT_OF_THE_PATIENT_INDEX = frozenset(
-    (
-        "SS",
-        "SSN",
-        "DL",
-        "DLN",
-        "PPN",
-        "AN",
-        "VN",
-        "MC",
-        "MA",
-        "HC",
-        "NPI",
-        "BA",
-        "CZ",
-        "EN",
-    )
-)
+NOT_OF_THE_PATIENT_INDEX = {
+    *("SS", "SSN", "DL", "DLN", "PPN", "NPI", "EN"),  # other numbers of persons
+    *("AN", "VN", "BA", "CZ", "MC", "MA", "HC"),  # accounts, visits, insurance
+}
 """CX.5 types that never key a patient (HL7 table 0203, and variants in use)."""
 
 
@@ -240,11 +226,11 @@ def _facilities(segments: Iterable[Segment]) -> Iterable[str]:
 
 def _unique(values: Iterable[T]) -> tuple[T, ...]:
     found = tuple(dict.fromkeys(each for each in values if _is_filled(each)))
-    if len(found) > MOST_VALUES:
+    if len(found) > MAX_VALUES:
         # A dropped value would not be found in the notes.
         raise InvalidRecord(
             ReasonCode.TOO_MANY,
-            f"PID: a list of more than {MOST_VALUES} values; send fewer",
+            f"PID: a list of more than {MAX_VALUES} values; send fewer",
         )
     return found
 

@@ -13,7 +13,7 @@ from deid_core.document import Address, PersonName
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 
-MOST_VALUES = 128
+MAX_VALUES = 128
 """Values that a list keeps; the oldest ones beyond it are dropped."""
 
 SNAPSHOT = ("names", "birth_dates", "addresses", "phones", "emails", "ids")
@@ -223,7 +223,7 @@ def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographic
 
 
 def _bounded(values: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(values))[-MOST_VALUES:]
+    return tuple(dict.fromkeys(values))[-MAX_VALUES:]
 
 
 def _kin(value: Mapping[str, Any]) -> Kin:

@@ -13,7 +13,7 @@ from streams.cluster.topics import PATIENTS
 from streams.engine.errors import InvalidRecord
 from streams.patients.demographics import (
     ACCUMULATING,
-    MOST_VALUES,
+    MAX_VALUES,
     SNAPSHOT,
     Demographics,
     Identifier,
@@ -189,13 +189,13 @@ def test_what_belongs_to_encounters_only_grows(name):
 
 def test_beyond_the_bound_the_oldest_is_forgotten():
     known = None
-    for number in range(MOST_VALUES + 2):
+    for number in range(MAX_VALUES + 2):
         phones = Demographics(phones=(f"555-{number:04}",))
         known = merge_records(
             known, record(f"2024-01-01T00:{number // 60:02}:{number % 60:02}", phones)
         )
 
-    assert MOST_VALUES == len(known.former.phones)
+    assert MAX_VALUES == len(known.former.phones)
     assert "555-0001" == known.former.phones[0]
     PATIENTS.schema.check(PATIENTS.schema.versioned(known.to_json()))
 
