@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 
 import orjson
 
@@ -19,7 +19,7 @@ from ..patients.demographics import Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
 from ..patients.table import PatientsTable
 
-CACHED_PATIENTS = 4096
+CACHED_ROWS = 4096
 MAX_WAITED_FOR = 10_000
 WAIT_AGAIN_SECONDS = 10.0
 """Time after which an unknown patient's record in flight is waited for again."""
@@ -63,7 +63,7 @@ class PatientJoin:
         self._clock = clock
         self._rows: dict[tuple[int, bytes], bytes | None] = {}
         self._waited_at: dict[bytes, float] = {}
-        self._cache = KnownCache()
+        self.forget()
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Read the table to its end, and the rows of these records' patients.
@@ -83,7 +83,7 @@ class PatientJoin:
         key = note.patient.key
         row = self._row(record.partition.index, key)
         try:
-            known = self._cache.identifiers(key, row, note.demographics)
+            known = self._identifiers(row, note.demographics)
         except (ValueError, KeyError, TypeError) as error:
             raise InvalidRecord(
                 ReasonCode.PATIENT_RECORD,
@@ -96,8 +96,20 @@ class PatientJoin:
         return Joined(record, note, document, row is not None)
 
     def forget(self) -> None:
-        """Drop the cache, which an interrupted call may have been changing."""
-        self._cache = KnownCache()
+        """Drop the parsed rows, which an interrupted call may have been changing."""
+        # The detectors prepare an object once: the same row gives the same object.
+        self._parsed = lru_cache(CACHED_ROWS)(_parse)
+
+    def _identifiers(
+        self, row: bytes | None, own: Demographics | None
+    ) -> KnownIdentifiers:
+        """Return all values of the row, and of the note's own demographics."""
+        if row is None:
+            return known_identifiers(own)
+        parsed = self._parsed(row)
+        if own is None or parsed.holds(own):
+            return parsed.known
+        return known_identifiers(parsed.record, own)
 
     def _row(self, partition: int, key: bytes) -> bytes | None:
         if (partition, key) not in self._rows:
@@ -131,9 +143,8 @@ class PatientJoin:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of the table, parsed once."""
+    """A parsed row of the table."""
 
-    raw: bytes = field(repr=False)
     record: PatientRecord
     values: dict[str, frozenset[object]] = field(repr=False)
     known: KnownIdentifiers
@@ -145,47 +156,10 @@ class _Row:
         )
 
 
-class KnownCache:
-    """The parsed rows of recent patients; a changed row is parsed again.
-
-    The same row gives the same object, so that the detectors prepare it only once.
-    """
-
-    def __init__(self, max_patients: int = CACHED_PATIENTS) -> None:
-        self._max_patients = max_patients
-        self._rows: OrderedDict[bytes, _Row] = OrderedDict()
-
-    def identifiers(
-        self, key: bytes, raw: bytes | None, own: Demographics | None
-    ) -> KnownIdentifiers:
-        """Return all current and former values.
-
-        Args:
-            key: The patient's.
-            raw: The patient's row, if the table holds one.
-            own: The demographics in the note's own message.
-        """
-        if raw is None:
-            return known_identifiers(own)
-        row = self._row(key, raw)
-        if own is None or row.holds(own):
-            return row.known
-        return known_identifiers(row.record, own)
-
-    def _row(self, key: bytes, raw: bytes) -> _Row:
-        row = self._rows.get(key)
-        if row is None or row.raw != raw:
-            row = self._rows[key] = _parsed(raw)
-        self._rows.move_to_end(key)
-        if len(self._rows) > self._max_patients:
-            self._rows.popitem(last=False)
-        return row
-
-
-def _parsed(raw: bytes) -> _Row:
-    record = PatientRecord.from_json(orjson.loads(raw))
+def _parse(row: bytes) -> _Row:
+    record = PatientRecord.from_json(orjson.loads(row))
     values = {
         name: frozenset(getattr(record.current, name) + getattr(record.former, name))
         for name in LISTS
     }
-    return _Row(raw, record, values, known_identifiers(record))
+    return _Row(record, values, known_identifiers(record))

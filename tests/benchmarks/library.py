@@ -30,7 +30,7 @@ from deid_core.replace import apply_replacements
 from deid_core.research.tokenizer import tokenize
 from deid_core.verify import verify
 from streams.demo.ward import Ward
-from streams.engine import gc_tuning as collector
+from streams.engine import gc_tuning
 from tests.benchmarks.ward import documents_of
 
 BATCH = 64
@@ -165,7 +165,7 @@ def main(
     for identifiers in (6, 30):
         documents = notes_of(identifiers, notes=notes, tokens=tokens, seed=seed)
         results = system.deidentify_batch(documents[:BATCH])
-        collector.settle()
+        gc_tuning.settle()
         scrubbed = [each for each in results if isinstance(each, ScrubbedDocument)]
         found = sum(len(each.annotations) for each in scrubbed) / len(scrubbed)
         length = sum(len(tokenize(each.text)) for each in documents) / len(documents)

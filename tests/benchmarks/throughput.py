@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from rich.console import Console
 from rich.table import Table as Grid
 
-from deid_core import Deidentifier, Document
+from deid_core import Deidentifier
 from streams.cluster.client import (
     PRODUCER,
     KafkaConsumer,
@@ -31,12 +31,14 @@ from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.engine import gc_tuning as collector
+from streams.engine import gc_tuning
 from streams.engine.checkpoint import Checkpoint
+from streams.engine.custody import Custody
+from streams.engine.observer import CompositeListener
 from streams.engine.records import Output
-from streams.engine.runner import Runner
+from streams.engine.runner import Limits, Runner
 from streams.events.outputs import SOURCE, source_header
-from streams.scrub.join import KnownCache
+from streams.scrub.join import PatientJoin
 from streams.scrub.processor import decode
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import feed_and_drain, feed_and_drain_intake, raw, running
@@ -59,6 +61,12 @@ class Copy:
     def ready(self):
         done, self._ready = self._ready, []
         return done
+
+    def prepare(self, records):
+        pass
+
+    def rebuild(self):
+        pass
 
     def process(self, records):
         return [
@@ -85,17 +93,15 @@ class Copy:
 def copy_for_ever(settings):
     copy = Copy()
     group = f"{settings.group}-scrub"
+    checkpoint = Checkpoint(KafkaProducer(settings, f"{group}-0"))
+    custody = Custody(NOTES.name, checkpoint, batch=settings.batch_records)
+    listener = CompositeListener(custody, copy)
     consumer = KafkaConsumer(
-        settings, NOTES.name, group=group, member=f"{group}-0", listener=copy
+        settings, NOTES.name, group=group, member=f"{group}-0", listener=listener
     )
-    producer = KafkaProducer(settings, f"{group}-0")
-    runner = Runner(
-        consumer,
-        copy,
-        Checkpoint(producer),
-        most=settings.batch_records,
-        seconds=settings.batch_seconds,
-    )
+    custody.follow(consumer)
+    limits = Limits(settings.batch_records, settings.batch_seconds)
+    runner = Runner(consumer, copy, checkpoint, custody, limits)
     while True:
         runner.run_once()
 
@@ -141,23 +147,31 @@ def rate_of_deid_core(documents):
     """Return notes/s of the library alone, in batches as the service gives them."""
     deidentifier = Deidentifier.from_names()
     deidentifier.deidentify_batch(documents[:BATCH])
-    collector.settle()
+    gc_tuning.settle()
     started = time.monotonic()
     for at in range(0, len(documents), BATCH):
         deidentifier.deidentify_batch(documents[at : at + BATCH])
     return len(documents) / (time.monotonic() - started)
 
 
+class Rows:
+    """The final records of all patients."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def get(self, _partition, key):
+        return self._rows.get(key)
+
+
 def documents_of(settings):
     """Return the notes as deid_core sees them, joined with the final records."""
     rows = {m.key(): m.value() for m in read_topic(settings, PATIENTS.name)}
-    known, documents = KnownCache(), []
-    for message in read_topic(settings, NOTES.name):
-        note = decode(record_of(message), max_bytes=1 << 24)
-        key = note.patient.key
-        identifiers = known.identifiers(key, rows.get(key), note.demographics)
-        documents.append(Document(note.note_id, note.text, identifiers))
-    return documents
+    join = PatientJoin(Rows(rows), 0)
+    records = [record_of(message) for message in read_topic(settings, NOTES.name)]
+    notes = [decode(record, max_bytes=1 << 24) for record in records]
+    joined = (join.join(*pair) for pair in zip(records, notes, strict=True))
+    return [each.document for each in joined]
 
 
 class Subscriber:

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from streams.engine import gc_tuning as collector
+from streams.engine import gc_tuning
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def as_before():
 def test_what_is_loaded_is_left_out_and_what_is_new_is_looked_at_less_often(as_before):
     frozen = gc.get_freeze_count()
 
-    collector.settle()
+    gc_tuning.settle()
 
     assert gc.get_freeze_count() > frozen
     assert gc.get_threshold()[0] > as_before[0]
