@@ -18,7 +18,6 @@ from .document import (
     PersonName,
     ScrubbedDocument,
     Span,
-    Token,
 )
 from .errors import ConfigError, DeidError, DetectorFailed, ResidueFound
 from .explain import Decision, Explanation
@@ -48,7 +47,6 @@ __all__ = [
     "ResidueFound",
     "ScrubbedDocument",
     "Span",
-    "Token",
     "known_policies",
     "known_presets",
     "load_policy",

@@ -33,15 +33,6 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One token; ``text[token.start:token.end]`` is its text."""
-
-    start: int
-    end: int
-    text: str = field(repr=False)
-
-
 PATIENT_RECORD = "known"
 """The name of the detector that finds the values of the patient's record."""
 

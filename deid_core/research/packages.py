@@ -1,4 +1,4 @@
-"""Packages that only training, or only some models, need."""
+"""Import packages that only training or only some models need."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..errors import ConfigError
 
 
 def needed(module: str, package: str, what: str) -> ModuleType:
-    """Return a module of a package that may not be installed.
+    """Return a module of an optional package.
 
     Args:
         module: ``sklearn.svm``.
-        package: What to install: ``scikit-learn``.
+        package: The name to install: ``scikit-learn``.
         what: What needs it, for the message.
 
     Raises:
-        ConfigError: It is not installed.
+        ConfigError: The package is not installed.
     """
     try:
         return import_module(module)

@@ -13,7 +13,7 @@ from rich.console import Console
 from deid_core import Deidentifier
 from deid_core.research.corpora.corpus import GoldDocument
 from deid_core.research.corpora.readers import read_corpus
-from deid_core.research.corpora.spans_file import line_of
+from deid_core.research.corpora.writers import line_of
 from deid_core.research.synthetic_notes import (
     Carrier,
     Half,

@@ -18,17 +18,15 @@ from rich.progress import track
 from rich.table import Table as RichTable
 
 from deid_core import Deidentifier
-from deid_core.research.corpora.brat import write_brat
-from deid_core.research.corpora.cases import in_case
 from deid_core.research.corpora.conventions import Rows
-from deid_core.research.corpora.corpus import Corpus, Prediction
+from deid_core.research.corpora.corpus import Corpus, Prediction, in_case
 from deid_core.research.corpora.readers import read_corpus
-from deid_core.research.scoring.errors import Slip, slips
+from deid_core.research.corpora.writers import write_brat
+from deid_core.research.scoring.errors import ErrorInContext, errors_in_context
 from deid_core.research.scoring.evaluation import Evaluation, compare
 from deid_core.research.scoring.evaluation import evaluate as score
 from deid_core.research.scoring.predict import predict
-from deid_core.research.scoring.results import as_json
-from deid_core.research.scoring.tables import Table, markdown, tables_of
+from deid_core.research.scoring.tables import Table, as_json, markdown, tables_of
 
 from ..engine.errors import OutputError
 from ..files.sources import require_present
@@ -206,11 +204,11 @@ def _rich(table: Table) -> RichTable:
 
 
 def _show_errors(gold: Corpus, said: Sequence[Prediction], limit: int) -> None:
-    for slip in islice(slips(gold, said), limit):
+    for slip in islice(errors_in_context(gold, said), limit):
         sys.stdout.write(f"{_line(slip)}\n")
 
 
-def _line(slip: Slip) -> str:
+def _line(slip: ErrorInContext) -> str:
     marked = f"{slip.before}«{slip.inner}»{slip.after}"
     return f"{slip.kind:6} {slip.tag:12} {slip.place}: {' '.join(marked.split())}"
 

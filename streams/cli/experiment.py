@@ -21,7 +21,7 @@ from ..engine.errors import ConfigError, FatalError
 
 if TYPE_CHECKING:
     from deid_core.research.experiments import Experiment
-    from deid_core.research.experiments.frame.report import Report
+    from deid_core.research.experiments.harness.report import Report
 
 _WIDTH = 140
 
@@ -72,26 +72,26 @@ def experiment(
         raise typer.BadParameter(
             "name the folder that holds the corpora: --data FOLDER"
         )
-    from deid_core.research.experiments.frame.pages import write_index, write_report
-    from deid_core.research.experiments.frame.runner import Bench
+    from deid_core.research.experiments.harness.report import write_index, write_report
+    from deid_core.research.experiments.harness.runner import ExperimentRunner
 
     from ..demo.gold import ward_corpus
 
     console = Console(width=_WIDTH)
-    with _folder(models) as kept, _progress() as tell:
-        bench = Bench(
+    with _folder(models) as kept, _progress() as progress:
+        runner = ExperimentRunner(
             data,
             kept,
             quick=quick,
             seed=seed,
-            tell=tell,
+            progress=progress,
             mesh=mesh,
             second_annotator=second_annotator,
             ward=partial(ward_corpus, split="test", seed=seed),
         )
         for name in chosen:
-            tell(name)
-            report = known[name](bench)
+            progress(name)
+            report = known[name](runner)
             write_report(report, out)
             _print(report, console)
     index = write_index(out, list(known))
@@ -134,7 +134,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
 
 def _print(report: Report, console: Console) -> None:
-    from deid_core.research.experiments.frame.report import findings_table
+    from deid_core.research.experiments.harness.report import findings_table
 
     console.rule(report.experiment)
     for line in (report.question, *report.set_up):

@@ -50,8 +50,8 @@ def train(
     """
     require_present(corpus)
     try:
-        from deid_core.research.published.recipe import is_of_words
-        from deid_core.research.published.training import Setting
+        from deid_core.research.published.recipe import is_published
+        from deid_core.research.published.training import TrainingOptions
         from deid_core.research.training.recipe import load_recipe
         from deid_core.research.training.training import train as train_model
         from deid_core.tagger.model_files import save_model
@@ -61,13 +61,13 @@ def train(
         raise FatalError(
             f"{error.name} is missing; install: pip install 'phistream[train]'"
         ) from None
-    if is_of_words(recipe):
+    if is_published(recipe):
         found = [
             read_corpus(path, format=format, conventions=tags_of, part=part)
             for path in corpus
         ]
         documents = [each for one in found for each in one.documents]
-        setting = Setting(seed, language, tuple(without or ()), mesh)
+        setting = TrainingOptions(seed, language, tuple(without or ()), mesh)
         train_words(recipe, documents, out, setting)
         return
     how = load_recipe(recipe)

@@ -8,14 +8,13 @@ from pathlib import Path
 from rich.console import Console
 
 from deid_core.research.corpora.corpus import GoldDocument
-from deid_core.research.published.model_files import save_model
-from deid_core.research.published.preset import write_preset
-from deid_core.research.published.recipe import load_recipe
-from deid_core.research.published.training import Setting, train
+from deid_core.research.published.model import save_model
+from deid_core.research.published.recipe import load_recipe, write_preset
+from deid_core.research.published.training import TrainingOptions, train
 
 
 def train_words(
-    recipe: str, documents: Sequence[GoldDocument], out: Path, setting: Setting
+    recipe: str, documents: Sequence[GoldDocument], out: Path, setting: TrainingOptions
 ) -> None:
     """Train the model of a recipe, write its folder and a preset that names it."""
     how = load_recipe(recipe)

@@ -24,8 +24,12 @@ from sklearn.linear_model import LogisticRegression
 
 from deid_core import Document
 from deid_core.research.published.nus.maximum_entropy import FEATURES, FILE, features_of
-from deid_core.research.published.nus.names import HONORIFICS, titled
-from deid_core.research.published.nus.words import name_tokens, words_in
+from deid_core.research.published.nus.names import (
+    HONORIFICS,
+    name_tokens,
+    titled,
+    words_in,
+)
 from streams.demo.ward import Planted, Ward, WardMessage
 from tests.benchmarks.ward import documents_of
 from tests.benchmarks.ward_scores import KINDS

@@ -11,7 +11,6 @@ from deid_core.document import (
     KnownIdentifiers,
     PersonName,
     Span,
-    Token,
 )
 from deid_core.labels import Label
 
@@ -52,7 +51,6 @@ def test_the_source_of_a_detector_without_rules_is_the_detector():
     "value",
     [
         Document(MARKER, MARKER),
-        Token(0, 7, MARKER),
         PersonName(MARKER, MARKER, MARKER, MARKER, MARKER),
         Address(*[MARKER] * 6),
         KnownId(MARKER, Label.SSN),

@@ -7,8 +7,8 @@ import pytest
 from deid_core import Label
 from deid_core.research.corpora.readers import read_corpus
 from deid_core.research.scoring.coverage import cover, coverage_measures
+from deid_core.research.scoring.evaluation import Outcome
 from deid_core.research.scoring.predict import predict
-from deid_core.research.scoring.scorers import Outcome
 
 FOLDER = Path(__file__).parents[1] / "written_notes"
 PARTS = ("train", "dev", "held_out")
@@ -66,7 +66,7 @@ def test_what_is_found_in_the_notes_that_may_be_read_stays_found(hybrid):
     corpus = read_corpus(FOLDER / "dev.jsonl")
     said = list(predict(hybrid, corpus.documents))
 
-    of = [cover(side) for side in Outcome.of(corpus, said).sides]
+    of = [cover(side) for side in Outcome.of(corpus, said).compared]
     measures = {each.name: each.value for each in coverage_measures(of)}
     assert measures["recall"] >= 0.84
     assert measures["false per 1,000"] <= 6.5

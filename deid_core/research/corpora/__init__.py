@@ -1,0 +1,1 @@
+"""Gold corpora: annotated documents, their conventions, readers and writers."""

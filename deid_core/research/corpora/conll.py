@@ -1,9 +1,9 @@
-"""CoNLL columns: a token a line, its tag last, blank lines between sentences.
+"""CoNLL columns: one token per line, its tag last, blank lines between sentences.
 
 Tags are ``O`` or a prefix and a type, in IOB1 (``B-`` only where two of a type touch),
 IOB2, or with ``E-`` and ``S-`` (also ``L-`` and ``U-``) at ends.  ``-DOCSTART-`` begins
-a document; a file without it has a document for each sentence.  Tokens are joined by
-blanks, sentences by line ends: what stood between them, the format does not say.
+a document; in a file without it each sentence is a document.  The format does not have
+the text between tokens: here they are joined by spaces, sentences by line ends.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Sentence = list[Row]
 
 
 def read_conll(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
-    """Yield the documents of a file, or of the files of a folder by their names.
+    """Yield the documents of a file, or of the files of a folder in order of their names.
 
     Raises:
-        ConfigError: A line has no tag, or one that is not known.
+        ConfigError: A line has no tag, or an unknown one.
     """
     files = [path]
     if path.is_dir():
@@ -65,7 +65,7 @@ def _sentences(file: Path) -> Iterator[Sentence]:
     lines = file.read_bytes().decode("utf-8").split("\n")
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            # Between tabs, a token can be a blank.
+            # Between tabs, a token can be a space.
             columns = line.split("\t") if "\t" in line else line.split()
             sentence.append(_row(columns, f"{file}:{number}"))
         elif sentence:

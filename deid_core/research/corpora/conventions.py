@@ -1,4 +1,4 @@
-"""How a corpus speaks: its tags in our labels, and which rows are which part."""
+"""Conventions of a corpus: its tags as our labels, and its parts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PLAIN = "plain"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Documents of a corpus by position, from 1; both ends belong to it.
+    """Documents of a corpus by position, from 1, inclusive.
 
     Args:
-        last: None is the last there is.
+        last: None for all that follow.
     """
 
     first: int
@@ -31,10 +31,10 @@ class Rows:
 
     @classmethod
     def parse(cls, text: str) -> Rows:
-        """Return the rows that ``44-87``, ``44-`` or ``44`` names.
+        """Return the rows in ``44-87``, ``44-`` or ``44``.
 
         Raises:
-            ConfigError: It names none.
+            ConfigError: The text has another form.
         """
         found = re.fullmatch(r"(\d+)(-)?(\d+)?", text, re.ASCII)
         if not found or (found[3] and not found[2]) or int(found[1]) < 1:
@@ -42,33 +42,33 @@ class Rows:
         first = int(found[1])
         last = int(found[3]) if found[3] else None if found[2] else first
         if last is not None and last < first:
-            raise ConfigError(f"rows {text!r}: the last stands before the first")
+            raise ConfigError(f"rows {text!r}: the last is before the first")
         return cls(first, last)
 
     def of(self, count: int) -> range:
-        """Return the positions, from 0, of a corpus of so many documents."""
+        """Return the positions, from 0, in a corpus of so many documents."""
         return range(
             self.first - 1, count if self.last is None else min(self.last, count)
         )
 
     def within(self, count: int) -> str:
-        """Return the rows as text, with the last one that there is."""
+        """Return the rows as text, with the number of the last document."""
         return f"{self.first}-{self.of(count).stop}"
 
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """How one corpus marks.
+    """How a corpus is annotated.
 
     Args:
         name: Of the corpus.
-        tags: By tag, the labels that it can stand for, the one that it is scored as
-            first; none when it has no counterpart.
+        tags: The labels of each tag; the first is the one that it is scored as.  A tag
+            can have none.
         neutral: Tags that are no identifiers.
-        all_sought: Whether ages under 90 and years alone are to be found like the rest.
-        parts: By name; without any, the corpus is halved.
-        unmarked: Labels that its annotators did not mark at all: an annotation of one
-            is neither right nor wrong.
+        all_sought: Whether ages under 90 and years alone must be found, too.
+        parts: Rows by part; without any, the corpus is halved.
+        unmarked: Labels that were not annotated: their predictions are neither right
+            nor wrong.
     """
 
     name: str
@@ -79,10 +79,10 @@ class Conventions:
     unmarked: frozenset[Label] = frozenset()
 
     def label_of(self, tag: str) -> Label | None:
-        """Return what the tag is scored as, or None when it has no counterpart.
+        """Return the label that a tag is scored as, or None.
 
         Raises:
-            ConfigError: The corpus is not known to use the tag.
+            ConfigError: The tag is unknown.
         """
         if tag not in self.tags:
             known = ", ".join(self.tags)
@@ -92,15 +92,15 @@ class Conventions:
             )
         return next(iter(self.tags[tag]), None)
 
-    def fold(self, label: Label) -> Label:
-        """Return what a proposed label is scored as: the coarser one of the corpus."""
+    def map_label(self, label: Label) -> Label:
+        """Return the label that a prediction is scored as: the corpus's coarser one."""
         labels = self.tags.get(self.tag_of(label), ())
         return next(iter(labels), label)
 
     def tag_of(self, label: Label) -> str:
-        """Return the corpus's tag for a label, or the label where it has none."""
+        """Return the corpus's tag of a label, or the label if there is none."""
         tags = [tag for tag, labels in self.tags.items() if label in labels]
-        # The tag that means this label goes before one that merely allows it.
+        # A tag whose first label this is comes before others that allow it.
         return min(
             tags, key=lambda tag: self.tags[tag].index(label), default=label.value
         )
@@ -108,12 +108,8 @@ class Conventions:
     def rows(self, part: str, count: int) -> Rows:
         """Return the rows of a part: ``dev``, ``test`` or ``all``.
 
-        A corpus that names no parts is halved by position: the first half is dev, and
-        the odd document too.
-
-        Args:
-            part: Which.
-            count: How many documents the corpus has.
+        A corpus without parts is halved by position; with an odd number of documents,
+        dev has one more.
 
         Raises:
             ConfigError: There is no such part.
@@ -127,7 +123,7 @@ class Conventions:
         return parts[part]
 
     def holds_out(self, rows: Rows, count: int) -> bool:
-        """Return whether any of the rows is of the test part that the corpus names."""
+        """Return whether any of the rows is in the test part of the corpus."""
         test = self.parts.get("test")
         if test is None:
             return False
@@ -138,9 +134,9 @@ def conventions_for(path: Path, name: str | None = None) -> Conventions:
     """Return the conventions of the corpus at a path.
 
     Args:
-        path: Where the corpus lies; a folder of its path that bears a known corpus's
-            name says which it is, else it is taken to use our labels.
-        name: The corpus whose conventions these are, whatever the path.
+        path: The corpus; if no folder in the path has the name of a known corpus, its
+            tags are our labels.
+        name: The name of a corpus, whatever the path.
 
     Raises:
         ConfigError: No corpus has that name.

@@ -1,12 +1,12 @@
-"""The nouns of an evaluation: gold documents, and what a system said of them.
+"""Gold documents, corpora, and the predictions of systems.
 
 No ``repr`` here shows text of a corpus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from deid_core.document import NOTHING_KNOWN, Annotation, KnownIdentifiers, Span
 from deid_core.labels import Label
@@ -16,16 +16,16 @@ from .conventions import Conventions
 
 @dataclass(frozen=True, slots=True)
 class GoldSpan:
-    """What an annotator marked.
+    """A span that an annotator marked.
 
     Args:
-        span: Where, in code points of the document's text.
-        tag: As the corpus calls it.
-        label: As we score it; None when the tag has no counterpart.
-        value: Spans of one document with the same number are one value, which is
-            found only when all of them are.
-        kinds: What makes it easy or hard to find, where a corpus says so: ``rare
-            name``, ``in lower case``.
+        span: Offsets in code points of the document's text.
+        tag: The corpus's tag.
+        label: The label that it is scored as; None for a tag without a label.
+        value: Spans of one document with the same number are one value, which is found
+            only if all of them are.
+        kinds: Properties that make it easy or hard to find, if the corpus has any:
+            ``rare name``, ``in lower case``.
     """
 
     span: Span
@@ -41,9 +41,9 @@ class GoldDocument:
 
     Args:
         spans: Ordered by position; they may overlap.
-        decoys: What looks like an identifier and must stay.
-        known: The patient's record, where a corpus has one.
-        note_type: What kind of note it is, in the corpus's words, where it says so.
+        decoys: Text that resembles an identifier and must stay.
+        known: The patient's record, if the corpus has one.
+        note_type: The corpus's kind of note, if it has any.
     """
 
     id: str = field(repr=False)
@@ -75,12 +75,13 @@ def ordered(
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Gold documents, and the conventions by which they were marked.
+    """Gold documents and the conventions of their annotation.
 
     Args:
-        part: Which of its documents these are, for titles: ``dev 1-43``.
-        is_held_out: Whether some of them are of a part that is only to be scored:
-            their errors are not to be read.
+        part: The part of the corpus, for titles: ``dev 1-43``.
+        is_held_out: Whether documents belong to a part that is scored but not
+        inspected:
+            their errors must not be read.
     """
 
     name: str
@@ -92,13 +93,44 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a system would replace in one document.
+    """What a system detects in one document.
 
     Args:
         annotations: Disjoint, ordered.
-        refusal: Why the system refused the document, empty when it did not: it
-            publishes nothing of it, and is scored as if it had found nothing.
+        refusal: Why the system refused the document; empty if it did not.  A refused
+            document is scored as if nothing had been found.
     """
 
     annotations: tuple[Annotation, ...]
     refusal: str = ""
+
+
+def _each(change: Callable[[str], str]) -> Callable[[str], str]:
+    def changed(text: str) -> str:
+        whole = change(text)
+        if len(whole) == len(text):
+            return whole
+        # A character that would become two ("ß") does not change.
+        pairs = ((old, change(old)) for old in text)
+        return "".join(new if len(new) == 1 else old for old, new in pairs)
+
+    return changed
+
+
+CASES: Mapping[str, Callable[[str], str]] = {
+    "as-is": lambda text: text,
+    "upper": _each(str.upper),
+    "lower": _each(str.lower),
+}
+"""Every letter case by its name; none changes an offset."""
+
+
+def in_case(corpus: Corpus, case: str) -> Corpus:
+    """Return the corpus with its texts in another letter case.
+
+    Raises:
+        KeyError: The case is not in `CASES`.
+    """
+    change = CASES[case]
+    documents = [replace(d, text=change(d.text)) for d in corpus.documents]
+    return replace(corpus, documents=tuple(documents))

@@ -8,9 +8,9 @@ with two files:
 * ``id-phi.phrase``: a line for each identifier, ``PATIENT NOTE START END TYPE PHRASE``,
   with offsets from the first character after the note's first line.
 
-Notes that no line of ``id-phi.phrase`` names hold no identifier.  With ``id.deid``,
-which has a header ``Patient 1<tab>Note 2`` for each note that was read, notes without
-one are left out: nobody says that they are free.
+Notes without a line in ``id-phi.phrase`` have no identifier.  If there is a third file,
+``id.deid``, it has a header ``Patient 1<tab>Note 2`` for each note that was read; other
+notes are left out, because nobody has checked them.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def read_physionet(path: Path, conventions: Conventions) -> Iterator[GoldDocumen
     """Yield the notes of a folder, in the order of its text file.
 
     Raises:
-        ConfigError: A line is wrong, of a note that is not there, or its phrase does
-            not stand where it says.
+        ConfigError: A line is malformed, names no note, or its phrase is not at its
+        offsets.
     """
     marks = _marks(path / PHRASE_FILE)
     was_read = _notes_read(path / READ_FILE)
@@ -68,12 +68,12 @@ def read_physionet(path: Path, conventions: Conventions) -> Iterator[GoldDocumen
             ]
             yield ordered("-".join(key), text, spans)
     for lost in marks.values():
-        raise ConfigError(f"{lost[0].where}: of no note in {TEXT_FILE}")
+        raise ConfigError(f"{lost[0].where}: names no note in {TEXT_FILE}")
 
 
 def _checked(mark: _Mark, text: str) -> Span:
     if text[mark.span.start : mark.span.end].split() != mark.phrase.split():
-        raise ConfigError(f"{mark.where}: its phrase does not stand there")
+        raise ConfigError(f"{mark.where}: its phrase is not at its offsets")
     return mark.span
 
 
@@ -98,5 +98,5 @@ def _notes_read(path: Path) -> frozenset[Key] | None:
 
 
 def _text(path: Path) -> str:
-    # Line ends stay as they are: offsets count each character.
+    # Line ends must not be translated: offsets count each character.
     return path.read_bytes().decode("utf-8")

@@ -1,16 +1,16 @@
-"""Gold corpora in: one reader a format, chosen by content.
+"""Read gold corpora; the format is recognised by content.
 
 * ``spans``: JSON lines of ``{id, text, spans: [{start, end, label}], decoys?}``; a span
-  can have ``kinds``, see `GoldSpan`; what kind of note it is can stand under
-  ``note_type``, ``specialty`` or ``section``.
+  can have ``kinds``, see `GoldSpan`; the kind of note is ``note_type``, ``specialty``
+  or ``section``.
 * ``asq``: JSON lines of ``{id, text, tags: [{identifier_type, value}]}``; a value is
-  found when every place where it stands in the text is.
+  found if all its occurrences in the text are.
 * ``brat``: a folder of ``.txt`` and ``.ann`` files, offsets in code points.
-* ``i2b2-2006``, ``i2b2-2014``: see `xml_readers`.
+* ``i2b2-2006``, ``i2b2-2014``: see `i2b2`.
 * ``physionet``: see `physionet`.
 * ``conll``: see `conll`.
 
-A line that cannot be read is named by file and number, never quoted.
+Errors name file and line; they never quote it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from deid_core.errors import ConfigError
 from .conll import CONLL_FILES, read_conll
 from .conventions import PLAIN, Conventions, Rows, conventions_for
 from .corpus import Corpus, GoldDocument, GoldSpan, ordered
+from .i2b2 import read_i2b2_2006, read_i2b2_2014
 from .physionet import TEXT_FILE, read_physionet
-from .xml_readers import read_i2b2_2006, read_i2b2_2014
 
 Reader = Callable[[Path, Conventions], Iterator[GoldDocument]]
-# The first sign that a folder shows says what it is; a file's name, likewise.
+# The first pattern that matches decides the format of a folder or file.
 _IN_FOLDER = (
     ("brat", "*.ann"),
     ("i2b2-2014", "*.xml"),
@@ -54,14 +54,14 @@ def read_corpus(
     """Return the corpus at a path, or a part of it.
 
     Args:
-        path: A file, or a folder of brat files.
+        path: A file or a folder.
         format: A name in `READERS`, or ``auto``.
-        conventions: The corpus whose tags these are; None goes by the path.
+        conventions: The name of the corpus whose tags these are; None goes by the path.
         part: ``dev``, ``test`` or ``all``; see `Conventions.rows`.
         rows: These documents instead of a part.
 
     Raises:
-        ConfigError: It cannot be read, holds an unknown tag, or has no such part.
+        ConfigError: It cannot be read, has an unknown tag, or has no such part.
     """
     spoken = conventions_for(path, conventions)
     reader = READERS[format] if format in READERS else READERS[_format_of(path)]
@@ -74,9 +74,7 @@ def read_corpus(
     chosen = spoken.rows(part, len(documents)) if rows is None else rows
     taken = [documents[at] for at in chosen.of(len(documents))]
     if not taken:
-        raise ConfigError(
-            f"{path}: {len(documents)} documents, none in the rows asked for"
-        )
+        raise ConfigError(f"{path}: {len(documents)} documents, none in these rows")
     return Corpus(
         name=path.stem if spoken.name == PLAIN else f"{spoken.name}/{path.stem}",
         part=f"{part if rows is None else 'rows'} {chosen.within(len(documents))}",
@@ -158,9 +156,9 @@ def _read_asq(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
 
 
 def occurrences(text: str, value: str) -> list[Span]:
-    """Return where a value stands in a text, left to right, disjoint.
+    """Return the occurrences of a value in a text, left to right, disjoint.
 
-    As whole words where it stands so anywhere: ``Ann`` is not sought in ``Anna``.
+    Whole words are preferred: ``Ann`` is not found in ``Anna`` if it occurs elsewhere.
     """
     if not value:
         return []
@@ -173,7 +171,7 @@ def occurrences(text: str, value: str) -> list[Span]:
 
 def _read_brat(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
     for file in sorted(path.glob("*.txt")):
-        # Line ends stay as they are: offsets count each character.
+        # Line ends must not be translated: offsets count each character.
         text = file.read_bytes().decode("utf-8")
         lines = file.with_suffix(".ann").read_bytes().decode("utf-8").split("\n")
         spans: list[GoldSpan] = []
@@ -197,7 +195,7 @@ def _brat_marks(line: str, text: str, where: str) -> tuple[str, list[Span]]:
         raise ConfigError(f"{where}: not TAG START END") from None
     pieces = " ".join(text[span.start : span.end] for span in spans)
     if pieces.split() != inner.split():
-        raise ConfigError(f"{where}: its offsets are not where its text stands")
+        raise ConfigError(f"{where}: its text is not at its offsets")
     return tag, spans
 
 

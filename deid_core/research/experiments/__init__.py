@@ -23,10 +23,10 @@ from . import (
     uza,
     wi_deid,
 )
-from .frame.report import Report
-from .frame.runner import Bench
+from .harness.report import Report
+from .harness.runner import ExperimentRunner
 
-Experiment = Callable[[Bench], Report]
+Experiment = Callable[[ExperimentRunner], Report]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "presets": presets.presets,

@@ -1,21 +1,32 @@
-"""Deleger and others 2013, Table 3 and Figure 4: who agrees with whom, and how far."""
+"""Agreement of people and systems: Deleger and others 2013, Table 3 and Figure 4."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
-from ..corpora.corpus import Corpus
-from ..scoring.confusion import confusion_of_tokens
-from ..scoring.kappa import cohens_kappa
+from deid_core.document import Annotation
+from deid_core.errors import ConfigError
+
+from ..corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
+from ..corpora.readers import read_corpus
+from ..scoring.confusion import cohens_kappa, confusion_of_tokens
 from ..scoring.tables import Table
-from .frame.cross_validated import few
-from .frame.joint import BLIND, CHANCE, Scored, gold_of, joint, p_of
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import Figures, classes_of, sides_of
-from .frame.second_marks import as_gold, as_said, charged, second_marks
-from .frame.systems import Said, Variant
+from .harness.figures import (
+    BLIND,
+    CHANCE,
+    Figures,
+    Scored,
+    classes_of,
+    figures,
+    gold_of,
+    p_of,
+)
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.systems import SystemOutput, Variant
 
 SOURCE = "Deleger and others 2013"
 _SYSTEMS = ("mist2", "mcrf2")
@@ -25,16 +36,17 @@ _UNSTEADY = ("ID", "INSTITUTION", "LOCATION")
 _GOLD, _OURS, _SECOND = "gold", "ours", "second annotator"
 
 
-def annotators(bench: Bench) -> Report:
-    """Compare systems, gold and, where there are, a second person's marks, as equals.
+def annotators(runner: ExperimentRunner) -> Report:
+    """Compare systems, gold and a second annotator as equals.
 
-    Agreement is F by span and token, and Cohen's kappa by token, unmarked ones too.
+    Agreement is F1 by span and by token, and Cohen's kappa by token, with unmarked
+    ones.
     """
-    split = few(bench)
-    marks = {name: bench.said(Variant(name), split) for name in _SYSTEMS}
-    marks[_OURS] = bench.ours("meddocan", split.corpus)
+    split = runner.meddocan_sample
+    marks = {name: runner.output(Variant(name), split) for name in _SYSTEMS}
+    marks[_OURS] = runner.preset_output("meddocan", split.corpus)
     systems = _pairs(split.corpus, marks)
-    people = _people(bench)
+    people = _people(runner)
     tables = [_table("Systems as annotators", systems), _by_tag(systems)]
     if people:
         tables += [_table("With a second annotator", people), _by_tag(people)]
@@ -42,26 +54,28 @@ def annotators(bench: Bench) -> Report:
         "annotators",
         "How far do systems agree with each other, with the gold marks, and with a "
         "second person's?",
-        (*bench.account(split), _account(bench)),
+        (*runner.account(split), _account(runner)),
         tuple(tables),
         (_plot(systems),),
-        (*_of_people(people, bench.seed), _steady(systems), _near_gold(systems)),
+        (*_of_people(people, runner.seed), _steady(systems), _near_gold(systems)),
     )
 
 
 Pairs = Mapping[tuple[str, str], Scored]
 
 
-def _account(bench: Bench) -> str:
-    if bench.second_annotator is None:
+def _account(runner: ExperimentRunner) -> str:
+    if runner.second_annotator is None:
         return "no second annotator; name a brat folder with --second-annotator"
     return "a second annotator's marks were given"
 
 
-def _pairs(corpus: Corpus, marks: Mapping[str, Said]) -> Pairs:
-    """Return each pair of annotators, the first taken for gold."""
-    scored = {name: charged(corpus, said) for name, said in marks.items()}
-    with_gold = {(_GOLD, name): Scored(corpus, said) for name, said in scored.items()}
+def _pairs(corpus: Corpus, marks: Mapping[str, SystemOutput]) -> Pairs:
+    """Return each pair of annotators, with the first as gold."""
+    scored = {name: penalized(corpus, output) for name, output in marks.items()}
+    with_gold = {
+        (_GOLD, name): Scored(corpus, output) for name, output in scored.items()
+    }
     among = {
         (one, other): Scored(as_gold(corpus, scored[one]), scored[other])
         for one, other in combinations(marks, 2)
@@ -69,15 +83,15 @@ def _pairs(corpus: Corpus, marks: Mapping[str, Said]) -> Pairs:
     return {**with_gold, **among}
 
 
-def _people(bench: Bench) -> Pairs:
-    found = second_marks(bench)
+def _people(runner: ExperimentRunner) -> Pairs:
+    found = second_annotation(runner)
     if found is None:
         return {}
     corpus, second = found
     spanish = corpus.conventions.name == "meddocan"
-    said = {_SECOND: as_said(second)}
-    said[_OURS] = bench.ours("meddocan" if spanish else "hybrid", corpus)
-    return _pairs(corpus, said)
+    output = {_SECOND: SystemOutput.of_gold(second.documents)}
+    output[_OURS] = runner.preset_output("meddocan" if spanish else "hybrid", corpus)
+    return _pairs(corpus, output)
 
 
 def _table(title: str, pairs: Pairs) -> Table:
@@ -87,16 +101,15 @@ def _table(title: str, pairs: Pairs) -> Table:
 
 
 def _row(each: Scored) -> tuple[str, ...]:
-    sides = sides_of(each.corpus, each.said)
-    spoken = each.corpus.conventions
+    conventions = each.corpus.conventions
     kappas = (
-        cohens_kappa(confusion_of_tokens(sides, spoken, category))
+        cohens_kappa(confusion_of_tokens(each.compared, conventions, category))
         for category in (_CLASSES, BLIND)
     )
     return (
-        joint([each], category=_CLASSES).cells[2],
-        joint([each], category=_CLASSES, by_token=True).cells[2],
-        joint([each], category=BLIND, by_token=True).cells[2],
+        figures([each], category=_CLASSES).cells[2],
+        figures([each], category=_CLASSES, by_token=True).cells[2],
+        figures([each], category=BLIND, by_token=True).cells[2],
         *("-" if kappa is None else f"{kappa:.4f}" for kappa in kappas),
     )
 
@@ -111,13 +124,13 @@ def _by_tag(pairs: Pairs) -> Table:
 
 
 def _tags(pairs: Pairs) -> Sequence[str]:
-    """Return the tags that the gold marks have."""
+    """Return the tags of the gold spans."""
     gold = next(each for (one, _), each in pairs.items() if one == _GOLD)
     return [tag for tag in (*_STEADY, *_UNSTEADY) if gold_of([gold], _CLASSES, tag)]
 
 
 def _of(each: Scored, tag: str) -> Figures:
-    return joint([each], category=_CLASSES, of=tag)
+    return figures([each], category=_CLASSES, of=tag)
 
 
 def _plot(pairs: Pairs) -> Plot:
@@ -142,9 +155,9 @@ def _of_people(pairs: Pairs, seed: int) -> list[Finding]:
             Finding(among, between, None, why),
         ]
     person, ours = (
-        joint([pairs[_GOLD, name]], category=_CLASSES) for name in (_SECOND, _OURS)
+        figures([pairs[_GOLD, name]], category=_CLASSES) for name in (_SECOND, _OURS)
     )
-    p = p_of(person, ours, seed)
+    p = p_of(person.f1, ours.f1, seed)
     is_worse = p is not None and p < CHANCE and ours.values[2] < person.values[2]
     words = f"F1 person {person.cells[2]}, ours {ours.cells[2]}, p {p or 1:.4f}"
     agreed = f"F1 {person.cells[2]} with the marks at hand"
@@ -173,7 +186,8 @@ def _steady(pairs: Pairs) -> Finding:
 
 def _near_gold(pairs: Pairs) -> Finding:
     f1 = {
-        pair: joint([each], category=_CLASSES).values[2] for pair, each in pairs.items()
+        pair: figures([each], category=_CLASSES).values[2]
+        for pair, each in pairs.items()
     }
     gold = min(value for name, value in f1.items() if _GOLD in name)
     among = {name: value for name, value in f1.items() if _GOLD not in name}
@@ -184,3 +198,69 @@ def _near_gold(pairs: Pairs) -> Finding:
         among[one, other] > gold,
         f"F1 {one} and {other} {among[one, other]:.2f}, worst with gold {gold:.2f}",
     )
+
+
+def penalized(corpus: Corpus, output: SystemOutput) -> SystemOutput:
+    """Return the output without what is neither right nor wrong by the gold.
+
+    Otherwise it would be an error against an annotator who leaves it out.
+    """
+    compared = Scored(corpus, output).compared
+    found = (Prediction(tuple(each.scored())) for each in compared)
+    return replace(output, predictions=tuple(found))
+
+
+def as_gold(corpus: Corpus, output: SystemOutput) -> Corpus:
+    """Return the corpus with an annotator's output as its gold spans."""
+    documents = [
+        replace(document, spans=_spans(corpus, each.annotations))
+        for document, each in zip(corpus.documents, output.predictions, strict=True)
+    ]
+    return replace(corpus, documents=tuple(documents))
+
+
+def _spans(corpus: Corpus, annotations: Sequence[Annotation]) -> tuple[GoldSpan, ...]:
+    conventions = corpus.conventions
+    return tuple(
+        GoldSpan(
+            each.span,
+            conventions.tag_of(each.label),
+            conventions.map_label(each.label),
+            at,
+        )
+        for at, each in enumerate(annotations)
+    )
+
+
+def second_annotation(runner: ExperimentRunner) -> tuple[Corpus, Corpus] | None:
+    """Return the documents with a second annotation: our gold, and that annotation.
+
+    Raises:
+        ConfigError: No document in the folder is one of the corpora, or one has
+            another text.
+    """
+    folder = runner.second_annotator
+    if folder is None:
+        return None
+    names = {file.stem for file in folder.glob("*.txt")}
+    for corpus in (runner.meddocan.corpus, *runner.english.values()):
+        shared = tuple(each for each in corpus.documents if each.id in names)
+        if shared:
+            return replace(corpus, documents=shared), _read(folder, corpus, shared)
+    raise ConfigError(
+        f"{folder}: no .txt file is named like a document of the corpora; name each "
+        "after the document's id"
+    )
+
+
+def _read(folder: Path, corpus: Corpus, shared: tuple[GoldDocument, ...]) -> Corpus:
+    marked = read_corpus(folder, format="brat", conventions=corpus.conventions.name)
+    by_id = {each.id: each for each in marked.documents}
+    found = tuple(by_id[each.id] for each in shared)
+    for number, (here, there) in enumerate(zip(shared, found, strict=True), start=1):
+        if here.text != there.text:
+            raise ConfigError(
+                f"{folder}: document {number} has another text than the corpus's; "
+                "mark the corpus's own"
+            )
+    return replace(marked, documents=found)

@@ -1,18 +1,15 @@
-"""Every published system beside ours on English notes that nobody looked at."""
+"""All published systems and ours on English notes that nobody has inspected."""
 
 from __future__ import annotations
 
 from ..corpora.corpus import Corpus
 from ..published.recipe import known_recipes
-from ..scoring.agreement import CATEGORIES
-from ..scoring.measures import Measure
-from ..scoring.resampling import difference
 from ..scoring.tables import Table, shown
-from .frame.report import Plot, Report
-from .frame.runner import Bench
-from .frame.scores import covered, figures
-from .frame.splits import Split
-from .frame.systems import Said, Variant
+from .harness.figures import BLIND, Scored, coverage_of, figures, p_cell
+from .harness.report import Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split
+from .harness.systems import Variant
 
 OURS = ("hybrid", "lexical")
 _COLUMNS = (
@@ -22,21 +19,21 @@ _COLUMNS = (
 )
 
 
-def english(bench: Bench) -> Report:
-    """Train each published system on English notes; score all on unread ones.
+def english(runner: ExperimentRunner) -> Report:
+    """Train each published system on English notes; score all on uninspected ones.
 
     *Found* is the share of values whose every letter is covered, *false* the falsely
-    redacted words in 1,000; p is of the difference to `hybrid`.
+    redacted words in 1,000; p is that of the difference to `hybrid`.
     """
     tables, bars = [], {}
-    for name, corpus in bench.english_scored.items():
-        said = dict(_said(bench, name, corpus))
-        rows = [_row(bench, corpus, each, said) for each in said]
+    for name, corpus in runner.english_scored.items():
+        scored = _scored(runner, name, corpus)
+        rows = [_row(each, scored, runner.seed) for each in scored]
         tables.append(Table(f"{name} {corpus.part}", _COLUMNS, tuple(rows)))
         bars[name] = [float(row[1]) for row in rows]
-    learned = len(bench.english_notes)
-    scored = sum(len(each.documents) for each in bench.english_scored.values())
-    line = f"English: {learned} documents learned, {scored} scored"
+    learned = len(runner.english_notes)
+    count = sum(len(each.documents) for each in runner.english_scored.values())
+    line = f"English: {learned} documents learned, {count} scored"
     names = [row[0] for row in tables[0].rows]
     title = "English values found by every preset"
     plot = Plot(title, "", "share found", bars=bars, names=names)
@@ -44,41 +41,37 @@ def english(bench: Bench) -> Report:
         "english",
         "How much of what identifies a patient does each system find in English notes, "
         "and what does it take with it?",
-        (line, *bench.account()),
+        (line, *runner.account()),
         tuple(tables),
         (plot,),
     )
 
 
-def _said(bench: Bench, name: str, corpus: Corpus) -> list[tuple[str, Said]]:
-    split = Split(name, "en", bench.english_notes, corpus)
-    ours = [(preset, bench.ours(preset, corpus)) for preset in OURS]
-    recipes = known_recipes()
-    return [*ours, *((each, bench.said(Variant(each), split)) for each in recipes)]
+def _scored(runner: ExperimentRunner, name: str, corpus: Corpus) -> dict[str, Scored]:
+    split = Split(name, "en", runner.english_notes, corpus)
+    return {
+        **{each: Scored(corpus, runner.preset_output(each, corpus)) for each in OURS},
+        **{
+            each: Scored(corpus, runner.output(Variant(each), split))
+            for each in known_recipes()
+        },
+    }
 
 
-def _row(
-    bench: Bench, corpus: Corpus, name: str, said: dict[str, Said]
-) -> tuple[str, ...]:
-    here, best = covered(corpus, said[name]), covered(corpus, said[OURS[0]])
-    category = CATEGORIES["blind"]
-    blind, mine = (
-        figures(corpus, said[each], category=category, by_token=True)
+def _row(name: str, scored: dict[str, Scored], seed: int) -> tuple[str, ...]:
+    theirs, ours = coverage_of(scored[name]), coverage_of(scored[OURS[0]])
+    blind, our_blind = (
+        figures([scored[each]], category=BLIND, by_token=True)
         for each in (name, OURS[0])
     )
     return (
         name,
-        shown(here["recall"]),
-        _p(here["recall"], best["recall"], bench.seed),
-        shown(here["false per 1,000"]),
-        _p(here["false per 1,000"], best["false per 1,000"], bench.seed),
-        shown(here["decoys touched %"]),
-        shown(here["specificity"]),
+        shown(theirs["recall"]),
+        p_cell(theirs["recall"], ours["recall"], seed),
+        shown(theirs["false per 1,000"]),
+        p_cell(theirs["false per 1,000"], ours["false per 1,000"], seed),
+        shown(theirs["decoys touched %"]),
+        shown(theirs["specificity"]),
         *blind.cells,
-        _p(blind.f1, mine.f1, bench.seed),
+        p_cell(blind.f1, our_blind.f1, seed),
     )
-
-
-def _p(one: Measure, other: Measure, seed: int) -> str:
-    found = difference(one, other, seed=seed)
-    return "-" if found is None else f"{found.p:.4f}"

@@ -1,4 +1,4 @@
-"""He and others 2015, Tables 6 to 8: errors by class, types taken for each other."""
+"""Errors by class and confused types: He and others 2015, Tables 6 to 8."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from deid_core.labels import Label
 from ..published.recipe import known_recipes
 from ..scoring.agreement import CATEGORIES, Category
 from ..scoring.confusion import Confusion, confusion_of_spans
-from ..scoring.error_classes import ErrorClass, ErrorClasses, error_classes
+from ..scoring.errors import ErrorClass, ErrorClasses, error_classes
 from ..scoring.tables import Table, confusion_table, errors_table
-from .frame.cross_validated import english_account, english_crossed, few
-from .frame.joint import Scored
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import classes_of, sides_of
-from .frame.systems import Variant
+from .harness.cross_validated import english_account, english_output
+from .harness.figures import Scored, classes_of
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.systems import Variant
 from .wi_deid import FOLDS, SOURCE
 
 _WI_DEID, _OURS = "wi-deid", "ours"
@@ -32,20 +31,20 @@ _GROUPS: Mapping[str, tuple[ErrorClass, ...]] = {
 _SHOWN = 10
 
 
-def errors(bench: Bench) -> Report:
+def errors(runner: ExperimentRunner) -> Report:
     """Count every system's errors by class: type, extent, missing, spurious.
 
-    Each in the classes that it tells apart; ours in i2b2's.
+    Each system is scored in the classes that it distinguishes, ours in i2b2's.
     """
-    found = {name: _of_preset(bench, name) for name in known_recipes()}
-    corpus = few(bench).corpus
-    ours = Scored(corpus, bench.ours("meddocan", corpus))
+    found = {name: _of_preset(runner, name) for name in known_recipes()}
+    corpus = runner.meddocan_sample.corpus
+    ours = Scored(corpus, runner.preset_output("meddocan", corpus))
     found[_OURS] = _errors(ours, _I2B2)
     theirs = found[_WI_DEID]
     return Report(
         "errors",
         "Of what kind are the errors of each system?",
-        bench.account(few(bench)),
+        runner.account(runner.meddocan_sample),
         (
             _classes_table(found),
             errors_table("WI-deId: errors by type", theirs),
@@ -61,15 +60,14 @@ def errors(bench: Bench) -> Report:
     )
 
 
-def _of_preset(bench: Bench, name: str) -> ErrorClasses:
-    split = few(bench)
-    said = bench.said(Variant(name), split)
-    return _errors(Scored(split.corpus, said), classes_of(name))
+def _of_preset(runner: ExperimentRunner, name: str) -> ErrorClasses:
+    split = runner.meddocan_sample
+    output = runner.output(Variant(name), split)
+    return _errors(Scored(split.corpus, output), classes_of(name))
 
 
 def _errors(each: Scored, category: Category) -> ErrorClasses:
-    sides = sides_of(each.corpus, each.said)
-    return error_classes(sides, each.corpus.conventions, category)
+    return error_classes(each.compared, each.corpus.conventions, category)
 
 
 def _classes_table(found: Mapping[str, ErrorClasses]) -> Table:
@@ -131,26 +129,28 @@ def _fewer(found: Mapping[str, ErrorClasses]) -> Finding:
     )
 
 
-def type_confusion(bench: Bench) -> Report:
-    """Count which types are taken for which, spans of one extent."""
-    split = few(bench)
+def type_confusion(runner: ExperimentRunner) -> Report:
+    """Count which types are confused, in spans with equal offsets."""
+    split = runner.meddocan_sample
     corpus = split.corpus
     found = {
         "Spanish, WI-deId": _confusion(
-            Scored(corpus, bench.said(Variant(_WI_DEID), split))
+            Scored(corpus, runner.output(Variant(_WI_DEID), split))
         ),
-        "Spanish, ours": _confusion(Scored(corpus, bench.ours("meddocan", corpus))),
+        "Spanish, ours": _confusion(
+            Scored(corpus, runner.preset_output("meddocan", corpus))
+        ),
     }
-    english = english_crossed(bench, Variant(_WI_DEID), FOLDS)
+    english = english_output(runner, Variant(_WI_DEID), FOLDS)
     found |= {
         f"{name}, WI-deId": _confusion(each)
         for name, each in english.items()
-        if _tells_people_apart(each)
+        if _distinguishes_people(each)
     }
     return Report(
         "type-confusion",
         "Which types are taken for each other?",
-        (*bench.account(split), english_account(bench, FOLDS)),
+        (*runner.account(split), english_account(runner, FOLDS)),
         (
             *(confusion_table(name, each) for name, each in found.items()),
             *(_pairs_table(name, each) for name, each in found.items()),
@@ -161,14 +161,13 @@ def type_confusion(bench: Bench) -> Report:
 
 
 def _confusion(each: Scored) -> Confusion:
-    sides = sides_of(each.corpus, each.said)
-    return confusion_of_spans(sides, each.corpus.conventions, _I2B2)
+    return confusion_of_spans(each.compared, each.corpus.conventions, _I2B2)
 
 
-def _tells_people_apart(each: Scored) -> bool:
-    """Return whether the corpus has tags of its own for patients and for doctors."""
-    spoken = each.corpus.conventions
-    return spoken.tag_of(Label.PATIENT) != spoken.tag_of(Label.DOCTOR)
+def _distinguishes_people(each: Scored) -> bool:
+    """Return whether the corpus has different tags for patients and doctors."""
+    conventions = each.corpus.conventions
+    return conventions.tag_of(Label.PATIENT) != conventions.tag_of(Label.DOCTOR)
 
 
 def _pairs_table(name: str, each: Confusion) -> Table:

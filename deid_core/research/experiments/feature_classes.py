@@ -1,17 +1,25 @@
-"""Which of Stat De-id's features tell PHI: each class alone, and each left out."""
+"""Feature classes of Stat De-id, alone and left out: Tafvizi and Pacula, 5.4."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from ..scoring.measures import Measure
-from .frame.phi import RECIPE, Phi, phi_of
-from .frame.report import Finding, Report
-from .frame.runner import Bench
-from .frame.splits import Split
-from .frame.systems import Variant, absent
-from .frame.verdicts import Verdict, is_greatest, is_least
-from .phi_tables import Results, bars, english_split, finding, table
+from .harness.figures import Scored, Verdict, is_greatest, is_least
+from .harness.phi import (
+    RECIPE,
+    Phi,
+    Results,
+    bars,
+    english_split,
+    finding,
+    phi_of,
+    table,
+)
+from .harness.report import Finding, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split
+from .harness.systems import Variant, unavailable_groups
 
 WORD, ORTHOGRAPHY, BIGRAMS = "word", "orthography", "lexical bigrams"
 LINKS, HEADINGS = "syntactic bigrams", "headings"
@@ -28,59 +36,63 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 """Sections 4.2 to 4.4."""
 NOTHING_OUT, BOTH = "all classes", "word, orthography"
 _UNAFFECTED = 0.5
-"""Points; the paper says "not affected" of non-PHI and prints no figures."""
+"""Points; the paper has "not affected" for non-PHI, without figures."""
 _ALONE, _WITHOUT = "One feature class alone", "One feature class left out"
 
 
-def feature_classes(bench: Bench) -> Report:
+def feature_classes(runner: ExperimentRunner) -> Report:
     """Train Stat De-id on one class of features alone, and on all but one.
 
-    On Spanish notes, and on English ones, where Link Grammar and MeSH are at hand.
+    On Spanish and on English notes, with Link Grammar and MeSH where they are
+    installed.
     """
-    splits = (bench.meddocan, english_split(bench))
+    splits = (runner.meddocan, english_split(runner))
     tables, plots, findings = [], [], list[Finding]()
     for split in splits:
-        every = {NOTHING_OUT: _phi(bench, split, Variant(RECIPE))}
-        alone, without = _alone(bench, split), _left_out(bench, split)
+        every = {NOTHING_OUT: _phi(runner, split, Variant(RECIPE))}
+        alone, without = _alone(runner, split), _left_out(runner, split)
         for title, results in ((_ALONE, alone), (_WITHOUT, without)):
             named = f"{title}, {split.name}"
             tables.append(table(named, "features", {**every, **results}))
             plots.append(bars(named, {**every, **results}))
-        findings += _of_one_alone(alone, split.name, bench.seed)
+        findings += _of_one_alone(alone, split.name, runner.seed)
         findings += _of_one_left_out(
-            every[NOTHING_OUT], without, split.name, bench.seed
+            every[NOTHING_OUT], without, split.name, runner.seed
         )
     return Report(
         "feature-classes",
         "Which features tell the words of PHI from others?",
-        bench.account(*splits),
+        runner.account(*splits),
         tuple(tables),
         tuple(plots),
         tuple(findings),
     )
 
 
-def _phi(bench: Bench, split: Split, variant: Variant) -> Phi:
-    return phi_of(split.corpus, bench.said(variant, split))
+def _phi(runner: ExperimentRunner, split: Split, variant: Variant) -> Phi:
+    return phi_of(Scored(split.corpus, runner.output(variant, split)))
 
 
-def _there(bench: Bench, split: Split) -> dict[str, tuple[str, ...]]:
-    """Return the classes that are to be had for the split's language."""
-    missing = {*absent(RECIPE, split.language, bench.mesh)}
+def _available(runner: ExperimentRunner, split: Split) -> dict[str, tuple[str, ...]]:
+    """Return the classes that are available in the language of the split."""
+    missing = {*unavailable_groups(RECIPE, split.language, runner.mesh)}
     return {n: groups for n, groups in CLASSES.items() if missing.isdisjoint(groups)}
 
 
-def _alone(bench: Bench, split: Split) -> dict[str, Phi]:
+def _alone(runner: ExperimentRunner, split: Split) -> dict[str, Phi]:
     return {
-        name: _phi(bench, split, Variant(RECIPE, only=groups))
-        for name, groups in _there(bench, split).items()
+        name: _phi(runner, split, Variant(RECIPE, only=groups))
+        for name, groups in _available(runner, split).items()
     }
 
 
-def _left_out(bench: Bench, split: Split) -> dict[str, Phi]:
-    chosen = {**_there(bench, split), BOTH: (*CLASSES[WORD], *CLASSES[ORTHOGRAPHY])}
+def _left_out(runner: ExperimentRunner, split: Split) -> dict[str, Phi]:
+    chosen = {
+        **_available(runner, split),
+        BOTH: (*CLASSES[WORD], *CLASSES[ORTHOGRAPHY]),
+    }
     return {
-        name: _phi(bench, split, Variant(RECIPE, without=groups))
+        name: _phi(runner, split, Variant(RECIPE, without=groups))
         for name, groups in chosen.items()
     }
 
@@ -122,7 +134,7 @@ def _of_one_left_out(
 def _least_of(
     names: tuple[str, ...], measures: Mapping[str, Measure], seed: int
 ) -> Verdict:
-    """Return whether one of these is the least, the others of them not looked at."""
+    """Return whether one of these is the least, ignoring the others of them."""
     lowest = min(names, key=lambda each: measures[each].value or 0.0)
     others = {n: m for n, m in measures.items() if n not in names}
     return is_least(lowest, {lowest: measures[lowest], **others}, seed=seed)

@@ -1,4 +1,4 @@
-"""He and others 2015, Table 5, Figures 2 and 3: tokenizing, three sets of features."""
+"""Tokenizing and sets of features: He and others 2015, Table 5, Figures 2 and 3."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from ..scoring.agreement import CATEGORIES
 from ..scoring.tables import Table
-from .frame.cross_validated import english_account, english_crossed, few
-from .frame.joint import Scored, better, gold_of, joint, p_cell
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import Figures
-from .frame.systems import Variant
+from .harness.cross_validated import english_account, english_output
+from .harness.figures import Figures, Scored, figures, gold_of, improves, p_cell
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.systems import Variant
 from .wi_deid import FOLDS, SOURCE
 
 _LEXICAL = ("word", "first4", "last4", "part_of_speech")
@@ -36,36 +35,36 @@ _LEAST = 20
 By = Mapping[str, Sequence[Scored]]
 
 
-def feature_sets(bench: Bench) -> Report:
+def feature_sets(runner: ExperimentRunner) -> Report:
     """Train WI-deId without pre-tokenizing, with one, two and three feature sets."""
-    split = few(bench)
+    split = runner.meddocan_sample
     languages: Mapping[str, By] = {
         "Spanish": {
-            name: [Scored(split.corpus, bench.said(variant, split))]
+            name: [Scored(split.corpus, runner.output(variant, split))]
             for name, variant in _VARIANTS.items()
         },
         "English": {
-            name: [*english_crossed(bench, variant, FOLDS).values()]
+            name: [*english_output(runner, variant, FOLDS).values()]
             for name, variant in _VARIANTS.items()
         },
     }
     return Report(
         "feature-sets",
         "What do tokenizing by patterns and each set of features give, by type?",
-        (*bench.account(split), english_account(bench, FOLDS)),
-        tuple(_table(name, each, bench.seed) for name, each in languages.items()),
+        (*runner.account(split), english_account(runner, FOLDS)),
+        tuple(_table(name, each, runner.seed) for name, each in languages.items()),
         tuple(p for name, each in languages.items() for p in _plots(name, each)),
         tuple(
-            f for n, each in languages.items() for f in _findings(n, each, bench.seed)
+            f for n, each in languages.items() for f in _findings(n, each, runner.seed)
         ),
     )
 
 
-def _f1(each: Sequence[Scored], of: str) -> Figures:
-    return joint(each, category=_MAIN, of="" if of == _ALL else of)
+def _figures(each: Sequence[Scored], of: str) -> Figures:
+    return figures(each, category=_MAIN, of="" if of == _ALL else of)
 
 
-def _there(by: By, least: int = 1) -> list[str]:
+def _types(by: By, least: int = 1) -> list[str]:
     first = by[_FULL]
     return [of for of in _TYPES if gold_of(first, _MAIN, of) >= least]
 
@@ -75,26 +74,32 @@ def _table(language: str, by: By, seed: int) -> Table:
         (
             of,
             str(gold_of(by[_FULL], _MAIN, "" if of == _ALL else of)),
-            *(_f1(each, of).cells[2] for each in by.values()),
-            p_cell(_f1(by[_WORDS], of), _f1(by[_FULL], of), seed),
-            p_cell(_f1(by[_LEX], of), _f1(by[_ORT], of), seed),
-            p_cell(_f1(by[_ORT], of), _f1(by[_FULL], of), seed),
+            *(_figures(each, of).cells[2] for each in by.values()),
+            p_cell(
+                _figures(by[_WORDS], of).f1, _figures(by[_FULL], of).f1, seed, star=True
+            ),
+            p_cell(
+                _figures(by[_LEX], of).f1, _figures(by[_ORT], of).f1, seed, star=True
+            ),
+            p_cell(
+                _figures(by[_ORT], of).f1, _figures(by[_FULL], of).f1, seed, star=True
+            ),
         )
-        for of in (*_there(by), _ALL)
+        for of in (*_types(by), _ALL)
     )
     columns = ("type", "gold", *by, "p pre-tokenizing", "p Ort", "p Dic")
     return Table(f"{language}: strict F1", columns, rows)
 
 
 def _plots(language: str, by: By) -> list[Plot]:
-    types = [*_there(by), _ALL]
+    types = [*_types(by), _ALL]
     return [
         Plot(
             f"{language}, {title}",
             "",
             "strict F1, %",
             bars={
-                shown: [_f1(by[name], of).values[2] for of in types]
+                shown: [_figures(by[name], of).values[2] for of in types]
                 for name, shown in names.items()
             },
             names=types,
@@ -107,9 +112,9 @@ def _plots(language: str, by: By) -> list[Plot]:
 
 
 def _findings(language: str, by: By, seed: int) -> list[Finding]:
-    pre = {_ALL: (_f1(by[_WORDS], _ALL), _f1(by[_FULL], _ALL))}
+    pre = {_ALL: (_figures(by[_WORDS], _ALL), _figures(by[_FULL], _ALL))}
     return [
-        better(
+        improves(
             f"{language}: pre-tokenizing helps, significantly",
             f"{SOURCE}, Table 5 (.8638 to .9232)",
             seed,
@@ -138,10 +143,10 @@ def _gain_most(
     most: Sequence[str],
     place: str,
 ) -> Finding:
-    """Return whether some types gain, and more than all others."""
+    """Return whether some types gain more than all others."""
     gains = {
-        of: _f1(by[_FULL], of).values[2] - _f1(without, of).values[2]
-        for of in _there(by, _LEAST)
+        of: _figures(by[_FULL], of).values[2] - _figures(without, of).values[2]
+        for of in _types(by, _LEAST)
     }
     others = [gain for of, gain in gains.items() if of not in most]
     named = [gains[of] for of in most if of in gains]

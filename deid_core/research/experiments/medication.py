@@ -1,4 +1,4 @@
-"""Deleger and others 2013, Table 4: what scrubbing costs who looks for medications."""
+"""What scrubbing costs medication extraction: Deleger and others 2013, Table 4."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from deid_core.replace import Replacement, Replacer, apply_replacements
 from ..corpora.conventions import PLAIN, conventions_for
 from ..corpora.corpus import Corpus, GoldDocument
 from ..scoring.measures import Measure, counts
-from ..scoring.resampling import difference
 from ..scoring.tables import Table
 from ..synthetic_notes import read_carriers
-from .frame.cross_validated import english_account, english_crossed, english_folds
-from .frame.joint import CHANCE, Scored
-from .frame.medication import LIST, Extractor, Medication, read_names
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.second_marks import as_said
-from .frame.splits import Split, drawn
-from .frame.systems import Variant
+from .harness.cross_validated import english_account, english_folds, english_output
+from .harness.drug_names import LIST, Extractor, Medication, read_names
+from .harness.figures import CHANCE, Figures, Scored, p_of
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split, sample
+from .harness.systems import SystemOutput, Variant
 
 SOURCE = "Deleger and others 2013, Table 4"
 _NOTES = ("aci-bench", "mtsamples")
@@ -42,28 +40,28 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """Drug names of one note, before and after: counts."""
+    """Counts of drug names in one note before and after scrubbing."""
 
     gold: int
-    said: int
+    found: int
     right: int
     whole: int
     redacted: int
     introduced: int
 
 
-def medication(bench: Bench) -> Report:
-    """Look for drug names in notes before scrubbing and after, written three ways.
+def medication(runner: ExperimentRunner) -> Report:
+    """Extract drug names before and after scrubbing, with three kinds of replacements.
 
-    The corpora mark no medications: what the extractor finds in the note as it was
-    stands for gold, so its own errors cost nothing.
+    The corpora have no annotated medications.  What the extractor finds in the original
+    note is the gold standard, so its own errors cost nothing.
     """
-    extract = Extractor(read_names(bench.data))
-    said = _said(bench)
-    writers = _writers(bench.seed)
+    extract = Extractor(read_names(runner.data))
+    scored = _scored(runner)
+    writers = _writers(runner.seed)
     found: dict[str, dict[Key, list[_Note]]] = {}
-    for corpus, systems in said.items():
-        bench.tell(f"looking for drugs in {corpus}")
+    for corpus, systems in scored.items():
+        runner.progress(f"looking for drugs in {corpus}")
         found[corpus] = {
             (system, style): [*_notes(each, write, extract)]
             for system, each in systems.items()
@@ -77,62 +75,66 @@ def medication(bench: Bench) -> Report:
         "medication",
         "Does scrubbing cost who looks for medications in the scrubbed notes?",
         (
-            english_account(bench),
-            f"MTS-Dialog: {len(said[_SECTIONS][_OURS].corpus.documents)} sections, "
+            english_account(runner),
+            f"MTS-Dialog: {len(scored[_SECTIONS][_OURS].corpus.documents)} sections, "
             "tagged by the system of the first fold",
             f"drug names of {LIST}; redacted: names that a replacement touches; "
             "introduced: names in what was written",
             "ours refuses to take drugs of the same FDA lists for names",
-            *bench.account(),
+            *runner.account(),
         ),
         (
-            _table("All", everywhere, bench.seed),
-            *(_table(name, each, bench.seed) for name, each in found.items()),
+            _table("All", everywhere, runner.seed),
+            *(_table(name, each, runner.seed) for name, each in found.items()),
         ),
         (_plot(everywhere),),
         tuple(
-            _finding(system, everywhere, bench.seed)
+            _finding(system, everywhere, runner.seed)
             for system in (_OURS, _MCRF2, _BIASED)
         ),
     )
 
 
-def _said(bench: Bench) -> dict[str, dict[str, Scored]]:
-    """Return, by corpus and system, what is replaced."""
+def _scored(runner: ExperimentRunner) -> dict[str, dict[str, Scored]]:
+    """Return the output of each system by corpus."""
     below = {"outside_below": _BEST_RECALL}
-    plain = english_crossed(bench, Variant(_MCRF2))
-    biased = english_crossed(bench, Variant(_MCRF2), options=below)
+    plain = english_output(runner, Variant(_MCRF2))
+    biased = english_output(runner, Variant(_MCRF2), options=below)
     found = {
         name: {
-            _OURS: Scored(plain[name].corpus, bench.ours("hybrid", plain[name].corpus)),
+            _OURS: Scored(
+                plain[name].corpus, runner.preset_output("hybrid", plain[name].corpus)
+            ),
             _MCRF2: plain[name],
             _BIASED: biased[name],
-            _MARKS: Scored(plain[name].corpus, as_said(plain[name].corpus)),
+            _MARKS: Scored(
+                plain[name].corpus, SystemOutput.of_gold(plain[name].corpus.documents)
+            ),
         }
         for name in _NOTES
     }
-    split = _sections(bench)
+    split = _sections(runner)
     sections = split.corpus
     found[_SECTIONS] = {
-        _OURS: Scored(sections, bench.ours("hybrid", sections)),
-        _MCRF2: Scored(sections, bench.said(Variant(_MCRF2), split)),
-        _BIASED: Scored(sections, bench.said(Variant(_MCRF2), split, **below)),
+        _OURS: Scored(sections, runner.preset_output("hybrid", sections)),
+        _MCRF2: Scored(sections, runner.output(Variant(_MCRF2), split)),
+        _BIASED: Scored(sections, runner.output(Variant(_MCRF2), split, **below)),
     }
     return found
 
 
-def _sections(bench: Bench) -> Split:
-    carriers = read_carriers(bench.data / _SECTIONS / "sections.jsonl")
+def _sections(runner: ExperimentRunner) -> Split:
+    carriers = read_carriers(runner.data / _SECTIONS / "sections.jsonl")
     documents = [GoldDocument(each.id, each.text, ()) for each in carriers]
-    chosen = drawn(documents, bench.size(600, 30), bench.seed)
-    first = english_folds(bench)[_NOTES[0]][0]
-    spoken = conventions_for(bench.data, PLAIN)
-    corpus = Corpus(_SECTIONS, "sections", False, spoken, chosen)
+    chosen = sample(documents, runner.size(600, 30), runner.seed)
+    first = english_folds(runner)[_NOTES[0]][0]
+    conventions = conventions_for(runner.data, PLAIN)
+    corpus = Corpus(_SECTIONS, "sections", False, conventions, chosen)
     return Split(_SECTIONS, "en", first.learn, corpus)
 
 
 def _writers(seed: int) -> dict[str, Write]:
-    # No secret is kept by it: the notes are public.
+    # The key protects nothing: the notes are public.
     key = sha256(f"laboratory {seed}".encode()).digest()
     return {
         "asterisks": _asterisks,
@@ -161,14 +163,16 @@ def _by_policy(replacer: Replacer) -> Write:
 
 
 def _notes(each: Scored, write: Write, extract: Extractor) -> Iterator[_Note]:
-    pairs = zip(each.corpus.documents, each.said.predictions, strict=True)
-    for document, said in pairs:
-        if said.refusal:
-            # It is not published, and its drugs are lost with it.
+    pairs = zip(each.corpus.documents, each.output.predictions, strict=True)
+    for document, prediction in pairs:
+        if prediction.refusal:
+            # It is not published, so that its drugs are lost.
             lost = len(extract(document.text))
             yield _Note(lost, 0, 0, 0, lost, 0)
             continue
-        text, way = apply_replacements(document.text, write(document, said.annotations))
+        text, way = apply_replacements(
+            document.text, write(document, prediction.annotations)
+        )
         yield _compared(extract(document.text), extract(text), way)
 
 
@@ -191,7 +195,7 @@ def _compared(
 
 
 def _mapped(each: Medication, way: OffsetMap) -> Medication | None:
-    """Return the medication with its span in the note; None if it was written anew."""
+    """Return the medication with its span in the original; None if it is new."""
     start, end = each.span.start, each.span.end
     if any(row.scrubbed_start < end and start < row.scrubbed_end for row in way.rows):
         return None
@@ -207,23 +211,19 @@ def _keys(
 
 
 def _measures(notes: Sequence[_Note]) -> tuple[Measure, Measure, Measure, Measure]:
-    """Return P, R and F1 of names, and F1 of names with what is said of them."""
-    gold, said = counts(n.gold for n in notes), counts(n.said for n in notes)
+    """Return P, R and F1 of names, and F1 of names with their context."""
+    gold, found = counts(n.gold for n in notes), counts(n.found for n in notes)
     right, whole = counts(n.right for n in notes), counts(n.whole for n in notes)
-    return (
-        Measure("precision", right, said, scale=100),
-        Measure("recall", right, gold, scale=100),
-        Measure("F1", 2 * right, said + gold, scale=100),
-        Measure("F1 whole", 2 * whole, said + gold, scale=100),
-    )
+    names = Figures.of(right, found, gold)
+    with_context = Measure("F1 whole", 2 * whole, found + gold, scale=100)
+    return names.precision, names.recall, names.f1, with_context
 
 
 def _p(notes: Sequence[_Note], seed: int) -> float | None:
-    """Return how often chance gives as large a difference from the note as it was."""
+    """Return the p of the difference of F1 to the original notes."""
     f1 = _measures(notes)[2]
     gold = counts(n.gold for n in notes)
-    found = difference(Measure("F1", 2 * gold, 2 * gold, scale=100), f1, seed=seed)
-    return None if found is None else found.p
+    return p_of(Measure("F1", 2 * gold, 2 * gold, scale=100), f1, seed)
 
 
 def _table(title: str, by: Mapping[Key, list[_Note]], seed: int) -> Table:

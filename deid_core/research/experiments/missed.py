@@ -1,4 +1,4 @@
-"""Deleger and others 2013, Discussion: what is missed most, what is falsely taken."""
+"""Missed names and false identifiers: Deleger and others 2013, Discussion."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from deid_core.document import Annotation, Span
 from ..corpora.conventions import PLAIN, conventions_for
 from ..corpora.corpus import Corpus, GoldDocument
 from ..scoring.coverage import cover, recall_by_kind
-from ..scoring.gold_and_predicted import Sides
+from ..scoring.gold_and_predicted import Comparison
 from ..scoring.tables import Table
 from ..synthetic_notes import Half, generate
-from .frame.cross_validated import english_account, english_crossed, english_folds, few
-from .frame.joint import Scored
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import sides_of
-from .frame.splits import Split, carrier_notes
-from .frame.systems import Variant
+from .harness.cross_validated import (
+    english_account,
+    english_folds,
+    english_output,
+    meddocan_scored,
+)
+from .harness.figures import Scored
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split, carrier_notes
+from .harness.systems import Variant
 
 SOURCE = "Deleger and others 2013, Discussion"
 _SYSTEMS = ("mist2", "mcrf2")
@@ -40,16 +44,17 @@ _FALSE = (_DECOY, _CAPITAL, _SCORE, _NUMBER, _OTHER)
 By = Mapping[str, Sequence[Scored]]
 
 
-def missed(bench: Bench) -> Report:
-    """Count what is missed by kind of name, what is falsely taken by kind of word."""
-    stress = _stress(bench)
+def missed(runner: ExperimentRunner) -> Report:
+    """Count missed names by kind, and false identifiers by kind of word."""
+    stress = _stress(runner)
     real = {
-        name: [*english_crossed(bench, Variant(name)).values()] for name in _SYSTEMS
+        name: [*english_output(runner, Variant(name)).values()] for name in _SYSTEMS
     }
     real[_OURS] = [
-        Scored(e.corpus, bench.ours("hybrid", e.corpus)) for e in real[_SYSTEMS[0]]
+        Scored(e.corpus, runner.preset_output("hybrid", e.corpus))
+        for e in real[_SYSTEMS[0]]
     ]
-    spanish = _spanish(bench)
+    spanish = meddocan_scored(runner, _SYSTEMS, _OURS)
     sizes = f"{len(stress[_OURS].corpus.documents)} invented notes"
     return Report(
         "missed",
@@ -57,8 +62,8 @@ def missed(bench: Bench) -> Report:
         "identifier?  Counts alone.",
         (
             f"stress set: {sizes}; published systems as trained for the first fold",
-            english_account(bench),
-            *bench.account(few(bench)),
+            english_account(runner),
+            *runner.account(runner.meddocan_sample),
         ),
         (
             _by_kind(stress),
@@ -77,36 +82,26 @@ def missed(bench: Bench) -> Report:
     )
 
 
-def _stress(bench: Bench) -> dict[str, Scored]:
-    spoken = conventions_for(bench.data, PLAIN)
-    corpus = Corpus("stress", "all", False, spoken, _stress_notes(bench))
-    learn = next(iter(english_folds(bench).values()))[0].learn
+def _stress(runner: ExperimentRunner) -> dict[str, Scored]:
+    conventions = conventions_for(runner.data, PLAIN)
+    corpus = Corpus("stress", "all", False, conventions, _stress_notes(runner))
+    learn = next(iter(english_folds(runner).values()))[0].learn
     split = Split("stress", "en", learn, corpus)
     found = {
-        name: Scored(corpus, bench.said(Variant(name), split)) for name in _SYSTEMS
+        name: Scored(corpus, runner.output(Variant(name), split)) for name in _SYSTEMS
     }
-    return {**found, _OURS: Scored(corpus, bench.ours("hybrid", corpus))}
+    return {**found, _OURS: Scored(corpus, runner.preset_output("hybrid", corpus))}
 
 
-def _stress_notes(bench: Bench) -> tuple[GoldDocument, ...]:
-    if bench.quick:
-        return tuple(generate(Half.STRESS, [], 30, bench.seed))
-    return carrier_notes(bench.data, Half.STRESS, 400, bench.seed)
-
-
-def _spanish(bench: Bench) -> dict[str, list[Scored]]:
-    split = few(bench)
-    found = {
-        name: [Scored(split.corpus, bench.said(Variant(name), split))]
-        for name in _SYSTEMS
-    }
-    ours = Scored(split.corpus, bench.ours("meddocan", split.corpus))
-    return {**found, _OURS: [ours]}
+def _stress_notes(runner: ExperimentRunner) -> tuple[GoldDocument, ...]:
+    if runner.quick:
+        return tuple(generate(Half.STRESS, [], 30, runner.seed))
+    return carrier_notes(runner.data, Half.STRESS, 400, runner.seed)
 
 
 def _recalls(each: Scored) -> dict[str, tuple[int, float]]:
-    """Return of each kind how many are sought, and the share found in percent."""
-    covers = [cover(sides) for sides in sides_of(each.corpus, each.said)]
+    """Return, for each kind, the number of values and the recall in percent."""
+    covers = [cover(compared) for compared in each.compared]
     return {
         one.of: (int(one.whole.sum()), 100 * (one.value or 0.0))
         for one in recall_by_kind(covers)
@@ -115,11 +110,11 @@ def _recalls(each: Scored) -> dict[str, tuple[int, float]]:
 
 def _by_kind(stress: Mapping[str, Scored]) -> Table:
     recalls = {name: _recalls(each) for name, each in stress.items()}
-    sought = next(iter(recalls.values()))
+    required = next(iter(recalls.values()))
     rows = [
         (kind, str(count), *(f"{each[kind][1]:.2f}" for each in recalls.values()))
         for kind, (count, _) in sorted(
-            sought.items(), key=lambda pair: recalls["mcrf2"][pair[0]][1]
+            required.items(), key=lambda pair: recalls["mcrf2"][pair[0]][1]
         )
     ]
     title = "Stress set: recall by kind, the most missed by MCRF2 first"
@@ -155,14 +150,14 @@ def _given_missed(name: str, each: Scored) -> Finding:
 def _given_beside_full(name: str, each: Scored) -> Finding:
     recalls = _recalls(each)
     full = [recalls[kind] for kind in _FULL if kind in recalls]
-    sought = sum(count for count, _ in full)
-    together = sum(count * recall for count, recall in full) / max(1, sought)
+    required = sum(count for count, _ in full)
+    overall = sum(count * recall for count, recall in full) / max(1, required)
     given = recalls.get(_GIVEN, (0, 0.0))[1]
     return Finding(
         f"{name}: given names alone are missed more often than full names",
         f"{SOURCE} (single first names more often than first and last)",
-        given < together if sought and _GIVEN in recalls else None,
-        f"recall of given names {given:.1f}, of full names {together:.1f}",
+        given < overall if required and _GIVEN in recalls else None,
+        f"recall of given names {given:.1f}, of full names {overall:.1f}",
     )
 
 
@@ -170,14 +165,14 @@ Lengths = Counter[tuple[bool, bool]]
 
 
 def _counted(each: Sequence[Scored]) -> Lengths:
-    """Return how many names there are by (of one word, missed)."""
+    """Return the number of names by (of one word, missed)."""
     found: Lengths = Counter()
     for scored in each:
-        for sides in sides_of(scored.corpus, scored.said):
-            lost = {gold.span for gold in cover(sides).missed}
-            for gold in sides.sought:
+        for compared in scored.compared:
+            lost = {gold.span for gold in cover(compared).missed}
+            for gold in compared.required:
                 if gold.label is not None and gold.label.main == "NAME":
-                    text = sides.document.text[gold.span.start : gold.span.end]
+                    text = compared.document.text[gold.span.start : gold.span.end]
                     found[len(text.split()) == 1, gold.span in lost] += 1
     return found
 
@@ -217,20 +212,20 @@ def _single(name: str, each: Sequence[Scored]) -> Finding:
 
 
 def _false(each: Sequence[Scored]) -> Counter[tuple[str, str]]:
-    """Return what is falsely taken: annotations on nothing marked, by (main, kind)."""
+    """Return the number of false annotations by (main category, kind)."""
     return Counter(
-        (annotation.label.main, _kind_of(sides, annotation))
+        (annotation.label.main, _kind_of(compared, annotation))
         for scored in each
-        for sides in sides_of(scored.corpus, scored.said)
-        for annotation in sides.charged
-        if not any(annotation.span.overlaps(g.span) for g in sides.document.spans)
+        for compared in scored.compared
+        for annotation in compared.penalized
+        if not any(annotation.span.overlaps(g.span) for g in compared.document.spans)
     )
 
 
-def _kind_of(sides: Sides, annotation: Annotation) -> str:
+def _kind_of(compared: Comparison, annotation: Annotation) -> str:
     span = annotation.span
-    text = sides.document.text[span.start : span.end]
-    if any(map(span.overlaps, sides.document.decoys)):
+    text = compared.document.text[span.start : span.end]
+    if any(map(span.overlaps, compared.document.decoys)):
         return _DECOY
     if _FRACTION.search(text):
         return _SCORE
@@ -240,15 +235,15 @@ def _kind_of(sides: Sides, annotation: Annotation) -> str:
 
 
 def _fractions(each: Sequence[Scored]) -> tuple[int, int]:
-    """Return how many fractions are no identifiers, and how many are taken for one."""
+    """Return the number of unmarked fractions, and how many of them are redacted."""
     there = taken = 0
     for scored in each:
-        for sides in sides_of(scored.corpus, scored.said):
-            for found in _FRACTION.finditer(sides.document.text):
+        for compared in scored.compared:
+            for found in _FRACTION.finditer(compared.document.text):
                 span = Span(*found.span())
-                if not any(span.overlaps(g.span) for g in sides.document.spans):
+                if not any(span.overlaps(g.span) for g in compared.document.spans):
                     there += 1
-                    taken += any(span.overlaps(a.span) for a in sides.annotations)
+                    taken += any(span.overlaps(a.span) for a in compared.annotations)
     return there, taken
 
 

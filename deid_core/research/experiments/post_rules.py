@@ -1,4 +1,4 @@
-"""Deleger and others 2013: the name lexicon as feature and as rule, two rules more."""
+"""The name lexicon as feature and as rule, two other rules: Deleger and others 2013."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ..scoring.tables import Table
-from .frame.cross_validated import english_account, english_crossed, few
-from .frame.joint import Scored, better, joint
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import Figures, classes_of
-from .frame.systems import Variant
+from .harness.cross_validated import english_account, english_output
+from .harness.figures import Figures, Scored, classes_of, figures, improves
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.systems import Variant
 
 SOURCE = "Deleger and others 2013, De-identification systems"
 _RECIPE = "mcrf2"
@@ -30,25 +29,25 @@ Setting = tuple[bool, tuple[str, ...]]
 _LEXICON, _EVERYWHERE = ("name_lexicon",), ("name_everywhere",)
 
 
-def post_rules(bench: Bench) -> Report:
-    """Switch MCRF2's lexicon feature and its three rules on and off, in all ways."""
-    subsets = [each for each in _subsets() if not bench.quick or len(each) != 2]
+def post_rules(runner: ExperimentRunner) -> Report:
+    """Switch MCRF2's lexicon feature and three rules on and off, in all ways."""
+    subsets = [each for each in _subsets() if not runner.quick or len(each) != 2]
     settings = [(feature, rules) for feature in (False, True) for rules in subsets]
     languages = {
-        "Spanish": {each: _spanish(bench, *each) for each in settings},
-        "English": {each: _english(bench, *each) for each in settings},
+        "Spanish": {each: _spanish(runner, *each) for each in settings},
+        "English": {each: _english(runner, *each) for each in settings},
     }
     return Report(
         "post-rules",
         "What does the name lexicon give as a feature, what as a rule, and what do the "
         "other two rules give?",
-        (*bench.account(few(bench)), english_account(bench)),
+        (*runner.account(runner.meddocan_sample), english_account(runner)),
         tuple(_table(name, each) for name, each in languages.items()),
         tuple(_plot(name, each) for name, each in languages.items()),
         tuple(
             finding
             for name, each in languages.items()
-            for finding in _findings(name, each, bench.seed)
+            for finding in _findings(name, each, runner.seed)
         ),
     )
 
@@ -62,15 +61,19 @@ def _variant(*, feature: bool) -> Variant:
     return Variant(_RECIPE, without=() if feature else ("dictionary",))
 
 
-def _spanish(bench: Bench, feature: bool, rules: tuple[str, ...]) -> list[Scored]:
-    split = few(bench)
-    said = bench.said(_variant(feature=feature), split, post_rules=rules)
-    return [Scored(split.corpus, said)]
+def _spanish(
+    runner: ExperimentRunner, feature: bool, rules: tuple[str, ...]
+) -> list[Scored]:
+    split = runner.meddocan_sample
+    output = runner.output(_variant(feature=feature), split, post_rules=rules)
+    return [Scored(split.corpus, output)]
 
 
-def _english(bench: Bench, feature: bool, rules: tuple[str, ...]) -> list[Scored]:
+def _english(
+    runner: ExperimentRunner, feature: bool, rules: tuple[str, ...]
+) -> list[Scored]:
     variant = _variant(feature=feature)
-    return [*english_crossed(bench, variant, options={"post_rules": rules}).values()]
+    return [*english_output(runner, variant, options={"post_rules": rules}).values()]
 
 
 def _name_of(setting: Setting) -> str:
@@ -111,7 +114,7 @@ def _findings(
 ) -> list[Finding]:
     feature, with_rule = by[True, ()], by[True, _LEXICON]
     return [
-        better(
+        improves(
             f"{language}: the lexicon as a rule helps significantly beyond the feature",
             SOURCE,
             seed,
@@ -120,7 +123,7 @@ def _findings(
                 "all": (_all(feature), _all(with_rule)),
             },
         ),
-        better(
+        improves(
             f"{language}: the lexicon as a feature helps significantly",
             SOURCE,
             seed,
@@ -134,7 +137,7 @@ def _findings(
 def _more(
     language: str, of: str, what: str, without: list[Scored], with_it: list[Scored]
 ) -> Finding:
-    """Return whether a rule finds more of a class."""
+    """Return whether a rule raises the recall of a class."""
     before, after = _of(without, of).values[1], _of(with_it, of).values[1]
     there = bool(_of(without, of).recall.whole.sum())
     return Finding(
@@ -146,8 +149,8 @@ def _more(
 
 
 def _all(each: Sequence[Scored]) -> Figures:
-    return joint(each, category=_CLASSES)
+    return figures(each, category=_CLASSES)
 
 
 def _of(each: Sequence[Scored], tag: str) -> Figures:
-    return joint(each, category=_CLASSES, of=tag)
+    return figures(each, category=_CLASSES, of=tag)

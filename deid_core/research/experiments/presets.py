@@ -1,4 +1,4 @@
-"""Every published system beside ours, on one Spanish and three English corpora."""
+"""All published systems and ours on MEDDOCAN (Spanish)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Mapping
 
 from ..corpora.corpus import Corpus
 from ..published.recipe import known_recipes
-from ..scoring.agreement import CATEGORIES, end_within_two
+from ..scoring.agreement import end_within_two
 from ..scoring.tables import Table
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import Figures, classes_of, figures, significance
-from .frame.splits import Split
-from .frame.systems import Said, Variant, absent
+from .harness.figures import BLIND, CHANCE, Scored, classes_of, figures, p_cell
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split
+from .harness.systems import Variant, unavailable_groups
 
-_CHANCE = 0.05
 _COLUMNS = (
     "preset",
     *("strict P", "R", "F1"),
@@ -25,14 +24,14 @@ _COLUMNS = (
 )
 
 
-def presets(bench: Bench) -> Report:
-    """Train each published system on the same documents; score it beside ours.
+def presets(runner: ExperimentRunner) -> Report:
+    """Train each published system on the same documents; compare it with ours.
 
-    *Strict* is by span in the classes that the system tells apart; ours is scored in
+    *Strict* is by span in the classes that the system distinguishes; ours is scored in
     the same classes.  *Blind* is by token, whatever the class, of all identifiers.
     """
-    spanish = bench.meddocan
-    rows = {name: _row(bench, name, spanish, "meddocan") for name in known_recipes()}
+    spanish = runner.meddocan
+    rows = {name: _row(runner, name, spanish, "meddocan") for name in known_recipes()}
     table = Table(spanish.name, _COLUMNS, tuple(rows.values()))
     bars = {
         "published": [float(row[3]) for row in rows.values()],
@@ -43,7 +42,7 @@ def presets(bench: Bench) -> Report:
         "presets",
         "How well does each published system do, and is ours better by more than "
         "chance?",
-        bench.account(spanish),
+        runner.account(spanish),
         (table,),
         (plot,),
         (
@@ -56,50 +55,45 @@ def presets(bench: Bench) -> Report:
 def _finding(
     way: str, rows: Mapping[str, tuple[str, ...]], theirs: str, ours: str, p: str
 ) -> Finding:
-    """Return whether ours is better than all of them by more than chance."""
+    """Return whether ours is significantly better than all of them."""
     at = [_COLUMNS.index(name) for name in (theirs, ours, p)]
     cells = {name: [float(row[each]) for each in at] for name, row in rows.items()}
     best = max(cells, key=lambda name: cells[name][0])
     their, our, chance = cells[best]
-    holds = all(f < g and p < _CHANCE for f, g, p in cells.values())
+    holds = all(f < g and p < CHANCE for f, g, p in cells.values())
     figures = f"best of them {best} {their:.2f}, ours {our:.2f}, p {chance:.4f}"
     claim = f"ours finds more than every published system: F1, {way}"
     return Finding(claim, "the project's aims", holds, figures)
 
 
-def _row(bench: Bench, name: str, split: Split, ours: str) -> tuple[str, ...]:
-    theirs = bench.said(Variant(name), split)
-    own = bench.ours(ours, split.corpus)
-    strict, mine = (_strict(name, split.corpus, each) for each in (theirs, own))
-    blind, mine_blind = (_blind(split.corpus, each) for each in (theirs, own))
-    classes = classes_of(name)
-    relaxed = figures(split.corpus, theirs, category=classes, agree=end_within_two)
-    token = figures(split.corpus, theirs, category=classes, by_token=True)
-    rate = len(split.corpus.documents) / theirs.tag_s
+def _row(
+    runner: ExperimentRunner, name: str, split: Split, ours: str
+) -> tuple[str, ...]:
+    corpus, classes = split.corpus, classes_of(name)
+    output = runner.output(Variant(name), split)
+    theirs, own = [Scored(corpus, output)], [_ours(runner, corpus, ours)]
+    strict, our_strict = (figures(e, category=classes) for e in (theirs, own))
+    blind, our_blind = (
+        figures(each, category=BLIND, by_token=True) for each in (theirs, own)
+    )
+    relaxed = figures(theirs, category=classes, agree=end_within_two)
+    token = figures(theirs, category=classes, by_token=True)
+    rate = len(corpus.documents) / output.tag_s
     return (
         name,
         *strict.cells,
-        mine.cells[2],
-        _p(mine, strict, bench.seed),
+        our_strict.cells[2],
+        p_cell(our_strict.f1, strict.f1, runner.seed),
         relaxed.cells[2],
         token.cells[2],
         *blind.cells,
-        mine_blind.cells[2],
-        _p(mine_blind, blind, bench.seed),
-        f"{theirs.train_s:.0f}",
+        our_blind.cells[2],
+        p_cell(our_blind.f1, blind.f1, runner.seed),
+        f"{output.train_s:.0f}",
         f"{rate:.0f}",
-        ", ".join(absent(name, split.language, bench.mesh)) or "-",
+        ", ".join(unavailable_groups(name, split.language, runner.mesh)) or "-",
     )
 
 
-def _strict(name: str, corpus: Corpus, said: Said) -> Figures:
-    return figures(corpus, said, category=classes_of(name))
-
-
-def _blind(corpus: Corpus, said: Said) -> Figures:
-    return figures(corpus, said, category=CATEGORIES["blind"], by_token=True)
-
-
-def _p(one: Figures, other: Figures, seed: int) -> str:
-    found = significance(one, other, seed=seed)
-    return "-" if found is None else f"{found.p:.4f}"
+def _ours(runner: ExperimentRunner, corpus: Corpus, preset: str) -> Scored:
+    return Scored(corpus, runner.preset_output(preset, corpus))

@@ -1,4 +1,4 @@
-"""Deleger and others 2013, Figure 6: recall bought with precision, until it falls."""
+"""Recall for precision, up to a maximum: Deleger and others 2013, Figure 6."""
 
 from __future__ import annotations
 
@@ -6,63 +6,65 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..scoring.tables import Table
-from .frame.cross_validated import english_account, english_crossed, few
-from .frame.joint import BLIND, Scored, better, joint
-from .frame.our_tagger import with_tagger
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import Figures, classes_of
-from .frame.systems import Variant, pipeline_says
+from .harness.cross_validated import english_account, english_output
+from .harness.figures import BLIND, Figures, Scored, classes_of, figures, improves
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.systems import Variant, pipeline_output, with_tagger
 
 SOURCE = "Deleger and others 2013, Figure 6"
 _CLASSES = classes_of("mcrf2")
 _BIASES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 _THRESHOLDS = (0.0, 0.85, 0.87, 0.89, 0.91, 0.93, 0.95, 0.97, 0.99)
 _NONE = 0.0
-Say = Callable[[float], Sequence[Scored]]
+Run = Callable[[float], Sequence[Scored]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """Figures at one value: spans by class, tokens whatever their class."""
+    """Figures at one value: spans by class, and tokens whatever their class."""
 
     span: Figures
     token: Figures
 
     @property
     def recall(self) -> float:
-        """Of spans, in percent."""
+        """Recall of spans, in percent."""
         return self.span.values[1]
 
     @property
     def f1(self) -> float:
-        """Likewise."""
+        """F1 of spans, in percent."""
         return self.span.values[2]
 
 
 Sweep = Mapping[float, _Point]
 
 
-def recall_bias(bench: Bench) -> Report:
-    """Sweep Minkov's bias (MIST2, ours) and the threshold of MCRF2 (ours, too)."""
-    biases, thresholds = _values(bench, _BIASES), _values(bench, _THRESHOLDS)
+def recall_bias(runner: ExperimentRunner) -> Report:
+    """Sweep Minkov's bias of MIST2 and ours, and the threshold of MCRF2 and ours."""
+    biases, thresholds = _values(runner, _BIASES), _values(runner, _THRESHOLDS)
     by_bias = {
-        "MIST2, Spanish": _sweep(biases, _spanish(bench, "mist2", "outside_bias")),
-        "ours, Spanish": _sweep(biases, _ours(bench, "outside_bias")),
-        "MIST2, English": _sweep(biases, _english(bench, "mist2", "outside_bias")),
+        "MIST2, Spanish": _sweep(biases, _spanish(runner, "mist2", "outside_bias")),
+        "ours, Spanish": _sweep(biases, _ours(runner, "outside_bias")),
+        "MIST2, English": _sweep(biases, _english(runner, "mist2", "outside_bias")),
     }
     by_threshold = {
-        "MCRF2, Spanish": _sweep(thresholds, _spanish(bench, "mcrf2", "outside_below")),
-        "ours, Spanish": _sweep(thresholds, _ours(bench, "outside_below")),
-        "MCRF2, English": _sweep(thresholds, _english(bench, "mcrf2", "outside_below")),
+        "MCRF2, Spanish": _sweep(
+            thresholds, _spanish(runner, "mcrf2", "outside_below")
+        ),
+        "ours, Spanish": _sweep(thresholds, _ours(runner, "outside_below")),
+        "MCRF2, English": _sweep(
+            thresholds, _english(runner, "mcrf2", "outside_below")
+        ),
     }
     both = {"bias": by_bias, "threshold": by_threshold}
     return Report(
         "recall-bias",
         "How much recall can be bought with precision, and where does it end?",
         (
-            *bench.account(few(bench)),
-            english_account(bench),
+            *runner.account(runner.meddocan_sample),
+            english_account(runner),
             "bias: MIST writes it with the other sign; threshold 0 is none",
         ),
         tuple(
@@ -77,58 +79,58 @@ def recall_bias(bench: Bench) -> Report:
                 for how, sweeps in both.items()
                 for name, each in sweeps.items()
             ),
-            _helps_where_few(by_threshold["MCRF2, English"], bench.seed),
+            _helps_where_few(by_threshold["MCRF2, English"], runner.seed),
         ),
     )
 
 
-def _values(bench: Bench, values: Sequence[float]) -> Sequence[float]:
-    return values[:: bench.size(1, 4)]
+def _values(runner: ExperimentRunner, values: Sequence[float]) -> Sequence[float]:
+    return values[:: runner.size(1, 4)]
 
 
-def _sweep(values: Sequence[float], say: Say) -> Sweep:
-    return {value: _point(say(value)) for value in values}
+def _sweep(values: Sequence[float], run: Run) -> Sweep:
+    return {value: _point(run(value)) for value in values}
 
 
 def _point(each: Sequence[Scored]) -> _Point:
     return _Point(
-        joint(each, category=_CLASSES), joint(each, category=BLIND, by_token=True)
+        figures(each, category=_CLASSES), figures(each, category=BLIND, by_token=True)
     )
 
 
 def _option(name: str, value: float) -> dict[str, float | None]:
-    # A threshold of 0 is none: no probability is as low.
+    # A threshold of 0 has no effect: no probability is as low.
     is_off = name == "outside_below" and value == _NONE
     return {name: None if is_off else value}
 
 
-def _spanish(bench: Bench, recipe: str, option: str) -> Say:
-    split = few(bench)
+def _spanish(runner: ExperimentRunner, recipe: str, option: str) -> Run:
+    split = runner.meddocan_sample
 
-    def say(value: float) -> list[Scored]:
-        said = bench.said(Variant(recipe), split, **_option(option, value))
-        return [Scored(split.corpus, said)]
+    def run(value: float) -> list[Scored]:
+        output = runner.output(Variant(recipe), split, **_option(option, value))
+        return [Scored(split.corpus, output)]
 
-    return say
-
-
-def _english(bench: Bench, recipe: str, option: str) -> Say:
-    def say(value: float) -> list[Scored]:
-        asked = _option(option, value)
-        return [*english_crossed(bench, Variant(recipe), options=asked).values()]
-
-    return say
+    return run
 
 
-def _ours(bench: Bench, option: str) -> Say:
-    corpus = few(bench).corpus
+def _english(runner: ExperimentRunner, recipe: str, option: str) -> Run:
+    def run(value: float) -> list[Scored]:
+        options = _option(option, value)
+        return [*english_output(runner, Variant(recipe), options=options).values()]
 
-    def say(value: float) -> list[Scored]:
-        bench.tell(f"meddocan: {option} {value}")
+    return run
+
+
+def _ours(runner: ExperimentRunner, option: str) -> Run:
+    corpus = runner.meddocan_sample.corpus
+
+    def run(value: float) -> list[Scored]:
+        runner.progress(f"meddocan: {option} {value}")
         config = with_tagger("meddocan", **_option(option, value))
-        return [Scored(corpus, pipeline_says(config, corpus.documents))]
+        return [Scored(corpus, pipeline_output(config, corpus.documents))]
 
-    return say
+    return run
 
 
 def _table(title: str, sweep: Sweep) -> Table:
@@ -142,7 +144,7 @@ def _table(title: str, sweep: Sweep) -> Table:
 
 def _plots(how: str, sweeps: Mapping[str, Sweep]) -> list[Plot]:
     across = {"bias": "bias", "threshold": "threshold (left: none)"}[how]
-    # So that none stands beside the lowest threshold, and not far from it.
+    # The position of "none" is close to the lowest threshold.
     none = {"bias": 0.0, "threshold": 0.83}[how]
     lines = {
         measure: {
@@ -174,7 +176,7 @@ def _rises_and_falls(name: str, sweep: Sweep) -> Finding:
 def _helps_where_few(sweep: Sweep, seed: int) -> Finding:
     raised = {value: each for value, each in sweep.items() if value != _NONE}
     best = max(raised, key=lambda value: raised[value].token.values[2])
-    return better(
+    return improves(
         "English: where identifiers are few, the best threshold raises F by token, "
         "significantly",
         "Deleger and others 2013, Results (PhysioNet 70.60 to 74.61 at .97)",

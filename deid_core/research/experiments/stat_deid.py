@@ -1,4 +1,4 @@
-"""Stat De-id's other questions: kernels, how much text, and what is taken for what."""
+"""Kernels, training size, confusion of Stat De-id: Tafvizi and Pacula, 5.3 to 5.6."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from random import Random
 
 from ..scoring.tables import Table
-from .frame.phi import RECIPE, Phi, phi_of
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.splits import Split, drawn
-from .frame.systems import Said, Variant
-from .frame.verdicts import Verdict, is_greater, is_greatest, is_least
-from .phi_tables import COLUMNS, Results, bars, english_split, finding, row, table
+from .harness.figures import Scored, Verdict, is_greater, is_greatest, is_least
+from .harness.phi import (
+    COLUMNS,
+    RECIPE,
+    Phi,
+    Results,
+    bars,
+    english_split,
+    finding,
+    phi_of,
+    row,
+    table,
+)
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split, sample
+from .harness.systems import SystemOutput, Variant
 
 KERNELS = ("linear", "quadratic", "gaussian")
 _TABLE_3 = {
@@ -24,45 +34,47 @@ _KERNEL_DOCUMENTS = 50
 SHARES = (3.125, 6.25, 12.5, 25.0, 50.0, 100.0)
 """Percent of the training text; figures 6 and 7."""
 _PRINTED = (9013, 243, 625, 158_838)
-"""Table 2: PHI found, missed, falsely taken, none and left."""
+"""Table 2: PHI found, PHI missed, false PHI, other words left."""
 _SWAPPED = (9013, 625, 243, 158_838)
 _FIGURES = (97.37, 93.52, 99.61, 99.85)
-"""Section 5.3: PHI precision and recall, non-PHI precision and recall."""
+"""Section 5.3: precision and recall of PHI, precision and recall of non-PHI."""
 _HUMAN_RECALL = 81.0
 _CONFUSION = ("words", "are PHI", "are none")
 
 
-def kernels(bench: Bench) -> Report:
+def kernels(runner: ExperimentRunner) -> Report:
     """Train Stat De-id with three kernels on the same 50 documents."""
-    spanish = bench.meddocan
-    learn = drawn(spanish.learn, bench.size(_KERNEL_DOCUMENTS, 15), bench.seed)
+    spanish = runner.meddocan
+    learn = sample(spanish.learn, runner.size(_KERNEL_DOCUMENTS, 15), runner.seed)
     split = spanish.learning(learn)
-    said = {each: bench.said(Variant(f"stat-deid-{each}"), split) for each in KERNELS}
-    found = {each: phi_of(split.corpus, said[each]) for each in KERNELS}
+    output = {
+        each: runner.output(Variant(f"stat-deid-{each}"), split) for each in KERNELS
+    }
+    found = {each: phi_of(Scored(split.corpus, output[each])) for each in KERNELS}
     theirs = tuple((each, *_TABLE_3[each]) for each in KERNELS)
     return Report(
         "kernels",
         "Do kernels other than the linear one serve, on little text?",
-        bench.account(split),
+        runner.account(split),
         (
             table("Kernels", "kernel", found),
             Table("Table 3, their corpus", ("kernel", *COLUMNS), theirs),
-            _speed(said),
+            _speed(output),
         ),
         (bars("PHI by kernel", found),),
-        tuple(_of_kernels(found, split.name, bench.seed)),
+        tuple(_of_kernels(found, split.name, runner.seed)),
     )
 
 
-def _speed(said: dict[str, Said]) -> Table:
+def _speed(output: dict[str, SystemOutput]) -> Table:
     rows = tuple(
         (
             name,
-            # One that a former run trained is there already.
+            # A model of an earlier run has no time.
             f"{each.train_s:.1f}" if each.train_s else "-",
             f"{len(each.predictions) / each.tag_s:.1f}",
         )
-        for name, each in said.items()
+        for name, each in output.items()
     )
     return Table("Time", ("kernel", "train s", "documents/s"), rows)
 
@@ -89,17 +101,19 @@ def _of_kernels(found: Results, name: str, seed: int) -> Iterator[Finding]:
     yield finding("the linear kernel's F is the highest", "Table 3", f1, name)
 
 
-def training_size(bench: Bench) -> Report:
-    """Train Stat De-id on 3.125 % of the training text, and on ever twice as much.
+def training_size(runner: ExperimentRunner) -> Report:
+    """Train Stat De-id on 3.125 % of the training text, then on twice as much, and so on.
 
-    A smaller part is held by every larger one.
+    Each part includes all smaller ones.
     """
-    spanish = bench.meddocan
+    spanish = runner.meddocan
     found = {
-        f"{share:g} %": phi_of(spanish.corpus, bench.said(Variant(RECIPE), part))
-        for share, part in _parts(spanish, bench.seed).items()
+        f"{share:g} %": phi_of(
+            Scored(spanish.corpus, runner.output(Variant(RECIPE), part))
+        )
+        for share, part in _parts(spanish, runner.seed).items()
     }
-    sizes = [len(part.learn) for part in _parts(spanish, bench.seed).values()]
+    sizes = [len(part.learn) for part in _parts(spanish, runner.seed).values()]
     figures = [phi.phi.values for phi in found.values()]
     lines = {
         name: [(x, each[at]) for x, each in zip(sizes, figures, strict=True)]
@@ -113,16 +127,16 @@ def training_size(bench: Bench) -> Report:
     return Report(
         "training-size",
         "How do precision and recall grow with the training text?",
-        bench.account(spanish),
+        runner.account(spanish),
         (Table("Training text", ("share", *COLUMNS, "documents"), rows),),
         (Plot(title, "documents learned", "words, %", lines=lines, scale="log"),),
-        tuple(_of_sizes(list(found.values()), spanish.name, bench.seed)),
+        tuple(_of_sizes(list(found.values()), spanish.name, runner.seed)),
     )
 
 
 def _parts(split: Split, seed: int) -> dict[float, Split]:
     documents = list(split.learn)
-    Random(seed).shuffle(documents)  # noqa: S311  # a part is no secret
+    Random(seed).shuffle(documents)  # noqa: S311 - no secret
     return {
         share: split.learning(documents[: max(1, round(len(documents) * share / 100))])
         for share in SHARES
@@ -144,19 +158,21 @@ def _of_sizes(found: list[Phi], name: str, seed: int) -> Iterator[Finding]:
     yield finding(claim, place, last, name)
 
 
-def phi_confusion(bench: Bench) -> Report:
-    """Count words by what they are and what Stat De-id takes them for."""
-    splits = (bench.meddocan, english_split(bench))
-    said = {each.name: bench.said(Variant(RECIPE), each) for each in splits}
-    found = {each.name: phi_of(each.corpus, said[each.name]) for each in splits}
+def phi_confusion(runner: ExperimentRunner) -> Report:
+    """Count words by what they are and what Stat De-id predicts."""
+    splits = (runner.meddocan, english_split(runner))
+    output = {each.name: runner.output(Variant(RECIPE), each) for each in splits}
+    found = {
+        each.name: phi_of(Scored(each.corpus, output[each.name])) for each in splits
+    }
     cells = [_confusion(f"Confusion, {n}", phi.table) for n, phi in found.items()]
     findings = [_of_table_2()]
     for name, phi in found.items():
-        findings += _of_errors(phi, said[name], name)
+        findings += _of_errors(phi, output[name], name)
     return Report(
         "phi-confusion",
         "What is taken for what, and are errors of both kinds alike?",
-        bench.account(*splits),
+        runner.account(*splits),
         (
             table("PHI or not", "corpus", found),
             *cells,
@@ -175,7 +191,7 @@ def _confusion(title: str, cells: tuple[int, int, int, int]) -> Table:
 
 
 def _of_table_2() -> Finding:
-    """Tell which reading of Table 2 gives the figures of the text."""
+    """Return which reading of Table 2 agrees with the figures of the text."""
     printed, swapped = map(_shares, (_PRINTED, _SWAPPED))
     words = f"as printed {printed}; swapped {swapped}; in the text {_FIGURES}"
     claim = "Table 2 has its two kinds of error swapped"
@@ -189,7 +205,7 @@ def _shares(cells: tuple[int, int, int, int]) -> tuple[float, ...]:
     return tuple(round(100 * one / (one + other), 2) for one, other in pairs)
 
 
-def _of_errors(phi: Phi, said: Said, name: str) -> Iterator[Finding]:
+def _of_errors(phi: Phi, output: SystemOutput, name: str) -> Iterator[Finding]:
     p, r, _ = phi.phi.values
     missed, falsely = phi.table[1:3]
     words = f"P {p:.2f}, R {r:.2f}; {missed:,} words missed, {falsely:,} falsely taken"
@@ -201,6 +217,6 @@ def _of_errors(phi: Phi, said: Said, name: str) -> Iterator[Finding]:
     )
     claim = f"recall above a person's {_HUMAN_RECALL:g} %"
     yield finding(claim, "5.3", Verdict(r > _HUMAN_RECALL, f"R {r:.2f}"), name)
-    rate = len(said.predictions) / said.tag_s
+    rate = len(output.predictions) / output.tag_s
     claim = "a document a second or more"
     yield finding(claim, "5.3", Verdict(rate >= 1, f"{rate:.1f} a second"), name)

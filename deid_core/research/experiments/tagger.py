@@ -1,4 +1,4 @@
-"""What the trained tagger gives the product's own system."""
+"""What the trained tagger adds to the product's own system."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pathlib import Path
 
 from deid_core.pipeline import Deidentifier
 from deid_core.policy import load_policy
-from deid_core.tagger.model_files import save_model
 
 from ..corpora.conventions import PLAIN, conventions_for
 from ..corpora.corpus import Corpus, GoldDocument
 from ..scoring.coverage import cover, recall_by_kind, recall_by_label
-from ..scoring.cross_validation import cross_validated
 from ..scoring.measures import Measure
-from ..scoring.resampling import difference
+from ..scoring.predict import cross_validated
 from ..scoring.tables import Table, shown
 from ..synthetic_notes import Half
-from ..training.recipe import load_recipe
-from ..training.training import train
-from .frame.our_tagger import with_tagger
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import covered, sides_of
-from .frame.splits import carrier_notes
-from .frame.systems import Said, digest, fingerprint
+from .harness.figures import Scored, coverage_of, p_cell
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import carrier_notes
+from .harness.systems import (
+    SystemOutput,
+    digest,
+    fingerprint,
+    train_tagger,
+    with_tagger,
+)
 
 _FOLDS, _STRESS_SEED = 5, 1
 _WITH, _WITHOUT = "hybrid", "lexical"
@@ -53,22 +54,27 @@ _AIMS = (
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same documents, without the tagger and with it."""
+    """The output on the same documents without the tagger and with it."""
 
     corpus: Corpus
-    without: Said
-    tagged: Said
+    without: SystemOutput
+    tagged: SystemOutput
+
+    @property
+    def scored(self) -> tuple[Scored, Scored]:
+        """The corpus without the tagger and with it."""
+        return Scored(self.corpus, self.without), Scored(self.corpus, self.tagged)
 
 
-def tagger(bench: Bench) -> Report:
-    """Score the hybrid with and without its tagger, on notes that it never saw.
+def tagger(runner: ExperimentRunner) -> Report:
+    """Score the hybrid with and without its tagger, on notes it was not trained on.
 
-    aci-bench's readable rows by cross-validation: five taggers, each trained on the
-    other folds, the other corpora and invented notes.  The other corpora's unread rows
-    and the stress set by the tagger that the library brings.
+    The development part of aci-bench is cross-validated: five taggers, each trained on
+    the other folds, the other corpora and synthetic notes.  The test parts of all
+    corpora and the stress set are scored with the library's tagger.
     """
-    pairs = dict(_pairs(bench))
-    rows = tuple(_row(name, pair, bench.seed) for name, pair in pairs.items())
+    pairs = dict(_pairs(runner))
+    rows = tuple(_row(name, pair, runner.seed) for name, pair in pairs.items())
     kinds = _kinds(pairs[_STRESS])
     hard = [
         row for row in kinds if row[0].startswith(("NAME", "name")) or " " in row[0]
@@ -82,7 +88,7 @@ def tagger(bench: Bench) -> Report:
         "tagger",
         "What does the trained tagger find that rules and lexicons miss, and what does "
         "it cost?",
-        bench.account(),
+        runner.account(),
         (
             Table("with and without the tagger", _COLUMNS, rows),
             Table(title, ("kind", "values", "without", "with"), tuple(kinds)),
@@ -92,43 +98,46 @@ def tagger(bench: Bench) -> Report:
     )
 
 
-def _pairs(bench: Bench) -> Iterator[tuple[str, Pair]]:
-    yield _CROSSED, _cross_validated(bench)
-    for name, corpus in bench.english_scored.items():
-        yield name, _of_the_library(bench, corpus)
-    notes = carrier_notes(bench.data, Half.STRESS, bench.size(400, 30), _STRESS_SEED)
-    yield _STRESS, _of_the_library(bench, _plain("stress", notes))
+def _pairs(runner: ExperimentRunner) -> Iterator[tuple[str, Pair]]:
+    yield _CROSSED, _cross_validated(runner)
+    for name, corpus in runner.english_scored.items():
+        yield name, _of_the_library(runner, corpus)
+    notes = carrier_notes(runner.data, Half.STRESS, runner.size(400, 30), _STRESS_SEED)
+    yield _STRESS, _of_the_library(runner, _plain("stress", notes))
 
 
-def _of_the_library(bench: Bench, corpus: Corpus) -> Pair:
-    return Pair(corpus, bench.ours(_WITHOUT, corpus), bench.ours(_WITH, corpus))
+def _of_the_library(runner: ExperimentRunner, corpus: Corpus) -> Pair:
+    return Pair(
+        corpus,
+        runner.preset_output(_WITHOUT, corpus),
+        runner.preset_output(_WITH, corpus),
+    )
 
 
-def _cross_validated(bench: Bench) -> Pair:
-    corpus = bench.english["aci-bench"]
-    others = [each for name, each in bench.english.items() if name != corpus.name]
-    size = bench.size(4000, 60)
-    notes = carrier_notes(bench.data, Half.TRAINING, size, bench.seed)
+def _cross_validated(runner: ExperimentRunner) -> Pair:
+    corpus = runner.english["aci-bench"]
+    others = [each for name, each in runner.english.items() if name != corpus.name]
+    size = runner.size(4000, 60)
+    notes = carrier_notes(runner.data, Half.TRAINING, size, runner.seed)
     others.append(_plain("carriers", notes))
 
     def system_of(learn: Sequence[GoldDocument]) -> Deidentifier:
-        return _trained(bench, [replace(corpus, documents=tuple(learn)), *others])
+        return _trained(runner, [replace(corpus, documents=tuple(learn)), *others])
 
-    count = bench.size(_FOLDS, 2)
-    said = cross_validated(corpus, count, bench.seed, system_of)
-    return Pair(corpus, bench.ours(_WITHOUT, corpus), Said(tuple(said), 0.0))
+    count = runner.size(_FOLDS, 2)
+    output = cross_validated(corpus, count, runner.seed, system_of)
+    return Pair(
+        corpus, runner.preset_output(_WITHOUT, corpus), SystemOutput(tuple(output), 0.0)
+    )
 
 
-def _trained(bench: Bench, corpora: list[Corpus]) -> Deidentifier:
-    """Return the hybrid with a tagger that learned from these alone."""
+def _trained(runner: ExperimentRunner, corpora: Sequence[Corpus]) -> Deidentifier:
+    """Return the hybrid with a tagger that was trained on these corpora alone."""
     prints = [fingerprint(each.documents) for each in corpora]
-    folder = bench.models / f"english-{digest(*prints, bench.seed)}"
-    if not folder.exists():
-        bench.tell("english: training")
-        recipe = load_recipe("english")
-        model = train(recipe, corpora, seed=bench.seed, version="laboratory")
-        save_model(model, folder)
-    # The library's model of small letters has learned from the rows that are scored.
+    folder = runner.models / f"english-{digest(*prints, runner.seed)}"
+    runner.progress("english: training")
+    train_tagger("english", corpora, folder, runner.seed, version="laboratory")
+    # The library's model of lower case was trained on the rows that are scored.
     config = with_tagger(_WITH, model=str(folder), one_case_model="")
     return Deidentifier.from_config(config, load_policy("safe-harbor"))
 
@@ -138,16 +147,13 @@ def _plain(name: str, notes: tuple[GoldDocument, ...]) -> Corpus:
 
 
 def _row(name: str, pair: Pair, seed: int) -> tuple[str, ...]:
-    without, tagged = (
-        covered(pair.corpus, each) for each in (pair.without, pair.tagged)
-    )
+    without, tagged = map(coverage_of, pair.scored)
 
     def both(measure: str) -> tuple[str, str]:
         return shown(without.get(measure)), shown(tagged.get(measure))
 
     def p(measure: str) -> str:
-        found = difference(without[measure], tagged[measure], seed=seed)
-        return "-" if found is None else f"{found.p:.4f}"
+        return p_cell(without[measure], tagged[measure], seed)
 
     return (
         f"{name} {pair.corpus.part}",
@@ -161,16 +167,16 @@ def _row(name: str, pair: Pair, seed: int) -> tuple[str, ...]:
 
 
 def _kinds(pair: Pair) -> list[tuple[str, ...]]:
-    """Return recall by label and by what makes a value hard."""
-    without, tagged = (_by_kind(pair.corpus, e) for e in (pair.without, pair.tagged))
+    """Return recall by label and by kind."""
+    without, tagged = map(_by_kind, pair.scored)
     return [
         (of, f"{int(each.whole.sum()):,}", shown(each), shown(tagged[of]))
         for of, each in without.items()
     ]
 
 
-def _by_kind(corpus: Corpus, said: Said) -> Mapping[str, Measure]:
-    covers = [cover(each) for each in sides_of(corpus, said)]
+def _by_kind(scored: Scored) -> Mapping[str, Measure]:
+    covers = [cover(each) for each in scored.compared]
     return {
         each.of: each for each in (*recall_by_label(covers), *recall_by_kind(covers))
     }
@@ -179,14 +185,14 @@ def _by_kind(corpus: Corpus, said: Said) -> Mapping[str, Measure]:
 def _findings(pairs: Mapping[str, Pair]) -> Iterator[Finding]:
     for name, measure, aim in _AIMS:
         pair = pairs[name]
-        reached = covered(pair.corpus, pair.tagged)[measure]
+        reached = coverage_of(pair.scored[1])[measure]
         if reached.value is None:
             continue
         least = measure in ("recall", "specificity")
         holds = reached.value >= aim if least else reached.value <= aim
         claim = f"{name}: {measure} {'>=' if least else '<='} {aim}"
         yield Finding(claim, _SOURCE, holds, shown(reached))
-    names = _by_kind(pairs[_STRESS].corpus, pairs[_STRESS].tagged)[_ANY_NAME]
+    names = _by_kind(pairs[_STRESS].scored[1])[_ANY_NAME]
     holds = (names.value or 0.0) >= _NAMES_AIM
     claim = f"{_STRESS}: recall of names >= {_NAMES_AIM}"
     yield Finding(claim, _SOURCE, holds, shown(names))

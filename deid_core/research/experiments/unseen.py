@@ -1,4 +1,4 @@
-"""Do systems find what they have not learned by heart?"""
+"""Recall of identifiers that the training text does not have."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from deid_core.labels import Label
 from ..corpora.corpus import GoldDocument
 from ..published.recipe import known_recipes
 from ..scoring.agreement import CATEGORIES, Category, Mark, in_tokens, marks_of
-from ..scoring.gold_and_predicted import Sides
-from ..scoring.measures import Counts, Measure
+from ..scoring.gold_and_predicted import Comparison
+from ..scoring.measures import Counts
 from ..scoring.tables import Table
 from ..tokenizer import tokenize
-from .frame.cross_validated import few
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import classes_of, sides_of
-from .frame.splits import Split
-from .frame.systems import Said, Variant
-from .frame.verdicts import Verdict, is_greater
+from .harness.figures import Figures, Scored, Verdict, classes_of, is_greater
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split
+from .harness.systems import SystemOutput, Variant
 
 OURS = "meddocan"
 SEEN, UNSEEN = "seen", "unseen"
@@ -30,60 +28,53 @@ _ORDER = (SEEN, UNSEEN)
 _STRICT = ("preset", "classes", *(f"{n} {f}" for n in _ORDER for f in ("P", "R", "F")))
 _BLIND = ("preset", *(f"{n} {f}" for n in _ORDER for f in ("P", "R", "F")), "R lost")
 
-Tell = Callable[[str], str | None]
-"""Whether a string is seen or unseen; None is neither, and counts nowhere."""
+Classify = Callable[[str], str | None]
+"""Return whether a string is seen or unseen; None for neither, which does not count."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parted:
-    """Counts of each document, of seen and of unseen, shape ``[documents, 2]``."""
+    """Counts by document of seen and unseen marks, shape ``[documents, 2]``."""
 
     right: Counts
-    said: Counts
+    predicted: Counts
     gold: Counts
 
-    def measures(self, of: str) -> tuple[Measure, Measure, Measure]:
-        """Return precision, recall and F in percent of what is seen, or is not."""
+    def figures(self, of: str) -> Figures:
+        """Return the figures of what is seen, or of what is unseen."""
         at = _ORDER.index(of)
-        right, said, gold = (
-            each[:, at : at + 1] for each in (self.right, self.said, self.gold)
+        right, predicted, gold = (
+            each[:, at : at + 1] for each in (self.right, self.predicted, self.gold)
         )
-        return (
-            Measure("precision", right, said, of, 100.0),
-            Measure("recall", right, gold, of, 100.0),
-            Measure("F1", 2 * right, said + gold, of, 100.0),
-        )
-
-    def values(self, of: str) -> tuple[float, float, float]:
-        """Return the three; 0 where there is nothing to divide by."""
-        p, r, f = (each.value or 0.0 for each in self.measures(of))
-        return p, r, f
+        return Figures.of(right, predicted, gold, of)
 
 
-def unseen(bench: Bench) -> Report:
-    """Part what is scored by whether the training text holds it.
+def unseen(runner: ExperimentRunner) -> Report:
+    """Split the scored marks by whether the training text has them.
 
-    A string is seen where a document that all systems learn from marks the same, in any
-    letter case; unseen where no document of the training split does.  A token likewise,
-    where the text holds it at all.
+    A string is seen if a training document of all systems has an equal marked string,
+    whatever its letter case, and unseen if no document of the training split has
+    one.  For tokens, it is the text that has them, marked or not.
     """
-    split = few(bench)
-    said = {name: bench.said(Variant(name), split) for name in known_recipes()}
-    said[OURS] = bench.ours(OURS, split.corpus)
-    strings = _teller(_marked, split.learn, bench.meddocan.learn)
-    tokens = _teller(_words, split.learn, bench.meddocan.learn)
-    strict = {n: _of_strings(split, each, n, strings) for n, each in said.items()}
-    blind = {n: _of_tokens(split, each, tokens) for n, each in said.items()}
-    bars = {f"{n} tokens": [p.values(n)[1] for p in blind.values()] for n in _ORDER}
+    split = runner.meddocan_sample
+    output = {name: runner.output(Variant(name), split) for name in known_recipes()}
+    output[OURS] = runner.preset_output(OURS, split.corpus)
+    strings = _classifier(_marked, split.learn, runner.meddocan.learn)
+    tokens = _classifier(_words, split.learn, runner.meddocan.learn)
+    strict = {n: _of_strings(split, each, n, strings) for n, each in output.items()}
+    blind = {n: _of_tokens(split, each, tokens) for n, each in output.items()}
+    bars = {
+        f"{n} tokens": [p.figures(n).values[1] for p in blind.values()] for n in _ORDER
+    }
     title = "Recall of tokens that the training text holds, or does not"
-    whole = len(bench.meddocan.learn)
+    whole = len(runner.meddocan.learn)
     return Report(
         "unseen",
         "Are strings and tokens found that the training text does not hold?",
         (
             f"unseen: in none of the {whole} documents of the training split, from all "
             f"of which {OURS} learned; of what is scored, {_shares(blind)}",
-            *bench.account(split),
+            *runner.account(split),
         ),
         (
             Table(
@@ -92,72 +83,79 @@ def unseen(bench: Bench) -> Report:
             Table("Tokens, blind, of all identifiers", _BLIND, _blind_rows(blind)),
         ),
         (Plot(title, "", "recall, %", bars=bars, names=list(blind)),),
-        tuple(_findings(blind, bench.seed)),
+        tuple(_findings(blind, runner.seed)),
     )
 
 
-def _teller(
+def _classifier(
     parts: Callable[[GoldDocument], Iterator[str]],
     learned: tuple[GoldDocument, ...],
     whole: tuple[GoldDocument, ...],
-) -> Tell:
+) -> Classify:
     seen = {each for document in learned for each in parts(document)}
     other = {each for document in whole for each in parts(document)}
 
-    def tell(text: str) -> str | None:
-        folded = _folded(text)
-        if folded in seen:
+    def classify(text: str) -> str | None:
+        normal = _normal(text)
+        if normal in seen:
             return SEEN
-        return None if folded in other else UNSEEN
+        return None if normal in other else UNSEEN
 
-    return tell
+    return classify
 
 
-def _folded(text: str) -> str:
+def _normal(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 def _marked(document: GoldDocument) -> Iterator[str]:
     for each in document.spans:
-        yield _folded(document.text[each.span.start : each.span.end])
+        yield _normal(document.text[each.span.start : each.span.end])
 
 
 def _words(document: GoldDocument) -> Iterator[str]:
     return (each.text.casefold() for each in tokenize(document.text))
 
 
-def _of_strings(split: Split, said: Said, name: str, tell: Tell) -> Parted:
+def _of_strings(
+    split: Split, output: SystemOutput, name: str, classify: Classify
+) -> Parted:
     category = CATEGORIES["i2b2"] if name == OURS else classes_of(name)
-    return _parted(split, said, category, tell, by_token=False)
+    return _parted(split, output, category, classify, by_token=False)
 
 
-def _of_tokens(split: Split, said: Said, tell: Tell) -> Parted:
-    return _parted(split, said, CATEGORIES["blind"], tell, by_token=True)
+def _of_tokens(split: Split, output: SystemOutput, classify: Classify) -> Parted:
+    return _parted(split, output, CATEGORIES["blind"], classify, by_token=True)
 
 
 def _parted(
-    split: Split, said: Said, category: Category, tell: Tell, *, by_token: bool
+    split: Split,
+    output: SystemOutput,
+    category: Category,
+    classify: Classify,
+    *,
+    by_token: bool,
 ) -> Parted:
     conventions = split.corpus.conventions
     rows = []
-    for sides in sides_of(split.corpus, said):
-        gold, found = marks_of(sides, conventions, category)
+    for compared in Scored(split.corpus, output).compared:
+        gold, found = marks_of(compared, conventions, category)
         if by_token:
-            tokens = tokenize(sides.document.text)
+            tokens = tokenize(compared.document.text)
             gold, found = in_tokens(gold, tokens), in_tokens(found, tokens)
-        rows.append(_counts(sides, {*gold}, {*found}, tell))
+        rows.append(_counts(compared, {*gold}, {*found}, classify))
     table = np.array(rows, dtype=np.int64).reshape(len(rows), 3, len(_ORDER))
     return Parted(*(table[:, at] for at in range(3)))
 
 
 def _counts(
-    sides: Sides, gold: set[Mark], said: set[Mark], tell: Tell
+    compared: Comparison, gold: set[Mark], output: set[Mark], classify: Classify
 ) -> list[list[int]]:
-    text = sides.document.text
-    told = {mark: tell(text[mark[0] : mark[1]]) for mark in gold | said}
+    text = compared.document.text
+    classes = {mark: classify(text[mark[0] : mark[1]]) for mark in gold | output}
     return [
-        [sum(told[mark] == each for mark in marks) for each in _ORDER]
-        for marks in (gold & said, said, gold)
+        [sum(classes[mark] == each for mark in marks) for each in _ORDER]
+        for marks in (gold & output, output, gold)
     ]
 
 
@@ -177,11 +175,13 @@ def _classes(name: str) -> int:
 
 
 def _cells(parted: Parted) -> tuple[str, ...]:
-    return tuple(f"{value:.2f}" for each in _ORDER for value in parted.values(each))
+    return tuple(
+        f"{value:.2f}" for each in _ORDER for value in parted.figures(each).values
+    )
 
 
 def _lost(parted: Parted) -> float:
-    return parted.values(SEEN)[1] - parted.values(UNSEEN)[1]
+    return parted.figures(SEEN).values[1] - parted.figures(UNSEEN).values[1]
 
 
 def _shares(blind: Mapping[str, Parted]) -> str:
@@ -191,9 +191,11 @@ def _shares(blind: Mapping[str, Parted]) -> str:
 
 def _findings(blind: Mapping[str, Parted], seed: int) -> Iterator[Finding]:
     published = [name for name in blind if name != OURS]
-    best = max(published, key=lambda name: blind[name].values(UNSEEN)[1])
+    best = max(published, key=lambda name: blind[name].figures(UNSEEN).values[1])
     recall = is_greater(
-        blind[OURS].measures(UNSEEN)[1], blind[best].measures(UNSEEN)[1], seed=seed
+        blind[OURS].figures(UNSEEN).recall,
+        blind[best].figures(UNSEEN).recall,
+        seed=seed,
     )
     claim = "ours finds more unseen tokens than the best published system"
     yield _finding(claim, Verdict(recall.holds, f"{OURS} and {best}: {recall.figures}"))

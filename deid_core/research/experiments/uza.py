@@ -1,4 +1,4 @@
-"""Antwerp University Hospital: two kinds of support vector machines, and a forest."""
+"""Support vector machines and a forest on few letters: Scheurwegs and others 2013."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from ..corpora.cases import CASES, in_case
-from ..corpora.corpus import Corpus, GoldDocument, Prediction
+from ..corpora.corpus import CASES, GoldDocument, Prediction, in_case
 from ..published.recipe import load_recipe
 from ..scoring.agreement import Agreement, agreement
-from ..scoring.measures import Measure
 from ..scoring.tables import Table
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import classes_of, sides_of
-from .frame.splits import Split, drawn
-from .frame.systems import Said, Variant
-from .frame.verdicts import Verdict, is_greater
+from .harness.figures import Figures, Scored, Verdict, classes_of, is_greater
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.splits import Split, sample
+from .harness.systems import SystemOutput, Variant
 
 PAPER = "Scheurwegs and others 2013"
 FOREST, ONE_ONE, ONE_ALL = "uza-rf10", "uza-oosvm", "uza-omsvm"
@@ -32,53 +29,48 @@ _HALVES = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What a system was worth over some runs, each class weighing the same.
+    """The output of a system over some runs; each class has the same weight.
 
     Args:
-        found: Counts of each document of each run, by class.
-        seconds: For a document.
+        found: Counts by document, of all runs, and by class.
+        seconds: Per document.
     """
 
     found: Agreement
     seconds: float
 
-    def measures(self, of: str = "") -> tuple[Measure, Measure, Measure]:
-        """Return precision, recall and F in percent: macro, or of one class."""
+    def figures(self, of: str = "") -> Figures:
+        """Return macro figures, or those of one class."""
         columns = [n for n, c in enumerate(self.found.categories) if of in ("", c)]
-        right, said, gold = (
+        right, predicted, gold = (
             each[:, columns]
-            for each in (self.found.right, self.found.said, self.found.gold)
+            for each in (self.found.right, self.found.predicted, self.found.gold)
         )
-        return (
-            Measure("precision", right, said, of, 100.0),
-            Measure("recall", right, gold, of, 100.0),
-            Measure("F1", 2 * right, said + gold, of, 100.0),
-        )
+        return Figures.of(right, predicted, gold, of)
 
     def values(self, of: str = "") -> tuple[float, float, float]:
-        """Return the three; 0 where there is nothing to divide by."""
-        p, r, f = (each.value or 0.0 for each in self.measures(of))
-        return p, r, f
+        """Return the values of `figures`."""
+        return self.figures(of).values
 
 
-def uza(bench: Bench) -> Report:
-    """Withhold ten of a hundred letters, again and again; learn from the others.
+def uza(runner: ExperimentRunner) -> Report:
+    """Withhold ten of a hundred letters, repeatedly, and learn from the others.
 
-    Figures are by token, the mean of the five classes'; time is for one document.
+    Figures are by token, the mean of five classes; time is per document.
     """
-    shared = _runs(bench, bench.size(_SHARED, 2))
-    results = {name: _over(bench, name, shared) for name in SYSTEMS}
-    curves = {name: _curve(bench, name) for name in SYSTEMS}
-    raised = {name: _over(bench, name, shared, _CAPITALS) for name in SYSTEMS}
+    shared = _runs(runner, runner.size(_SHARED, 2))
+    results = {name: _over(runner, name, shared) for name in SYSTEMS}
+    curves = {name: _curve(runner, name) for name in SYSTEMS}
+    raised = {name: _over(runner, name, shared, _CAPITALS) for name in SYSTEMS}
     taught = {
-        name: _over(bench, name, map(_half_raised, shared), _CAPITALS)
+        name: _over(runner, name, map(_half_raised, shared), _CAPITALS)
         for name in (ONE_ONE, FOREST)
     }
-    many = _over(bench, FOREST, _runs(bench, bench.size(_RUNS, 4)))
+    many = _over(runner, FOREST, _runs(runner, runner.size(_RUNS, 4)))
     return Report(
         "uza",
         "What do limited training data suffice for, by which learner, how fast?",
-        _account(bench, shared),
+        _account(runner, shared),
         (
             _by_class({**results, f"{FOREST}, all runs": many}),
             _of_curves(curves),
@@ -86,68 +78,72 @@ def uza(bench: Bench) -> Report:
         ),
         (*_plots(curves), _recall_plot(results, raised, taught)),
         (
-            *_of_learners(results, bench.seed),
+            *_of_learners(results, runner.seed),
             *_of_sizes(curves),
-            *_of_quality(results, raised, taught, bench.seed),
+            *_of_quality(results, raised, taught, runner.seed),
         ),
     )
 
 
-def _account(bench: Bench, shared: Sequence[Split]) -> tuple[str, ...]:
+def _account(runner: ExperimentRunner, shared: Sequence[Split]) -> tuple[str, ...]:
     learn, score = len(shared[0].learn), len(shared[0].corpus.documents)
-    runs = f"{len(shared)} runs each; {FOREST} also {bench.size(_RUNS, 4)}"
-    curves = ", ".join(f"{name} {_count(bench, name)}" for name in SYSTEMS)
+    runs = f"{len(shared)} runs each; {FOREST} also {runner.size(_RUNS, 4)}"
+    curves = ", ".join(f"{name} {_count(runner, name)}" for name in SYSTEMS)
     return (
         f"MEDDOCAN train: {learn + score} letters drawn; a run learns {learn} of them "
         f"and scores {score}; {runs}",
         f"runs of the learning curve: {curves}",
-        *bench.account(),
+        *runner.account(),
     )
 
 
-def _runs(bench: Bench, count: int) -> list[Split]:
-    """Return so many ways to withhold a tenth of the letters."""
-    spanish = bench.meddocan
-    letters = drawn(spanish.learn, bench.size(_LETTERS, 30), bench.seed)
-    return [_run(spanish, letters, f"{bench.seed} {number}") for number in range(count)]
+def _runs(runner: ExperimentRunner, count: int) -> list[Split]:
+    """Return so many splits that each withhold a tenth of the letters."""
+    spanish = runner.meddocan
+    letters = sample(spanish.learn, runner.size(_LETTERS, 30), runner.seed)
+    return [
+        _run(spanish, letters, f"{runner.seed} {number}") for number in range(count)
+    ]
 
 
 def _run(split: Split, letters: Sequence[GoldDocument], seed: str) -> Split:
     shuffled = list(letters)
-    Random(seed).shuffle(shuffled)  # noqa: S311  # a run is no secret
+    Random(seed).shuffle(shuffled)  # noqa: S311 - no secret
     cut = len(letters) // _HELD_OUT
     corpus = replace(split.corpus, documents=tuple(shuffled[:cut]))
     return replace(split, learn=tuple(shuffled[cut:]), corpus=corpus)
 
 
 def _over(
-    bench: Bench, name: str, runs: Iterator[Split] | Sequence[Split], case: str = ""
+    runner: ExperimentRunner,
+    name: str,
+    runs: Iterator[Split] | Sequence[Split],
+    case: str = "",
 ) -> Result:
-    """Return what a system is worth over runs, their letters in a letter case."""
+    """Return the result of a system over runs, with the letters in a letter case."""
     asked, predictions, seconds = list[GoldDocument](), list[Prediction](), 0.0
     for run in runs:
         corpus = in_case(run.corpus, case) if case else run.corpus
-        said = bench.said(Variant(name), replace(run, corpus=corpus))
+        output = runner.output(Variant(name), replace(run, corpus=corpus))
         asked += corpus.documents
-        predictions += said.predictions
-        seconds += said.tag_s
+        predictions += output.predictions
+        seconds += output.tag_s
     whole = replace(run.corpus, documents=tuple(asked))
-    said = Said(tuple(predictions), seconds)
-    return Result(_agreement(name, whole, said), seconds / len(asked))
+    output = SystemOutput(tuple(predictions), seconds)
+    return Result(_agreement(name, Scored(whole, output)), seconds / len(asked))
 
 
-def _agreement(name: str, corpus: Corpus, said: Said) -> Agreement:
-    found = agreement(
-        sides_of(corpus, said),
-        corpus.conventions,
+def _agreement(name: str, scored: Scored) -> Agreement:
+    return agreement(
+        scored.compared,
+        scored.corpus.conventions,
         category=classes_of(name),
         by_token=True,
     )
-    return found
 
 
 def _half_raised(run: Split) -> Split:
-    """Return the run with every second letter that is learned in capitals."""
+    """Return the run with every second training letter in capitals."""
     learn = tuple(
         replace(each, text=CASES[_CAPITALS](each.text)) if at % _HALVES else each
         for at, each in enumerate(run.learn)
@@ -155,23 +151,23 @@ def _half_raised(run: Split) -> Split:
     return run.learning(learn)
 
 
-def _count(bench: Bench, name: str) -> int:
-    return bench.size(_CURVES[name], 1)
+def _count(runner: ExperimentRunner, name: str) -> int:
+    return runner.size(_CURVES[name], 1)
 
 
-def _curve(bench: Bench, name: str) -> dict[int, Result]:
-    """Return what a system is worth by how many letters it learned from."""
-    runs = _runs(bench, _count(bench, name))
+def _curve(runner: ExperimentRunner, name: str) -> dict[int, Result]:
+    """Return the result of a system by number of training letters."""
+    runs = _runs(runner, _count(runner, name))
     most = len(runs[0].learn)
-    step = bench.size(10, most // 3)
+    step = runner.size(10, most // 3)
     return {
-        size: _over(bench, name, [each.learning(each.learn[:size]) for each in runs])
+        size: _over(runner, name, [each.learning(each.learn[:size]) for each in runs])
         for size in range(step, most + 1, step)
     }
 
 
 def _classes() -> tuple[str, ...]:
-    """Return the five, in the paper's order."""
+    """Return the five classes in the paper's order."""
     return tuple(load_recipe(FOREST).classes.labels)
 
 
@@ -239,14 +235,14 @@ def _recall_plot(*all_of_them: Mapping[str, Result]) -> Plot:
 
 
 def _of_learners(results: Mapping[str, Result], seed: int) -> Iterator[Finding]:
-    forest = results[FOREST].measures()
+    forest = results[FOREST].figures()
     for name in (ONE_ONE, ONE_ALL):
-        machine = results[name].measures()
-        precise = is_greater(forest[0], machine[0], seed=seed)
+        machine = results[name].figures()
+        precise = is_greater(forest.precision, machine.precision, seed=seed)
         yield _finding(f"the forest is more precise than {name}", "3.1", precise)
-        recall = is_greater(machine[1], forest[1], seed=seed)
+        recall = is_greater(machine.recall, forest.recall, seed=seed)
         yield _finding(f"the forest recalls less than {name}", "3.1", recall)
-        f1 = is_greater(machine[2], forest[2], seed=seed)
+        f1 = is_greater(machine.f1, forest.f1, seed=seed)
         yield _finding(f"{name} has the higher F", "3.1", f1)
     ms = {name: 1000 * each.seconds for name, each in results.items()}
     words = ", ".join(f"{name} {each:.0f} ms" for name, each in ms.items())
@@ -279,12 +275,14 @@ def _of_quality(
 ) -> Iterator[Finding]:
     for system in results:
         for name in _LOSING:
-            here, there = (each[system].measures(name)[1] for each in (results, raised))
+            here, there = (
+                each[system].figures(name).recall for each in (results, raised)
+            )
             loss = is_greater(here, there, seed=seed)
             claim = f"{system}: {name} in capitals loses recall, learned from none"
             yield _finding(claim, "3.3", loss)
     for system in taught:
-        one, other = (each[system].measures()[1] for each in (taught, raised))
+        one, other = (each[system].figures().recall for each in (taught, raised))
         gain = is_greater(one, other, seed=seed)
         claim = f"{system}: capitals in the training text win recall back"
         yield _finding(claim, "3.3, their explanation", gain)

@@ -1,4 +1,4 @@
-"""He and others 2015, Tables 3 and 4: three runs of WI-deId, and ours."""
+"""Three runs of WI-deId, and ours: He and others 2015, Tables 3 and 4."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from deid_core.labels import Label
 
 from ..scoring.agreement import CATEGORIES, Agree, agreement, end_within_two, exact
 from ..scoring.tables import Table
-from .frame.cross_validated import english_account, english_crossed, few
-from .frame.joint import Scored, better, gold_of, joint, pairs_table
-from .frame.report import Finding, Plot, Report
-from .frame.runner import Bench
-from .frame.scores import Figures, sides_of
-from .frame.systems import Variant
+from .harness.cross_validated import english_account, english_output
+from .harness.figures import (
+    Figures,
+    Scored,
+    figures,
+    gold_of,
+    improves,
+    pairs_table,
+)
+from .harness.report import Finding, Plot, Report
+from .harness.runner import ExperimentRunner
+from .harness.systems import Variant
 
 SOURCE = "He and others 2015"
 RUNS = ("wi-deid-official", "wi-deid-1", "wi-deid")
 FOLDS = 2
-"""Of the English corpora: these systems learn slowly."""
+"""Folds of the English corpora: training these systems takes long."""
 _OFFICIAL, _FIRST, _FULL = RUNS
 _OURS = "ours"
 _I2B2, _HIPAA = CATEGORIES["i2b2"], CATEGORIES["HIPAA"]
@@ -32,48 +38,53 @@ _SETS = {"i2b2": _I2B2, "HIPAA": _HIPAA}
 By = Mapping[str, Sequence[Scored]]
 
 
-def wi_deid(bench: Bench) -> Report:
-    """Score WI-deId's three runs: strict, relaxed, token; i2b2's and HIPAA's types."""
-    split = few(bench)
+def wi_deid(runner: ExperimentRunner) -> Report:
+    """Score WI-deId's three runs: strict, relaxed, token; types of i2b2, of HIPAA."""
+    split = runner.meddocan_sample
     spanish: dict[str, Sequence[Scored]] = {
-        name: [Scored(split.corpus, bench.said(Variant(name), split))] for name in RUNS
+        name: [Scored(split.corpus, runner.output(Variant(name), split))]
+        for name in RUNS
     }
-    spanish[_OURS] = [Scored(split.corpus, bench.ours("meddocan", split.corpus))]
+    spanish[_OURS] = [
+        Scored(split.corpus, runner.preset_output("meddocan", split.corpus))
+    ]
     english: dict[str, Sequence[Scored]] = {
-        name: [*english_crossed(bench, Variant(name), FOLDS).values()] for name in RUNS
+        name: [*english_output(runner, Variant(name), FOLDS).values()] for name in RUNS
     }
     languages: Mapping[str, By] = {"Spanish": spanish, "English": english}
-    tables = [t for name, each in languages.items() for t in _tables(name, each, bench)]
+    tables = [
+        t for name, each in languages.items() for t in _tables(name, each, runner)
+    ]
     return Report(
         "wi-deid",
         "What do tokenizing by patterns and more features give, at each level of "
         "agreement?",
         (
-            *bench.account(split),
+            *runner.account(split),
             "ours as it comes: its tagger learned all 500 documents",
-            english_account(bench, FOLDS),
+            english_account(runner, FOLDS),
         ),
         tuple(tables),
         tuple(_plot(name, each) for name, each in languages.items()),
         tuple(
-            f for n, each in languages.items() for f in _findings(n, each, bench.seed)
+            f for n, each in languages.items() for f in _findings(n, each, runner.seed)
         ),
     )
 
 
 def _at(each: Sequence[Scored], types: str, level: str) -> Figures:
     agree, by_token = _LEVELS[level]
-    return joint(each, category=_SETS[types], agree=agree, by_token=by_token)
+    return figures(each, category=_SETS[types], agree=agree, by_token=by_token)
 
 
-def _tables(language: str, by: By, bench: Bench) -> list[Table]:
+def _tables(language: str, by: By, runner: ExperimentRunner) -> list[Table]:
     strict = {name: _at(each, "i2b2", "strict") for name, each in by.items()}
     return [
         _levels(language, by),
         _macro(language, by),
         _types(language, by),
         pairs_table(
-            f"{language}: approximate randomisation, strict", strict, bench.seed
+            f"{language}: approximate randomisation, strict", strict, runner.seed
         ),
     ]
 
@@ -105,18 +116,21 @@ def _macro(language: str, by: By) -> Table:
 
 
 def _by_record(each: Sequence[Scored], types: str, level: str) -> float:
-    """Return the mean over records that have or are given an identifier, in percent."""
+    """Return the mean F1 of records with a gold or predicted mark, in percent."""
     agree, by_token = _LEVELS[level]
     total = records = 0.0
     for scored in each:
         found = agreement(
-            sides_of(scored.corpus, scored.said),
+            scored.compared,
             scored.corpus.conventions,
             agree=agree,
             category=_SETS[types],
             by_token=by_token,
         )
-        right, both = found.right.sum(axis=1), (found.said + found.gold).sum(axis=1)
+        right, both = (
+            found.right.sum(axis=1),
+            (found.predicted + found.gold).sum(axis=1),
+        )
         there = both > 0
         total += float((2 * right[there] / both[there]).sum())
         records += int(there.sum())
@@ -128,7 +142,7 @@ def _types(language: str, by: By) -> Table:
     rows = []
     for label in Label:
         if gold := gold_of(first, _I2B2, label.value):
-            scored = (joint(e, category=_I2B2, of=label.value) for e in by.values())
+            scored = (figures(e, category=_I2B2, of=label.value) for e in by.values())
             rows.append((label.value, str(gold), *(one.cells[2] for one in scored)))
     return Table(f"{language}: strict F1 by type", ("type", "gold", *by), tuple(rows))
 
@@ -147,13 +161,13 @@ def _findings(language: str, by: By, seed: int) -> list[Finding]:
     strict = {name: _at(by[name], "i2b2", "strict") for name in RUNS}
     table = f"{SOURCE}, Table 3"
     found = [
-        better(
+        improves(
             f"{language}: patterns and all features of Table 2 beat the official run",
             f"{table} (.8852, .9232)",
             seed,
             {"strict": (strict[_OFFICIAL], strict[_FULL])},
         ),
-        better(
+        improves(
             f"{language}: the neighbours' orthography and dictionaries help",
             f"{table} (.9180, .9232)",
             seed,
@@ -165,7 +179,7 @@ def _findings(language: str, by: By, seed: int) -> list[Finding]:
     if _OURS in by:
         mine = {"strict": (strict[_FULL], _at(by[_OURS], "i2b2", "strict"))}
         claim = f"{language}: ours is better than WI-deId (it learned more documents)"
-        found.append(better(claim, "not of the paper", seed, mine))
+        found.append(improves(claim, "not of the paper", seed, mine))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A published system's classes in our labels, and its way to mark words with them."""
+"""The classes of a published system: their labels here, and their encoding by word."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from deid_core.tagger.codec import OUTSIDE, Bio, TagSpan
 
 
 class Codec(Protocol):
-    """Classes of spans as labels of words, and back; label 0 is outside."""
+    """Converts between classes of spans and labels of words; label 0 is outside."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label, by its number."""
+        """The labels in order of their numbers."""
         ...
 
     def encode(
@@ -31,15 +31,15 @@ class Codec(Protocol):
     def decode(
         self, words: Sequence[range], labels: Sequence[int]
     ) -> list[tuple[TagSpan, int, int]]:
-        """Return the spans, each with its first and past its last word."""
+        """Return the spans, each with its half-open range of words."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """Every word by itself, as in systems that classify words.
+    """Each word has a class of its own, as in systems that classify words.
 
-    Words of one class beside each other are one span.
+    Adjacent words of one class are one span.
 
     Args:
         tags: Distinct; their order numbers the labels.
@@ -49,13 +49,13 @@ class Single:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label, by its number."""
+        """The labels in order of their numbers."""
         return (OUTSIDE, *self.tags)
 
     def encode(
         self, words: Sequence[range], spans: Iterable[TagSpan]
     ) -> NDArray[np.int8]:
-        """Return the label of each word; one that a span touches belongs to it."""
+        """Return the label of each word; a span has every word that it overlaps."""
         labels = np.zeros(len(words), dtype=np.int8)
         for span in spans:
             number = 1 + self.tags.index(span.tag)
@@ -67,7 +67,7 @@ class Single:
     def decode(
         self, words: Sequence[range], labels: Sequence[int]
     ) -> list[tuple[TagSpan, int, int]]:
-        """Return the spans, each with its first and past its last word."""
+        """Return the spans, each with its half-open range of words."""
         found: list[tuple[TagSpan, int, int]] = []
         for at, label in enumerate(labels):
             if label == 0:
@@ -81,17 +81,17 @@ class Single:
 
 
 SCHEMES: Mapping[str, type[Bio] | type[Single]] = {"bio": Bio, "single": Single}
-"""Every way to mark words, by its name."""
+"""Every encoding by its name in recipes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """What a system tells apart.
+    """The classes that a system distinguishes.
 
     Args:
-        scheme: A name in `SCHEMES`.
-        labels: By class, our labels that are of it; the first is what is proposed.
-            Labels in none are not learned.
+        scheme: Name in `SCHEMES`.
+        labels: The labels of each class; the first is the one that is proposed.  Labels
+            in no class are not learned.
     """
 
     scheme: str
@@ -107,13 +107,13 @@ class Classes:
 
     @property
     def codec(self) -> Codec:
-        """The labels of words."""
+        """The encoding of the classes by word."""
         return SCHEMES[self.scheme](tuple(self.labels))
 
     def class_of(self, label: Label) -> str | None:
-        """Return the class that a label is of, or None."""
+        """Return the class of a label, or None."""
         return next((n for n, each in self.labels.items() if label in each), None)
 
     def label_of(self, name: str) -> Label:
-        """Return what a class is proposed as."""
+        """Return the label that is proposed for a class."""
         return self.labels[name][0]

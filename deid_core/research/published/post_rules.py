@@ -1,11 +1,11 @@
-"""The three rules after the model of MIST2 and MCRF2 (Deleger and others 2013).
+"""The three postprocessing rules of MIST2 and MCRF2 (Deleger and others 2013).
 
 "Three postprocessing rules [...] to (1) identify EMAIL; (2) match strings to the
 entries of our name lexicon, with a match resulting in the assignment of a NAME label;
 and (3) label any string as a NAME if the algorithm tagged a matching string NAME in the
 document but missed the particular string somewhere else in the same document."
 
-What the model tagged stands; rules add to it.
+Rules add spans where the model tagged nothing; they change none of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAME, EMAIL, LEXICON = "NAME", "EMAIL", "name"
 SCORE = 0.5
 _SHORTEST = 3
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}")
-# A capital: the lexicon's surnames are words, too, in small letters.
+# Capitalised, because many surnames in lower case are ordinary words.
 _NAME_WORD = re.compile(
     r"(?<![\w@])[^\W\d_a-zà-ÿ][^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?!\w)"
 )
@@ -31,13 +31,13 @@ Rule = Callable[[str, Sequence[Tagged], TokenModel], Iterable[Tagged]]
 
 
 def email(text: str, _: Sequence[Tagged], __: TokenModel) -> Iterable[Tagged]:
-    """Yield what looks like an e-mail address."""
+    """Yield e-mail addresses."""
     for found in _EMAIL.finditer(text):
         yield Tagged(*found.span(), EMAIL, SCORE)
 
 
 def name_lexicon(text: str, _: Sequence[Tagged], model: TokenModel) -> Iterable[Tagged]:
-    """Yield capitalised words of the name lexicon; neighbours are one name."""
+    """Yield capitalised words of the name lexicon; adjacent words are one name."""
     names = model.resources.lists
     places = [
         found.span()
@@ -54,12 +54,12 @@ def name_lexicon(text: str, _: Sequence[Tagged], model: TokenModel) -> Iterable[
 def name_everywhere(
     text: str, tagged: Sequence[Tagged], _: TokenModel
 ) -> Iterable[Tagged]:
-    """Yield where else the strings stand that the model tagged as a name."""
+    """Yield the other occurrences of strings that the model tagged as a name."""
     strings = {text[each.start : each.end] for each in tagged if each.tag == NAME}
-    sought = [re.escape(each) for each in strings if len(each) >= _SHORTEST]
-    if not sought:
+    searched = [re.escape(each) for each in strings if len(each) >= _SHORTEST]
+    if not searched:
         return
-    longest_first = "|".join(sorted(sought, key=lambda each: (-len(each), each)))
+    longest_first = "|".join(sorted(searched, key=lambda each: (-len(each), each)))
     for found in re.finditer(rf"(?<!\w)(?:{longest_first})(?!\w)", text):
         yield Tagged(*found.span(), NAME, SCORE)
 
@@ -75,7 +75,7 @@ POST_RULES: Mapping[str, Rule] = {
 def with_rules(
     text: str, tagged: Sequence[Tagged], model: TokenModel, rules: Sequence[str]
 ) -> list[Tagged]:
-    """Return what the model tagged, and what the rules add where it tagged nothing."""
+    """Return the model's spans and those that the rules add, in order."""
     found = list(tagged)
     for name in rules:
         for each in POST_RULES[name](text, tagged, model):

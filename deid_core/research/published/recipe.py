@@ -1,13 +1,14 @@
-"""Recipes of published systems: all that training needs but corpus and seed."""
+"""Recipes of the published systems: their training, except corpus and seed, as TOML."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
@@ -15,14 +16,16 @@ from deid_core.options import Options
 from deid_core.toml_files import load_table, names_in, refuse_unknown
 
 from ..training import recipe as tagger_recipe
+from ..training.recipe import checked
 from .classes import Classes
-from .extractor import Features
-from .learners.of_words import WORD_LEARNERS
-from .tokenizers import TOKENIZERS
+from .features.extractor import Features
+from .learners import WORD_LEARNERS
+from .sentences import TOKENIZERS
 
 FOLDER = files(__package__) / "recipes"
 KIND = "words"
-"""What the key ``kind`` of these says; others are for our tagger."""
+"""The value of their key ``kind``; recipes of our own tagger have none."""
+PRESET_FILE = "preset.toml"
 
 
 class _Table(Options):
@@ -47,17 +50,17 @@ class Recipe:
     """How a published system is trained.
 
     Args:
-        name: Of the system; its preset bears the same.
+        name: The name of the system and of its preset.
         learner: Name in `WORD_LEARNERS`.
-        options: The learner's.
+        options: The learner's options.
         tokenizer: Name in `TOKENIZERS`.
-        classes: What it tells apart.
-        features: What it looks at.
-        dictionaries: By name and language, where the entries come from; language
-            ``any`` is for all.
-        no_words: Dictionaries without what is a word; see `without_words`.
-        language: ISO 639; who trains may say another.
-        documents: It learns from no more than so many; None for all.
+        classes: The classes that it distinguishes.
+        features: The features of words.
+        dictionaries: Sources of entries by dictionary and language; language ``any`` is
+            for all.
+        no_words: Dictionaries without ordinary words; see `without_words`.
+        language: Default language, ISO 639.
+        documents: It is trained on at most so many, drawn at random; None for all.
     """
 
     name: str
@@ -72,18 +75,18 @@ class Recipe:
     documents: int | None
 
 
-def is_of_words(name: str) -> bool:
-    """Return whether the recipe of that name or path is one of these.
+def is_published(name: str) -> bool:
+    """Return whether the recipe of that name or path is a published system's.
 
     Raises:
-        ConfigError: There is none, or it can't be read.
+        ConfigError: There is none, or it cannot be read.
     """
     table, _ = load_table("recipe", [FOLDER, tagger_recipe.FOLDER], name)
     return table.get("kind") == KIND
 
 
 def known_recipes() -> list[str]:
-    """Return the names of these recipes that come with the library."""
+    """Return the names of the published systems' recipes in the library."""
     return names_in(FOLDER)
 
 
@@ -91,7 +94,7 @@ def load_recipe(name: str) -> Recipe:
     """Return the recipe of that name or path.
 
     Raises:
-        ConfigError: It does not exist, or holds what is not known.
+        ConfigError: It does not exist, or holds an unknown key or value.
     """
     values, where = load_table("recipe", [FOLDER], name)
     if values.get("kind") != KIND:
@@ -104,7 +107,9 @@ def load_recipe(name: str) -> Recipe:
     return Recipe(
         name=table.name,
         learner=table.learner,
-        options=_options(table, where),
+        options=checked(
+            WORD_LEARNERS[table.learner].options, table.learning, f"{where}: learning"
+        ),
         tokenizer=table.tokenizer,
         classes=Classes(table.scheme, _labels(table, where)),
         features=Features(_windows(table, where)),
@@ -116,19 +121,6 @@ def load_recipe(name: str) -> Recipe:
         language=table.language,
         documents=table.documents,
     )
-
-
-def _options(table: _Table, where: str) -> object:
-    kind = WORD_LEARNERS[table.learner].options
-    known = tuple(kind.__dataclass_fields__)
-    refuse_unknown(list(table.learning), known, f"{where}: learning: key")
-    try:
-        options: object = TypeAdapter(kind).validate_python(table.learning)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{where}: learning.{place}: {first['msg']}") from None
-    return options
 
 
 def _labels(table: _Table, where: str) -> dict[str, tuple[Label, ...]]:
@@ -143,3 +135,20 @@ def _windows(table: _Table, where: str) -> dict[str, tuple[int, int]]:
         if len(window) != 2:
             raise ConfigError(f"{where}: features: {name}: not [first, last]")
     return {name: (first, last) for name, (first, last) in table.features.items()}
+
+
+def write_preset(recipe: str, folder: Path) -> Path | None:
+    """Write the preset of a trained system into its model's folder; return its path.
+
+    It is the library's preset with the folder as its model.  Return None if the library
+    has no preset of the recipe's name.
+    """
+    preset = files(__package__) / "presets" / f"{recipe}.toml"
+    if not preset.is_file():
+        return None
+    text = preset.read_text("utf-8")
+    path = str(folder.resolve()).replace("\\", "\\\\").replace('"', '\\"')
+    line = f'recipe = "{recipe}"\n'
+    target = folder / PRESET_FILE
+    target.write_text(text.replace(line, f'{line}model = "{path}"\n'), "utf-8")
+    return target

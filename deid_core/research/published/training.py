@@ -1,4 +1,4 @@
-"""From marked documents and a recipe of a published system to its model."""
+"""Train the published systems: from annotated documents and a recipe to a model."""
 
 from __future__ import annotations
 
@@ -14,32 +14,28 @@ from deid_core.errors import ConfigError
 from deid_core.tagger.codec import TagSpan
 
 from ..corpora.corpus import GoldDocument
-from .dictionaries import dictionary, without_words
-from .extractor import Extractor
-from .learners.of_words import WORD_LEARNERS
-from .learners.support import Marked
+from .features.dictionaries import dictionary, without_words
+from .features.extractor import Extractor
+from .features.mesh import installed_mesh, read_mesh
+from .features.resources import Resources
+from .learners import WORD_LEARNERS
 from .model import TokenModel
 from .recipe import Recipe
-from .resources import Resources, read_mesh
-from .rows import Rows
-from .sentences import sentences
-from .tokenizers import TOKENIZERS
-from .vocabulary import installed_vocabulary
+from .rows import Rows, TrainingWords
+from .sentences import TOKENIZERS, sentences
 
 _ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What who trains may say beside the recipe.
+class TrainingOptions:
+    """Options of a training that are not the recipe's.
 
     Args:
         seed: Of the documents drawn and of the learner.
         language: ISO 639; None is the recipe's.
-        without: Feature groups to leave out, because what they need is not at hand,
-            or to see what they give.
-        mesh: A medical vocabulary, see `read_mesh`; without one, what packages hold
-            of MeSH in the language, see `vocabulary`.
+        without: Feature groups to leave out.
+        mesh: A file for `read_mesh`; None is `installed_mesh`.
     """
 
     seed: int = 1
@@ -49,22 +45,22 @@ class Setting:
 
 
 def train(
-    recipe: Recipe, documents: Sequence[GoldDocument], setting: Setting
+    recipe: Recipe, documents: Sequence[GoldDocument], options: TrainingOptions
 ) -> TokenModel:
     """Return the model of a recipe; the same arguments give the same model.
 
     Args:
-        recipe: How.
-        documents: Marked.
-        setting: See there.
+        recipe: Of a published system.
+        documents: Annotated.
+        options: Seed, language and features.
 
     Raises:
-        ConfigError: The documents mark nothing that the recipe learns, or a feature
-            group needs what is not there.
+        ConfigError: The documents have no annotation that the recipe learns, or a
+            feature group needs something that is not installed.
     """
-    chosen = _chosen(recipe, documents, setting.seed)
-    features = recipe.features.without(setting.without)
-    resources = _resources(recipe, chosen, setting)
+    chosen = _chosen(recipe, documents, options.seed)
+    features = recipe.features.without(options.without)
+    resources = _resources(recipe, chosen, options)
     extractor = Extractor(features, resources)
     codec = recipe.classes.codec
     names: dict[str, int] = {}
@@ -73,16 +69,15 @@ def train(
     for document in chosen:
         spans = list(_spans(recipe, document))
         for sentence in sentences(document.text, TOKENIZERS[recipe.tokenizer]):
-            words = extractor.names(sentence)
-            for name in (name for each in words for name in each):
+            found.append(extractor.names(sentence))
+            for name in (name for word in found[-1] for name in word):
                 names.setdefault(name, len(names))
-            found.append(words)
             labels.append(codec.encode(sentence.places, spans))
     if not labels:
         raise ConfigError("the corpora hold no text; check their paths")
     rows = Rows.of(found, names)
-    marked = Marked(rows, np.concatenate(labels), len(codec.labels), tuple(names))
-    learn = WORD_LEARNERS[recipe.learner].make()
+    words = TrainingWords(rows, np.concatenate(labels), len(codec.labels))
+    learn = WORD_LEARNERS[recipe.learner].load()
     return TokenModel(
         recipe.name,
         recipe.tokenizer,
@@ -90,8 +85,8 @@ def train(
         features,
         resources,
         tuple(names),
-        learn(marked, recipe.options, setting.seed),
-        _account(recipe, setting, resources.language, len(chosen), len(rows)),
+        learn(words, recipe.options, options.seed),
+        _account(recipe, options, resources.language, len(chosen), len(rows)),
     )
 
 
@@ -100,38 +95,37 @@ def _chosen(
 ) -> Sequence[GoldDocument]:
     if recipe.documents is None or len(documents) <= recipe.documents:
         return documents
-    # Which documents are drawn is no secret.
-    return Random(seed).sample(documents, recipe.documents)  # noqa: S311
+    return Random(seed).sample(documents, recipe.documents)  # noqa: S311 - no secret
 
 
 def _resources(
-    recipe: Recipe, documents: Sequence[GoldDocument], setting: Setting
+    recipe: Recipe, documents: Sequence[GoldDocument], options: TrainingOptions
 ) -> Resources:
-    language = setting.language or recipe.language
+    language = options.language or recipe.language
     found: dict[str, tuple[str, ...]] = {}
     for name, sources in recipe.dictionaries.items():
-        spoken = (*sources.get(_ANY, ()), *sources.get(language, ()))
-        if not spoken:
+        in_language = (*sources.get(_ANY, ()), *sources.get(language, ()))
+        if not in_language:
             raise ConfigError(
                 f"recipe {recipe.name!r}: dictionary {name!r} has no sources for "
                 f"language {language!r}; it has them for: {', '.join(sources)}"
             )
-        entries = dictionary(spoken, documents)
+        entries = dictionary(in_language, documents)
         if name in recipe.no_words:
             entries = without_words(entries, documents, language)
         found[name] = entries
-    return Resources(language, found, _mesh(recipe, setting, language))
+    return Resources(language, found, _mesh(recipe, options, language))
 
 
-def _mesh(recipe: Recipe, setting: Setting, language: str) -> Mapping[str, str]:
-    if setting.mesh is not None:
-        return read_mesh(setting.mesh)
-    is_asked = "mesh" in recipe.features.windows and "mesh" not in setting.without
-    return installed_vocabulary(language) if is_asked else {}
+def _mesh(recipe: Recipe, options: TrainingOptions, language: str) -> Mapping[str, str]:
+    if options.mesh is not None:
+        return read_mesh(options.mesh)
+    is_used = "mesh" in recipe.features.windows and "mesh" not in options.without
+    return installed_mesh(language) if is_used else {}
 
 
 def _spans(recipe: Recipe, document: GoldDocument) -> Iterable[TagSpan]:
-    """Yield the spans of the recipe's classes; where two overlap, the first."""
+    """Yield the spans of the recipe's classes, the first of any that overlap."""
     end = 0
     for each in document.spans:
         name = recipe.classes.class_of(each.label) if each.label is not None else None
@@ -141,15 +135,15 @@ def _spans(recipe: Recipe, document: GoldDocument) -> Iterable[TagSpan]:
 
 
 def _account(
-    recipe: Recipe, setting: Setting, language: str, documents: int, words: int
+    recipe: Recipe, options: TrainingOptions, language: str, documents: int, words: int
 ) -> dict[str, Any]:
     return {
         "recipe": recipe.name,
         "learner": recipe.learner,
         "options": asdict(recipe.options),
-        "seed": setting.seed,
+        "seed": options.seed,
         "language": language,
-        "left_out": list(setting.without),
+        "left_out": list(options.without),
         "documents": documents,
         "words": words,
     }

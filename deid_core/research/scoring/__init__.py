@@ -1,1 +1,1 @@
-"""Gold corpora in, tables out: how well a system finds what it must."""
+"""Score a system's predictions on a gold corpus: measures, intervals, tables."""

@@ -1,8 +1,8 @@
-"""When do a gold mark and a proposed one agree?  Precision, recall and F by label.
+"""Precision, recall and F1 of spans and tokens, by label.
 
-A mark is ``(start, end, category)``: a span, or a token inside one.  Labels are put
-into categories first; sources: i2b2's evaluation script and Stubbs and others 2015 (25
-subcategories, 7 main ones, those that HIPAA names), Deleger and others (token, blind).
+A mark is ``(start, end, category)``: a span, or a token inside one.  Categories are
+those of i2b2's evaluation script and Stubbs and others 2015 (25 subcategories, 7 main
+categories, those that HIPAA names), and tag-blind as in Deleger and others 2013.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deid_core.document import Token
 from deid_core.labels import Label
 
 from ..corpora.conventions import Conventions
-from ..tokenizer import tokenize
-from .gold_and_predicted import Sides
+from ..tokenizer import Token, tokenize
+from .gold_and_predicted import Comparison
 from .measures import Counts, Measure
 
 Mark = tuple[int, int, str]
@@ -26,8 +25,8 @@ Agree = Callable[[Sequence[Mark], Sequence[Mark]], Iterable[str]]
 Category = Callable[[Label], str | None]
 _END_SLACK = 2  # Characters; He and others, section 3.1: i2b2's "relaxed".
 
-# HIPAA_regexes of i2b2's script, which by a stray space in a pattern never counts
-# IDNUM; here it counts.
+# HIPAA_regexes of i2b2's script, where a stray space in a pattern excludes IDNUM.  It
+# counts here.
 _HIPAA = frozenset(
     {
         *(Label.PATIENT, Label.AGE, Label.DATE),
@@ -44,32 +43,32 @@ CATEGORIES: Mapping[str, Category] = {
     "HIPAA": lambda label: label.value if label in _HIPAA else None,
     "blind": lambda _: "PHI",
 }
-"""Every set of categories by its name; None leaves a label out."""
+"""Every set of categories by its name; a label with None is left out."""
 
 
-def exact(gold: Sequence[Mark], said: Sequence[Mark]) -> list[str]:
-    """Return the category of each mark that both sides have."""
-    return [category for _, _, category in {*gold} & {*said}]
+def exact(gold: Sequence[Mark], predicted: Sequence[Mark]) -> list[str]:
+    """Return the category of each mark that is in both."""
+    return [category for _, _, category in {*gold} & {*predicted}]
 
 
-def end_within_two(gold: Sequence[Mark], said: Sequence[Mark]) -> list[str]:
-    """Return the category of each pair with one start and ends at most two apart."""
+def end_within_two(gold: Sequence[Mark], predicted: Sequence[Mark]) -> list[str]:
+    """Return the category of each pair with equal starts and ends at most two apart."""
     return _pairs(
-        gold, said, lambda g, s: g[0] == s[0] and abs(g[1] - s[1]) <= _END_SLACK
+        gold, predicted, lambda g, s: g[0] == s[0] and abs(g[1] - s[1]) <= _END_SLACK
     )
 
 
-def overlap(gold: Sequence[Mark], said: Sequence[Mark]) -> list[str]:
+def overlap(gold: Sequence[Mark], predicted: Sequence[Mark]) -> list[str]:
     """Return the category of each pair that shares a character."""
-    return _pairs(gold, said, lambda g, s: g[0] < s[1] and s[0] < g[1])
+    return _pairs(gold, predicted, lambda g, s: g[0] < s[1] and s[0] < g[1])
 
 
 def _pairs(
-    gold: Sequence[Mark], said: Sequence[Mark], agree: Callable[[Mark, Mark], bool]
+    gold: Sequence[Mark], predicted: Sequence[Mark], agree: Callable[[Mark, Mark], bool]
 ) -> list[str]:
-    """Pair marks of one category, each at most once, from left to right."""
+    """Pair marks of one category from left to right, each at most once."""
     found = []
-    left = sorted(said)
+    left = sorted(predicted)
     for mark in sorted(gold):
         partner = next((s for s in left if s[2] == mark[2] and agree(mark, s)), None)
         if partner is not None:
@@ -80,23 +79,23 @@ def _pairs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
-    """How many marks of each document agree, by category.
+    """Numbers of marks by document and category.
 
     Args:
         categories: The columns of the arrays.
-        right: Marks on which both sides agree, shape ``[documents, categories]``.
-        said: Marks that the system proposed.
-        gold: Marks that it should have.
+        right: Marks that agree, shape ``[documents, categories]``.
+        predicted: Predicted marks.
+        gold: Gold marks.
     """
 
     categories: tuple[str, ...]
     right: Counts
-    said: Counts
+    predicted: Counts
     gold: Counts
 
     def measures(self) -> list[Measure]:
-        """Return micro P, R and F1, two macro F1, and each category's P, R and F1."""
-        double, both = 2 * self.right, self.said + self.gold
+        """Return micro P, R and F1, two macro F1, and P, R and F1 of each category."""
+        double, both = 2 * self.right, self.predicted + self.gold
         measures = [
             *self._prf(slice(None)),
             Measure("macro F1 by label", double, both),
@@ -108,53 +107,48 @@ class Agreement:
         return measures
 
     def _prf(self, at: slice, of: str = "") -> list[Measure]:
-        right, said, gold = (
+        right, predicted, gold = (
             each[:, at].sum(axis=1, keepdims=True)
-            for each in (self.right, self.said, self.gold)
+            for each in (self.right, self.predicted, self.gold)
         )
-        return prf(right, said, gold, of)
+        return prf(right, predicted, gold, of)
 
 
-def prf(right: Counts, said: Counts, gold: Counts, of: str = "") -> list[Measure]:
-    """Return precision, recall and F1.
-
-    Args:
-        right: Shape ``[documents, 1]``, as the others.
-        said: What was proposed, the right ones among it.
-        gold: What should have been.
-        of: The category that they are of.
-    """
+def prf(
+    right: Counts, predicted: Counts, gold: Counts, of: str = "", scale: float = 1.0
+) -> list[Measure]:
+    """Return precision, recall and F1 of counts by document and class."""
     return [
-        Measure("precision", right, said, of),
-        Measure("recall", right, gold, of),
-        Measure("F1", 2 * right, said + gold, of),
+        Measure("precision", right, predicted, of, scale),
+        Measure("recall", right, gold, of, scale),
+        Measure("F1", 2 * right, predicted + gold, of, scale),
     ]
 
 
 def agreement(
-    sides: Sequence[Sides],
+    compared: Sequence[Comparison],
     conventions: Conventions,
     *,
     agree: Agree = exact,
     category: Category = CATEGORIES["i2b2"],
     by_token: bool = False,
 ) -> Agreement:
-    """Return how far system and gold agree on each document.
+    """Return how many gold and predicted marks of each document agree.
 
     Args:
-        sides: Of each document.
-        conventions: The corpus's; proposed labels are folded into its coarser ones.
+        compared: The documents.
+        conventions: Of the corpus; predicted labels are mapped to its coarser ones.
         agree: Which pairs of marks agree.
         category: A set of `CATEGORIES`.
         by_token: Marks are tokens, each with the category of the first span on it.
     """
     found: list[tuple[list[str], list[str], list[str]]] = []
-    for each in sides:
-        gold, said = marks_of(each, conventions, category)
+    for each in compared:
+        gold, predicted = marks_of(each, conventions, category)
         if by_token:
             tokens = tokenize(each.document.text)
-            gold, said = in_tokens(gold, tokens), in_tokens(said, tokens)
-        found.append((list(agree(gold, said)), _names(said), _names(gold)))
+            gold, predicted = in_tokens(gold, tokens), in_tokens(predicted, tokens)
+        found.append((list(agree(gold, predicted)), _names(predicted), _names(gold)))
     columns = tuple(dict.fromkeys(filter(None, map(category, Label))))
     right, proposed, wanted = (
         _table([row[at] for row in found], columns) for at in range(3)
@@ -163,21 +157,25 @@ def agreement(
 
 
 def marks_of(
-    sides: Sides, conventions: Conventions, category: Category
+    compared: Comparison, conventions: Conventions, category: Category
 ) -> tuple[list[Mark], list[Mark]]:
-    """Return the gold marks of a document and the proposed ones, each in order."""
-    gold = ((g.span, category(g.label)) for g in sides.sought if g.label is not None)
-    said = ((a.span, category(conventions.fold(a.label))) for a in sides.scored())
+    """Return the gold marks and the predicted marks of a document, each in order."""
+    gold = (
+        (g.span, category(g.label)) for g in compared.required if g.label is not None
+    )
+    predicted = (
+        (a.span, category(conventions.map_label(a.label))) for a in compared.scored()
+    )
     left, right = (
         sorted({(span.start, span.end, name) for span, name in side if name})
-        for side in (gold, said)
+        for side in (gold, predicted)
     )
     return left, right
 
 
 def in_tokens(marks: Sequence[Mark], tokens: Sequence[Token]) -> list[Mark]:
-    """Return a mark for each token of which a span holds a part: of the first such."""
-    # Both are ordered: each mark's tokens begin where the last one's did, or later.
+    """Return a mark for each token that a mark overlaps, with its category."""
+    # Both are ordered: the tokens of a mark do not begin before those of the last one.
     found: dict[Token, str] = {}
     at = 0
     for start, end, name in marks:

@@ -1,7 +1,7 @@
-"""What is taken for what: a matrix of gold categories by proposed ones.
+"""Confusion matrices of gold and predicted categories, and Cohen's kappa.
 
-Source: He and others 2015, Table 7 (spans of one extent; what has no partner is missing
-or spurious).  By token, the matrix is what Cohen's kappa is counted from.
+Sources: He and others 2015, Table 7 (spans with equal offsets; a span without a partner
+is missing or spurious); Cohen 1960 (kappa, by token).
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from deid_core.labels import Label
 from ..corpora.conventions import Conventions
 from ..tokenizer import tokenize
 from .agreement import CATEGORIES, Category, in_tokens, marks_of
-from .gold_and_predicted import Sides
+from .gold_and_predicted import Comparison
 from .measures import Counts
 
 NOTHING = ""
-"""The category of what is not marked: spurious in a row, missing in a column."""
+"""The category of unmarked text: a row of spurious, a column of missing marks."""
 Cell = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion:
-    """Counts of marks by what they are and what they are taken for.
+    """Counts of marks by gold and predicted category.
 
     Args:
         categories: Of rows and columns; the last is `NOTHING`.
-        counts: Shape ``[gold, said]``.
+        counts: Shape ``[gold, predicted]``.
     """
 
     categories: tuple[str, ...]
     counts: Counts
 
     def pairs(self) -> list[tuple[Cell, int]]:
-        """Return how often two categories were taken for each other, most first."""
+        """Return how often two categories were confused, either way, most first."""
         of_both = self.counts + self.counts.T
         size = len(self.categories) - 1
         cells = [
@@ -51,55 +51,64 @@ class Confusion:
 
 
 def confusion_of_spans(
-    sides: Sequence[Sides],
+    compared: Sequence[Comparison],
     conventions: Conventions,
     category: Category = CATEGORIES["i2b2"],
 ) -> Confusion:
-    """Return how spans of one extent are categorised by both sides.
-
-    Args:
-        sides: Of each document.
-        conventions: The corpus's.
-        category: A set of `CATEGORIES`; what it leaves out is not counted.
-    """
+    """Return the confusion matrix of spans with equal offsets."""
     cells = Counter(
-        cell for each in sides for cell in _of_spans(each, conventions, category)
+        cell for each in compared for cell in _of_spans(each, conventions, category)
     )
     return _confusion(cells, category)
 
 
 def confusion_of_tokens(
-    sides: Sequence[Sides],
+    compared: Sequence[Comparison],
     conventions: Conventions,
     category: Category = CATEGORIES["i2b2"],
 ) -> Confusion:
-    """Return how tokens are categorised by both sides, unmarked ones too."""
+    """Return the confusion matrix of tokens, with unmarked ones."""
     cells: Counter[Cell] = Counter()
-    for each in sides:
+    for each in compared:
         tokens = tokenize(each.document.text)
-        gold, said = (
+        gold, predicted = (
             {mark[:2]: mark[2] for mark in in_tokens(marks, tokens)}
             for marks in marks_of(each, conventions, category)
         )
         cells.update(
-            (gold.get(place, NOTHING), said.get(place, NOTHING))
+            (gold.get(place, NOTHING), predicted.get(place, NOTHING))
             for place in ((token.start, token.end) for token in tokens)
         )
     return _confusion(cells, category)
 
 
 def _of_spans(
-    sides: Sides, conventions: Conventions, category: Category
+    compared: Comparison, conventions: Conventions, category: Category
 ) -> Iterator[Cell]:
-    gold, said = (
+    gold, predicted = (
         {mark[:2]: mark[2] for mark in marks}
-        for marks in marks_of(sides, conventions, category)
+        for marks in marks_of(compared, conventions, category)
     )
-    for place in sorted({*gold, *said}):
-        yield gold.get(place, NOTHING), said.get(place, NOTHING)
+    for place in sorted({*gold, *predicted}):
+        yield gold.get(place, NOTHING), predicted.get(place, NOTHING)
 
 
 def _confusion(cells: Counter[Cell], category: Category) -> Confusion:
     names = (*dict.fromkeys(filter(None, map(category, Label))), NOTHING)
     table = [[cells[row, column] for column in names] for row in names]
     return Confusion(names, np.array(table, dtype=np.int64))
+
+
+def cohens_kappa(confusion: Confusion) -> float | None:
+    """Return (observed - chance) / (1 - chance); None where it is undefined.
+
+    Args:
+        confusion: By token.
+    """
+    total = float(confusion.counts.sum())
+    if not total:
+        return None
+    observed = float(confusion.counts.trace()) / total
+    rows, columns = confusion.counts.sum(axis=1), confusion.counts.sum(axis=0)
+    chance = float((rows * columns).sum()) / total**2
+    return None if chance == 1 else (observed - chance) / (1 - chance)

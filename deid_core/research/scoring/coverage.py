@@ -1,11 +1,11 @@
-"""What stays readable, and what is lost: scores that ask for no label.
+"""Coverage: which values stay readable and which words are lost, whatever the label.
 
 A value is found when every letter and digit of all its spans is covered by annotations
-of any label; titles inside it need not be.  Ages under 90, years alone and tags without
-counterpart are neutral: not sought, and no loss when replaced.  A word, a run without
-white space that holds a letter or digit, is falsely redacted when some letter or digit
-of it is, it overlaps no gold span, and neither the annotation is neutral nor the word a
-title beside a gold span.
+of any label, except titles inside it.  Ages under 90, years alone and tags without a
+label are neutral: they need not be found and may be replaced.  A word is a run without
+white space that has a letter or digit.  It is falsely redacted when one of these is
+covered, unless it overlaps a gold span, the annotation is neutral, or it is a title
+next to a gold span.
 """
 
 from __future__ import annotations
@@ -21,27 +21,26 @@ from deid_core.document import Span
 from deid_core.labels import Label
 
 from ..corpora.corpus import GoldSpan
-from ..corpora.neutral import is_title
-from .gold_and_predicted import Sides
+from .gold_and_predicted import Comparison, is_title
 from .measures import Counts, Measure, counts
 
 Flags = NDArray[np.bool_]
-_BESIDE = 3  # Characters between a name and its title: ", " or ". ".
+_ADJACENT = 3  # Characters between a name and its title: ", " or ". ".
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What one document's annotations cover, and what they do not.
+    """Coverage of one document by its annotations.
 
     Args:
-        values: By value that was sought, its label and whether it was found.
-        kinds: By kind of a value that was sought, whether it was found.
-        missed: The gold spans of values not found that are readable still.
-        false_words: Where a word is lost that is no identifier.
-        right_words: How many words are redacted that overlap a gold span.
-        words: How many there are.
-        touched: The decoys of which a letter or digit is covered.
-        decoys: How many there are.
+        values: The label of each required value and whether it was found.
+        kinds: Each kind of each required value and whether the value was found.
+        missed: Gold spans that are readable.
+        false_words: Falsely redacted words.
+        right_words: Number of redacted words that overlap a gold span.
+        words: Number of words.
+        touched: Decoys of which a letter or digit is covered.
+        decoys: Number of decoys.
     """
 
     values: tuple[tuple[Label | None, bool], ...]
@@ -54,16 +53,18 @@ class Coverage:
     decoys: int
 
 
-def cover(sides: Sides) -> Coverage:
-    """Return what a document's annotations cover of what they should, and what not."""
-    text, decoys = sides.document.text, sides.document.decoys
+def cover(compared: Comparison) -> Coverage:
+    """Return the coverage of a document."""
+    text, decoys = compared.document.text, compared.document.decoys
     letters = _flags(map(str.isalnum, text), len(text))
-    covered = letters & _mask((a.span for a in sides.annotations), len(text))
-    missed = tuple(g for g in sides.sought if _is_readable(g, text, letters, covered))
+    covered = letters & _mask((a.span for a in compared.annotations), len(text))
+    missed = tuple(
+        g for g in compared.required if _is_readable(g, text, letters, covered)
+    )
     lost = {each.value for each in missed}
-    labels = {each.value: each.label for each in sides.sought}
-    kinds = {each.value: each.kinds for each in sides.sought}
-    right, false, words = _words(sides, letters)
+    labels = {each.value: each.label for each in compared.required}
+    kinds = {each.value: each.kinds for each in compared.required}
+    right, false, words = _words(compared, letters)
     return Coverage(
         values=tuple((label, value not in lost) for value, label in labels.items()),
         kinds=tuple((k, v not in lost) for v, each in kinds.items() for k in each),
@@ -79,8 +80,8 @@ def cover(sides: Sides) -> Coverage:
 def coverage_measures(covers: Sequence[Coverage]) -> list[Measure]:
     """Return recall, false words, precision by words, specificity and decoys.
 
-    Specificity is the share of the documents without anything to find in which no word
-    is falsely redacted.
+    Specificity is the share of documents without a falsely redacted word among those
+    that have no value to find.
     """
     right = _sum(covers, lambda c: c.right_words)
     false = _sum(covers, lambda c: len(c.false_words))
@@ -100,13 +101,13 @@ def coverage_measures(covers: Sequence[Coverage]) -> list[Measure]:
 
 
 def recall_by_label(covers: Sequence[Coverage]) -> list[Measure]:
-    """Return the recall of each label that was sought, by its name."""
+    """Return the recall of each label, by its name."""
     labels = {label for c in covers for label, _ in c.values if label is not None}
     return [_recall(covers, label) for label in sorted(labels)]
 
 
 def recall_by_kind(covers: Sequence[Coverage]) -> list[Measure]:
-    """Return the recall of the values of each kind; a value can be of several."""
+    """Return the recall of each kind; a value can have several kinds."""
     measures = []
     for kind in sorted({kind for c in covers for kind, _ in c.kinds}):
         of = [[found for its, found in c.kinds if its == kind] for c in covers]
@@ -120,11 +121,11 @@ def _recall(covers: Sequence[Coverage], label: Label | None = None) -> Measure:
     def of(cover: Coverage) -> list[bool]:
         return [found for its, found in cover.values if label in (None, its)]
 
-    found, sought = (
+    found, required = (
         _sum(covers, lambda c: sum(of(c))),
         _sum(covers, lambda c: len(of(c))),
     )
-    return Measure("recall", found, sought, of=label or "")
+    return Measure("recall", found, required, of=label or "")
 
 
 def _sum(covers: Sequence[Coverage], number: Callable[[Coverage], int]) -> Counts:
@@ -142,13 +143,13 @@ def _is_readable(gold: GoldSpan, text: str, letters: Flags, covered: Flags) -> b
     return bool((needed & ~covered[start:end]).any())
 
 
-def _words(sides: Sides, letters: Flags) -> tuple[int, tuple[Span, ...], int]:
-    """Return how many words are rightly redacted, which falsely, and how many are."""
-    text = sides.document.text
+def _words(compared: Comparison, letters: Flags) -> tuple[int, tuple[Span, ...], int]:
+    """Return the number of right words, the false words, and the number of words."""
+    text = compared.document.text
     size = len(text)
     blank = _flags(map(str.isspace, text), size)
-    gold = _mask((each.span for each in sides.document.spans), size)
-    redacted = letters & _mask((each.span for each in sides.charged), size)
+    gold = _mask((each.span for each in compared.document.spans), size)
+    redacted = letters & _mask((each.span for each in compared.penalized), size)
     starts = np.flatnonzero(~blank & np.append(True, blank)[:-1])
     if not starts.size:
         return 0, (), 0
@@ -162,14 +163,14 @@ def _words(sides: Sides, letters: Flags) -> tuple[int, tuple[Span, ...], int]:
     for at in np.flatnonzero(hold(redacted) & ~hold(gold)):
         word = text[starts[at] : ends[at]].rstrip()
         span = Span(int(starts[at]), int(starts[at]) + len(word))
-        if not (is_title(word) and _is_beside(span, gold)):
+        if not (is_title(word) and _is_adjacent(span, gold)):
             false.append(span)
     return right, tuple(false), int(hold(letters).sum())
 
 
-def _is_beside(span: Span, gold: Flags) -> bool:
-    before = gold[max(span.start - _BESIDE, 0) : span.start]
-    return bool(before.any() or gold[span.end : span.end + _BESIDE].any())
+def _is_adjacent(span: Span, gold: Flags) -> bool:
+    before = gold[max(span.start - _ADJACENT, 0) : span.start]
+    return bool(before.any() or gold[span.end : span.end + _ADJACENT].any())
 
 
 def _mask(spans: Iterable[Span], size: int) -> Flags:

@@ -1,7 +1,13 @@
-"""The two sides that scorers compare, without what is neutral."""
+"""Gold and predicted annotations of a document, without what is neutral.
+
+Neutral are ages under 90 and years alone: 45 CFR 164.514(b)(2)(i)(C) makes identifiers
+of ages over 89 and of the elements of dates but the year.  Corpora differ on whether a
+title belongs to a name.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,68 +16,110 @@ from deid_core.labels import Label
 
 from ..corpora.conventions import Conventions
 from ..corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
-from ..corpora.neutral import is_neutral
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """One document: what was to be found, and what the system said.
+class Comparison:
+    """One document with its gold and its predicted annotations.
 
     Args:
-        sought: The gold spans that must be found.
-        annotations: All that the system said.
-        charged: Those of them that are wrong where nothing is marked.
+        document: The gold document.
+        required: The gold spans that must be found.
+        annotations: All predicted annotations.
+        penalized: The predicted annotations that are errors where nothing is marked.
     """
 
     document: GoldDocument
-    sought: tuple[GoldSpan, ...]
+    required: tuple[GoldSpan, ...]
     annotations: tuple[Annotation, ...]
-    charged: tuple[Annotation, ...]
+    penalized: tuple[Annotation, ...]
 
     def scored(self) -> list[Annotation]:
-        """Return the charged annotations, but for those on what is not sought.
+        """Return the penalized annotations that are on nothing or on a required span.
 
-        An annotation of a span that the corpus marks and nobody seeks is neither right
-        nor wrong.
+        An annotation of another gold span is neither right nor wrong.
         """
-        sought = {each.span for each in self.sought}
-        others = [g.span for g in self.document.spans if g.span not in sought]
+        required = {each.span for each in self.required}
+        others = [g.span for g in self.document.spans if g.span not in required]
         return [
             each
-            for each in self.charged
+            for each in self.penalized
             if not any(map(each.span.overlaps, others))
-            or any(map(each.span.overlaps, sought))
+            or any(map(each.span.overlaps, required))
         ]
 
 
-def sides_of(corpus: Corpus, predictions: Sequence[Prediction]) -> list[Sides]:
-    """Return the sides of each document, in order.
-
-    Args:
-        corpus: What is right.
-        predictions: One a document, in order.
-    """
+def comparisons_of(
+    corpus: Corpus, predictions: Sequence[Prediction]
+) -> list[Comparison]:
+    """Return gold and predicted annotations of each document, in order."""
     pairs = zip(corpus.documents, predictions, strict=True)
-    return [_sides(gold, said, corpus.conventions) for gold, said in pairs]
+    return [
+        _comparison(gold, predicted, corpus.conventions) for gold, predicted in pairs
+    ]
 
 
-def _sides(document: GoldDocument, said: Prediction, spoken: Conventions) -> Sides:
+def _comparison(
+    document: GoldDocument, predicted: Prediction, conventions: Conventions
+) -> Comparison:
     text = document.text
 
-    def is_free(label: Label, start: int, end: int) -> bool:
-        return not spoken.all_sought and is_neutral(label, text[start:end])
+    def is_allowed(label: Label, start: int, end: int) -> bool:
+        return not conventions.all_sought and is_neutral(label, text[start:end])
 
-    sought = (
+    required = (
         each
         for each in document.spans
         if each.label is not None
-        and each.tag not in spoken.neutral
-        and not is_free(each.label, each.span.start, each.span.end)
+        and each.tag not in conventions.neutral
+        and not is_allowed(each.label, each.span.start, each.span.end)
     )
-    charged = (
+    penalized = (
         each
-        for each in said.annotations
-        if each.label not in spoken.unmarked
-        and not is_free(each.label, each.span.start, each.span.end)
+        for each in predicted.annotations
+        if each.label not in conventions.unmarked
+        and not is_allowed(each.label, each.span.start, each.span.end)
     )
-    return Sides(document, tuple(sought), said.annotations, tuple(charged))
+    return Comparison(
+        document, tuple(required), predicted.annotations, tuple(penalized)
+    )
+
+
+_OLDEST = 89
+_OLD_WORDS = frozenset({"ninety", "hundred", "nineties", "noventa", "cien"})
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}s?|(?<=['\u2019])[0-9]{2}s?")
+_YEAR_WORDS = frozenset(
+    ("a", "and", "del", "el", "en", "from", "in", "of", "or", "since", "the", "to")
+) | {"year", "years"}
+# "Do" and "Don" are names, and "Jr." distinguishes people with one name: no titles.
+_TITLES = frozenset(
+    (
+        *("dr", "dra", "drs", "doctor", "prof", "professor"),
+        *("mr", "mrs", "ms", "miss", "mister", "mx", "sr", "sra", "srta", "do\u00f1a"),
+        *("md", "phd", "rn", "np", "pa"),
+    )
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+def is_neutral(label: Label, text: str) -> bool:
+    """Return whether a text with a label is neutral: no identifier."""
+    if label is Label.AGE:
+        return _is_under_90(text)
+    return label is Label.DATE and _is_year_alone(text)
+
+
+def _is_under_90(text: str) -> bool:
+    numbers = [int(number) for number in re.findall(r"[0-9]+", text)]
+    words = set(_WORD.findall(text.casefold()))
+    return max(numbers, default=0) <= _OLDEST and not words & _OLD_WORDS
+
+
+def _is_year_alone(text: str) -> bool:
+    rest, years = _YEAR.subn(" ", text)
+    return years > 0 and set(_WORD.findall(rest.casefold())) <= _YEAR_WORDS
+
+
+def is_title(word: str) -> bool:
+    """Return whether a word is a title, such as ``Dr.``, ``M.D.`` and ``Mrs``."""
+    return "".join(_WORD.findall(word)).casefold() in _TITLES

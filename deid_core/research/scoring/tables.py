@@ -1,15 +1,15 @@
-"""An evaluation as tables, for a terminal or a Markdown page."""
+"""An evaluation as tables and as JSON, without text of the corpus."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .confusion import NOTHING, Confusion
-from .error_classes import ErrorClass, ErrorClasses
+from .errors import ErrorClass, ErrorClasses
 from .evaluation import Evaluation
-from .measures import Measure
-from .resampling import Interval
+from .measures import Interval, Measure
 
 _DETAILED = ("coverage", "span strict", "token")
 _MICRO = ("precision", "recall", "F1")
@@ -19,7 +19,7 @@ _SHORT = ("P", "R", "F1")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of words; the first column is words, the others are numbers."""
+    """Rows of text; columns after the first are aligned as numbers."""
 
     title: str
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ def _coverage(evaluation: Evaluation) -> Table:
         (
             measure.name,
             shown(measure),
-            _interval(evaluation.sureness.get(("coverage", measure.name)), measure),
+            _interval(evaluation.confidence.get(("coverage", measure.name)), measure),
             f"{int(measure.part.sum()):,} / {int(measure.whole.sum()):,}",
         )
         for measure in evaluation.scores["coverage"]
@@ -63,7 +63,7 @@ def _scores(evaluation: Evaluation) -> Table:
             scorer,
             *(shown(evaluation.measure(scorer, name)) for name in _MICRO),
             _interval(
-                evaluation.sureness.get((scorer, "F1")),
+                evaluation.confidence.get((scorer, "F1")),
                 evaluation.measure(scorer, "F1"),
             ),
             *(shown(evaluation.measure(scorer, name)) for name in _MACRO),
@@ -130,9 +130,9 @@ def errors_table(title: str, errors: ErrorClasses) -> Table:
 
 
 def confusion_table(title: str, confusion: Confusion) -> Table:
-    """Return gold categories by proposed ones, what is right on the diagonal.
+    """Return gold categories by predicted ones, right ones on the diagonal.
 
-    Categories are those that one was taken for another of; columns are numbered.
+    Only categories that were confused are shown; columns are numbered.
     """
     shown = dict.fromkeys(name for cell, _ in confusion.pairs() for name in cell)
     names = [name for name in confusion.categories if name in shown]
@@ -161,7 +161,7 @@ def _markdown(table: Table) -> str:
 
 
 def shown(measure: Measure | None) -> str:
-    """Return a measure's value as it stands in tables."""
+    """Return a measure's value as tables show it."""
     if measure is None or measure.value is None:
         return "-"
     return _number(measure.value, measure)
@@ -175,3 +175,68 @@ def _interval(found: Interval | None, measure: Measure | None) -> str:
 
 def _number(value: float, measure: Measure) -> str:
     return f"{value:.4f}" if measure.scale == 1 else f"{value:.2f}"
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return counts and values of the evaluation as JSON values."""
+    other, differences = evaluation.against
+    return {
+        "system": evaluation.system,
+        "corpus": evaluation.corpus,
+        "case": evaluation.case,
+        "documents": evaluation.documents,
+        "refused": dict(evaluation.refused),
+        "no_counterpart": dict(evaluation.unscored),
+        "scores": {
+            scorer: [
+                _measure(m, evaluation.confidence.get((scorer, m.name)))
+                for m in measures
+            ]
+            for scorer, measures in evaluation.scores.items()
+        },
+        "errors": _errors(evaluation.errors),
+        "confusion": _confusion(evaluation.confusion),
+        "against": other or None,
+        "differences": [
+            {
+                "scorer": scorer,
+                "measure": name,
+                "one": each.one,
+                "other": each.other,
+                "p": each.p,
+            }
+            for (scorer, name), each in differences.items()
+        ],
+    }
+
+
+def _errors(errors: ErrorClasses | None) -> list[dict[str, Any]]:
+    return [
+        {"class": kind.value, "of": name, "count": count}
+        for (kind, name), count in sorted((errors.counts if errors else {}).items())
+    ]
+
+
+def _confusion(confusion: Confusion | None) -> list[dict[str, Any]]:
+    if confusion is None:
+        return []
+    names = confusion.categories
+    return [
+        {"gold": gold or None, "said": predicted or None, "count": int(count)}
+        for gold, row in zip(names, confusion.counts, strict=True)
+        for predicted, count in zip(names, row, strict=True)
+        if count
+    ]
+
+
+def _measure(measure: Measure, found: Interval | None) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "measure": measure.name,
+        "of": measure.of or None,
+        "value": measure.value,
+        "part": int(measure.part.sum()),
+        "whole": int(measure.whole.sum()),
+    }
+    if found is not None and not measure.of:
+        value |= {"low": found.low, "high": found.high}
+    return value

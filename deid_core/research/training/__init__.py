@@ -1,0 +1,1 @@
+"""Training of our tagger: recipes, copies with invented values, learners."""

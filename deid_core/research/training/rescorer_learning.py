@@ -1,7 +1,7 @@
 """Learn to choose among the best paths of lines.
 
 The paths are those of chains that have not seen the line (`training` leaves each
-document out once), so that they err as they will on new notes.
+document out once), so that their errors are those of new notes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_core.errors import ConfigError
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.compiled_rescoring import LinePaths
@@ -34,11 +35,39 @@ from deid_core.tagger.rescoring import (
 from deid_core.tagger.words import NEWLINE, pieces, word_spans
 
 from ..packages import needed
-from .rescoring_options import RescoringOptions
+
+
+@dataclass(frozen=True, slots=True)
+class RescoringOptions:
+    """Options of the training of a rescorer.
+
+    Args:
+        folds: Number of chains; each leaves out another part of the documents.
+        most: Most paths of a line.
+        gap: Largest difference of a path's score to the best, as a logarithm.
+        decay: L2 penalty, of the weights to 0 and of the chain's scale to 1.
+        least_weight: Smaller weights are dropped.
+        rounds: Most iterations of the optimiser.
+        epochs: Of these chains; None for the recipe's.
+        copies: Of each line that these chains learn from; None for the recipe's.
+    """
+
+    folds: int = 3
+    most: int = 8
+    gap: float = 5.0
+    decay: float = 4.0
+    least_weight: float = 0.01
+    rounds: int = 120
+    epochs: int | None = None
+    copies: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.folds < 2 or self.most < 2 or self.gap <= 0:
+            raise ConfigError("rescoring: needs 2 folds, 2 paths and a gap at least")
+
 
 Doubles = NDArray[np.float64]
-Marked = Sequence[Line]
-"""The lines of a document."""
+DocumentLines = Sequence[Line]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +75,9 @@ class Example:
     """The paths of one line.
 
     Args:
-        features: Of each path, without what all paths have.
+        features: Of each path, without those that all paths share.
         logs: The chain's score of each path.
-        wrong: How many values each has too many, and lacks.
+        wrong: Number of extra and missing values of each path.
     """
 
     features: list[Counter[str]] = field(repr=False)
@@ -56,8 +85,8 @@ class Example:
     wrong: list[int]
 
 
-def known_values(documents: Iterable[Marked]) -> list[Counter[Value]]:
-    """Return the values of each document, each once."""
+def known_values(documents: Iterable[DocumentLines]) -> list[Counter[Value]]:
+    """Return the distinct values of each document."""
     return [
         Counter({value: 1 for line in lines for value in _line_values(line)})
         for lines in documents
@@ -67,14 +96,14 @@ def known_values(documents: Iterable[Marked]) -> list[Counter[Value]]:
 def examples_of(
     chain: CompiledModel,
     options: RescoringOptions,
-    lines: Marked,
+    lines: DocumentLines,
     known: Values,
 ) -> Iterator[Example]:
     """Yield the lines of a document that have several paths.
 
     Args:
-        chain: One that has not learned from the document.
-        options: How many paths.
+        chain: Not trained on the document.
+        options: Number of paths.
         lines: All lines of the document, in order.
         known: Values of other documents.
     """
@@ -101,7 +130,7 @@ def path_features(line: LineView, path: Path, covered: frozenset[int]) -> Counte
     """Return all features of a path.
 
     Args:
-        line: What it leads through.
+        line: The words of the path.
         path: The path.
         covered: Words that any path of the line tags.
     """
@@ -142,7 +171,7 @@ def _gold(line: Line, codec: Bio) -> Path:
 def learn_rescorer(
     examples: Sequence[Example], known: Values, options: RescoringOptions
 ) -> Rescorer:
-    """Return the weights under which the least wrong paths are most probable.
+    """Return the weights that make the least wrong paths most probable.
 
     Raises:
         ConfigError: scipy is missing.
@@ -167,9 +196,9 @@ class _Paths:
     """The paths of all examples, one after the other.
 
     Args:
-        matrix: Their features, of scipy, ``[paths, features]``.
+        matrix: Their features, a sparse matrix ``[paths, features]``.
         logs: The chain's scores.
-        starts: Where each example starts.
+        starts: The first path of each example.
         example: The example of each path.
         best: Whether no path of its line is less wrong.
     """
@@ -200,7 +229,7 @@ class _Paths:
     def chances(
         self, scores: Doubles, among: NDArray[np.bool_]
     ) -> tuple[Doubles, Doubles]:
-        """Return each path's probability among some, and the sums' logarithms."""
+        """Return each path's probability among a subset, and the log of each sum."""
         masked = np.where(among, scores, -np.inf)
         most = np.maximum.reduceat(masked, self.starts)
         shares = np.exp(masked - most[self.example])
@@ -209,7 +238,7 @@ class _Paths:
 
 
 def _fit(paths: _Paths, options: RescoringOptions) -> tuple[Doubles, float]:
-    """Return the weights of the features, and of the chain's scores."""
+    """Return the weights of the features and of the chain's scores."""
     optimise = needed("scipy.optimize", "scipy", "rescoring")
     transposed = paths.matrix.T.tocsr()
     every = np.ones(len(paths.logs), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""From a marked corpus and a recipe to a model."""
+"""Train our tagger: from annotated corpora and a recipe to a model."""
 
 from __future__ import annotations
 
@@ -22,8 +22,13 @@ from deid_core.tagger.words import lines
 from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
 from .learners import LEARNERS
 from .recipe import Recipe
-from .rescorer_learning import Example, examples_of, known_values, learn_rescorer
-from .rescoring_options import RescoringOptions
+from .rescorer_learning import (
+    Example,
+    RescoringOptions,
+    examples_of,
+    known_values,
+    learn_rescorer,
+)
 
 
 def train(
@@ -37,14 +42,14 @@ def train(
     """Return the model of a recipe; the same corpora and seed, the same weights.
 
     Args:
-        recipe: How.
-        corpora: Marked documents.
-        seed: Of the copies' values and of the learner.
-        version: What to call it.
-        progress: Told how the learner goes on.
+        recipe: Of the training.
+        corpora: Annotated documents.
+        seed: Of the values in copies and of the learner.
+        version: The version of the model.
+        progress: Called while the learner works.
 
     Raises:
-        ConfigError: The corpora mark nothing, or use a tag without a label.
+        ConfigError: The corpora have no annotation, or a tag without a label.
     """
     corpora = [_as_learned(recipe, corpus) for corpus in corpora]
     documents = [each for corpus in corpora for each in corpus.documents]
@@ -54,8 +59,8 @@ def train(
     drawn = []
     steps = recipe.draws + (recipe.rescoring.folds if recipe.rescoring else 0)
     for draw in range(recipe.draws):
-        told = _share_of(progress, draw, steps)
-        drawn.append(_weights(recipe, found, codec, seed + draw, told))
+        step_progress = _share_of(progress, draw, steps)
+        drawn.append(_weights(recipe, found, codec, seed + draw, step_progress))
     model = Model(
         recipe.name,
         version,
@@ -79,7 +84,7 @@ def _rescorer(
     seed: int,
     progress: Progress,
 ) -> Rescorer:
-    """Return what chooses among paths of chains that have not seen their lines."""
+    """Return a rescorer, trained on paths of chains that have not seen the lines."""
     options = recipe.rescoring or RescoringOptions()
     marked = [list(marked_lines(each)) for each in documents]
     own = known_values(marked)
@@ -87,14 +92,16 @@ def _rescorer(
     parts = recipe.of_parts()
     examples: list[Example] = []
     for fold in range(options.folds):
-        told = _share_of(progress, recipe.draws + fold, recipe.draws + options.folds)
+        step_progress = _share_of(
+            progress, recipe.draws + fold, recipe.draws + options.folds
+        )
         others = [
             line
             for at, lines in enumerate(marked)
             if at % options.folds != fold
             for line in lines
         ]
-        weights = _weights(parts, others, model.codec, seed + fold, told)
+        weights = _weights(parts, others, model.codec, seed + fold, step_progress)
         chain = CompiledModel(replace(model, weights=weights))
         for at in range(fold, len(marked), options.folds):
             known = Values.of(every - own[at])
@@ -119,20 +126,20 @@ def _weights(
         codec,
         least=recipe.least_seen,
     )
-    learn = LEARNERS[recipe.learner].make()
+    learn = LEARNERS[recipe.learner].load()
     weights = learn(encoded, codec, recipe.options, seed=seed, progress=progress)
     return Weights.of(encoded.names, weights)
 
 
 def _share_of(progress: Progress, step: int, steps: int) -> Progress:
-    def tell(share: float, word: str) -> None:
+    def report(share: float, word: str) -> None:
         progress((step + share) / steps, f"part {step + 1} of {steps}: {word}")
 
-    return tell
+    return report
 
 
 def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
-    """Return a corpus as the recipe wants it: its letter case, and its tags."""
+    """Return a corpus in the letter case and with the tags of the recipe."""
 
     def relabelled(span: GoldSpan) -> GoldSpan | None:
         if not recipe.learned_as or span.label is None:
@@ -155,7 +162,7 @@ def _in_case(recipe: Recipe, text: str) -> str:
 
 
 def marked_lines(document: GoldDocument) -> Iterable[Line]:
-    """Yield a document's lines; a span that crosses a line's end is cut there.
+    """Yield the lines of a document; a span that crosses a line end is cut there.
 
     Where spans overlap, the first is kept.
     """
@@ -169,7 +176,7 @@ def marked_lines(document: GoldDocument) -> Iterable[Line]:
 
 
 def pools(found: Iterable[Line]) -> dict[str, list[str]]:
-    """Return the values of each tag, as often as they stand in the lines."""
+    """Return the values of each tag, as often as they occur in the lines."""
     values: defaultdict[str, list[str]] = defaultdict(list)
     for line in found:
         for span in line.spans:
@@ -178,7 +185,7 @@ def pools(found: Iterable[Line]) -> dict[str, list[str]]:
 
 
 def _tags(recipe: Recipe, corpora: Sequence[Corpus]) -> dict[str, Label]:
-    """Return each tag that the corpora use with our label for it, sorted by tag."""
+    """Return the tags of the corpora, sorted, each with its label."""
     labels: dict[str, Label | None] = {
         span.tag: span.label
         for corpus in corpora

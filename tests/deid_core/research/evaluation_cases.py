@@ -10,7 +10,7 @@ from pathlib import Path
 from deid_core import Annotation, Label, Span
 from deid_core.research.corpora.conventions import Conventions, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
-from deid_core.research.scoring.scorers import Outcome
+from deid_core.research.scoring.evaluation import Outcome
 
 
 def gold(marked, conventions, id="d", decoys=()):

@@ -1,13 +1,14 @@
-"""Invented corpora for the laboratory's experiments, and what systems say of them."""
+"""Invented corpora for experiments, and the output of systems on them."""
 
 from pathlib import Path
 
 from deid_core import Annotation, KnownIdentifiers, Label, PersonName, Span
 from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
-from deid_core.research.experiments.frame.runner import Bench
-from deid_core.research.experiments.frame.splits import Split
-from deid_core.research.experiments.frame.systems import Said
+from deid_core.research.experiments.harness.figures import Scored
+from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.splits import Split
+from deid_core.research.experiments.harness.systems import SystemOutput
 from tests.deid_core.marked import unmark
 
 GIVEN = ("Ana", "Bruno", "Carla", "Diego", "Elena")
@@ -24,7 +25,7 @@ LABELS = (
 
 
 def marked(form, labels, id="n", kinds=()):
-    """Return a document whose marks stand in guillemets."""
+    """Return a document with its marks in guillemets."""
     text, places = unmark(form)
     spans = tuple(
         GoldSpan(Span(*place), label.value, label, at, kinds)
@@ -48,33 +49,31 @@ def note(number):
 
 
 def corpus(documents):
-    spoken = conventions_for(Path("invented"), PLAIN)
-    return Corpus("invented", "all", False, spoken, tuple(documents))
+    conventions = conventions_for(Path("invented"), PLAIN)
+    return Corpus("invented", "all", False, conventions, tuple(documents))
 
 
-def bench(folder, **changes):
-    """Return a quick bench whose Spanish and English notes are these letters."""
-    made = Bench(folder, folder, quick=True, **changes)
+def quick_runner(folder, **changes):
+    """Return a quick runner whose Spanish and English notes are these letters."""
+    made = ExperimentRunner(folder, folder, quick=True, **changes)
     notes = tuple(map(note, range(60)))
     made.meddocan = Split("invented", "es", notes[:40], corpus(notes[40:52]))
     made.english_notes = notes
     return made
 
 
-def said(*annotations):
-    """Return what a system says: of each document, its spans and labels."""
-    return Said(
-        tuple(
-            Prediction(
-                tuple(
-                    Annotation(Span(*place), label, 1.0, "test", "x")
-                    for place, label in each
-                )
+def scored(documents, *annotations):
+    """Return documents with what a system detects: spans and labels of each."""
+    predictions = (
+        Prediction(
+            tuple(
+                Annotation(Span(*place), label, 1.0, "test", "x")
+                for place, label in each
             )
-            for each in annotations
-        ),
-        1.0,
+        )
+        for each in annotations
     )
+    return Scored(corpus(documents), SystemOutput(tuple(predictions), 1.0))
 
 
 def known(given, family):

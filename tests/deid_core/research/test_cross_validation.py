@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deid_core import Deidentifier
 from deid_core.research.corpora.conventions import conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument
-from deid_core.research.scoring.cross_validation import cross_validated, folds
+from deid_core.research.scoring.predict import cross_validated, folds
 
 NOTES = tuple(
     GoldDocument(str(at), f"Seen by Dr. Name{'abcdefghijk'[at]}.", ())
@@ -66,10 +66,10 @@ def test_predictions_come_in_the_corpus_order_from_systems_that_did_not_learn_th
         assert note.text[found.span.start : found.span.end].startswith("Name")
 
 
-def test_documents_that_bear_one_id_are_refused():
+def test_documents_with_the_same_id_are_refused():
     same = tuple(replace(each, id="1") for each in NOTES)
 
-    with pytest.raises(ValueError, match="one id"):
+    with pytest.raises(ValueError, match="the same id"):
         cross_validated(
             corpus(same), 5, 1, lambda _: Deidentifier.from_names("lexical")
         )

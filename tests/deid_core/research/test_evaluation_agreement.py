@@ -8,13 +8,13 @@ from deid_core import Annotation, Label, Span
 from deid_core.research.corpora.conventions import Conventions
 from deid_core.research.corpora.corpus import GoldDocument, GoldSpan, Prediction
 from deid_core.research.scoring.agreement import end_within_two, exact, overlap
+from deid_core.research.scoring.evaluation import SCORERS, Outcome, scorers_for
 from deid_core.research.scoring.meddocan import (
     merged,
     ner_strict,
     span_merged,
     span_strict,
 )
-from deid_core.research.scoring.scorers import SCORERS, Outcome, scorers_for
 from tests.deid_core.research.evaluation_cases import (
     ALL_SOUGHT,
     DATE,

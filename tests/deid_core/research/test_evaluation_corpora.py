@@ -15,12 +15,11 @@ from deid_core import (
     ResidueFound,
     Span,
 )
-from deid_core.research.corpora.brat import write_brat
-from deid_core.research.corpora.cases import CASES, in_case
 from deid_core.research.corpora.conventions import Rows, conventions_for
-from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.corpora.corpus import CASES, GoldDocument, in_case
 from deid_core.research.corpora.readers import occurrences, read_corpus
-from deid_core.research.scoring.errors import slips
+from deid_core.research.corpora.writers import write_brat
+from deid_core.research.scoring.errors import errors_in_context
 from deid_core.research.scoring.predict import predict
 from tests.deid_core.research.evaluation_cases import (
     PATIENT,
@@ -127,7 +126,7 @@ def test_brat_offsets_that_do_not_fit_the_text_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("Ann Secret")
     (tmp_path / "a.ann").write_text("T1\tPATIENT 1 4\tAnn\n")
 
-    with pytest.raises(ConfigError, match=r"a\.ann:1: its offsets") as error:
+    with pytest.raises(ConfigError, match=r"a\.ann:1: its text is not") as error:
         read_corpus(tmp_path)
     assert "Ann" not in str(error.value)
 
@@ -185,11 +184,11 @@ def test_every_tag_of_a_corpus_is_scored_as_a_label_that_folds_to_itself(name):
 
     for tag in spoken.tags:
         label = spoken.label_of(tag)
-        assert label is None or label == spoken.fold(label)
+        assert label is None or label == spoken.map_label(label)
         for allowed in spoken.tags[tag][1:]:
-            assert allowed == spoken.fold(allowed) or spoken.fold(allowed) in {
-                labels[0] for labels in spoken.tags.values() if labels
-            }
+            assert allowed == spoken.map_label(allowed) or spoken.map_label(
+                allowed
+            ) in {labels[0] for labels in spoken.tags.values() if labels}
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -214,7 +213,7 @@ def test_an_unknown_corpus_is_refused_and_the_known_ones_named():
 def test_a_label_without_a_tag_keeps_its_own_name():
     spoken = conventions_for(Path("x"), "mtsamples")
 
-    assert Label.SSN == spoken.fold(Label.SSN)
+    assert Label.SSN == spoken.map_label(Label.SSN)
     assert "ID:SSN" == spoken.tag_of(Label.SSN)
     assert "PERSON" == spoken.tag_of(Label.DOCTOR)
 
@@ -358,7 +357,7 @@ def test_predictions_are_written_as_brat_that_reads_back(tmp_path):
 def test_an_id_that_leaves_the_folder_is_refused(tmp_path):
     document = gold("x", PLAIN, id="../n1")
 
-    with pytest.raises(ConfigError, match="document 1: its id is no file name"):
+    with pytest.raises(ConfigError, match="document 1: its id is not a file name"):
         write_brat(corpus_of(document, conventions=PLAIN), [say("x")], tmp_path)
 
 
@@ -366,7 +365,7 @@ def test_errors_are_told_with_their_context_misses_first():
     document = gold("Met «Ann|PATIENT» near a Foley", PLAIN, id="n1")
     corpus = corpus_of(document, conventions=PLAIN)
 
-    found = list(slips(corpus, [say(document.text, ("Foley", PATIENT))]))
+    found = list(errors_in_context(corpus, [say(document.text, ("Foley", PATIENT))]))
 
     assert [("missed", "PATIENT", "Ann"), ("false", "", "Foley")] == [
         (each.kind, each.tag, each.inner) for each in found

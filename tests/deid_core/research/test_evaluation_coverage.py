@@ -15,7 +15,7 @@ from deid_core.research.scoring.coverage import (
     coverage_measures,
     recall_by_label,
 )
-from deid_core.research.scoring.gold_and_predicted import sides_of
+from deid_core.research.scoring.gold_and_predicted import comparisons_of
 from tests.deid_core.research.evaluation_cases import (
     AGE,
     ALL_SOUGHT,
@@ -33,8 +33,8 @@ from tests.deid_core.research.evaluation_cases import (
 
 
 def covered(marked, *said, conventions=PLAIN, decoys=()):
-    [sides] = outcome(marked, *said, conventions=conventions, decoys=decoys).sides
-    return cover(sides)
+    [compared] = outcome(marked, *said, conventions=conventions, decoys=decoys).compared
+    return cover(compared)
 
 
 def measured(marked, *said, conventions=PLAIN, decoys=()):
@@ -165,9 +165,9 @@ def test_specificity_is_the_share_of_empty_documents_in_which_no_word_is_lost():
         say(documents[2].text, ("With", PATIENT)),
         say(documents[3].text, ("40 year old", AGE)),
     ]
-    sides = sides_of(corpus_of(*documents, conventions=PLAIN), said)
+    compared = comparisons_of(corpus_of(*documents, conventions=PLAIN), said)
 
-    figure = figures(coverage_measures([cover(each) for each in sides]))
+    figure = figures(coverage_measures([cover(each) for each in compared]))
 
     assert pytest.approx(2 / 3) == figure["specificity"]
 
@@ -187,10 +187,10 @@ def test_a_value_is_found_only_when_each_place_of_it_is():
     corpus = corpus_of(GoldDocument("d", text, spans), conventions=PLAIN)
     once = Prediction((Annotation(Span(0, 7), PATIENT, 1.0, "t"),))
 
-    [sides] = sides_of(corpus, [once])
+    [compared] = comparisons_of(corpus, [once])
 
-    assert ((PATIENT, False),) == cover(sides).values
-    assert [Span(15, 22)] == [each.span for each in cover(sides).missed]
+    assert ((PATIENT, False),) == cover(compared).values
+    assert [Span(15, 22)] == [each.span for each in cover(compared).missed]
 
 
 def test_recall_is_told_by_label():
@@ -229,7 +229,7 @@ def test_one_annotation_more_never_lowers_recall_nor_raises_false_words_left_out
 ):
     corpus = corpus_of(document_of(pairs), conventions=PLAIN)
     few, more = (
-        cover(sides_of(corpus, [Prediction(tuple(each))])[0])
+        cover(comparisons_of(corpus, [Prediction(tuple(each))])[0])
         for each in (said, [*said, extra])
     )
 
@@ -244,8 +244,8 @@ def test_a_perfect_prediction_finds_all_and_loses_nothing(pairs):
     document = document_of(pairs)
     corpus = corpus_of(document, conventions=PLAIN)
 
-    [sides] = sides_of(corpus, [perfect(document, PLAIN)])
-    result = cover(sides)
+    [compared] = comparisons_of(corpus, [perfect(document, PLAIN)])
+    result = cover(compared)
 
     assert all(ok for _, ok in result.values)
     assert () == result.false_words

@@ -11,15 +11,13 @@ from deid_core.research.scoring.agreement import CATEGORIES
 from deid_core.research.scoring.confusion import (
     NOTHING,
     Confusion,
+    cohens_kappa,
     confusion_of_spans,
     confusion_of_tokens,
 )
-from deid_core.research.scoring.error_classes import ErrorClass, error_classes
-from deid_core.research.scoring.evaluation import evaluate
-from deid_core.research.scoring.kappa import cohens_kappa
-from deid_core.research.scoring.results import as_json
-from deid_core.research.scoring.scorers import Outcome
-from deid_core.research.scoring.tables import tables_of
+from deid_core.research.scoring.errors import ErrorClass, error_classes
+from deid_core.research.scoring.evaluation import Outcome, evaluate
+from deid_core.research.scoring.tables import as_json, tables_of
 from tests.deid_core.research.evaluation_cases import (
     ALL_SOUGHT,
     DATE,
@@ -37,7 +35,7 @@ NAME = "«Ann Lee Moss|PATIENT» came."
 
 
 def classes(marked, *said):
-    found = error_classes(outcome(marked, *said, conventions=PLAIN).sides, PLAIN)
+    found = error_classes(outcome(marked, *said, conventions=PLAIN).compared, PLAIN)
     return dict(found.counts)
 
 
@@ -75,8 +73,10 @@ def test_one_proposal_over_two_marks_is_two_errors_of_extent_and_none_spurious()
 
 
 def test_shares_are_of_all_errors_and_none_where_there_are_none():
-    sides = outcome("«Ann|PATIENT» «Bo|DOCTOR» x", ("x", DATE), conventions=PLAIN).sides
-    found = error_classes(sides, PLAIN)
+    compared = outcome(
+        "«Ann|PATIENT» «Bo|DOCTOR» x", ("x", DATE), conventions=PLAIN
+    ).compared
+    found = error_classes(compared, PLAIN)
 
     assert 3 == found.total
     assert pytest.approx(2 / 3) == found.share(ErrorClass.MISSING)
@@ -88,7 +88,7 @@ def test_spans_of_one_extent_are_counted_by_what_they_are_taken_for():
     marked = "«Ann Lee|PATIENT» saw «Moss|DOCTOR» and «Bo|DOCTOR» on «May 3|DATE»."
     said = (("Ann Lee", DOCTOR), ("Moss", PATIENT), ("Bo", DOCTOR), ("saw", DATE))
     found = confusion_of_spans(
-        outcome(marked, *said, conventions=ALL_SOUGHT).sides, ALL_SOUGHT
+        outcome(marked, *said, conventions=ALL_SOUGHT).compared, ALL_SOUGHT
     )
 
     assert [(("NAME:PATIENT", "NAME:DOCTOR"), 2)] == found.pairs()
@@ -105,7 +105,7 @@ def cell(confusion, row, column):
 def test_tokens_that_nobody_marks_are_counted_too():
     marked = "«Ann Lee|PATIENT» came in."
     found = confusion_of_tokens(
-        outcome(marked, ("Lee came", PATIENT), conventions=PLAIN).sides,
+        outcome(marked, ("Lee came", PATIENT), conventions=PLAIN).compared,
         PLAIN,
         CATEGORIES["blind"],
     )
@@ -160,10 +160,10 @@ def test_each_wrong_mark_is_in_one_class_and_each_right_one_on_the_diagonal(one,
     )
     prediction = Prediction(tuple(Annotation(s, label, 1.0, "t") for s, label in said))
     corpus = corpus_of(document, conventions=ALL_SOUGHT)
-    sides = Outcome.of(corpus, [prediction]).sides
+    compared = Outcome.of(corpus, [prediction]).compared
 
-    errors = error_classes(sides, ALL_SOUGHT)
-    confusion = confusion_of_spans(sides, ALL_SOUGHT)
+    errors = error_classes(compared, ALL_SOUGHT)
+    confusion = confusion_of_spans(compared, ALL_SOUGHT)
 
     right = len({*marks} & {*said})
     spurious = errors.of(ErrorClass.SPURIOUS)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core.research.scoring.measures import Measure, counts
-from deid_core.research.scoring.resampling import difference, intervals
+from deid_core.research.scoring.measures import Measure, counts, difference, intervals
 
 
 def measure(part, whole, **options):

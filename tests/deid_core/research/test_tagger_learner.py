@@ -1,11 +1,17 @@
 import numpy as np
 import pytest
 
-from deid_core.research.training.learners import LEARNERS
-from deid_core.research.training.learners.chain_epoch import loss_and_gradient
+from deid_core.research.training.learners import LEARNERS, CrfOptions
 from deid_core.research.training.learners.crf import learn, margins_of
-from deid_core.research.training.learners.options import CrfOptions
-from deid_core.tagger.kernels.chain import backward, forward
+from deid_core.research.training.learners.crf_kernels import (
+    Lines,
+    backward,
+    buffers,
+    emissions,
+    gather,
+    gold_score,
+)
+from deid_core.tagger.kernels.chain import forward
 from tests.deid_core.tagger.tagger_cases import (
     CODEC,
     crfsuite_tagger,
@@ -29,13 +35,25 @@ def witness(corpus, tmp_path_factory):
 
 
 def _loss(found, weights, transitions, allowed):
-    gradient = np.zeros_like(weights)
-    steps = np.zeros_like(transitions)
-    arrays = (found.starts, found.types, found.labels, found.pointers, found.rows)
-    loss = loss_and_gradient(
-        *arrays, found.joined, weights, transitions, allowed, gradient, steps
-    )
-    return loss, gradient, steps
+    """Return the negative log-likelihood of all lines, and its exact gradient."""
+    gradient, pairs = np.zeros_like(weights), np.zeros_like(transitions)
+    steps = np.exp(transitions) * allowed
+    lines, state = Lines.of(found), np.ones(1, dtype=np.uint64)
+    labels, total = weights.shape[1], 0.0
+    for line in range(len(found.starts) - 1):
+        gold = np.array(found.labels_of(line), np.int8)
+        size = len(gold)
+        work = buffers(size, labels)
+        gather(lines, line, 0, state, work)
+        emissions(size, weights, np.float32(1.0), work)
+        total += forward(size, work.scores, labels, steps, work.local, work.alpha)
+        total -= gold_score(gold, work.scores, transitions)
+        backward(size, work.local, steps, work.alpha, work.beta, pairs)
+        np.subtract.at(pairs, (np.append(labels, gold[:-1]), gold), 1.0)
+        work.beta[np.arange(size), gold] -= 1.0
+        for at in range(size):
+            np.add.at(gradient, work.taken[at, : work.counts[at]], work.beta[at])
+    return total, gradient, pairs
 
 
 def test_the_gradient_is_that_of_the_loss():
@@ -145,7 +163,7 @@ def test_progress_goes_from_little_to_all(corpus):
 
 def test_every_learner_of_chains_learns(corpus):
     for kind in (LEARNERS["crf"], LEARNERS["crfsuite"]):
-        learned = kind.make()(
+        learned = kind.load()(
             corpus, CODEC, kind.options(), seed=1, progress=lambda *_: None
         )
         assert learned.state.shape == (len(corpus.names), len(CODEC.labels))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core.research.tokenizer import tokenize
+from deid_core.research.tokenizer import Token, tokenize
 
 
 @given(st.text())
@@ -42,3 +42,7 @@ def _is_blank(text):
 )
 def test_splits_run_together_text(text, expected):
     assert expected == [token.text for token in tokenize(text)]
+
+
+def test_no_repr_shows_the_text():
+    assert "Fitzwilliam" not in repr(Token(0, 11, "Fitzwilliam"))

@@ -3,8 +3,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
-from deid_core.research.training.learners.options import CrfOptions
 from deid_core.tagger.compiled import Bias, CompiledModel
 from tests.deid_core.tagger.tagger_cases import (
     CODEC,

@@ -12,8 +12,8 @@ from deid_core import Annotation, ConfigError, Document, Label, Span
 from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
+from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
-from deid_core.research.training.learners.options import CrfOptions
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.encoding import Line
 from deid_core.tagger.model import Weights, mean_of

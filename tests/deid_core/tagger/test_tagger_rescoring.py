@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from deid_core import ConfigError
+from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
-from deid_core.research.training.learners.options import CrfOptions
 from deid_core.research.training.rescorer_learning import (
     Example,
+    RescoringOptions,
     examples_of,
     known_values,
     learn_rescorer,
 )
-from deid_core.research.training.rescoring_options import RescoringOptions
 from deid_core.tagger.compiled import Bias, CompiledModel
 from deid_core.tagger.compiled_rescoring import PathFinder
 from deid_core.tagger.kernels.paths import best_paths, unsure_lines

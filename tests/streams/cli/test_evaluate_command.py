@@ -125,7 +125,7 @@ def test_predictions_are_written_for_other_scorers(tmp_path, corpus, preset):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        (("--rows", "3-2"), 78, "the last stands before the first"),
+        (("--rows", "3-2"), 78, "the last is before the first"),
         (("--tags-of", "nobody"), 78, "corpus 'nobody' is unknown"),
         (("--preset", "nothing"), 78, "'nothing' is unknown"),
         (("--part", "most"), 2, "most"),

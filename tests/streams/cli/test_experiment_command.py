@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from deid_core import ConfigError as DeidConfigError
 from deid_core.research import experiments
-from deid_core.research.experiments.frame.report import Finding, Report
+from deid_core.research.experiments.harness.report import Finding, Report
 from streams.cli.app import app
 from streams.engine.errors import ConfigError
 

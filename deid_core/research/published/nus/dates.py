@@ -5,10 +5,10 @@ double-digit, short name (e.g., Jan), or long name (e.g., January).  Years can b
 written in double-digit or four-digit.  The delimiters [...] include dash (-), comma
 (,), slash (/), colon (:), and white space (space and tab)."
 
-Left open, and decided: a day is 1 to 31, a month 1 to 12, a year any two or four
-digits; one mark may have white space around it ("March 14, 2024"); letters and digits
-at either end, and a decimal point with a digit, make it part of something else.  "2/7"
-(two days), "1/12" (one month), "10:30" and "2 10" are dates then, as they are for the
+The paper leaves the rest open.  Here a day is 1 to 31, a month 1 to 12, a year any two
+or four digits.  A delimiter may have white space around it ("March 14, 2024").  A
+letter or digit at either end, or a decimal point with a digit, excludes the match.  So
+"2/7" (two days), "1/12" (one month), "10:30" and "2 10" are dates, as they are for the
 paper, whose precision on dates is 66.03.
 """
 
@@ -41,11 +41,11 @@ _AFTER = r"(?![^\W_])(?!\.[0-9])"
 
 
 def pattern_of(order: str) -> str:
-    """Return the pattern of one order, such as ``dmy``: no unbounded repetition."""
+    """Return the pattern of one order, such as ``dmy``."""
     return _DELIMITER.join(_PARTS[part] for part in order)
 
 
-# The lookahead lets a search go by whatever no date can begin with.
+# The lookahead skips characters that cannot start a date.
 DATE = re.compile(
     rf"{_BEFORE}(?=[0-9a-z])(?:{'|'.join(map(pattern_of, ORDERS))}){_AFTER}",
     re.IGNORECASE,

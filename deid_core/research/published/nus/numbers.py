@@ -1,11 +1,11 @@
 """Section 3.2: identification and contact numbers by their generic formats.
 
-The paper gives no patterns.  An id has one of the shapes that the preset names, between
-characters that are neither letters nor digits; a Singapore NRIC or FIN is a letter,
-seven digits and a letter.  A contact number is 7 digits (a local number of old) to 15
-(ITU E.164), in groups parted by one space or dash: at most three of at least three
-digits, the last of at least four, with a country code or without.  Short groups are
-left to dates and readings; that is how "2024-03-14" and "120 80 72" stay out.
+The paper prints no patterns.  Here an id has one of the shapes in the preset, without a
+letter or digit next to it; a Singapore NRIC or FIN is a letter, seven digits and a
+letter.  A contact number has 7 digits (an old local number) to 15 (ITU E.164), in
+groups separated by one space or dash: at most three groups of three digits or more, the
+last of four or more, after an optional country code.  Shorter groups are dates and
+readings: "2024-03-14" and "120 80 72" do not match.
 """
 
 from __future__ import annotations

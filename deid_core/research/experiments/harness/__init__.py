@@ -1,0 +1,6 @@
+"""The harness of the experiments: runner, splits, systems, figures and reports.
+
+Needs the extra "train".
+"""
+
+from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Features of words in their sentences, and what they are made of."""

@@ -1,0 +1,44 @@
+"""Linear chains over words by python-crfsuite.
+
+The papers use Carafe (MIST), MALLET (MCRF) and CRF++ (WI-deId): the same model, trained
+by L-BFGS with an L2 penalty.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from deid_core.tagger.weights import no_progress
+
+from ...training.learners import CrfsuiteOptions
+from ...training.learners.crfsuite import fit
+from ..predictors import Chain
+from ..rows import TrainingWords
+
+_NEVER = -1e9
+
+
+def chain(words: TrainingWords, options: CrfsuiteOptions, seed: int) -> Chain:
+    """Return the chain that fits the words; L-BFGS is deterministic: no seed.
+
+    Transitions are not constrained, as in the papers: ``I-a`` may begin a span.
+    """
+    rows, labels = words.rows, [str(label) for label in words.labels.tolist()]
+    names = [str(each) for each in range(rows.width)]
+    lines = (
+        (
+            [
+                [names[column] for column in rows.of_word(at)]
+                for at in range(first, last)
+            ],
+            labels[first:last],
+        )
+        for first, last in pairwise(rows.starts.tolist())
+        if first < last
+    )
+    present = words.present()
+    found = fit(lines, options, (rows.width, words.classes), no_progress)
+    # A label that no word has must not win where all others are below 0.
+    absent = sorted({*range(words.classes)} - {*present})
+    found.transitions[:, absent] = _NEVER
+    return Chain(found.state, found.transitions)
