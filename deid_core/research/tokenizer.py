@@ -1,9 +1,9 @@
 """Split text into tokens with their offsets, for scoring.
 
 A token is a run of letters, a run of digits, or a single mark, so that text without
-spaces is split, too: ``Since6/03/04`` is ``Since 6 / 03 / 04``.  Apostrophes and hyphens
-are tokens of their own (``O ' Brien``, ``Smith - Jones``).  Combining accents belong to
-their letter.  White space and control characters are in no token.
+spaces is split, too: ``Since6/03/04`` is ``Since 6 / 03 / 04``.  Apostrophes and
+hyphens are tokens of their own (``O ' Brien``, ``Smith - Jones``).  Combining accents
+belong to their letter.  White space and control characters are in no token.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Sentence = list[Row]
 
 
 def read_conll(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
-    """Yield the documents of a file, or of the files of a folder in order of their names.
+    """Yield the documents of a file, or of a folder's files in order of their names.
 
     Raises:
         ConfigError: A line has no tag, or an unknown one.

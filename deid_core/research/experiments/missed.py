@@ -23,7 +23,7 @@ from .harness.cross_validated import (
 from .harness.figures import Scored
 from .harness.report import Finding, Plot, Report
 from .harness.runner import ExperimentRunner
-from .harness.splits import Split, carrier_notes
+from .harness.splits import Split, invented_notes
 from .harness.systems import Variant
 
 SOURCE = "Deleger and others 2013, Discussion"
@@ -96,7 +96,7 @@ def _stress(runner: ExperimentRunner) -> dict[str, Scored]:
 def _stress_notes(runner: ExperimentRunner) -> tuple[GoldDocument, ...]:
     if runner.quick:
         return tuple(generate(Half.STRESS, [], 30, runner.seed))
-    return carrier_notes(runner.data, Half.STRESS, 400, runner.seed)
+    return invented_notes(runner.data, Half.STRESS, 400, runner.seed)
 
 
 def _recalls(each: Scored) -> dict[str, tuple[int, float]]:

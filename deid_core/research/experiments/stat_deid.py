@@ -102,7 +102,7 @@ def _of_kernels(found: Results, name: str, seed: int) -> Iterator[Finding]:
 
 
 def training_size(runner: ExperimentRunner) -> Report:
-    """Train Stat De-id on 3.125 % of the training text, then on twice as much, and so on.
+    """Train Stat De-id on 3.125 % of the training text, then on ever twice as much.
 
     Each part includes all smaller ones.
     """

@@ -19,7 +19,7 @@ from ..synthetic_notes import Half
 from .harness.figures import Scored, coverage_of, p_cell
 from .harness.report import Finding, Plot, Report
 from .harness.runner import ExperimentRunner
-from .harness.splits import carrier_notes
+from .harness.splits import invented_notes
 from .harness.systems import (
     SystemOutput,
     digest,
@@ -102,7 +102,7 @@ def _pairs(runner: ExperimentRunner) -> Iterator[tuple[str, Pair]]:
     yield _CROSSED, _cross_validated(runner)
     for name, corpus in runner.english_scored.items():
         yield name, _of_the_library(runner, corpus)
-    notes = carrier_notes(runner.data, Half.STRESS, runner.size(400, 30), _STRESS_SEED)
+    notes = invented_notes(runner.data, Half.STRESS, runner.size(400, 30), _STRESS_SEED)
     yield _STRESS, _of_the_library(runner, _plain("stress", notes))
 
 
@@ -118,7 +118,7 @@ def _cross_validated(runner: ExperimentRunner) -> Pair:
     corpus = runner.english["aci-bench"]
     others = [each for name, each in runner.english.items() if name != corpus.name]
     size = runner.size(4000, 60)
-    notes = carrier_notes(runner.data, Half.TRAINING, size, runner.seed)
+    notes = invented_notes(runner.data, Half.TRAINING, size, runner.seed)
     others.append(_plain("carriers", notes))
 
     def system_of(learn: Sequence[GoldDocument]) -> Deidentifier:

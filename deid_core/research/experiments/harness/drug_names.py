@@ -19,8 +19,8 @@ import ahocorasick
 
 from deid_core.document import Span
 from deid_core.errors import ConfigError
+from deid_core.language.fragments import same_length_lower
 from deid_core.language.lexicons.vocabulary import is_frequent
-from deid_core.language.truecasing import lowered
 
 LIST = "lexicons/fda_drug_names.csv"
 _SHORTEST, _WINDOW = 5, 80
@@ -83,7 +83,7 @@ class Extractor:
         ]
 
     def _spans(self, text: str) -> list[Span]:
-        lower = lowered(text)
+        lower = same_length_lower(text)
         found = [
             Span(last + 1 - size, last + 1)
             for last, size in self._automaton.iter(lower)

@@ -15,7 +15,7 @@ from ...corpora.readers import read_corpus
 from ...scoring import predict as cross_validation
 from ...synthetic_notes import Half, generate, marked, read_carriers, without_shared
 
-_CARRIER_SEED = 11
+_NOTES_SEED = 11
 _OF_NOTES = ("aci-bench", "mtsamples")
 
 Documents = Sequence[GoldDocument]
@@ -84,12 +84,12 @@ def english_notes(data: Path, parts: Iterable[Corpus], notes: int) -> Documents:
         parts: Corpora that may be inspected.
         notes: Number of synthetic notes.
     """
-    invented = carrier_notes(data, Half.TRAINING, notes, _CARRIER_SEED)
+    invented = invented_notes(data, Half.TRAINING, notes, _NOTES_SEED)
     real = (document for corpus in parts for document in corpus.documents)
     return (*real, *invented)
 
 
-def carrier_notes(
+def invented_notes(
     data: Path, half: Half, notes: int, seed: int
 ) -> tuple[GoldDocument, ...]:
     """Return synthetic notes over the sections of MTS-Dialog.
