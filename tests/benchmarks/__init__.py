@@ -1,1 +1,1 @@
-"""Benchmarks: commands that print tables; no test asserts a time."""
+"""Benchmarks: commands that print tables.  No test asserts a time."""

@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark's table, one after the other."""
+"""``make bench``: run every benchmark, one after the other."""
 
 import subprocess
 import sys

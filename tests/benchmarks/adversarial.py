@@ -1,13 +1,13 @@
-"""No text takes superlinear time: time per kB from 10 kB to 10 MB, and its growth.
+"""Check that no text takes superlinear time: time per kB from 10 kB to 10 MB.
 
     python -m tests.benchmarks.adversarial
     python -m tests.benchmarks.adversarial --sizes 1000000 --sizes 10000000 --only prose
     python -m tests.benchmarks.adversarial --steps --only "names in one line"
 
 Each text of `adversarial_texts` goes through the whole pipeline, with a patient's
-record, in a process of its own: nothing is cached that another size left, and memory
-is its own too.  The growth is the exponent between the last two sizes: 1 is linear, 2
-quadratic.  Above the limit the row says SUPERLINEAR and the command fails.
+record, in a process of its own, so that no cache and no memory is shared between sizes.
+The growth is the exponent between the last two sizes: 1 is linear, 2 quadratic.  Above
+the limit the row has SUPERLINEAR and the command fails.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ALL = "all"
 _TOO_SHORT = 0.02
 _QUICK = 1.0
 _WARM_UP = TEXTS["prose"](20_000)
-"""Loads what is loaded at first sight, which is no part of a note's growth."""
+"""Loads what is loaded at first use, which is not part of the growth."""
 KNOWN = KnownIdentifiers(
     patient_names=(PersonName("Oyelaran", "Marguerite", "Jo"),),
     kin_names=(PersonName("Oyelaran", "Tobias"),),
@@ -71,12 +71,12 @@ Run = Callable[[Deidentifier, Document], Seconds]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What a text took at each size.
+    """The time of a text at each size.
 
     Args:
         sizes: In characters.
-        seconds: Of each, in processor time; fewer than the sizes if it ran too long.
-        megabytes: At its peak, above what the process had before.
+        seconds: Processor time at each size; fewer than the sizes if it ran too long.
+        megabytes: Peak memory, above that of the process before.
         note: Why it was refused, or that it ran too long.
     """
 
@@ -87,7 +87,7 @@ class Timed:
 
     @property
     def growth(self) -> float:
-        """The exponent of the growth between the last two sizes."""
+        """Exponent of the growth between the last two sizes."""
         return growth(self.sizes, self.seconds)
 
     @property
@@ -96,7 +96,7 @@ class Timed:
 
 
 def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """Return the exponent between the last two sizes; times too short count as one."""
+    """Return the exponent between the last two sizes; short times count as equal."""
     if len(seconds) < 2:
         return 1.0
     before, last = (max(each, _TOO_SHORT) for each in seconds[-2:])
@@ -105,7 +105,7 @@ def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
 
 
 def whole(system: Deidentifier, document: Document) -> Seconds:
-    """Return what the whole pipeline takes.
+    """Return the time of the whole pipeline.
 
     Raises:
         DeidError: The note is refused.
@@ -116,7 +116,7 @@ def whole(system: Deidentifier, document: Document) -> Seconds:
 
 
 def by_step(system: Deidentifier, document: Document) -> Seconds:
-    """Return what each step takes, on what the steps before it found."""
+    """Return the time of each step on the results of the steps before."""
     seconds: Seconds = {}
     with _Clock() as clock:
         readings_of(document.text)
@@ -150,7 +150,7 @@ def by_step(system: Deidentifier, document: Document) -> Seconds:
 
 
 class _Clock:
-    """Processor time; the collector's passes come in jumps that look like growth."""
+    """Processor time without the garbage collector, whose passes look like growth."""
 
     seconds = 0.0
 
@@ -172,7 +172,7 @@ def _in_child(
     try:
         seconds, note = run(system, document), ""
     except Exception as error:
-        # A refusal is an answer; its kind matters more than its time.
+        # A refusal is a valid result; only its type matters.
         seconds, note = {}, type(error).__name__
     send.send((seconds, _megabytes() - before, note))
     send.close()
@@ -187,7 +187,7 @@ def _once(
 ) -> tuple[Seconds, float, str]:
     """Return seconds by step, megabytes, and why there are none.
 
-    In a process of its own: all that is cached is as it was, and memory is its own.
+    It runs in a process of its own, with unchanged caches and its own memory.
     """
     forked = multiprocessing.get_context("fork")
     receive, send = forked.Pipe(duplex=False)
@@ -215,7 +215,7 @@ def timed(
     known: KnownIdentifiers = KNOWN,
     limit: float = 3600,
 ) -> dict[str, Timed]:
-    """Return, by step, what a text takes: the better of two runs where it is quick."""
+    """Return the time of a text by step: the better of two runs where it is short."""
     found: list[Seconds] = []
     megabytes, note = 0.0, ""
     for size in sizes:
@@ -241,10 +241,12 @@ def main(
     only: Annotated[list[str] | None, typer.Option(help="Texts by name.")] = None,
     steps: Annotated[bool, typer.Option(help="A row for each step.")] = False,
     record: Annotated[bool, typer.Option(help="With a patient's record.")] = True,
-    limit: Annotated[float, typer.Option(help="Seconds a text, by the clock.")] = 3600,
-    above: Annotated[float, typer.Option(help="Show rows of so many seconds.")] = 0.0,
+    limit: Annotated[float, typer.Option(help="Wall seconds per text.")] = 3600,
+    above: Annotated[
+        float, typer.Option(help="Show rows from so many seconds on.")
+    ] = 0.0,
 ) -> None:
-    """Measure, print, and fail when some text takes superlinear time."""
+    """Measure all texts; fail if one takes superlinear time."""
     sizes = sorted(sizes or [10_000, 100_000, 1_000_000])
     system = Deidentifier.from_names(preset, policy, KEY)
     warm = system.deidentify(Document("d", _WARM_UP))

@@ -1,6 +1,6 @@
-"""Texts that hurt, of any length: one hostile part repeated, or values that never end.
+"""Adversarial texts of any length: one hostile part repeated, or endless values.
 
-Each text is named; a builder returns it with exactly as many characters as asked for.
+Each text has a name; its builder returns it with exactly so many characters.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
 
 
 def _name(number: int) -> str:
-    """Return a name of a number's own, which no list holds."""
+    """Return a distinct name for a number that no list has."""
     name = ""
     while True:
         number, onset = divmod(number, len(_ONSETS))
@@ -217,7 +217,7 @@ VALUES: Mapping[str, Callable[[int], str]] = MappingProxyType(
         "professions": lambda n: f"works as a {_name(n).lower()} engineer.",
     }
 )
-"""What a text holds one after the other, each time another one."""
+"""Values that follow one another, each time a different one."""
 
 RECORD_DIGITS = "77889911"
 RUNS: Mapping[str, str] = MappingProxyType(
@@ -234,7 +234,7 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "long accents": "\u00e9",
     }
 )
-"""What stands between two identifiers, as long as all the rest."""
+"""What is between two identifiers, as long as all other text."""
 
 
 def _written_notes() -> str:

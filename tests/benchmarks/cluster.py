@@ -1,4 +1,4 @@
-"""A cluster of the benchmark's own, gone when it ends."""
+"""A Kafka cluster for one benchmark, removed when it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams.engine.settings import Settings
 
 @contextmanager
 def benchmark_settings(*, brokers=1, **changes):
-    """Give settings for a fresh cluster with topics."""
+    """Yield settings for a new cluster with topics."""
     folder = Path(tempfile.mkdtemp(prefix="phistream-bench-"))
     cluster = Cluster(
         folder / "broker", cache=Path("~/.cache/phistream/maven").expanduser()

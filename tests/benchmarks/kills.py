@@ -1,4 +1,4 @@
-"""Notes through intake and scrub on real Kafka while the scrub worker is killed.
+"""Process notes on real Kafka while the scrub worker is killed repeatedly.
 
 python -m tests.benchmarks.kills --notes 20000 --kills 10
 """
@@ -23,7 +23,7 @@ def main(
     seed: Annotated[int, typer.Option()] = 1,
     workers: Annotated[int, typer.Option()] = 1,
 ) -> None:
-    """Run it and print reconcile's verdict."""
+    """Run intake and scrub with kills; print the verdict of reconcile."""
     console = Console()
     with benchmark_settings() as settings:
         started = time.monotonic()

@@ -1,12 +1,11 @@
-"""Notes a second of deid_core in one process, and where the time goes.
+"""Notes per second of deid_core in one process, and the time of each step.
 
     python -m tests.benchmarks.library --notes 2000
 
-Notes of about 400 tokens from the invented ward, each with its patient's record: as
-dense as notes are (six identifiers), and as dense as the ward's own (thirty).  The
-steps are timed one by one, over batches of 64, in processor time.  The first row is all
-of them at once, on records and words that are seen for the first time; the second is
-the same notes once more, as are the rows below it.
+Notes of about 400 tokens from the synthetic ward, each with its patient's record: with
+six identifiers, as real notes have, and with thirty, as the ward's own.  Steps are
+timed one by one over batches of 64, in processor time.  The first row is all steps
+together with empty caches; the second row and all below it are the same notes again.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ print(time.perf_counter() - started)
 
 
 def diluted(message, document: Document, identifiers: int, tokens: int) -> Document:
-    """Return a note of so many tokens that keeps only the first identifiers."""
+    """Return a note of so many tokens with only the first identifiers."""
     starts = [each.start for each in message.planted]
     kept, count, at = [], 0, 0
     for line in document.text.splitlines(keepends=True):
@@ -93,7 +92,7 @@ def timed(work) -> float:
 
 
 def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
-    """Return seconds by step."""
+    """Return the seconds of each step."""
 
     def scrub_all() -> None:
         for batch in batches(documents):
@@ -114,7 +113,7 @@ def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
         )
         for own, more in zip(proposals, found, strict=True):
             own += more
-    seconds["consistency"] = timed(lambda: propagated(documents, proposals))
+    seconds["propagation"] = timed(lambda: propagated(documents, proposals))
     repeated = propagated(documents, proposals)
     for own, more in zip(proposals, repeated, strict=True):
         own += more
@@ -148,12 +147,12 @@ def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
 
 
 def main(
-    notes: Annotated[int, typer.Option(help="Of each density.")] = 2000,
-    tokens: Annotated[int, typer.Option(help="Of a note, about.")] = 400,
-    preset: Annotated[str, typer.Option(help="Detection.")] = "hybrid",
+    notes: Annotated[int, typer.Option(help="Notes of each density.")] = 2000,
+    tokens: Annotated[int, typer.Option(help="Tokens per note, about.")] = 400,
+    preset: Annotated[str, typer.Option(help="Name or file of a preset.")] = "hybrid",
     seed: Annotated[int, typer.Option()] = 3,
 ) -> None:
-    """Print the tables."""
+    """Print a table of times for each density of identifiers."""
     console = Console()
     ready = subprocess.run(
         [sys.executable, "-c", READY.format(preset=preset)],

@@ -1,11 +1,11 @@
-"""What metrics cost a worker: processor time of the loop with and without them.
+"""The cost of metrics: processor time of the main loop with and without them.
 
     python -m tests.benchmarks.metrics_cost --notes 500
 
-The same notes go through the real engine and the real scrub processor, over a broker in
-memory, with the null observer and with the one that counts, turn by turn in one run.
-Once with scrubbing, which is what a worker does; once with its outputs made beforehand,
-so that what is left of the difference is the observer's own.
+The same notes go through the real engine and the real scrub processor over a broker in
+memory, alternately with the null observer and with the counting one: once with
+scrubbing, as in a worker, and once with precomputed outputs, so that the difference is
+that of the observer alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MODEL = {"model": "english", "sha256": "80dce609e010"}
 
 
 class NoTable:
-    """Knows nobody: the join is not what is measured."""
+    """A patients table without patients: the join is not measured."""
 
     def catch_up(self, partitions):
         pass
@@ -55,7 +55,7 @@ class NoTable:
 
 
 class Replay:
-    """Gives the outputs that were made beforehand."""
+    """A processor that returns precomputed outputs."""
 
     def __init__(self, outputs):
         self._outputs = outputs
@@ -74,7 +74,7 @@ class Replay:
 
 
 def records_of(documents):
-    """Return the notes as records of one partition, one patient a note."""
+    """Return notes as records of one partition, each of another patient."""
     for offset, document in enumerate(documents):
         patient = PatientId("N", str(offset))
         note = ClinicalNote(str(offset), patient, "", "", document.text)
@@ -116,7 +116,7 @@ def seconds(records, processor, observer, batch):
 
 
 def microseconds(records, processor, batch, rounds):
-    """Return the least of each way, a note, taking turns: what others do is noise."""
+    """Return the least time per note without and with metrics, run alternately."""
     plain, counted = [], []
     for _ in range(rounds):
         plain.append(seconds(records, processor, Observer(), batch))
@@ -135,11 +135,11 @@ def scraped(records, outputs):
 
 
 def main(
-    notes: Annotated[int, typer.Option(help="Of each density.")] = 500,
-    rounds: Annotated[int, typer.Option(help="Turns of each way.")] = 5,
-    batch: Annotated[int, typer.Option(help="Records a transaction.")] = 100,
+    notes: Annotated[int, typer.Option(help="Notes of each density.")] = 500,
+    rounds: Annotated[int, typer.Option(help="Runs with and without metrics.")] = 5,
+    batch: Annotated[int, typer.Option(help="Records per transaction.")] = 100,
 ) -> None:
-    """Print the table."""
+    """Print a table of times with and without metrics."""
     grid = Grid("identifiers a note", "work", "without", "with", "more", "share")
     processor = scrubbing()
     for identifiers in (6, 30):

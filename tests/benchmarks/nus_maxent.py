@@ -1,13 +1,12 @@
-"""Learn the weights of ``nus-maxent``.
+"""Train the weights of the preset ``nus-maxent``.
 
     python -m tests.benchmarks.nus_maxent --notes 1000
 
-On notes of the split dev, a logistic regression (a maximum-entropy classifier of two
-classes) learns which words are what section 3.1 seeks: the patient's names, and any
-name after an honorific.  The weights are written into
-``deid_core/research/published/nus``; the same versions give the same file.
-``phistream experiment nus`` compares it with ``nus`` on notes of the split test.
-Needs scikit-learn.
+A logistic regression (a maximum-entropy classifier with two classes) learns on notes of
+the split dev which words are those of section 3.1: the patient's names, and any name
+after an honorific.  The weights are written into ``deid_core/research/published/nus``;
+the same versions of the packages give the same file.  ``phistream experiment nus``
+compares it with ``nus`` on notes of the split test.  Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from streams.demo.ward import Planted, Ward, WardMessage
 from tests.benchmarks.ward import documents_of
 from tests.benchmarks.ward_scores import KINDS
 
-# A planted name can hold its title: "Dr. Reitman", "Reitman, MD".
+# A planted name can include a title: "Dr. Reitman", "Reitman, MD".
 TITLES = frozenset({*HONORIFICS, "md"})
 DIGITS = 4
 
@@ -42,7 +41,7 @@ Note = tuple[WardMessage, Document]
 
 
 def rows_of(notes: Iterable[Note]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of all words, and which are names."""
+    """Return the features of all words, and which of them are names."""
     rows, targets = [], []
     for message, document in notes:
         words = titled(document.text, words_in(document.text))
@@ -64,7 +63,7 @@ def _places(planted: Iterable[Planted]) -> set[int]:
 
 
 def learnt(notes: Iterable[Note]) -> dict[str, object]:
-    """Return the model as its file holds it."""
+    """Return the model as its file has it."""
     rows, targets = rows_of(notes)
     regression = LogisticRegression(max_iter=1000).fit(rows, targets)
     return {
@@ -78,10 +77,10 @@ def learnt(notes: Iterable[Note]) -> dict[str, object]:
 
 def main(
     notes: Annotated[int, typer.Option(help="Notes to learn from.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Decides the whole ward.")] = 7,
-    patients: Annotated[int, typer.Option(help="How many there are.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the ward.")] = 7,
+    patients: Annotated[int, typer.Option(help="Number of patients.")] = 200,
 ) -> None:
-    """Write the model file."""
+    """Train the weights and write the model file."""
     dev = Ward(seed=seed, patients=patients, split="dev")
     model = {"ward": {"split": "dev", "seed": seed, "notes": notes}}
     model |= learnt(documents_of(dev, notes))

@@ -1,4 +1,4 @@
-"""One record that hangs, crashes or exhausts its worker, among others on real Kafka.
+"""One record that hangs, crashes or exhausts its worker, on real Kafka.
 
 python -m tests.benchmarks.poison [FAULT...] --notes 400
 """
@@ -25,7 +25,7 @@ def main(
     faults: Annotated[list[str] | None, typer.Argument()] = None,
     notes: Annotated[int, typer.Option()] = 400,
 ) -> None:
-    """Run each fault with one and with two workers, and print the table."""
+    """Run each fault with one and with two workers; print a table."""
     logging.disable()
     console, is_sound = Console(width=110), True
     grid = Table(*COLUMNS)

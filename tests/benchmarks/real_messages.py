@@ -1,18 +1,19 @@
-"""What intake makes of real HL7 v2 messages, by source, and how fast.
+"""Real HL7 v2 messages through intake, by source, and its speed.
 
     python -m tests.benchmarks.real_messages [FILE]
 
-FILE holds a JSON object a line, with the properties ``source`` and ``message``.
+FILE has a JSON object per line, with the properties ``source`` and ``message``.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -26,7 +27,7 @@ WIDTH = 110
 
 
 def counted(value: bytes) -> Counter[str]:
-    """Return what one message gives, or the code of its dead letter."""
+    """Return the outputs of one message, or the code of its dead letter."""
     try:
         routed = route(value)
     except InvalidRecord as error:
@@ -37,7 +38,7 @@ def counted(value: bytes) -> Counter[str]:
 
 
 def table_of(counts: dict[str, Counter[str]]) -> Table:
-    """Return the counts of each source and of all, a row each."""
+    """Return a row of counts for each source and for all."""
     total = sum(counts.values(), Counter())
     codes = sorted(set(total) - set(COLUMNS))
     table = Table(title="Real HL7 v2 messages through intake, by source")
@@ -50,13 +51,15 @@ def table_of(counts: dict[str, Counter[str]]) -> Table:
     return table
 
 
-def main(file: Path) -> int:
-    """Print the table; return 1 when there are no messages or one has vanished."""
+def main(
+    file: Annotated[Path, typer.Argument(help="A JSON object per line.")] = FILE,
+) -> None:
+    """Print the table; fail if there are no messages or one is lost."""
     console = Console()
     console = Console(width=max(console.width, WIDTH))
     if not file.is_file():
-        console.print("no such file; name one that holds a JSON object a line")
-        return 1
+        console.print("no such file; name one with a JSON object per line")
+        raise typer.Exit(1)
     with file.open() as lines:
         messages = [json.loads(line) for line in lines]
     values = [(each["source"], each["message"].encode()) for each in messages]
@@ -77,8 +80,8 @@ def main(file: Path) -> int:
         f"{len(values) / min(seconds):.0f} messages per CPU second, "
         f"the best of {ROUNDS} rounds"
     )
-    return 0 if total["routed"] + dead == len(values) else 1
+    raise typer.Exit(0 if total["routed"] + dead == len(values) else 1)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else FILE))
+    typer.run(main)

@@ -1,10 +1,9 @@
-"""The compiled tagger beside python-crfsuite with features made in Python.
+"""Speed of the compiled tagger and of python-crfsuite with features made in Python.
 
     python -m tests.benchmarks.tagger_speed [--model NAME] [--corpus FOLDER]
 
-Both decode the same weights on the same documents in the same run, one thread each,
-and must say the same of every word, ties apart.  Seconds are of the processor, so that
-what else the machine does changes little.
+Both decode the same weights on the same documents in the same run, with one thread
+each, and must give every word the same label, ties excepted.  Times are processor time.
 """
 
 from __future__ import annotations
@@ -38,14 +37,12 @@ WIDTH = 110
 
 
 def main(
-    model: Annotated[
-        str, typer.Option(help="A name, or a folder's path.")
-    ] = "meddocan",
+    model: Annotated[str, typer.Option(help="Name or folder of a model.")] = "meddocan",
     corpus: Annotated[Path, typer.Option(help="Documents to tag.")] = CORPUS,
     most: Annotated[int, typer.Option(help="Documents for python-crfsuite.")] = 60,
-    rounds: Annotated[int, typer.Option(help="The best of so many counts.")] = 5,
+    rounds: Annotated[int, typer.Option(help="Rounds; the best one counts.")] = 5,
 ) -> None:
-    """Print documents and words a second, the share of each step, and agreement."""
+    """Print the speed of both, the share of each step, and their agreement."""
     if not corpus.exists():
         Console().print(f"{corpus}: not there; name a --corpus")
         raise typer.Exit(1)
@@ -85,7 +82,7 @@ def main(
 
 
 def timed(work: Callable[[], object], rounds: int) -> float:
-    """Return the fewest processor seconds of some rounds."""
+    """Return the least processor seconds of several rounds."""
     seconds = []
     for _ in range(rounds):
         started = time.process_time()
@@ -96,11 +93,11 @@ def timed(work: Callable[[], object], rounds: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """python-crfsuite, trained for a moment on a model's own features.
+    """python-crfsuite, trained briefly on a model's own features.
 
     Args:
-        model: Whose features.
-        tagger: python-crfsuite's.
+        model: The model with these features.
+        tagger: python-crfsuite's tagger.
         compiled: The same weights, compiled.
     """
 
@@ -110,9 +107,9 @@ class Witness:
 
     @classmethod
     def of(cls, model: Model, texts: Sequence[str]) -> Witness:
-        """Return the witness of a model: it learns what the model says of texts."""
+        """Return the witness of a model, trained on the model's output for texts."""
         own = CompiledModel(model)
-        marked = [line for text in texts for line in _said(own, text)]
+        marked = [line for text in texts for line in _output_lines(own, text)]
         found = encode(marked, model.features, model.lists, model.codec)
         folder = Path(tempfile.mkdtemp(prefix="phistream-bench-"))
         trainer = pycrfsuite.Trainer(verbose=False, params={"max_iterations": 25})
@@ -150,7 +147,7 @@ _GROUPS = {*PROPERTIES, *WORD_COLUMNS}
 
 
 def _named(model: Model, words: list[str], head: str) -> Iterator[list[str]]:
-    """Yield each word's features, as one writes them for python-crfsuite."""
+    """Yield the features of each word, as they are written for python-crfsuite."""
     features, lists = model.features, model.lists
     plain = [word.lstrip() for word in words]
     seen = {name: words if name in OF_PIECES else plain for name in _GROUPS}
@@ -200,7 +197,7 @@ def _sides(cues: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _said(compiled: CompiledModel, text: str) -> Iterator[Line]:
+def _output_lines(compiled: CompiledModel, text: str) -> Iterator[Line]:
     [found] = compiled.tag([text])
     for start, end in lines(text):
         inside = [each for each in found if start <= each.start < end]
@@ -214,7 +211,7 @@ def _chain(
     number = {label: at for at, label in enumerate(labels)}
     row_of = {name: at for at, name in enumerate(names)}
     state = np.zeros((len(names), len(labels)), np.float32)
-    # What it has not seen it can't say; it knows no start of a line.
+    # It cannot predict labels it has not seen, and has no start of a line.
     transitions = np.zeros((len(labels) + 1, len(labels)), np.float32)
     known = {*tagger.labels()}
     transitions[:, [at for at, each in enumerate(labels) if each not in known]] = -1e9
@@ -252,7 +249,7 @@ def _steps(compiled: CompiledModel, texts: list[str], rounds: int) -> Table:
 
 
 def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
-    """Return the processor seconds of each step, as `CompiledModel.tag` takes them."""
+    """Return the processor seconds of each step of `CompiledModel.tag`."""
     found: dict[str, float] = {}
     mark = time.process_time()
 
@@ -262,7 +259,7 @@ def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
         found[step], mark = now - mark, now
 
     words = PlacedWords.of(texts, blanks=compiled._blanks)
-    done("cut into lines and words")
+    done("split into lines and words")
     types, tables, columns = compiled._types.look_up(words)
     done("number the words")
     scores = np.empty((len(types), tables.shape[2]), dtype=np.float32)

@@ -1,10 +1,10 @@
-"""Notes a second, and how long a note takes: the stream around deid_core.
+"""Notes per second and latency of the service.
 
     python -m tests.benchmarks.throughput --notes 6000
 
-Same notes, same broker, same run: a transactional pass-through copy, deid_core alone in
-one process, and the full way with one and two scrub workers; then latency from hl7.raw
-to a `read_committed` reader of notes.scrubbed, at half the rate of the full way.
+With the same notes, broker and run: a transactional pass-through copy, deid_core alone
+in one process, and the whole service with one and two scrub workers; then the latency
+from hl7.raw to a `read_committed` reader of notes.scrubbed, at half load.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def copy_for_ever(settings):
 
 
 def rate_of_group(settings, notes):
-    """Return notes/s of a group, from its first commit to the end of `notes`."""
+    """Return notes/s of a group from its first commit to the end of `notes`."""
     admin = admin_client(settings)
     partitions = range(settings.partitions)
     group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
@@ -119,7 +119,7 @@ def rate_of_group(settings, notes):
     while (first := done()) == 0:
         time.sleep(0.02)
     started = time.monotonic()
-    # The last transaction's marker in each partition is no note.
+    # The last transaction's marker in each partition is not a note.
     while (now := done()) < total - settings.partitions:
         time.sleep(0.02)
     return (now - first) * (notes / total) / (time.monotonic() - started)
@@ -144,7 +144,7 @@ def rate_of_scrub(settings, notes, workers):
 
 
 def rate_of_deid_core(documents):
-    """Return notes/s of the library alone, in batches as the service gives them."""
+    """Return notes/s of the library alone, in the service's batches."""
     deidentifier = Deidentifier.from_names()
     deidentifier.deidentify_batch(documents[:BATCH])
     gc_tuning.settle()
@@ -165,7 +165,7 @@ class Rows:
 
 
 def documents_of(settings):
-    """Return the notes as deid_core sees them, joined with the final records."""
+    """Return the notes as documents, joined with the final patient records."""
     rows = {m.key(): m.value() for m in read_topic(settings, PATIENTS.name)}
     join = PatientJoin(Rows(rows), 0)
     records = [record_of(message) for message in read_topic(settings, NOTES.name)]
@@ -175,7 +175,7 @@ def documents_of(settings):
 
 
 class Subscriber:
-    """A read_committed reader that notes when each scrubbed note arrived."""
+    """A read_committed reader that records when each scrubbed note arrived."""
 
     def __init__(self, settings):
         self.arrived = {}
@@ -214,7 +214,7 @@ class Subscriber:
 
 
 def latencies(settings, ward, *, rate, seconds):
-    """Return seconds from hl7.raw to a subscriber, and how many notes were sent."""
+    """Return seconds from hl7.raw to a subscriber, and the number of notes sent."""
     sent = {}
     subscriber = Subscriber(settings)
     producer = Producer(settings.client(**PRODUCER, **{"linger.ms": 1}))
@@ -244,18 +244,18 @@ def latencies(settings, ward, *, rate, seconds):
 
 
 def main(
-    notes: Annotated[int, typer.Option(help="Of 60 words and more each.")] = 6000,
-    words: Annotated[int, typer.Option(help="Words a note, about.")] = 150,
-    seconds: Annotated[float, typer.Option(help="Of the latency run.")] = 20,
+    notes: Annotated[int, typer.Option(help="Notes of 60 words and more.")] = 6000,
+    words: Annotated[int, typer.Option(help="Words per note, about.")] = 150,
+    seconds: Annotated[float, typer.Option(help="Length of the latency run.")] = 20,
     seed: Annotated[int, typer.Option()] = 3,
 ) -> None:
-    """Print the table."""
+    """Print a table of throughput, and the latency."""
     console = Console()
     ward = Ward(seed=seed, patients=400, note_words=words)
     with benchmark_settings() as settings:
         with running(settings, "intake") as services:
             feed_and_drain_intake(settings, services, map(raw, ward.admissions()))
-            # Made before: the ward writes no quicker than intake reads.
+            # Written before, because the ward is not faster than intake.
             messages = [*map(raw, ward.notes(notes))]
             started = time.monotonic()
             feed_and_drain_intake(settings, services, messages)

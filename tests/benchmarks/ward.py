@@ -1,11 +1,11 @@
-"""What is found of the identifiers planted in a ward's notes, and what falsely goes.
+"""Recall of the identifiers planted in a ward's notes, and false redactions.
 
     python -m tests.benchmarks.ward --notes 2000 --split test --seed 7
 
-Each note is joined with its patient's record as the service joins it, and is scrubbed
-with the record and without it: as it stands, in capitals and in lower case.  An
-identifier is found when every letter and digit of it is replaced; those of a note that
-is refused count as missed.  Notes of patients who have no record are no part of it.
+Each note is joined with its patient's record as in the service.  It is scrubbed with
+the record and without it: as it is, in capitals and in lower case.  An identifier is
+found if every letter and digit of it is replaced; those of a refused note count as
+missed.  Notes of patients without a record are left out.
 """
 
 from __future__ import annotations
@@ -19,23 +19,19 @@ from rich.table import Table
 
 from deid_core import Annotation, Deidentifier, Document, ScrubbedDocument
 from deid_core.document import NOTHING_KNOWN
+from deid_core.research.corpora.corpus import CASES as LETTER_CASES
 from streams.demo.gold import noted
 from streams.demo.ward import Ward, WardMessage
 from tests.benchmarks.ward_scores import ROWS, Tally, tally
 
 BATCH = 64
 WIDTH = 112
-MENDING = "dev"
+DEVELOPMENT = "dev"
 CASES = {
-    "as is": str,
-    "CAPITALS": lambda text: same_length(text, str.upper),
-    "lower": lambda text: same_length(text, str.lower),
+    "as is": LETTER_CASES["as-is"],
+    "CAPITALS": LETTER_CASES["upper"],
+    "lower": LETTER_CASES["lower"],
 }
-
-
-def same_length(text: str, change) -> str:
-    """Return the text in another case, but for letters whose length would change."""
-    return "".join(c if len(change(c)) != 1 else change(c) for c in text)
 
 
 def documents_of(ward: Ward, count: int) -> Iterator[tuple[WardMessage, Document]]:
@@ -48,7 +44,7 @@ def documents_of(ward: Ward, count: int) -> Iterator[tuple[WardMessage, Document
 def scrubbed(
     system: Deidentifier, documents: Sequence[Document]
 ) -> Iterator[Sequence[Annotation] | None]:
-    """Yield what was replaced in each document; None for one that is refused."""
+    """Yield the annotations of each document; None for a refused one."""
     for at in range(0, len(documents), BATCH):
         for result in system.deidentify_batch(documents[at : at + BATCH]):
             is_scrubbed = isinstance(result, ScrubbedDocument)
@@ -56,7 +52,7 @@ def scrubbed(
 
 
 def table_of(tallies: dict[str, Tally], title: str) -> Table:
-    """Return a column for each run."""
+    """Return a table with a column for each run."""
     grid = Table(title=title)
     grid.add_column("recall of")
     grid.add_column("planted", justify="right")
@@ -89,22 +85,24 @@ SUMMARY = (
         lambda t: f"{t.true_name_words / max(1, t.name_words):.4f}",
     ),
 )
-"""The rows below recall: name, of how many, and the cell."""
+"""The rows below recall: name, total, and cell."""
 
 
 def main(
     notes: Annotated[int, typer.Option(help="Notes to write.")] = 2000,
-    split: Annotated[str, typer.Option(help="dev or test.")] = MENDING,
-    seed: Annotated[int, typer.Option(help="Decides the whole ward.")] = 7,
-    patients: Annotated[int, typer.Option(help="How many there are.")] = 400,
-    words: Annotated[int, typer.Option(help="Words a note, about.")] = 150,
-    preset: Annotated[str, typer.Option(help="A name or file.")] = "hybrid",
-    errors: Annotated[int, typer.Option(help="Misses to print; dev only.")] = 0,
+    split: Annotated[str, typer.Option(help="dev or test.")] = DEVELOPMENT,
+    seed: Annotated[int, typer.Option(help="Seed of the ward.")] = 7,
+    patients: Annotated[int, typer.Option(help="Number of patients.")] = 400,
+    words: Annotated[int, typer.Option(help="Words per note, about.")] = 150,
+    preset: Annotated[str, typer.Option(help="Name or file of a preset.")] = "hybrid",
+    errors: Annotated[
+        int, typer.Option(help="Number of misses to print; dev only.")
+    ] = 0,
 ) -> None:
     """Print the table; for the split dev, also what was missed."""
     if split not in ("dev", "test"):
         raise typer.BadParameter("dev or test", param_hint="--split")
-    if errors and split != MENDING:
+    if errors and split != DEVELOPMENT:
         raise typer.BadParameter("only of the split dev", param_hint="--errors")
     which: Literal["dev", "test"] = "test" if split == "test" else "dev"
     ward = Ward(seed=seed, patients=patients, note_words=words, split=which)
@@ -123,7 +121,7 @@ def main(
                 )
                 for d, text in zip(documents, texts, strict=True)
             ]
-            # A system of its own, so that no cache carries over.
+            # A new system for each run, so that no cache is shared.
             results = scrubbed(Deidentifier.from_names(preset=preset), runs)
             name = f"{record}, {case}"
             tallies[name] = tally(noted, texts, results)

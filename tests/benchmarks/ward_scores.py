@@ -1,4 +1,4 @@
-"""How the notes of a ward are scored: what was planted, found, and falsely replaced."""
+"""Score the notes of a ward: planted, found and falsely replaced identifiers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,8 @@ _WORD = re.compile(r"[^\W_]+")
 _CORE = re.compile(r"(?:(?:Dr|Mr|Ms|Mrs)\. )?((\d*).*?)(?:, MD)?")
 
 KINDS = {
-    **dict.fromkeys(
-        (
-            "exact",
-            "misspelt",
-            "former",
-            "caps",
-            "possessive",
-            "comma",
-            "titled",
-            "first",
-        ),
-        "patient",
-    ),
+    **dict.fromkeys(("exact", "misspelt", "former", "caps"), "patient"),
+    **dict.fromkeys(("possessive", "comma", "titled", "first"), "patient"),
     "kin": "kin",
     "provider": "provider",
     "titled_provider": "provider",
@@ -44,7 +33,7 @@ KINDS = {
     "date": "date",
     "age": "age over 89",
 }
-"""What a row of the table is called, by how an identifier was planted."""
+"""The row of the table, by how an identifier was planted."""
 
 MISSPELT, UNKNOWN = "  misspelt", "provider in no record"
 ROWS = (
@@ -73,7 +62,7 @@ class Tally:
     seen: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def recall(self, row: str) -> str:
-        """Return the share of a row's identifiers that were found."""
+        """Return the recall of a row's identifiers."""
         count = self.planted[row]
         return f"{self.found[row] / count:.4f}" if count else ""
 
@@ -83,7 +72,7 @@ def tally(
     texts: Iterable[str],
     results: Iterable[Sequence[Annotation] | None],
 ) -> Tally:
-    """Return the counts over notes and what was replaced in them."""
+    """Return the counts over notes and their annotations."""
     total = Tally()
     for note, text, found in zip(notes, texts, results, strict=True):
         message, known = note
@@ -112,7 +101,7 @@ def _mask(text: str, annotations: Iterable[Annotation]) -> list[Annotation | Non
 def _rows(planted: Planted, known: KnownIdentifiers) -> tuple[str, ...]:
     """Return the rows in which an identifier counts.
 
-    A provider whom no message has named so far is in no record.
+    A provider whom no message has named yet is in no record.
     """
     row = KINDS[planted.how]
     if row == "provider":
@@ -144,7 +133,7 @@ def _count_planted(
 
 
 def _core(planted: Planted) -> tuple[int, int]:
-    """Return where the identifier stands, without a title or "years old" beside it."""
+    """Return the offsets of the identifier, without a title or "years old"."""
     core = _CORE.fullmatch(planted.value)
     if core is None or planted.label.main not in ("NAME", "AGE"):
         return planted.start, planted.start + len(planted.value)
@@ -185,9 +174,9 @@ def _count_false(
 
 
 def is_part(word: re.Match[str], planted: set[int]) -> bool:
-    """Return whether an unplanted word belongs to what was planted beside it.
+    """Return whether an unplanted word belongs to an adjacent planted identifier.
 
-    That is a state between town and ZIP, and a middle initial behind a name.
+    That is a state between town and ZIP, or a middle initial after a name.
     """
     if len(word[0]) == 1:
         return bool(planted.intersection((word.start() - 1, word.start() - 2)))
