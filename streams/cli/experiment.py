@@ -73,13 +73,13 @@ def experiment(
             "name the folder that holds the corpora: --data FOLDER"
         )
     from deid_core.research.experiments.harness.report import write_index, write_report
-    from deid_core.research.experiments.harness.runner import ExperimentRunner
+    from deid_core.research.experiments.harness.runner import Runner
 
     from ..demo.gold import ward_corpus
 
     console = Console(width=_WIDTH)
     with _folder(models) as kept, _progress() as progress:
-        runner = ExperimentRunner(
+        runner = Runner(
             data,
             kept,
             quick=quick,

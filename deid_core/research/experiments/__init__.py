@@ -24,9 +24,9 @@ from . import (
     wi_deid,
 )
 from .harness.report import Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 
-Experiment = Callable[[ExperimentRunner], Report]
+Experiment = Callable[[Runner], Report]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "presets": presets.presets,

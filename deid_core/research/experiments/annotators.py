@@ -25,7 +25,7 @@ from .harness.figures import (
     p_of,
 )
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import SystemOutput, Variant
 
 SOURCE = "Deleger and others 2013"
@@ -36,7 +36,7 @@ _UNSTEADY = ("ID", "INSTITUTION", "LOCATION")
 _GOLD, _OURS, _SECOND = "gold", "ours", "second annotator"
 
 
-def annotators(runner: ExperimentRunner) -> Report:
+def annotators(runner: Runner) -> Report:
     """Compare systems, gold and a second annotator as equals.
 
     Agreement is F1 by span and by token, and Cohen's kappa by token, with unmarked
@@ -64,7 +64,7 @@ def annotators(runner: ExperimentRunner) -> Report:
 Pairs = Mapping[tuple[str, str], Scored]
 
 
-def _account(runner: ExperimentRunner) -> str:
+def _account(runner: Runner) -> str:
     if runner.second_annotator is None:
         return "no second annotator; name a brat folder with --second-annotator"
     return "a second annotator's marks were given"
@@ -83,7 +83,7 @@ def _pairs(corpus: Corpus, marks: Mapping[str, SystemOutput]) -> Pairs:
     return {**with_gold, **among}
 
 
-def _people(runner: ExperimentRunner) -> Pairs:
+def _people(runner: Runner) -> Pairs:
     found = second_annotation(runner)
     if found is None:
         return {}
@@ -150,10 +150,7 @@ def _of_people(pairs: Pairs, seed: int) -> list[Finding]:
     between = f"{SOURCE}, Figure 4 (91.76)"
     if not pairs:
         why = "the corpora at hand have one set of marks: give --second-annotator"
-        return [
-            Finding(claim, place, None, why),
-            Finding(among, between, None, why),
-        ]
+        return [Finding(claim, place, None, why), Finding(among, between, None, why)]
     person, ours = (
         figures([pairs[_GOLD, name]], category=_CLASSES) for name in (_SECOND, _OURS)
     )
@@ -232,7 +229,7 @@ def _spans(corpus: Corpus, annotations: Sequence[Annotation]) -> tuple[GoldSpan,
     )
 
 
-def second_annotation(runner: ExperimentRunner) -> tuple[Corpus, Corpus] | None:
+def second_annotation(runner: Runner) -> tuple[Corpus, Corpus] | None:
     """Return the documents with a second annotation: our gold, and that annotation.
 
     Raises:

@@ -20,7 +20,7 @@ from .harness.figures import (
     pairs_table,
 )
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split, folds, sample
 from .harness.systems import SystemOutput, Variant
 
@@ -34,7 +34,7 @@ _LEAST, _HIGH = 10, 90.0
 By = Mapping[str, Sequence[Scored]]
 
 
-def cross_validation(runner: ExperimentRunner) -> Report:
+def cross_validation(runner: Runner) -> Report:
     """Cross-validate MIST and MCRF, out of the box and customised, by tag and note.
 
     Ours takes part in Spanish, with its tagger trained on the same folds.  In English
@@ -64,13 +64,11 @@ def cross_validation(runner: ExperimentRunner) -> Report:
     )
 
 
-def _output(
-    runner: ExperimentRunner, variant: Variant, parts: Sequence[Split]
-) -> Scored:
+def _output(runner: Runner, variant: Variant, parts: Sequence[Split]) -> Scored:
     return concatenated((p.corpus, runner.output(variant, p)) for p in parts)
 
 
-def _spanish_folds(runner: ExperimentRunner) -> list[Split]:
+def _spanish_folds(runner: Runner) -> list[Split]:
     spanish = runner.meddocan
     documents = sample(spanish.learn, runner.size(150, 24), runner.seed)
     corpus = replace(spanish.corpus, documents=documents)
@@ -199,7 +197,7 @@ def _plot(language: str, by: By) -> Plot:
     return Plot(title, "", "F1, %", bars=bars, names=[*tags, "all"])
 
 
-def _findings(language: str, by: By, runner: ExperimentRunner) -> list[Finding]:
+def _findings(language: str, by: By, runner: Runner) -> list[Finding]:
     every = {name: figures(each, category=_CLASSES) for name, each in by.items()}
     names = {name: _of(each, "NAME") for name, each in by.items()}
     table = f"{SOURCE}, Table 1"

@@ -7,7 +7,7 @@ from ..published.recipe import known_recipes
 from ..scoring.tables import Table, shown
 from .harness.figures import BLIND, Scored, coverage_of, figures, p_cell
 from .harness.report import Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split
 from .harness.systems import Variant
 
@@ -19,7 +19,7 @@ _COLUMNS = (
 )
 
 
-def english(runner: ExperimentRunner) -> Report:
+def english(runner: Runner) -> Report:
     """Train each published system on English notes; score all on uninspected ones.
 
     *Found* is the share of values whose every letter is covered, *false* the falsely
@@ -47,7 +47,7 @@ def english(runner: ExperimentRunner) -> Report:
     )
 
 
-def _scored(runner: ExperimentRunner, name: str, corpus: Corpus) -> dict[str, Scored]:
+def _scored(runner: Runner, name: str, corpus: Corpus) -> dict[str, Scored]:
     split = Split(name, "en", runner.english_notes, corpus)
     return {
         **{each: Scored(corpus, runner.preset_output(each, corpus)) for each in OURS},

@@ -14,7 +14,7 @@ from ..scoring.tables import Table, confusion_table, errors_table
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Scored, classes_of
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import Variant
 from .wi_deid import FOLDS, SOURCE
 
@@ -31,7 +31,7 @@ _GROUPS: Mapping[str, tuple[ErrorClass, ...]] = {
 _SHOWN = 10
 
 
-def errors(runner: ExperimentRunner) -> Report:
+def errors(runner: Runner) -> Report:
     """Count every system's errors by class: type, extent, missing, spurious.
 
     Each system is scored in the classes that it distinguishes, ours in i2b2's.
@@ -60,7 +60,7 @@ def errors(runner: ExperimentRunner) -> Report:
     )
 
 
-def _of_preset(runner: ExperimentRunner, name: str) -> ErrorClasses:
+def _of_preset(runner: Runner, name: str) -> ErrorClasses:
     split = runner.meddocan_sample
     output = runner.output(Variant(name), split)
     return _errors(Scored(split.corpus, output), classes_of(name))
@@ -129,7 +129,7 @@ def _fewer(found: Mapping[str, ErrorClasses]) -> Finding:
     )
 
 
-def type_confusion(runner: ExperimentRunner) -> Report:
+def type_confusion(runner: Runner) -> Report:
     """Count which types are confused, in spans with equal offsets."""
     split = runner.meddocan_sample
     corpus = split.corpus

@@ -17,7 +17,7 @@ from .harness.phi import (
     table,
 )
 from .harness.report import Finding, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split
 from .harness.systems import Variant, unavailable_groups
 
@@ -40,7 +40,7 @@ _UNAFFECTED = 0.5
 _ALONE, _WITHOUT = "One feature class alone", "One feature class left out"
 
 
-def feature_classes(runner: ExperimentRunner) -> Report:
+def feature_classes(runner: Runner) -> Report:
     """Train Stat De-id on one class of features alone, and on all but one.
 
     On Spanish and on English notes, with Link Grammar and MeSH where they are
@@ -69,24 +69,24 @@ def feature_classes(runner: ExperimentRunner) -> Report:
     )
 
 
-def _phi(runner: ExperimentRunner, split: Split, variant: Variant) -> Phi:
+def _phi(runner: Runner, split: Split, variant: Variant) -> Phi:
     return phi_of(Scored(split.corpus, runner.output(variant, split)))
 
 
-def _available(runner: ExperimentRunner, split: Split) -> dict[str, tuple[str, ...]]:
+def _available(runner: Runner, split: Split) -> dict[str, tuple[str, ...]]:
     """Return the classes that are available in the language of the split."""
     missing = {*unavailable_groups(RECIPE, split.language, runner.mesh)}
     return {n: groups for n, groups in CLASSES.items() if missing.isdisjoint(groups)}
 
 
-def _alone(runner: ExperimentRunner, split: Split) -> dict[str, Phi]:
+def _alone(runner: Runner, split: Split) -> dict[str, Phi]:
     return {
         name: _phi(runner, split, Variant(RECIPE, only=groups))
         for name, groups in _available(runner, split).items()
     }
 
 
-def _left_out(runner: ExperimentRunner, split: Split) -> dict[str, Phi]:
+def _left_out(runner: Runner, split: Split) -> dict[str, Phi]:
     chosen = {
         **_available(runner, split),
         BOTH: (*CLASSES[WORD], *CLASSES[ORTHOGRAPHY]),

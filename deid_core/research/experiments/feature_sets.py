@@ -9,7 +9,7 @@ from ..scoring.tables import Table
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Figures, Scored, figures, gold_of, improves, p_cell
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import Variant
 from .wi_deid import FOLDS, SOURCE
 
@@ -35,7 +35,7 @@ _LEAST = 20
 By = Mapping[str, Sequence[Scored]]
 
 
-def feature_sets(runner: ExperimentRunner) -> Report:
+def feature_sets(runner: Runner) -> Report:
     """Train WI-deId without pre-tokenizing, with one, two and three feature sets."""
     split = runner.meddocan_sample
     languages: Mapping[str, By] = {

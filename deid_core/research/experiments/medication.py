@@ -21,7 +21,7 @@ from .harness.cross_validated import english_account, english_folds, english_out
 from .harness.drug_names import LIST, Extractor, Medication, read_names
 from .harness.figures import CHANCE, Figures, Scored, p_of
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split, sample
 from .harness.systems import SystemOutput, Variant
 
@@ -50,7 +50,7 @@ class _Note:
     introduced: int
 
 
-def medication(runner: ExperimentRunner) -> Report:
+def medication(runner: Runner) -> Report:
     """Extract drug names before and after scrubbing, with three kinds of replacements.
 
     The corpora have no annotated medications.  What the extractor finds in the original
@@ -95,7 +95,7 @@ def medication(runner: ExperimentRunner) -> Report:
     )
 
 
-def _scored(runner: ExperimentRunner) -> dict[str, dict[str, Scored]]:
+def _scored(runner: Runner) -> dict[str, dict[str, Scored]]:
     """Return the output of each system by corpus."""
     below = {"outside_below": _BEST_RECALL}
     plain = english_output(runner, Variant(_MCRF2))
@@ -123,7 +123,7 @@ def _scored(runner: ExperimentRunner) -> dict[str, dict[str, Scored]]:
     return found
 
 
-def _sections(runner: ExperimentRunner) -> Split:
+def _sections(runner: Runner) -> Split:
     carriers = read_carriers(runner.data / _SECTIONS / "sections.jsonl")
     documents = [GoldDocument(each.id, each.text, ()) for each in carriers]
     chosen = sample(documents, runner.size(600, 30), runner.seed)

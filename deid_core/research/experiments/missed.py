@@ -22,7 +22,7 @@ from .harness.cross_validated import (
 )
 from .harness.figures import Scored
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split, invented_notes
 from .harness.systems import Variant
 
@@ -44,7 +44,7 @@ _FALSE = (_DECOY, _CAPITAL, _SCORE, _NUMBER, _OTHER)
 By = Mapping[str, Sequence[Scored]]
 
 
-def missed(runner: ExperimentRunner) -> Report:
+def missed(runner: Runner) -> Report:
     """Count missed names by kind, and false identifiers by kind of word."""
     stress = _stress(runner)
     real = {
@@ -82,7 +82,7 @@ def missed(runner: ExperimentRunner) -> Report:
     )
 
 
-def _stress(runner: ExperimentRunner) -> dict[str, Scored]:
+def _stress(runner: Runner) -> dict[str, Scored]:
     conventions = conventions_for(runner.data, PLAIN)
     corpus = Corpus("stress", "all", False, conventions, _stress_notes(runner))
     learn = next(iter(english_folds(runner).values()))[0].learn
@@ -93,7 +93,7 @@ def _stress(runner: ExperimentRunner) -> dict[str, Scored]:
     return {**found, _OURS: Scored(corpus, runner.preset_output("hybrid", corpus))}
 
 
-def _stress_notes(runner: ExperimentRunner) -> tuple[GoldDocument, ...]:
+def _stress_notes(runner: Runner) -> tuple[GoldDocument, ...]:
     if runner.quick:
         return tuple(generate(Half.STRESS, [], 30, runner.seed))
     return invented_notes(runner.data, Half.STRESS, 400, runner.seed)

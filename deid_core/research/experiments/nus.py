@@ -25,7 +25,7 @@ from ..scoring.tables import Table
 from .harness.columns import COLUMNS, KIN, OTHERS, PATIENT, Columns, columns_of
 from .harness.figures import Scored, Verdict, is_greater
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import SystemOutput, detector_output
 
 PAPER = "Yuwono, Ng and Ngiam 2016"
@@ -46,7 +46,7 @@ _THEIR_TABLE = (
 )
 
 
-def nus(runner: ExperimentRunner) -> Report:
+def nus(runner: Runner) -> Report:
     """Detect the record's names by edit distance at all thresholds, and by classifier.
 
     On notes of a ward's patients with their records, and on English notes with records
@@ -81,16 +81,14 @@ def nus(runner: ExperimentRunner) -> Report:
     )
 
 
-def _notes(runner: ExperimentRunner) -> Corpus:
+def _notes(runner: Runner) -> Corpus:
     if runner.ward is None:
         raise ConfigError("experiment nus: needs notes with their patients' records")
     runner.progress("nus: writing a ward's notes")
     return runner.ward(runner.size(300, 15))
 
 
-def _account(
-    runner: ExperimentRunner, notes: Corpus, ours: SystemOutput
-) -> tuple[str, ...]:
+def _account(runner: Runner, notes: Corpus, ours: SystemOutput) -> tuple[str, ...]:
     ward = f"{len(notes.documents)} notes with a record: {notes.name} {notes.part}"
     read = ", ".join(f"{n} {len(d)}" for n, d in _others(runner).items())
     lists = (
@@ -188,7 +186,7 @@ def _of_fragment() -> Table:
     return Table(title, ("system", *_TAKEN), tuple(rows))
 
 
-def _false_by_rule(runner: ExperimentRunner) -> tuple[tuple[str, ...], ...]:
+def _false_by_rule(runner: Runner) -> tuple[tuple[str, ...], ...]:
     """Return the false words of nus in English notes by rule, most first."""
     false: Counter[str] = Counter()
     for documents in _others(runner).values():
@@ -239,14 +237,14 @@ def _of_maxent(found: Mapping[str, Columns], seed: int) -> Finding:
     return _finding(claim, "section 4", Verdict(better.holds is not True, words))
 
 
-def _others(runner: ExperimentRunner) -> dict[str, tuple[GoldDocument, ...]]:
+def _others(runner: Runner) -> dict[str, tuple[GoldDocument, ...]]:
     """Return development notes of people without a record."""
     most = runner.size(200, 5)
     names = ("aci-bench", "mtsamples")
     return {name: runner.english[name].documents[:most] for name in names}
 
 
-def _sweep(runner: ExperimentRunner, notes: Corpus) -> Table:
+def _sweep(runner: Runner, notes: Corpus) -> Table:
     """Return figures of patients' names and false words of others, by threshold."""
     strangers = _strangers(runner, notes)
     rows = []
@@ -273,7 +271,7 @@ def _at(threshold: float) -> Iterator[Sequence[Detector]]:
     yield [KnownDetector(KnownOptions(threshold=threshold))]
 
 
-def _strangers(runner: ExperimentRunner, notes: Corpus) -> list[GoldDocument]:
+def _strangers(runner: Runner, notes: Corpus) -> list[GoldDocument]:
     """Return notes of others, each with the names of a patient who is not in it."""
     names = [each.known.patient_names for each in notes.documents]
     notes_of_others = [each for found in _others(runner).values() for each in found]

@@ -9,17 +9,13 @@ from ..scoring.tables import Table
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Figures, Scored, classes_of, figures, improves
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import Variant
 
 SOURCE = "Deleger and others 2013, De-identification systems"
 _RECIPE = "mcrf2"
 _RULES = ("email", "name_lexicon", "name_everywhere")
-_WORDS = {
-    "email": "EMAIL",
-    "name_lexicon": "lexicon",
-    "name_everywhere": "everywhere",
-}
+_WORDS = {"email": "EMAIL", "name_lexicon": "lexicon", "name_everywhere": "everywhere"}
 _CLASSES = classes_of(_RECIPE)
 _COLUMNS = (
     "lexicon as feature, rules",
@@ -29,7 +25,7 @@ Setting = tuple[bool, tuple[str, ...]]
 _LEXICON, _EVERYWHERE = ("name_lexicon",), ("name_everywhere",)
 
 
-def post_rules(runner: ExperimentRunner) -> Report:
+def post_rules(runner: Runner) -> Report:
     """Switch MCRF2's lexicon feature and three rules on and off, in all ways."""
     subsets = [each for each in _subsets() if not runner.quick or len(each) != 2]
     settings = [(feature, rules) for feature in (False, True) for rules in subsets]
@@ -61,17 +57,13 @@ def _variant(*, feature: bool) -> Variant:
     return Variant(_RECIPE, without=() if feature else ("dictionary",))
 
 
-def _spanish(
-    runner: ExperimentRunner, feature: bool, rules: tuple[str, ...]
-) -> list[Scored]:
+def _spanish(runner: Runner, feature: bool, rules: tuple[str, ...]) -> list[Scored]:
     split = runner.meddocan_sample
     output = runner.output(_variant(feature=feature), split, post_rules=rules)
     return [Scored(split.corpus, output)]
 
 
-def _english(
-    runner: ExperimentRunner, feature: bool, rules: tuple[str, ...]
-) -> list[Scored]:
+def _english(runner: Runner, feature: bool, rules: tuple[str, ...]) -> list[Scored]:
     variant = _variant(feature=feature)
     return [*english_output(runner, variant, options={"post_rules": rules}).values()]
 

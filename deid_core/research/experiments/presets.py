@@ -10,7 +10,7 @@ from ..scoring.agreement import end_within_two
 from ..scoring.tables import Table
 from .harness.figures import BLIND, CHANCE, Scored, classes_of, figures, p_cell
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split
 from .harness.systems import Variant, unavailable_groups
 
@@ -24,7 +24,7 @@ _COLUMNS = (
 )
 
 
-def presets(runner: ExperimentRunner) -> Report:
+def presets(runner: Runner) -> Report:
     """Train each published system on the same documents; compare it with ours.
 
     *Strict* is by span in the classes that the system distinguishes; ours is scored in
@@ -66,9 +66,7 @@ def _finding(
     return Finding(claim, "the project's aims", holds, figures)
 
 
-def _row(
-    runner: ExperimentRunner, name: str, split: Split, ours: str
-) -> tuple[str, ...]:
+def _row(runner: Runner, name: str, split: Split, ours: str) -> tuple[str, ...]:
     corpus, classes = split.corpus, classes_of(name)
     output = runner.output(Variant(name), split)
     theirs, own = [Scored(corpus, output)], [_ours(runner, corpus, ours)]
@@ -95,5 +93,5 @@ def _row(
     )
 
 
-def _ours(runner: ExperimentRunner, corpus: Corpus, preset: str) -> Scored:
+def _ours(runner: Runner, corpus: Corpus, preset: str) -> Scored:
     return Scored(corpus, runner.preset_output(preset, corpus))

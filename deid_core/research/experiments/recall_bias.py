@@ -9,7 +9,7 @@ from ..scoring.tables import Table
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import BLIND, Figures, Scored, classes_of, figures, improves
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import Variant, pipeline_output, with_tagger
 
 SOURCE = "Deleger and others 2013, Figure 6"
@@ -41,7 +41,7 @@ class _Point:
 Sweep = Mapping[float, _Point]
 
 
-def recall_bias(runner: ExperimentRunner) -> Report:
+def recall_bias(runner: Runner) -> Report:
     """Sweep Minkov's bias of MIST2 and ours, and the threshold of MCRF2 and ours."""
     biases, thresholds = _values(runner, _BIASES), _values(runner, _THRESHOLDS)
     by_bias = {
@@ -84,7 +84,7 @@ def recall_bias(runner: ExperimentRunner) -> Report:
     )
 
 
-def _values(runner: ExperimentRunner, values: Sequence[float]) -> Sequence[float]:
+def _values(runner: Runner, values: Sequence[float]) -> Sequence[float]:
     return values[:: runner.size(1, 4)]
 
 
@@ -104,7 +104,7 @@ def _option(name: str, value: float) -> dict[str, float | None]:
     return {name: None if is_off else value}
 
 
-def _spanish(runner: ExperimentRunner, recipe: str, option: str) -> Run:
+def _spanish(runner: Runner, recipe: str, option: str) -> Run:
     split = runner.meddocan_sample
 
     def run(value: float) -> list[Scored]:
@@ -114,7 +114,7 @@ def _spanish(runner: ExperimentRunner, recipe: str, option: str) -> Run:
     return run
 
 
-def _english(runner: ExperimentRunner, recipe: str, option: str) -> Run:
+def _english(runner: Runner, recipe: str, option: str) -> Run:
     def run(value: float) -> list[Scored]:
         options = _option(option, value)
         return [*english_output(runner, Variant(recipe), options=options).values()]
@@ -122,7 +122,7 @@ def _english(runner: ExperimentRunner, recipe: str, option: str) -> Run:
     return run
 
 
-def _ours(runner: ExperimentRunner, option: str) -> Run:
+def _ours(runner: Runner, option: str) -> Run:
     corpus = runner.meddocan_sample.corpus
 
     def run(value: float) -> list[Scored]:

@@ -20,7 +20,7 @@ from .harness.phi import (
     table,
 )
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split, sample
 from .harness.systems import SystemOutput, Variant
 
@@ -42,7 +42,7 @@ _HUMAN_RECALL = 81.0
 _CONFUSION = ("words", "are PHI", "are none")
 
 
-def kernels(runner: ExperimentRunner) -> Report:
+def kernels(runner: Runner) -> Report:
     """Train Stat De-id with three kernels on the same 50 documents."""
     spanish = runner.meddocan
     learn = sample(spanish.learn, runner.size(_KERNEL_DOCUMENTS, 15), runner.seed)
@@ -101,7 +101,7 @@ def _of_kernels(found: Results, name: str, seed: int) -> Iterator[Finding]:
     yield finding("the linear kernel's F is the highest", "Table 3", f1, name)
 
 
-def training_size(runner: ExperimentRunner) -> Report:
+def training_size(runner: Runner) -> Report:
     """Train Stat De-id on 3.125 % of the training text, then on ever twice as much.
 
     Each part includes all smaller ones.
@@ -158,7 +158,7 @@ def _of_sizes(found: list[Phi], name: str, seed: int) -> Iterator[Finding]:
     yield finding(claim, place, last, name)
 
 
-def phi_confusion(runner: ExperimentRunner) -> Report:
+def phi_confusion(runner: Runner) -> Report:
     """Count words by what they are and what Stat De-id predicts."""
     splits = (runner.meddocan, english_split(runner))
     output = {each.name: runner.output(Variant(RECIPE), each) for each in splits}

@@ -18,7 +18,7 @@ from ..scoring.tables import Table, shown
 from ..synthetic_notes import Half
 from .harness.figures import Scored, coverage_of, p_cell
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import invented_notes
 from .harness.systems import (
     SystemOutput,
@@ -66,7 +66,7 @@ class Pair:
         return Scored(self.corpus, self.without), Scored(self.corpus, self.tagged)
 
 
-def tagger(runner: ExperimentRunner) -> Report:
+def tagger(runner: Runner) -> Report:
     """Score the hybrid with and without its tagger, on notes it was not trained on.
 
     The development part of aci-bench is cross-validated: five taggers, each trained on
@@ -98,7 +98,7 @@ def tagger(runner: ExperimentRunner) -> Report:
     )
 
 
-def _pairs(runner: ExperimentRunner) -> Iterator[tuple[str, Pair]]:
+def _pairs(runner: Runner) -> Iterator[tuple[str, Pair]]:
     yield _CROSSED, _cross_validated(runner)
     for name, corpus in runner.english_scored.items():
         yield name, _of_the_library(runner, corpus)
@@ -106,7 +106,7 @@ def _pairs(runner: ExperimentRunner) -> Iterator[tuple[str, Pair]]:
     yield _STRESS, _of_the_library(runner, _plain("stress", notes))
 
 
-def _of_the_library(runner: ExperimentRunner, corpus: Corpus) -> Pair:
+def _of_the_library(runner: Runner, corpus: Corpus) -> Pair:
     return Pair(
         corpus,
         runner.preset_output(_WITHOUT, corpus),
@@ -114,7 +114,7 @@ def _of_the_library(runner: ExperimentRunner, corpus: Corpus) -> Pair:
     )
 
 
-def _cross_validated(runner: ExperimentRunner) -> Pair:
+def _cross_validated(runner: Runner) -> Pair:
     corpus = runner.english["aci-bench"]
     others = [each for name, each in runner.english.items() if name != corpus.name]
     size = runner.size(4000, 60)
@@ -131,7 +131,7 @@ def _cross_validated(runner: ExperimentRunner) -> Pair:
     )
 
 
-def _trained(runner: ExperimentRunner, corpora: Sequence[Corpus]) -> Deidentifier:
+def _trained(runner: Runner, corpora: Sequence[Corpus]) -> Deidentifier:
     """Return the hybrid with a tagger that was trained on these corpora alone."""
     prints = [fingerprint(each.documents) for each in corpora]
     folder = runner.models / f"english-{digest(*prints, runner.seed)}"

@@ -18,7 +18,7 @@ from ..scoring.tables import Table
 from ..tokenizer import tokenize
 from .harness.figures import Figures, Scored, Verdict, classes_of, is_greater
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split
 from .harness.systems import SystemOutput, Variant
 
@@ -49,7 +49,7 @@ class Parted:
         return Figures.of(right, predicted, gold, of)
 
 
-def unseen(runner: ExperimentRunner) -> Report:
+def unseen(runner: Runner) -> Report:
     """Split the scored marks by whether the training text has them.
 
     A string is seen if a training document of all systems has an equal marked string,

@@ -12,7 +12,7 @@ from ..scoring.agreement import Agreement, agreement
 from ..scoring.tables import Table
 from .harness.figures import Figures, Scored, Verdict, classes_of, is_greater
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.splits import Split, sample
 from .harness.systems import SystemOutput, Variant
 
@@ -53,7 +53,7 @@ class Result:
         return self.figures(of).values
 
 
-def uza(runner: ExperimentRunner) -> Report:
+def uza(runner: Runner) -> Report:
     """Withhold ten of a hundred letters, repeatedly, and learn from the others.
 
     Figures are by token, the mean of five classes; time is per document.
@@ -85,7 +85,7 @@ def uza(runner: ExperimentRunner) -> Report:
     )
 
 
-def _account(runner: ExperimentRunner, shared: Sequence[Split]) -> tuple[str, ...]:
+def _account(runner: Runner, shared: Sequence[Split]) -> tuple[str, ...]:
     learn, score = len(shared[0].learn), len(shared[0].corpus.documents)
     runs = f"{len(shared)} runs each; {FOREST} also {runner.size(_RUNS, 4)}"
     curves = ", ".join(f"{name} {_count(runner, name)}" for name in SYSTEMS)
@@ -97,7 +97,7 @@ def _account(runner: ExperimentRunner, shared: Sequence[Split]) -> tuple[str, ..
     )
 
 
-def _runs(runner: ExperimentRunner, count: int) -> list[Split]:
+def _runs(runner: Runner, count: int) -> list[Split]:
     """Return so many splits that each withhold a tenth of the letters."""
     spanish = runner.meddocan
     letters = sample(spanish.learn, runner.size(_LETTERS, 30), runner.seed)
@@ -115,10 +115,7 @@ def _run(split: Split, letters: Sequence[GoldDocument], seed: str) -> Split:
 
 
 def _over(
-    runner: ExperimentRunner,
-    name: str,
-    runs: Iterator[Split] | Sequence[Split],
-    case: str = "",
+    runner: Runner, name: str, runs: Iterator[Split] | Sequence[Split], case: str = ""
 ) -> Result:
     """Return the result of a system over runs, with the letters in a letter case."""
     asked, predictions, seconds = list[GoldDocument](), list[Prediction](), 0.0
@@ -151,11 +148,11 @@ def _half_raised(run: Split) -> Split:
     return run.learning(learn)
 
 
-def _count(runner: ExperimentRunner, name: str) -> int:
+def _count(runner: Runner, name: str) -> int:
     return runner.size(_CURVES[name], 1)
 
 
-def _curve(runner: ExperimentRunner, name: str) -> dict[int, Result]:
+def _curve(runner: Runner, name: str) -> dict[int, Result]:
     """Return the result of a system by number of training letters."""
     runs = _runs(runner, _count(runner, name))
     most = len(runs[0].learn)

@@ -9,16 +9,9 @@ from deid_core.labels import Label
 from ..scoring.agreement import CATEGORIES, Agree, agreement, end_within_two, exact
 from ..scoring.tables import Table
 from .harness.cross_validated import english_account, english_output
-from .harness.figures import (
-    Figures,
-    Scored,
-    figures,
-    gold_of,
-    improves,
-    pairs_table,
-)
+from .harness.figures import Figures, Scored, figures, gold_of, improves, pairs_table
 from .harness.report import Finding, Plot, Report
-from .harness.runner import ExperimentRunner
+from .harness.runner import Runner
 from .harness.systems import Variant
 
 SOURCE = "He and others 2015"
@@ -38,7 +31,7 @@ _SETS = {"i2b2": _I2B2, "HIPAA": _HIPAA}
 By = Mapping[str, Sequence[Scored]]
 
 
-def wi_deid(runner: ExperimentRunner) -> Report:
+def wi_deid(runner: Runner) -> Report:
     """Score WI-deId's three runs: strict, relaxed, token; types of i2b2, of HIPAA."""
     split = runner.meddocan_sample
     spanish: dict[str, Sequence[Scored]] = {
@@ -77,7 +70,7 @@ def _at(each: Sequence[Scored], types: str, level: str) -> Figures:
     return figures(each, category=_SETS[types], agree=agree, by_token=by_token)
 
 
-def _tables(language: str, by: By, runner: ExperimentRunner) -> list[Table]:
+def _tables(language: str, by: By, runner: Runner) -> list[Table]:
     strict = {name: _at(each, "i2b2", "strict") for name, each in by.items()}
     return [
         _levels(language, by),

@@ -94,10 +94,7 @@ def known_values(documents: Iterable[DocumentLines]) -> list[Counter[Value]]:
 
 
 def examples_of(
-    chain: CompiledModel,
-    options: RescoringOptions,
-    lines: DocumentLines,
-    known: Values,
+    chain: CompiledModel, options: RescoringOptions, lines: DocumentLines, known: Values
 ) -> Iterator[Example]:
     """Yield the lines of a document that have several paths.
 

@@ -120,11 +120,7 @@ def _weights(
         augment = recipe.augment.within(codec.tags)
         copies = list(augment.lines(found, world, chance))
     encoded = encode(
-        [*found, *copies],
-        recipe.features,
-        recipe.lists,
-        codec,
-        least=recipe.least_seen,
+        [*found, *copies], recipe.features, recipe.lists, codec, least=recipe.least_seen
     )
     learn = LEARNERS[recipe.learner].load()
     weights = learn(encoded, codec, recipe.options, seed=seed, progress=progress)

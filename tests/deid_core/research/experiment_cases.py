@@ -6,7 +6,7 @@ from deid_core import Annotation, KnownIdentifiers, Label, PersonName, Span
 from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
 from deid_core.research.experiments.harness.figures import Scored
-from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.runner import Runner
 from deid_core.research.experiments.harness.splits import Split
 from deid_core.research.experiments.harness.systems import SystemOutput
 from tests.deid_core.marked import unmark
@@ -55,7 +55,7 @@ def corpus(documents):
 
 def quick_runner(folder, **changes):
     """Return a quick runner whose Spanish and English notes are these letters."""
-    made = ExperimentRunner(folder, folder, quick=True, **changes)
+    made = Runner(folder, folder, quick=True, **changes)
     notes = tuple(map(note, range(60)))
     made.meddocan = Split("invented", "es", notes[:40], corpus(notes[40:52]))
     made.english_notes = notes

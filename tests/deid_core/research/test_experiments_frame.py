@@ -28,7 +28,7 @@ from deid_core.research.experiments.harness.report import (
     write_index,
     write_report,
 )
-from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.runner import Runner
 from deid_core.research.experiments.harness.systems import SystemOutput, Variant
 from deid_core.research.scoring.tables import Table
 
@@ -80,9 +80,9 @@ def test_every_document_is_scored_once_and_never_learned_in_its_own_fold(split):
 
 def test_a_published_system_learns_once_and_is_found_again(split, tmp_path):
     told = []
-    runner = ExperimentRunner(tmp_path, tmp_path, progress=told.append)
+    runner = Runner(tmp_path, tmp_path, progress=told.append)
     first = runner.output(Variant("uza-rf10"), split)
-    again = ExperimentRunner(tmp_path, tmp_path).output(Variant("uza-rf10"), split)
+    again = Runner(tmp_path, tmp_path).output(Variant("uza-rf10"), split)
 
     assert first.predictions == again.predictions
     assert first.train_s > 0 == again.train_s
@@ -140,7 +140,7 @@ def test_a_difference_on_all_documents_is_no_chance():
 
 def test_a_corpus_that_is_not_there_is_named_with_the_option(tmp_path):
     with pytest.raises(ConfigError, match="--data"):
-        ExperimentRunner(tmp_path, tmp_path).meddocan  # noqa: B018  # the look is the test
+        Runner(tmp_path, tmp_path).meddocan  # noqa: B018  # the look is the test
 
 
 REPORT = Report(

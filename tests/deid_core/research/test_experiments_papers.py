@@ -13,7 +13,7 @@ from deid_core.research.corpora.corpus import GoldDocument
 from deid_core.research.experiments import EXPERIMENTS, stat_deid, unseen, uza
 from deid_core.research.experiments.feature_classes import CLASSES, feature_classes
 from deid_core.research.experiments.harness.report import write_report
-from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.runner import Runner
 from deid_core.research.experiments.nus import nus
 from deid_core.research.published.recipe import load_recipe
 from tests.deid_core.research.experiment_cases import (
@@ -191,7 +191,7 @@ def test_seen_and_unseen_are_told_by_letters_alone():
 def test_every_experiment_runs_quickly_on_the_corpora(name, models, tmp_path):
     from streams.demo.gold import ward_corpus
 
-    made = ExperimentRunner(
+    made = Runner(
         DATA,
         models,
         quick=True,

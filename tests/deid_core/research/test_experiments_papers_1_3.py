@@ -34,7 +34,7 @@ from deid_core.research.experiments.harness.figures import (
     p_cell,
     p_of,
 )
-from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.runner import Runner
 from deid_core.research.experiments.harness.splits import Split
 from deid_core.research.experiments.harness.systems import SystemOutput
 from deid_core.research.scoring.agreement import CATEGORIES
@@ -80,7 +80,7 @@ def scored(count, right, name="c"):
 
 @pytest.fixture
 def runner(tmp_path):
-    found = ExperimentRunner(Path("nowhere"), tmp_path)
+    found = Runner(Path("nowhere"), tmp_path)
     found.english = {"one": corpus(8, "one"), "two": corpus(12, "two")}
     found.meddocan = Split("m", "es", (), corpus(4, "m"))
     return found

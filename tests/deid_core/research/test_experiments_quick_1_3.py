@@ -11,7 +11,7 @@ pytest.importorskip("pycrfsuite", reason="needs the extra train")
 
 from deid_core.research.experiments import EXPERIMENTS
 from deid_core.research.experiments.harness.report import write_report
-from deid_core.research.experiments.harness.runner import ExperimentRunner
+from deid_core.research.experiments.harness.runner import Runner
 
 DATA = Path("../shared/data")
 NAMES = (
@@ -33,7 +33,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    return ExperimentRunner(DATA, tmp_path_factory.mktemp("models"), quick=True)
+    return Runner(DATA, tmp_path_factory.mktemp("models"), quick=True)
 
 
 @pytest.mark.parametrize("name", NAMES)

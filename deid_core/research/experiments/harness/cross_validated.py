@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from ...corpora.corpus import Corpus
 from .figures import Scored
-from .runner import ExperimentRunner
+from .runner import Runner
 from .splits import Split, folds, sample
 from .systems import SystemOutput, Variant
 
 
-def concatenated(
-    pieces: Iterable[tuple[Corpus, SystemOutput]],
-) -> Scored:
+def concatenated(pieces: Iterable[tuple[Corpus, SystemOutput]]) -> Scored:
     """Return the parts of one corpus, each with its output, as one."""
     corpora, outputs = zip(*pieces, strict=True)
     documents = [document for corpus in corpora for document in corpus.documents]
@@ -28,9 +26,7 @@ def concatenated(
     )
 
 
-def english_folds(
-    runner: ExperimentRunner, most_folds: int = 4
-) -> dict[str, list[Split]]:
+def english_folds(runner: Runner, most_folds: int = 4) -> dict[str, list[Split]]:
     """Return the folds of each English corpus, to learn from those of all three.
 
     One model tags the same fold of every corpus.  It is trained on the other folds of
@@ -58,7 +54,7 @@ def _to_score(name: str, corpus: Corpus, most: int, seed: int) -> Split:
 
 
 def english_output(
-    runner: ExperimentRunner,
+    runner: Runner,
     variant: Variant,
     most_folds: int = 4,
     options: Mapping[str, object] | None = None,
@@ -80,7 +76,7 @@ def english_output(
     }
 
 
-def english_account(runner: ExperimentRunner, most_folds: int = 4) -> str:
+def english_account(runner: Runner, most_folds: int = 4) -> str:
     """Return the set-up's line on `english_folds`."""
     parts = english_folds(runner, most_folds)
     sizes = ", ".join(
@@ -92,7 +88,7 @@ def english_account(runner: ExperimentRunner, most_folds: int = 4) -> str:
 
 
 def meddocan_scored(
-    runner: ExperimentRunner, systems: Sequence[str], ours: str = ""
+    runner: Runner, systems: Sequence[str], ours: str = ""
 ) -> dict[str, list[Scored]]:
     """Return published systems on `meddocan_sample`, and ours under a name.
 

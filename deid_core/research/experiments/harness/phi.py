@@ -17,7 +17,7 @@ from ...scoring.tables import Table
 from ...tokenizer import Token
 from .figures import Figures, Scored, Verdict, classes_of
 from .report import Finding, Plot
-from .runner import ExperimentRunner
+from .runner import Runner
 from .splits import Split, sample
 
 PAPER = "Tafvizi and Pacula"
@@ -85,7 +85,7 @@ def phi_of(scored: Scored) -> Phi:
     return Phi(*(table[:, at : at + 1] for at in range(4)))
 
 
-def english_split(runner: ExperimentRunner) -> Split:
+def english_split(runner: Runner) -> Split:
     """Return English notes, three quarters to learn from: the paper's share (5.1).
 
     They are drawn from the corpora's development parts and synthetic notes together.

@@ -14,7 +14,7 @@ from .systems import SystemOutput, Variant
 
 
 @dataclass
-class ExperimentRunner:
+class Runner:
     """What experiments share.
 
     Args:

@@ -79,9 +79,7 @@ HONORIFICS = (
 )
 """The paper's list."""
 
-DOCTORS_TITLES = frozenset(
-    {"dr", "doctor", "a/prof", "e/prof", "professor", "prof"},
-)
+DOCTORS_TITLES = frozenset({"dr", "doctor", "a/prof", "e/prof", "professor", "prof"})
 """Titles of doctors.  Section 3.4 says that they are found here, and Table 1 counts
 them under other names: 18 words at most are falsely patients'."""
 
