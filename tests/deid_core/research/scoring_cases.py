@@ -4,6 +4,8 @@
 by the text that they cover.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Folds share nothing, and every document is scored once."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

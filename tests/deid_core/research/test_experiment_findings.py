@@ -1,5 +1,7 @@
 """The experiments of Deleger and others and of He and others, on invented notes."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,10 @@
-"""The laboratory's frame, on corpora of a few invented sentences."""
+"""The harness of the experiments, on corpora of a few invented sentences."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import orjson
 import pytest
 
@@ -13,13 +16,24 @@ from deid_core.errors import ConfigError
 from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
 from deid_core.research.experiments.harness import splits, systems
+from deid_core.research.experiments.harness.columns import (
+    DATES,
+    IDS,
+    OTHERS,
+    PATIENT,
+    columns_of,
+)
 from deid_core.research.experiments.harness.figures import (
     Scored,
     classes_of,
     coverage_of,
     figures,
+    is_greater,
+    is_greatest,
+    is_least,
     p_of,
 )
+from deid_core.research.experiments.harness.phi import phi_of
 from deid_core.research.experiments.harness.report import (
     Finding,
     Plot,
@@ -30,7 +44,9 @@ from deid_core.research.experiments.harness.report import (
 )
 from deid_core.research.experiments.harness.runner import Runner
 from deid_core.research.experiments.harness.systems import SystemOutput, Variant
+from deid_core.research.scoring.measures import Measure
 from deid_core.research.scoring.tables import Table
+from tests.deid_core.research.experiment_cases import marked, scored
 
 NAMES = ("Brackenridge", "Oyelaran", "Thistlewood", "Vandermeer", "Quillfeather")
 
@@ -183,3 +199,126 @@ def test_a_report_is_written_as_page_values_and_pictures(tmp_path):
     assert "(trial/README.md)" in text
     assert "| It sings | Nobody 2000, Table 3 | can't be told | no ears |" in text
     assert "absent" not in text
+
+
+DOCUMENTS = 20
+
+
+def recall(*found_of_ten):
+    """Return a recall of 20 documents of ten each, the found ones in turn."""
+    part = np.resize(np.array(found_of_ten), DOCUMENTS)[:, np.newaxis]
+    return Measure("recall", part, np.full((DOCUMENTS, 1), 10), scale=100.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "holds"),
+    [
+        (recall(9), recall(5), True),
+        (recall(5), recall(9), False),
+        (recall(7), recall(7), None),
+        # Now more, now less: chance explains it.
+        (recall(9, 5), recall(5, 8), None),
+    ],
+)
+def test_a_figure_is_greater_only_by_more_than_chance(one, other, holds):
+    verdict = is_greater(one, other, seed=1)
+
+    assert verdict.holds is holds
+    assert f"{one.value:.2f} and {other.value:.2f}, p " in verdict.figures
+
+
+def test_without_a_figure_nothing_can_be_told():
+    empty = Measure("recall", np.zeros((3, 1)), np.zeros((3, 1)), scale=100.0)
+
+    assert is_greater(empty, empty, seed=1).holds is None
+
+
+def test_the_greatest_and_the_least_are_told_against_the_next():
+    found = {"low": recall(2), "middle": recall(5), "high": recall(9)}
+
+    assert is_greatest("high", found, seed=1).holds is True
+    assert is_greatest("middle", found, seed=1).holds is False
+    assert is_least("low", found, seed=1).holds is True
+    assert is_least("middle", found, seed=1).holds is False
+    assert "low and middle: 20.00 and 50.00" in is_least("low", found, seed=1).figures
+
+
+def test_a_tie_with_the_next_is_neither():
+    found = {"one": recall(9), "other": recall(9), "low": recall(1)}
+
+    assert is_greatest("one", found, seed=1).holds is None
+
+
+SEEN = marked("Seen: «Ann Marlow», on «3/4/2011» (again).", (Label.PATIENT, Label.DATE))
+NAME, DATE = (each.span for each in SEEN.spans)
+
+
+def place(span):
+    return span.start, span.end
+
+
+def test_words_are_what_white_space_parts_with_marks_at_their_ends_apart():
+    phi = phi_of(scored([SEEN], []))
+
+    # Seen : Ann Marlow , on 3/4/2011 ( again ) .
+    assert 11 == phi.words.sum()
+    assert (0, 3, 0, 8) == phi.table
+
+
+def test_phi_and_what_is_none_are_scored_alike():
+    false = (0, 4)
+    phi = phi_of(
+        scored([SEEN], [(false, Label.CITY), (place(NAME), Label.DOCTOR)]),
+    )
+
+    assert (2, 1, 1, 7) == phi.table
+    p, r, _ = phi.phi.values
+    assert (round(100 * 2 / 3, 6), round(100 * 2 / 3, 6)) == (round(p, 6), round(r, 6))
+    p, r, _ = phi.rest.values
+    assert (100 * 7 / 8, 100 * 7 / 8) == (p, r)
+
+
+def test_recall_is_by_any_label_and_precision_by_the_column():
+    found = columns_of(
+        scored([SEEN], [(place(NAME), Label.DOCTOR), (place(DATE), Label.DATE)]),
+    )
+
+    assert (0.0, 100.0) == found.values(PATIENT)[:2]
+    assert (0.0, 0.0) == found.values(OTHERS)[:2]
+    assert (100.0, 100.0, 100.0) == found.values(DATES)
+    p, r, f = found.values()
+    assert (60.0, 100.0, 75.0) == (p, r, f)
+
+
+def test_titles_kin_and_initials_beside_a_name_count_nowhere():
+    text = "Her son Carl and Mr. Ann T Marlow"
+    at = text.index
+    spans = (
+        kin := (at("Carl"), at("Carl") + 4),
+        whole := (at("Mr."), at("Ann") + 3),
+        last := (at("Marlow"), len(text)),
+    )
+    labels = (Label.PATIENT,) * 3
+    kinds = (("kin",), (), ())
+    gold = tuple(
+        GoldSpan(type(NAME)(*span), label.value, label, number, kind)
+        for number, (span, label, kind) in enumerate(
+            zip(spans, labels, kinds, strict=True)
+        )
+    )
+    document = GoldDocument("n", text, gold)
+
+    found = columns_of(
+        scored(
+            [document], [(kin, Label.PATIENT), ((whole[0], last[1]), Label.PATIENT)]
+        ),
+    )
+
+    assert 2 == found.gold.sum() == found.predicted.sum() == found.right.sum()
+
+
+def test_what_is_none_and_taken_counts_against_its_column():
+    found = columns_of(scored([SEEN], [((0, 4), Label.PHONE)]))
+
+    assert (0.0, 0.0, 0.0) == found.values(IDS)
+    assert 1 == found.predicted.sum()

@@ -1,5 +1,7 @@
 """Intervals and significance: seeded, by document, and right on cases known."""
 
+from __future__ import annotations
+
 from math import comb
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What is wrong with marks, what is taken for what, and agreement beyond chance."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,7 +20,7 @@ from deid_core.research.scoring.confusion import (
 from deid_core.research.scoring.errors import ErrorClass, error_classes
 from deid_core.research.scoring.evaluation import Outcome, evaluate
 from deid_core.research.scoring.tables import as_json, tables_of
-from tests.deid_core.research.evaluation_cases import (
+from tests.deid_core.research.scoring_cases import (
     ALL_SOUGHT,
     DATE,
     DOCTOR,

@@ -1,5 +1,7 @@
 """Coverage: what stays readable and what is lost, whatever it is called."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from deid_core.research.scoring.coverage import (
     recall_by_label,
 )
 from deid_core.research.scoring.gold_and_predicted import comparisons_of
-from tests.deid_core.research.evaluation_cases import (
+from tests.deid_core.research.scoring_cases import (
     AGE,
     ALL_SOUGHT,
     DATE,
