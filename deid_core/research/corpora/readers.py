@@ -63,23 +63,23 @@ def read_corpus(
     Raises:
         ConfigError: It cannot be read, has an unknown tag, or has no such part.
     """
-    spoken = conventions_for(path, conventions)
+    found = conventions_for(path, conventions)
     reader = READERS[format] if format in READERS else READERS[_format_of(path)]
     try:
-        documents = list(reader(path, spoken))
+        documents = list(reader(path, found))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; check the path") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: not UTF-8; convert it first") from None
-    chosen = spoken.rows(part, len(documents)) if rows is None else rows
+    chosen = found.rows(part, len(documents)) if rows is None else rows
     taken = [documents[at] for at in chosen.of(len(documents))]
     if not taken:
         raise ConfigError(f"{path}: {len(documents)} documents, none in these rows")
     return Corpus(
-        name=path.stem if spoken.name == PLAIN else f"{spoken.name}/{path.stem}",
+        name=path.stem if found.name == PLAIN else f"{found.name}/{path.stem}",
         part=f"{part if rows is None else 'rows'} {chosen.within(len(documents))}",
-        is_held_out=spoken.holds_out(chosen, len(documents)),
-        conventions=spoken,
+        is_held_out=found.holds_out(chosen, len(documents)),
+        conventions=found,
         documents=tuple(taken),
     )
 

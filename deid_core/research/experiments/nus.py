@@ -18,8 +18,8 @@ from deid_core.errors import ConfigError
 from deid_core.labels import Label
 
 from ..corpora.corpus import Corpus, GoldDocument
-from ..published.detectors import NusOptions
 from ..published.nus.detector import NusDetector
+from ..published.options import NusOptions
 from ..scoring.gold_and_predicted import is_title
 from ..scoring.tables import Table
 from .harness.columns import COLUMNS, KIN, OTHERS, PATIENT, Columns, columns_of

@@ -11,8 +11,8 @@ from deid_core.errors import ConfigError
 from deid_core.tagger.compiled import Bias, Tagged
 from deid_core.toml_files import refuse_unknown
 
-from .detectors import ClassifierOptions
 from .model import load_model
+from .options import ClassifierOptions
 from .post_rules import POST_RULES, with_rules
 
 

@@ -17,10 +17,10 @@ from deid_core import (
     PersonName,
     load_preset,
 )
-from deid_core.research.published.detectors import NusOptions
 from deid_core.research.published.nus.dates import DATE, ORDERS, dates, pattern_of
 from deid_core.research.published.nus.detector import NusDetector
 from deid_core.research.published.nus.names import HONORIFICS, ratios, words_in
+from deid_core.research.published.options import NusOptions
 from tests.deid_core.marked import unmark
 
 DETECT = NusDetector()

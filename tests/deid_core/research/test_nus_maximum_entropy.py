@@ -3,7 +3,6 @@ import pytest
 
 from deid_core import Document, KnownIdentifiers, Label, PersonName
 from deid_core.errors import ConfigError
-from deid_core.research.published.detectors import NusOptions
 from deid_core.research.published.nus import maximum_entropy
 from deid_core.research.published.nus.detector import NusDetector
 from deid_core.research.published.nus.maximum_entropy import (
@@ -13,6 +12,7 @@ from deid_core.research.published.nus.maximum_entropy import (
     load_model,
 )
 from deid_core.research.published.nus.names import titled, words_in
+from deid_core.research.published.options import NusOptions
 
 KNOWN = KnownIdentifiers(patient_names=(PersonName("Kowalski", "Jonathan"),))
 DETECT = NusDetector(NusOptions(names="maximum_entropy"))

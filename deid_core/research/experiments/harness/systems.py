@@ -22,10 +22,10 @@ from deid_core.tagger import model_files as tagger_files
 
 from ...corpora.corpus import Corpus, GoldDocument, Prediction
 from ...published import training as published_training
-from ...published.detectors import ClassifierOptions
 from ...published.features.link_grammar import links_of
 from ...published.features.mesh import has_installed_mesh
 from ...published.model import save_model
+from ...published.options import ClassifierOptions
 from ...published.recipe import PRESET_FILE, Recipe, load_recipe, write_preset
 from ...scoring.predict import predict
 from ...training import recipe as tagger_recipes
