@@ -34,6 +34,7 @@ _CLASSES = classes_of("mcrf2")
 _STEADY = ("AGE", "DATE", "NAME", "PHONE")
 _UNSTEADY = ("ID", "INSTITUTION", "LOCATION")
 _GOLD, _OURS, _SECOND = "gold", "ours", "second annotator"
+Pairs = Mapping[tuple[str, str], Scored]
 
 
 def annotators(runner: Runner) -> Report:
@@ -59,9 +60,6 @@ def annotators(runner: Runner) -> Report:
         (_plot(systems),),
         (*_of_people(people, runner.seed), _steady(systems), _near_gold(systems)),
     )
-
-
-Pairs = Mapping[tuple[str, str], Scored]
 
 
 def _account(runner: Runner) -> str:

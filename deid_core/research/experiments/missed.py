@@ -42,6 +42,7 @@ _NUMBER, _OTHER = "other number", "other"
 _FALSE = (_DECOY, _CAPITAL, _SCORE, _NUMBER, _OTHER)
 
 By = Mapping[str, Sequence[Scored]]
+Lengths = Counter[tuple[bool, bool]]
 
 
 def missed(runner: Runner) -> Report:
@@ -159,9 +160,6 @@ def _given_beside_full(name: str, each: Scored) -> Finding:
         given < overall if required and _GIVEN in recalls else None,
         f"recall of given names {given:.1f}, of full names {overall:.1f}",
     )
-
-
-Lengths = Counter[tuple[bool, bool]]
 
 
 def _counted(each: Sequence[Scored]) -> Lengths:

@@ -30,6 +30,15 @@ from .predictors import Chain, Forest, KernelMachine, Linear, Predictor
 from .rows import Rows
 from .sentences import TOKENIZERS, sentences
 
+FORMAT = 1
+"""Version of the folder's format; any other is refused."""
+KIND = "words"
+_ABOUT, _ARRAYS = "model.json", "arrays.npz"
+_NAMES, _RESOURCES = "_names", "_resources"
+_PREDICTORS: Mapping[str, type[Linear | Chain | Forest | KernelMachine]] = {
+    each.kind: each for each in (Linear, Chain, Forest, KernelMachine)
+}
+
 
 @dataclass(frozen=True)
 class TokenModel:
@@ -81,18 +90,6 @@ class TokenModel:
     @cached_property
     def _columns(self) -> Mapping[str, int]:
         return {name: at for at, name in enumerate(self.names)}
-
-
-FORMAT = 1
-"""Version of the folder's format; any other is refused."""
-KIND = "words"
-_ABOUT, _ARRAYS = "model.json", "arrays.npz"
-_NAMES, _RESOURCES = "_names", "_resources"
-
-
-_PREDICTORS: Mapping[str, type[Linear | Chain | Forest | KernelMachine]] = {
-    each.kind: each for each in (Linear, Chain, Forest, KernelMachine)
-}
 
 
 def save_model(model: TokenModel, folder: Path) -> None:

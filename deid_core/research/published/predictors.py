@@ -21,6 +21,11 @@ from .rows import Floats, Rows
 Arrays = Mapping[str, NDArray[Any]]
 Decision = tuple[NDArray[np.int8], Floats]
 """The label of each word and the confidence in it, 0 to 1."""
+REST = -1
+_BLOCK = 512
+_NEVER = -1e9
+# As in scikit-learn, margins add less than half a vote.
+_TIE_SCALE = 3.0
 
 
 class Predictor(Protocol):
@@ -159,13 +164,6 @@ def best(scores: Floats, bias: Bias, *, are_shares: bool = False) -> Decision:
         unsure = (labels == 0) & (shares[:, 0] <= bias.below)
         labels[unsure] = 1 + shares[unsure, 1:].argmax(axis=1)
     return labels.astype(np.int8), shares[np.arange(len(labels)), labels]
-
-
-REST = -1
-_BLOCK = 512
-_NEVER = -1e9
-# As in scikit-learn, margins add less than half a vote.
-_TIE_SCALE = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

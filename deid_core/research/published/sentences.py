@@ -47,6 +47,12 @@ match.
 """
 
 _APART = re.compile(r"[\",:;#*\-=/<>\[\]{}]|[^\",:;#*\-=/<>\[\]{}]+")
+_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])")
+_NO_END = re.compile(
+    r"(?:\b[^\W\d_]|\b(?:dr|dra|mr|mrs|ms|prof|st|sr|sra|no|vs|av|avda|c))\.\Z", re.I
+)
+_CAPITALS = re.compile(r"[^a-z\d]{4,60}\Z")
+_TAIL = 8
 
 
 def words(text: str, start: int, end: int) -> list[range]:
@@ -114,14 +120,6 @@ TOKENIZERS: Mapping[str, Tokenizer] = {
     "camel": word_spans,
 }
 """Every tokenizer by its name; ``camel`` is the product's."""
-
-
-_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])")
-_NO_END = re.compile(
-    r"(?:\b[^\W\d_]|\b(?:dr|dra|mr|mrs|ms|prof|st|sr|sra|no|vs|av|avda|c))\.\Z", re.I
-)
-_CAPITALS = re.compile(r"[^a-z\d]{4,60}\Z")
-_TAIL = 8
 
 
 @dataclass(frozen=True, slots=True)

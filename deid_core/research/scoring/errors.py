@@ -25,6 +25,8 @@ from .agreement import CATEGORIES, Category, Mark, marks_of
 from .coverage import Coverage, cover
 from .gold_and_predicted import Comparison, comparisons_of
 
+_CONTEXT = 40
+
 
 class ErrorClass(StrEnum):
     """What is wrong with a mark; extents are those of the predicted mark."""
@@ -111,9 +113,6 @@ def _class_of(mark: Mark, near: Sequence[Mark]) -> ErrorClass:
     if not exceeds:
         return ErrorClass.SHORT
     return ErrorClass.LONG if covered >= end - start else ErrorClass.SHORT_AND_LONG
-
-
-_CONTEXT = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,20 @@ from .errors import ErrorClasses, error_classes
 from .gold_and_predicted import Comparison, comparisons_of
 from .measures import Difference, Interval, Measure, difference, intervals
 
+HEADLINE = (
+    ("coverage", "recall"),
+    ("coverage", "false per 1,000"),
+    ("coverage", "specificity"),
+    ("coverage", "decoys touched %"),
+    ("span strict", "F1"),
+    ("span strict, blind", "F1"),
+    ("token", "F1"),
+    ("MEDDOCAN NER strict", "F1"),
+    ("MEDDOCAN span strict", "F1"),
+    ("MEDDOCAN span merged", "F1"),
+)
+"""The measures by which two systems are compared, with their scorers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -99,21 +113,6 @@ def scorers_for(corpus: Corpus) -> list[str]:
         if (not name.startswith("MEDDOCAN") or corpus.conventions.name == "meddocan")
         and (name != "coverage by kind" or has_kinds)
     ]
-
-
-HEADLINE = (
-    ("coverage", "recall"),
-    ("coverage", "false per 1,000"),
-    ("coverage", "specificity"),
-    ("coverage", "decoys touched %"),
-    ("span strict", "F1"),
-    ("span strict, blind", "F1"),
-    ("token", "F1"),
-    ("MEDDOCAN NER strict", "F1"),
-    ("MEDDOCAN span strict", "F1"),
-    ("MEDDOCAN span merged", "F1"),
-)
-"""The measures by which two systems are compared, with their scorers."""
 
 
 @dataclass(frozen=True, slots=True)

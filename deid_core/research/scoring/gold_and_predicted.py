@@ -17,6 +17,22 @@ from deid_core.labels import Label
 from ..corpora.conventions import Conventions
 from ..corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
 
+_OLDEST = 89
+_OLD_WORDS = frozenset({"ninety", "hundred", "nineties", "noventa", "cien"})
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}s?|(?<=['\u2019])[0-9]{2}s?")
+_YEAR_WORDS = frozenset(
+    ("a", "and", "del", "el", "en", "from", "in", "of", "or", "since", "the", "to")
+) | {"year", "years"}
+# "Do" and "Don" are names, and "Jr." distinguishes people with one name: no titles.
+_TITLES = frozenset(
+    (
+        *("dr", "dra", "drs", "doctor", "prof", "professor"),
+        *("mr", "mrs", "ms", "miss", "mister", "mx", "sr", "sra", "srta", "do\u00f1a"),
+        *("md", "phd", "rn", "np", "pa"),
+    )
+)
+_WORD = re.compile(r"[^\W_]+")
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -83,23 +99,6 @@ def _comparison(
     return Comparison(
         document, tuple(required), predicted.annotations, tuple(penalized)
     )
-
-
-_OLDEST = 89
-_OLD_WORDS = frozenset({"ninety", "hundred", "nineties", "noventa", "cien"})
-_YEAR = re.compile(r"(?:19|20)[0-9]{2}s?|(?<=['\u2019])[0-9]{2}s?")
-_YEAR_WORDS = frozenset(
-    ("a", "and", "del", "el", "en", "from", "in", "of", "or", "since", "the", "to")
-) | {"year", "years"}
-# "Do" and "Don" are names, and "Jr." distinguishes people with one name: no titles.
-_TITLES = frozenset(
-    (
-        *("dr", "dra", "drs", "doctor", "prof", "professor"),
-        *("mr", "mrs", "ms", "miss", "mister", "mx", "sr", "sra", "srta", "do\u00f1a"),
-        *("md", "phd", "rn", "np", "pa"),
-    )
-)
-_WORD = re.compile(r"[^\W_]+")
 
 
 def is_neutral(label: Label, text: str) -> bool:

@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
 Values = NDArray[np.float64]
+SHUFFLES = 10_000
+DRAWS = 2_000
+_CHUNK = 500
+_COVER = 0.95
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,13 +83,6 @@ def _shares(part: Values, whole: NDArray[Any]) -> Values:
 def counts(numbers: Iterable[int]) -> Counts:
     """Return one number per document as an array of shape ``[documents, 1]``."""
     return np.fromiter(numbers, dtype=np.int64)[:, np.newaxis]
-
-
-SHUFFLES = 10_000
-DRAWS = 2_000
-_CHUNK = 500
-_COVER = 0.95
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ from deid_core.tagger.words import NEWLINE, pieces, word_spans
 
 from ..packages import needed
 
+Doubles = NDArray[np.float64]
+DocumentLines = Sequence[Line]
+
 
 @dataclass(frozen=True, slots=True)
 class RescoringOptions:
@@ -64,10 +67,6 @@ class RescoringOptions:
     def __post_init__(self) -> None:
         if self.folds < 2 or self.most < 2 or self.gap <= 0:
             raise ConfigError("rescoring: needs 2 folds, 2 paths and a gap at least")
-
-
-Doubles = NDArray[np.float64]
-DocumentLines = Sequence[Line]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 
 Points = Sequence[tuple[float, float]]
+INDEX, VALUES = "README.md", "report.json"
+_SIZE = (7.0, 4.2)
+_DOTS = 150
+# Okabe and Ito 2008: distinguishable with colour blindness, and in grey.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKS = tuple("osD^vPX")
+_MOST_LABELLED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +117,6 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     return Table("Findings", ("finding", "source", "here", "figures"), rows)
 
 
-INDEX, VALUES = "README.md", "report.json"
-
-
 def write_report(report: Report, folder: Path) -> Path:
     """Write a report into a subfolder of its name; return the path of the page."""
     place = folder / report.experiment
@@ -148,14 +152,6 @@ def write_index(folder: Path, order: Sequence[str]) -> Path:
     page = folder / INDEX
     page.write_text("\n".join(parts), "utf-8")
     return page
-
-
-_SIZE = (7.0, 4.2)
-_DOTS = 150
-# Okabe and Ito 2008: distinguishable with colour blindness, and in grey.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKS = tuple("osD^vPX")
-_MOST_LABELLED = 20
 
 
 def draw(plot: Plot, folder: Path) -> Path:

@@ -19,6 +19,32 @@ from .part_of_speech import tags_of
 from .resources import Phrases, Resources, longest_phrase
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+Column = Sequence[Sequence[str]]
+"""The values of each word of a sentence."""
+Group = Callable[[Sentence, Resources], Column]
+GROUP_WORDS = 4
+"""[U] 2.3: the target and three words to the right."""
+_WHOLE_TERM = 8
+_MONTHS = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic"
+    r"|maa|mei|okt)[^\W\d_]*\.?"
+)
+PATTERNS: Mapping[str, re.Pattern[str]] = {
+    "date": re.compile(
+        rf"(?<!\d)(?:\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|\d{{4}}-\d{{1,2}}-\d{{1,2}}"
+        rf"|\d{{1,2}}[-/]\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th)?(?: (?:of|de))? {_MONTHS}"
+        rf"(?:,? (?:del? )?\d{{2,4}})?|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?"
+        rf"(?:,? \d{{4}})?)(?!\d)",
+        re.IGNORECASE,
+    ),
+    "year": re.compile(r"(?<![\d/.-])(?:19|20)\d\d(?![\d/-])"),
+    "social_security": re.compile(
+        r"(?<!\d)(?:\d{3}-\d{2}-\d{4}|\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"
+        r"|\d{2}[ /-]?\d{8}[ /-]?\d{2}|\d{8}[A-Z])(?!\w)"
+    ),
+}
+"""[U] 2.3: "regular expressions that refer to social security numbers or date
+patterns"; the paper prints none.  Numbers of the US, Belgium and Spain."""
 
 
 def _has_letter(word: str) -> bool:
@@ -69,35 +95,6 @@ WORD_GROUPS: Mapping[str, Values] = {
     "dictionary": lambda word, lists: list(lists.names(word)),
 }
 """The feature groups of a word alone, by name."""
-
-Column = Sequence[Sequence[str]]
-"""The values of each word of a sentence."""
-Group = Callable[[Sentence, Resources], Column]
-
-GROUP_WORDS = 4
-"""[U] 2.3: the target and three words to the right."""
-_WHOLE_TERM = 8
-
-_MONTHS = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic"
-    r"|maa|mei|okt)[^\W\d_]*\.?"
-)
-PATTERNS: Mapping[str, re.Pattern[str]] = {
-    "date": re.compile(
-        rf"(?<!\d)(?:\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|\d{{4}}-\d{{1,2}}-\d{{1,2}}"
-        rf"|\d{{1,2}}[-/]\d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th)?(?: (?:of|de))? {_MONTHS}"
-        rf"(?:,? (?:del? )?\d{{2,4}})?|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?"
-        rf"(?:,? \d{{4}})?)(?!\d)",
-        re.IGNORECASE,
-    ),
-    "year": re.compile(r"(?<![\d/.-])(?:19|20)\d\d(?![\d/-])"),
-    "social_security": re.compile(
-        r"(?<!\d)(?:\d{3}-\d{2}-\d{4}|\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"
-        r"|\d{2}[ /-]?\d{8}[ /-]?\d{2}|\d{8}[A-Z])(?!\w)"
-    ),
-}
-"""[U] 2.3: "regular expressions that refer to social security numbers or date
-patterns"; the paper prints none.  Numbers of the US, Belgium and Spain."""
 
 
 def lexical_bigrams(sentence: Sentence, _: Resources) -> Column:

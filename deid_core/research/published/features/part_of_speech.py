@@ -20,6 +20,27 @@ from deid_core.errors import ConfigError
 
 from ...packages import needed
 
+_CLOSED = {
+    "DET": "el la los las un una unos unas este esta estos estas su sus mi lo al del",
+    "ADP": "a ante bajo con contra de desde en entre hacia hasta para por según sin "
+    "sobre tras durante mediante",
+    "CCONJ": "y e o u ni pero sino aunque",
+    "SCONJ": "que si como cuando donde porque pues mientras",
+    "PRON": "se le les me nos él ella ellos ellas quien cual cuales",
+    "AUX": "es fue era son ser está estaba ha había han haber sido fueron",
+    "ADV": "no muy más menos ya también así tras además posteriormente bien",
+}
+_TAG_OF = {word: tag for tag, words in _CLOSED.items() for word in words.split()}
+_ENDINGS = tuple(
+    (re.compile(rf"(?:{ending})\Z"), tag)
+    for ending, tag in (
+        ("mente", "ADV"),
+        ("ar|er|ir|ando|iendo|arse|erse|aba|aban|aron|ieron|ió|ó", "VERB"),
+        ("ado|ada|ados|adas|ido|ida|idos|idas", "PARTICIPLE"),
+        ("ico|ica|icos|icas|oso|osa|al|ales|ivo|iva|ante|ble|bles", "ADJ"),
+    )
+)
+
 
 def tags_of(words: Sequence[str], language: str) -> list[str]:
     """Return the part of speech of each word of a sentence.
@@ -55,28 +76,6 @@ def _textblob() -> ModuleType:
 
 def _spanish(words: Sequence[str]) -> list[str]:
     return [_spanish_tag(word, first=at == 0) for at, word in enumerate(words)]
-
-
-_CLOSED = {
-    "DET": "el la los las un una unos unas este esta estos estas su sus mi lo al del",
-    "ADP": "a ante bajo con contra de desde en entre hacia hasta para por según sin "
-    "sobre tras durante mediante",
-    "CCONJ": "y e o u ni pero sino aunque",
-    "SCONJ": "que si como cuando donde porque pues mientras",
-    "PRON": "se le les me nos él ella ellos ellas quien cual cuales",
-    "AUX": "es fue era son ser está estaba ha había han haber sido fueron",
-    "ADV": "no muy más menos ya también así tras además posteriormente bien",
-}
-_TAG_OF = {word: tag for tag, words in _CLOSED.items() for word in words.split()}
-_ENDINGS = tuple(
-    (re.compile(rf"(?:{ending})\Z"), tag)
-    for ending, tag in (
-        ("mente", "ADV"),
-        ("ar|er|ir|ando|iendo|arse|erse|aba|aban|aron|ieron|ió|ó", "VERB"),
-        ("ado|ada|ados|adas|ido|ida|idos|idas", "PARTICIPLE"),
-        ("ico|ica|icos|icas|oso|osa|al|ales|ivo|iva|ante|ble|bles", "ADJ"),
-    )
-)
 
 
 def _spanish_tag(word: str, *, first: bool) -> str:

@@ -34,6 +34,8 @@ _RECORDS = 1024
 _WORDS = re.compile(WORD)
 # Maps have "Bedok New Town", notes "Bedok".
 _KINDS_OF_TOWN = re.compile(r" (?:(?:housing )?estate|new town|town|village)\Z", re.I)
+_LABELS = (Label.DOCTOR, Label.HOSPITAL, Label.LOCATION_OTHER)
+_RULES = ("doctor_list", "hospital_list", "place_list")
 
 
 class Lists(NamedTuple):
@@ -42,10 +44,6 @@ class Lists(NamedTuple):
     doctors: Phrases
     hospitals: Phrases
     places: Phrases
-
-
-_LABELS = (Label.DOCTOR, Label.HOSPITAL, Label.LOCATION_OTHER)
-_RULES = ("doctor_list", "hospital_list", "place_list")
 
 
 def site_lists(options: NusOptions) -> Lists:

@@ -32,6 +32,24 @@ WORD = rf"(?<!{_ALNUM})[^\W\d_]{_ALNUM}*(?:['\u2019-]{_ALNUM}+)*"
 
 _WORD = re.compile(WORD)
 _POSSESSIVE = re.compile(r"(?<=.)['\u2019]s\Z", re.IGNORECASE)
+HONORIFICS = (
+    *("mr", "mrs", "miss", "ms", "madam", "mdm", "lady", "sir", "col", "dr", "doctor"),
+    *("a/prof", "e/prof", "professor", "prof", "general", "gen", "senator", "sen"),
+)
+"""The paper's list."""
+DOCTORS_TITLES = frozenset({"dr", "doctor", "a/prof", "e/prof", "professor", "prof"})
+"""Titles of doctors.  Section 3.4 says that they are found here, and Table 1 counts
+them under other names: 18 words at most are falsely patients'."""
+SCORE = 0.58
+"""The paper has no scores.  Text that one step has replaced is hidden from the next, so
+scores fall from step to step.  All are below those of propagation, which the paper does
+not have."""
+_TITLES = "|".join(sorted(map(re.escape, HONORIFICS), key=len, reverse=True))
+# The word is in a lookahead: in "Prof Dr Tan" it is the next honorific.
+_TITLED = re.compile(
+    rf"(?<!\w)(?P<title>{_TITLES})(?!\w)(?=(?:\.\s{{0,2}}|\s{{1,2}})(?P<word>{WORD}))",
+    re.IGNORECASE,
+)
 
 
 class Word(NamedTuple):
@@ -71,29 +89,6 @@ def name_tokens(known: KnownIdentifiers) -> tuple[str, ...]:
         for part in (name.given, name.middle, name.family)
     )
     return tuple(sorted({word.form for part in parts for word in words_in(part)}))
-
-
-HONORIFICS = (
-    *("mr", "mrs", "miss", "ms", "madam", "mdm", "lady", "sir", "col", "dr", "doctor"),
-    *("a/prof", "e/prof", "professor", "prof", "general", "gen", "senator", "sen"),
-)
-"""The paper's list."""
-
-DOCTORS_TITLES = frozenset({"dr", "doctor", "a/prof", "e/prof", "professor", "prof"})
-"""Titles of doctors.  Section 3.4 says that they are found here, and Table 1 counts
-them under other names: 18 words at most are falsely patients'."""
-
-SCORE = 0.58
-"""The paper has no scores.  Text that one step has replaced is hidden from the next, so
-scores fall from step to step.  All are below those of propagation, which the paper does
-not have."""
-
-_TITLES = "|".join(sorted(map(re.escape, HONORIFICS), key=len, reverse=True))
-# The word is in a lookahead: in "Prof Dr Tan" it is the next honorific.
-_TITLED = re.compile(
-    rf"(?<!\w)(?P<title>{_TITLES})(?!\w)(?=(?:\.\s{{0,2}}|\s{{1,2}})(?P<word>{WORD}))",
-    re.IGNORECASE,
-)
 
 
 def titled(text: str, words: Iterable[Word]) -> list[Word]:
