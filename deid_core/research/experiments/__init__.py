@@ -1,4 +1,16 @@
-"""Every experiment by its name."""
+"""The experiments, by their names in ``phistream experiment``.
+
+| paper | experiments |
+| --- | --- |
+| Tafvizi and Pacula | feature-classes, kernels, training-size, phi-confusion |
+| Deleger and others 2013 | cross-validation, post-rules, recall-bias, annotators |
+| | medication, missed |
+| Scheurwegs and others 2013 | uza |
+| He and others 2015 | wi-deid, feature-sets, errors, type-confusion |
+| Yuwono, Ng and Ngiam 2016 | nus |
+| all | presets, english, unseen |
+| our tagger | tagger |
+"""
 
 from __future__ import annotations
 

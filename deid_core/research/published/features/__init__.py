@@ -1,1 +1,1 @@
-"""Features of words in their sentences, and what they are made of."""
+"""Feature groups of words in sentences, and the resources that they use."""
