@@ -7,6 +7,7 @@ No Kafka, no network, no clock, no global state.
 """
 
 from .config import DeidConfig, known_presets, load_preset
+from .detectors.terms import TermFiles
 from .document import (
     NOTHING_KNOWN,
     Address,
@@ -47,6 +48,7 @@ __all__ = [
     "ResidueFound",
     "ScrubbedDocument",
     "Span",
+    "TermFiles",
     "known_policies",
     "known_presets",
     "load_policy",

@@ -11,16 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from types import MappingProxyType
 
 from .detectors import Detector, detector_names, detector_spec
+from .detectors.terms import NO_FILES, KeptTerms, TermFiles, TermsDetector
 from .errors import ConfigError
 from .options import Options
 from .plugins import PRESETS, plugins
 from .toml_files import load_table, name_in, names_in, refuse_unknown, summary_in
 
 _SWITCHES = ("recasing", "consistency")
-_KEYS = ("name", "summary", "detectors", *_SWITCHES)
+_TERMS = "terms"
+_KEYS = ("name", "summary", "detectors", *_SWITCHES, _TERMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class DeidConfig:
         consistency: What was found once is sought in the rest of the note, and in the
             same patient's notes beside it.
         summary: What it is, in a line.
+        terms: The user's own lists of names and terms to remove and to keep.
     """
 
     name: str
@@ -43,6 +47,7 @@ class DeidConfig:
     recasing: bool = True
     consistency: bool = True
     summary: str = ""
+    terms: TermFiles = NO_FILES
 
     @property
     def untrained(self) -> str:
@@ -50,8 +55,14 @@ class DeidConfig:
         return "".join(each.untrained for each in self.options.values())
 
     def build(self) -> list[Detector]:
-        """Return the detectors, in their order."""
-        return [self._detector(name) for name in self.detectors]
+        """Return the detectors, in their order; last, that of the lists to remove."""
+        named = [self._detector(name) for name in self.detectors]
+        removed = self.terms.remove
+        return [*named, TermsDetector(removed)] if removed else named
+
+    def kept_terms(self) -> KeptTerms | None:
+        """Return what drops proposals of terms to keep; None if no list is named."""
+        return KeptTerms(self.terms.keep) if self.terms.keep else None
 
     def _detector(self, name: str) -> Detector:
         spec = detector_spec(name)
@@ -94,7 +105,23 @@ def load_preset(name: str) -> DeidConfig:
         MappingProxyType(options),
         **{key: _switch(table, key, where) for key in _SWITCHES},
         summary=summary_in(table, where),
+        terms=_terms(table, where).below(_folder_of(name)),
     )
+
+
+def _terms(table: Mapping[str, object], where: str) -> TermFiles:
+    values = table.get(_TERMS, {})
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where}: {_TERMS} must be a table")
+    return TermFiles.read(values, f"{where}: {_TERMS}")
+
+
+def _folder_of(name: str) -> str:
+    """Return the folder of a preset; paths in it are relative to that."""
+    if name.endswith(".toml"):
+        return str(Path(name).parent)
+    file = f"{name}.toml"
+    return next(str(each) for each in _folders() if (each / file).is_file())
 
 
 def _refuse_unknown_preset(name: str) -> None:

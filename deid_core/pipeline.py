@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .config import DeidConfig, load_preset
 from .detectors import Detector
+from .detectors.terms import NO_FILES, KeptTerms, TermFiles
 from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
 from .errors import DeidError, DetectorFailed
 from .explain import Explanation, explanation
@@ -34,6 +35,7 @@ class Deidentifier:
         key: 32 secret bytes or more, for a policy that needs them.
         recasing: Detectors read a note in one letter case as if in mixed case.
         consistency: What was found once is sought everywhere.
+        kept: Terms that are not removed where they are nothing else.
 
     Raises:
         ConfigError: The policy needs a key and there is none, or it is too short.
@@ -47,10 +49,12 @@ class Deidentifier:
         *,
         recasing: bool = True,
         consistency: bool = True,
+        kept: KeptTerms | None = None,
     ) -> None:
         self._detectors = tuple(detectors)
         self._truecase = truecased if recasing else _as_written
         self._is_consistent = consistency
+        self._kept = kept
         self._replacer = Replacer(policy, key)
 
     @classmethod
@@ -59,13 +63,23 @@ class Deidentifier:
         preset: str = "hybrid",
         policy: str = "safe-harbor",
         key: bytes | None = None,
+        *,
+        terms: TermFiles = NO_FILES,
     ) -> Deidentifier:
         """Return the system that a preset and a policy name.
+
+        Args:
+            preset: Detection.
+            policy: Replacement.
+            key: 32 secret bytes or more, for a policy that needs them.
+            terms: Lists of names and terms to remove and to keep, besides the preset's.
 
         Raises:
             ConfigError: One of them is unknown or wrong; the message lists the known.
         """
-        return cls.from_config(load_preset(preset), load_policy(policy), key)
+        config = load_preset(preset)
+        config = replace(config, terms=config.terms | terms)
+        return cls.from_config(config, load_policy(policy), key)
 
     @classmethod
     def from_config(
@@ -78,6 +92,7 @@ class Deidentifier:
             key,
             recasing=config.recasing,
             consistency=config.consistency,
+            kept=config.kept_terms(),
         )
 
     def deidentify(self, document: Document) -> ScrubbedDocument:
@@ -129,7 +144,8 @@ class Deidentifier:
             self._detect(each, documents if _reads_as_written(each) else read)
             for each in self._detectors
         ]
-        proposals = [_joined(each) for each in zip(*detected, strict=True)]
+        joined = map(_joined, zip(*detected, strict=True))
+        proposals = list(map(self._without_kept, documents, joined))
         if self._is_consistent:
             proposals = self._with_propagated(read, proposals)
         return [
@@ -148,6 +164,15 @@ class Deidentifier:
         # One bad document must not harm the others: find out which it is.
         alone = (_try(detector, [document]) for document in documents)
         return [p if isinstance(p, DetectorFailed) else p[0] for p in alone]
+
+    def _without_kept(self, document: Document, proposals: Proposals) -> Proposals:
+        """Return the proposals without those of terms that the user keeps."""
+        if self._kept is None or isinstance(proposals, DetectorFailed):
+            return proposals
+        try:
+            return self._kept.without_kept(document.text, proposals)
+        except Exception as error:
+            return DetectorFailed(f"terms: {type(error).__name__}")
 
     def _with_propagated(
         self, documents: Sequence[Document], proposals: Sequence[Proposals]

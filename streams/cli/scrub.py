@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -14,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from deid_core import Deidentifier, Document, ScrubbedDocument
+from deid_core import Deidentifier, Document, ScrubbedDocument, TermFiles
 from deid_core.jit import is_machine_code_kept
 
 from ..engine.errors import InvalidRecord
@@ -80,6 +81,19 @@ def scrub(
     policy: Annotated[
         str, typer.Option(help="Replacement: a name or file.")
     ] = "safe-harbor",
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=FILE",
+            help="Also remove the names or terms of a list: NAME:DOCTOR=staff.txt.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Keep the terms of a list where they are nothing else."
+        ),
+    ] = None,
     key_file: Annotated[
         Path | None,
         typer.Option(help="Secret key, for policies that need one: phistream key."),
@@ -113,10 +127,13 @@ def scrub(
     given = None if format is GivenFormat.AUTO else Format(format)
     inputs = inputs_of(files, given, out)
     output = _output(inputs, files, out, with_annotations=annotations)
+    terms = _terms(remove or [], keep or [])
     key = read_key(key_file, "--key-file") if key_file else None
     if not is_machine_code_kept():
         say("compiling the detectors, once on this machine; it takes a minute or so")
-    deidentifier = Deidentifier.from_names(preset=preset, policy=policy, key=key)
+    deidentifier = Deidentifier.from_names(
+        preset=preset, policy=policy, key=key, terms=terms
+    )
     with _progress(to_folder=out is not None) as tick:
         if explain or explain_html:
             refused = _explain(
@@ -136,6 +153,17 @@ def scrub(
         were = "note was" if refused == 1 else "notes were"
         say(f"{refused} {were} refused and not written")
         raise typer.Exit(1)
+
+
+def _terms(removed: Iterable[str], kept: Iterable[str]) -> TermFiles:
+    """Return the lists that the options name, as a preset's table would."""
+    by_label: defaultdict[str, list[str]] = defaultdict(list)
+    for each in removed:
+        label, separator, file = each.partition("=")
+        if not separator:
+            raise typer.BadParameter("--remove is LABEL=FILE: NAME:DOCTOR=staff.txt")
+        by_label[label].append(file)
+    return TermFiles.read({"remove": by_label, "keep": [*kept]}, "lists")
 
 
 def _output(

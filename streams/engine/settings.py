@@ -17,6 +17,8 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from deid_core import TermFiles
+
 from .errors import ConfigError
 from .heartbeat import Phase
 
@@ -118,6 +120,9 @@ class Settings(BaseModel):
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
     policy: str = Field(
         "safe-harbor", description="replacement: a name or a .toml file"
+    )
+    terms: TermFiles = Field(
+        TermFiles(), description="lists of names and terms to remove and to keep"
     )
     pseudonym_key_file: Path | None = Field(
         None, description="32 or more secret bytes; phistream key FILE makes one"

@@ -179,6 +179,7 @@ def _deidentifier(settings: Settings) -> Deidentifier:
             preset=settings.preset,
             policy=settings.policy,
             key=settings.pseudonym_key(),
+            terms=settings.terms,
         )
     except DeidConfigError as error:
         raise ConfigError(str(error)) from None

@@ -99,6 +99,7 @@ def judge_sentence(
 
 
 def _deidentifier(settings: Settings) -> Deidentifier:
-    needs_key = load_policy(settings.policy)
     key = settings.pseudonym_key() if settings.pseudonym_key_file else None
-    return Deidentifier.from_config(load_preset(settings.preset), needs_key, key)
+    return Deidentifier.from_names(
+        settings.preset, settings.policy, key, terms=settings.terms
+    )

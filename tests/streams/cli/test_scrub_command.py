@@ -72,6 +72,38 @@ def test_without_annotations_the_text_alone(notes):
     assert {"id": "a", "text": "Ms. [NAME:PATIENT] seen [DATE]."} == first
 
 
+def test_lists_of_terms_to_remove_and_to_keep(tmp_path):
+    (tmp_path / "staff.txt").write_text("Tollemach\n")
+    (tmp_path / "programmes.txt").write_text("Marlowe Lantern\n")
+    lists = ("--remove=NAME:DOCTOR=staff.txt", "--keep=programmes.txt")
+    note = b"Dr. Marlowe Lantern: call Tollemach."
+
+    done = commands.phistream(
+        "scrub", "--preset=lexical", *lists, "-", stdin=note, cwd=tmp_path
+    )
+    assert b"Dr. Marlowe Lantern: call [NAME:DOCTOR]." == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--remove=staff.txt", "LABEL=FILE"),
+        ("--remove=NAME:NURSE=staff.txt", "NAME:DOCTOR"),
+        ("--keep=none.txt", "none.txt: cannot be read"),
+    ],
+)
+def test_a_wrong_list_of_terms_ends_the_command(option, says):
+    done = phistream(
+        option,
+        "-",
+        stdin=b"Call.",
+    )
+
+    assert done.returncode != 0
+    assert says in done.stderr.decode()
+    assert b"" == done.stdout
+
+
 def test_standard_input_as_text():
     done = phistream("-", stdin=b"Seen 3/14/2024.\r\nNo change.\n")
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from deid_core import Label
 from streams.engine.errors import ConfigError
 from streams.engine.settings import load_settings
 
@@ -85,6 +86,16 @@ def test_a_short_key_is_refused(tmp_path):
         settings.pseudonym_key()
 
 
+def test_lists_of_terms_are_a_table_as_in_presets(config):
+    path = config('[terms]\nkeep = ["a.txt"]\n[terms.remove]\n"NAME:DOCTOR" = ["b"]\n')
+    terms = load_settings(path, environment={}).terms
+    assert (("a.txt",), {Label.DOCTOR: ("b",)}) == (terms.keep, terms.remove)
+
+    for wrong in ("removed = []", '[terms.remove]\n"NAME:NURSE" = ["b"]'):
+        with pytest.raises(ConfigError, match="terms"):
+            load_settings(config(f"[terms]\n{wrong}\n"), environment={})
+
+
 def test_the_shipped_configuration_names_every_setting():
     """deploy/config/phistream.toml is the reference: complete, and it loads."""
     from streams.engine.settings import Settings
@@ -96,7 +107,8 @@ def test_the_shipped_configuration_names_every_setting():
     missing = [
         key
         for key, field in Settings.model_fields.items()
-        if f"{key} =" not in text or (field.description or key) not in text
+        if (f"{key} =" not in text and f"[{key}]" not in text)
+        or (field.description or key) not in text
     ]
     assert ["kafka"] == missing
 

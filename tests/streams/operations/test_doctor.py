@@ -16,6 +16,7 @@ import pytest
 from confluent_kafka import Message
 from rich.console import Console
 
+from deid_core import TermFiles
 from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED, PATIENTS
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
@@ -486,6 +487,14 @@ def test_a_damaged_model_fails(tmp_path):
 
     assert [FAIL] == levels(findings)
     assert "hash" in said(findings)
+
+
+def test_a_list_of_terms_that_is_not_there_fails(tmp_path):
+    terms = TermFiles(keep=(str(tmp_path / "none.txt"),))
+    findings = [*detection.self_test(with_settings(preset="lexical", terms=terms))]
+
+    assert [FAIL] == levels(findings)
+    assert "none.txt: cannot be read" in said(findings)
 
 
 @pytest.mark.parametrize("change", [{"preset": "nonesuch"}, {"policy": "nonesuch"}])
