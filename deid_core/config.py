@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -18,8 +19,15 @@ from .detectors import Detector, detector_names, detector_spec
 from .detectors.terms import NO_FILES, KeptTerms, TermFiles, TermsDetector
 from .errors import ConfigError
 from .options import Options
-from .plugins import PRESETS, plugins
-from .toml_files import load_table, name_in, names_in, refuse_unknown, summary_in
+from .plugins import PRESETS, failed, plugins
+from .toml_files import (
+    load_table,
+    name_in,
+    names_in,
+    path_of,
+    refuse_unknown,
+    summary_in,
+)
 
 _SWITCHES = ("recasing", "consistency")
 _TERMS = "terms"
@@ -81,7 +89,9 @@ def load_preset(name: str) -> DeidConfig:
     if not name.endswith(".toml"):
         _refuse_unknown_preset(name)
     known = detector_names()
-    table, where = load_table("preset", _folders(), name)
+    folders = _folders()
+    path = path_of("preset", folders, name)
+    table, where = load_table("preset", folders, name)
     refuse_unknown(table, (*_KEYS, *known), f"{where}: key")
     detectors = table.get("detectors")
     if not isinstance(detectors, list) or not detectors:
@@ -105,7 +115,7 @@ def load_preset(name: str) -> DeidConfig:
         MappingProxyType(options),
         **{key: _switch(table, key, where) for key in _SWITCHES},
         summary=summary_in(table, where),
-        terms=_terms(table, where).below(_folder_of(name)),
+        terms=_terms(table, where).below(Path(str(path)).parent),
     )
 
 
@@ -114,14 +124,6 @@ def _terms(table: Mapping[str, object], where: str) -> TermFiles:
     if not isinstance(values, dict):
         raise ConfigError(f"{where}: {_TERMS} must be a table")
     return TermFiles.read(values, f"{where}: {_TERMS}")
-
-
-def _folder_of(name: str) -> str:
-    """Return the folder of a preset; paths in it are relative to that."""
-    if name.endswith(".toml"):
-        return str(Path(name).parent)
-    file = f"{name}.toml"
-    return next(str(each) for each in _folders() if (each / file).is_file())
 
 
 def _refuse_unknown_preset(name: str) -> None:
@@ -150,5 +152,11 @@ def known_presets() -> list[str]:
 
 def _folders() -> list[Traversable]:
     """Return where named presets are: ours, then those of entry points."""
-    added = (files(each.value) for each in plugins(PRESETS).values())
-    return [files(__package__) / "presets", *added]
+    return [files(__package__) / "presets", *map(_folder, plugins(PRESETS).values())]
+
+
+def _folder(plugin: EntryPoint) -> Traversable:
+    try:
+        return files(plugin.value)
+    except Exception as error:
+        raise failed(f"presets {plugin.name!r}", plugin, error) from None

@@ -20,7 +20,7 @@ def load_table(
 
     Args:
         kind: ``preset`` or ``policy``, for messages.
-        folders: Where the named ones are; the first that has the name counts.
+        folders: Where the named ones are.
         name: A name in a folder, or a path that ends in ``.toml``.
 
     Raises:
@@ -28,7 +28,7 @@ def load_table(
     """
     where = f"{kind} {name!r}"
     try:
-        table = tomllib.loads(_path(kind, folders, name).read_text("utf-8"))
+        table = tomllib.loads(path_of(kind, folders, name).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{where}: cannot be read: {type(error).__name__}") from None
     except tomllib.TOMLDecodeError as error:
@@ -85,9 +85,18 @@ def refuse_unknown(given: Collection[Any], known: Collection[str], what: str) ->
             raise ConfigError(f"{what} {each!r} is unknown; known: {', '.join(known)}")
 
 
-def _path(kind: str, folders: Sequence[Traversable], name: str) -> Path | Traversable:
+def path_of(kind: str, folders: Sequence[Traversable], name: str) -> Path | Traversable:
+    """Return the file of that name or path; see `load_table`.
+
+    Raises:
+        ConfigError: The name is unknown, or in several folders.
+    """
     if name.endswith(".toml"):
         return Path(name)
     refuse_unknown([name], names_in(*folders), kind)
-    named = (folder / f"{name}.toml" for folder in folders)
-    return next(each for each in named if each.is_file())
+    named = [folder / f"{name}.toml" for folder in folders]
+    first, *others = (each for each in named if each.is_file())
+    if others:
+        problem = f"{first} and {others[0]} have that name; rename one"
+        raise ConfigError(f"{kind} {name!r}: {problem}")
+    return first

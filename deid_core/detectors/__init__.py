@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ConfigError
 from ..options import NoOptions, Options
 from ..plugins import DETECTORS as GROUP
-from ..plugins import plugins
+from ..plugins import failed, plugins
 from .lexicon import LexiconOptions
 from .patient_record.options import KnownOptions
+from .plugin import CheckedDetector
 from .tagger import TaggerOptions
+from .terms import NAME as TERMS
 
 if TYPE_CHECKING:
     from ..document import Annotation, Document
@@ -88,27 +91,56 @@ DETECTORS: Mapping[str, DetectorSpec] = MappingProxyType(
 
 
 def detector_names() -> tuple[str, ...]:
-    """Return the names of the product's detectors, then of those other packages add."""
-    added = (name for name in plugins(GROUP) if name not in DETECTORS)
-    return (*DETECTORS, *sorted(added))
+    """Return the names of the product's detectors, then of those other packages add.
+
+    Raises:
+        ConfigError: Another package takes a name of the product.
+    """
+    return (*DETECTORS, *sorted(_plugins()))
 
 
 def detector_spec(name: str) -> DetectorSpec:
-    """Return the detector of that name; the product's own come first.
+    """Return the detector of that name.
 
     Args:
         name: One of `detector_names`.
 
     Raises:
-        ConfigError: Another package's entry point does not give a `DetectorSpec`.
+        ConfigError: Another package's detector fails; the message names the package.
     """
-    if name in DETECTORS:
-        return DETECTORS[name]
+    return DETECTORS[name] if name in DETECTORS else _plugin_spec(_plugins()[name])
+
+
+def _plugins() -> Mapping[str, EntryPoint]:
+    return plugins(GROUP, (*DETECTORS, TERMS))
+
+
+def _plugin_spec(plugin: EntryPoint) -> DetectorSpec:
+    """Return the detector of an entry point; it is imported here.
+
+    Raises:
+        ConfigError: It cannot be imported, or is no `DetectorSpec`; built, it raises
+            that, too, if it fails or bears another name.
+    """
+    name = plugin.name
+    what = f"detector {name!r}"
     try:
-        spec = plugins(GROUP)[name].load()
-    except (ImportError, AttributeError) as error:
-        problem = f"detector {name!r}: its package fails: {type(error).__name__}"
-        raise ConfigError(problem) from None
+        spec = plugin.load()
+    except Exception as error:
+        raise failed(what, plugin, error) from None
     if not isinstance(spec, DetectorSpec):
-        raise ConfigError(f"detector {name!r}: its entry point gives no DetectorSpec")
-    return spec
+        raise failed(what, plugin, "its entry point is not a DetectorSpec")
+
+    def make(options: Options) -> Detector:
+        try:
+            detector = spec.make(options)
+            own_name = detector.name
+        except ConfigError:
+            raise
+        except Exception as error:
+            raise failed(what, plugin, error) from None
+        if own_name != name:
+            raise failed(what, plugin, "the detector bears another name")
+        return CheckedDetector(name, detector)
+
+    return DetectorSpec(spec.options, make)

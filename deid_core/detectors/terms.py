@@ -30,7 +30,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ..document import Annotation, Document, Span
+from ..document import PATIENT_RECORD, Annotation, Document, Span
 from ..errors import ConfigError
 from ..labels import Label
 from ..language.lexicons import normal
@@ -40,6 +40,7 @@ from ..options import Options
 from ..surrogates import STYLES
 
 NAME = "terms"
+"""Of the detector, and of the table in presets."""
 SCORE = 0.98
 """Below an exact value of the patient's record, above all else."""
 
@@ -47,7 +48,7 @@ _LONGEST = 200
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 _MARKS = str.maketrans("\u2018\u2019\u02bc\u2010\u2011\u2012\u2013", "'''----")
 _MAY_STAY = frozenset({"NAME", "LOCATION", "PROFESSION"}), frozenset({Label.USERNAME})
-_NEVER_DROPPED = frozenset({"known", NAME})
+_NEVER_DROPPED = frozenset({PATIENT_RECORD, NAME})
 
 
 def _checked(label: Label) -> Label:
@@ -83,11 +84,11 @@ class TermFiles(Options):
         }
         return TermFiles(remove=both, keep=(*self.keep, *other.keep))
 
-    def below(self, folder: str) -> TermFiles:
+    def below(self, folder: Path) -> TermFiles:
         """Return the table with its relative paths below a folder."""
 
         def moved(names: Iterable[str]) -> tuple[str, ...]:
-            return tuple(str(Path(folder) / Path(name).expanduser()) for name in names)
+            return tuple(str(folder / Path(name).expanduser()) for name in names)
 
         removed = {label: moved(names) for label, names in self.remove.items()}
         return TermFiles(remove=removed, keep=moved(self.keep))
@@ -171,7 +172,7 @@ class TermsDetector:
                 written = text[start:end]
                 is_entry = is_any_case or not needs_capital or _has_capital(written)
                 if is_entry and _has_no_blank_line(written):
-                    yield Annotation(Span(start, end), label, SCORE, f"{NAME}/remove")
+                    yield Annotation(Span(start, end), label, SCORE, NAME, "remove")
 
 
 class KeptTerms:
@@ -223,7 +224,7 @@ class KeptTerms:
 def _may_be_dropped(text: str, proposal: Annotation) -> bool:
     mains, excepted = _MAY_STAY
     label = proposal.label
-    if proposal.detector.partition("/")[0] in _NEVER_DROPPED or label in excepted:
+    if proposal.detector in _NEVER_DROPPED or label in excepted:
         return False
     written = text[proposal.span.start : proposal.span.end]
     return label.main in mains and not any(map(str.isnumeric, written))
