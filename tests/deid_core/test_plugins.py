@@ -1,9 +1,11 @@
 """Detectors and presets of other packages, installed in a folder on the path."""
 
 import os
+import re
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -108,6 +110,15 @@ def test_a_preset_of_another_package_runs_its_detector(install):
     scrubbed = system.deidentify(Document("n", "Orm Ward, Lantern Ward, 3/14/2024"))
     assert "[LOCATION:OTHER], Lantern Ward, [DATE]" == scrubbed.text
     assert "wards/ward" == scrubbed.annotations[0].source
+
+
+def test_the_detector_of_the_contributors_guide_runs(install):
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
+    [code] = re.findall(r"```python\n(from .*?)```", guide, re.DOTALL)
+    install(detector=code)
+
+    scrubbed = Deidentifier.from_names("ward").deidentify(Document("n", "On Orm Ward."))
+    assert "On [LOCATION:OTHER]." == scrubbed.text
 
 
 def test_the_command_line_takes_the_preset_of_another_package(install):

@@ -1,7 +1,10 @@
 """The user's own lists of names and terms to remove and to keep."""
 
+import re
+import tomllib
 import traceback
 from datetime import date
+from pathlib import Path
 from time import process_time
 
 import pytest
@@ -261,6 +264,14 @@ def test_lists_given_beside_a_preset_add_to_its_own(tmp_path, listed):
     system = Deidentifier.from_names(str(preset), terms=more)
     scrubbed = system.deidentify(Document("n", "Tollemach told Orm"))
     assert "[NAME:DOCTOR] told [NAME:DOCTOR]" == scrubbed.text
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_the_tables_of_the_documents_load(document):
+    text = (Path(__file__).parents[3] / document).read_text("utf-8")
+    [table] = re.findall(r"```toml\n(\[terms\].*?)```", text, re.DOTALL)
+
+    assert TermFiles.read(tomllib.loads(table)["terms"], "terms").keep
 
 
 @pytest.mark.parametrize(
