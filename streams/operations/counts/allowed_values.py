@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping
 from types import MappingProxyType
 
 from deid_core.detectors import detector_names
+from deid_core.detectors.terms import NAME as TERMS
 from deid_core.labels import Label
 from streams.engine.reasons import REASONS
 
@@ -91,7 +92,9 @@ def detector(value: object) -> str:
     if not isinstance(value, str):
         return OTHER
     name = value.partition("/")[0].rstrip("~")
-    return OTHER if name not in detector_names() else name + "~" * value.endswith("~")
+    if name not in (*detector_names(), TERMS):
+        return OTHER
+    return name + "~" * value.endswith("~")
 
 
 def note_type(value: object) -> str:

@@ -138,6 +138,13 @@ def test_a_code_is_counted_under_its_name_only_when_it_is_one():
     assert allowed.OTHER == allowed.code(ZZ) == allowed.code(["residue"])
 
 
+def test_detectors_are_counted_by_name_without_their_rules():
+    sources = ["rules/ssn", "known/patient~", "terms/remove", "nus/date", f"{ZZ}/a", 3]
+    assert ["rules", "known~", "terms", "nus", allowed.OTHER, allowed.OTHER] == [
+        allowed.detector(each) for each in sources
+    ]
+
+
 # --- quantiles
 
 
