@@ -47,7 +47,11 @@ SCORE = 0.98
 _LONGEST = 200
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 _MARKS = str.maketrans("\u2018\u2019\u02bc\u2010\u2011\u2012\u2013", "'''----")
-_MAY_STAY = frozenset({"NAME", "LOCATION", "PROFESSION"}), frozenset({Label.USERNAME})
+_KEEPABLE = frozenset(
+    label
+    for label in Label
+    if label.main in {"NAME", "LOCATION", "PROFESSION"} and label != Label.USERNAME
+)
 _NEVER_DROPPED = frozenset({PATIENT_RECORD, NAME})
 
 
@@ -222,12 +226,10 @@ class KeptTerms:
 
 
 def _may_be_dropped(text: str, proposal: Annotation) -> bool:
-    mains, excepted = _MAY_STAY
-    label = proposal.label
-    if proposal.detector in _NEVER_DROPPED or label in excepted:
+    if proposal.detector in _NEVER_DROPPED or proposal.label not in _KEEPABLE:
         return False
     written = text[proposal.span.start : proposal.span.end]
-    return label.main in mains and not any(map(str.isnumeric, written))
+    return not any(map(str.isnumeric, written))
 
 
 def _entries(path: Path) -> Iterator[str]:
