@@ -54,7 +54,7 @@ class Topic:
         max_message_bytes: The topic's ``max.message.bytes``.
         copartitioned_with: A topic whose number of partitions this one must have.
         timeless: Whether its records may not tell when the event happened (decision
-            14).
+            12).
     """
 
     name: str
