@@ -32,6 +32,7 @@ DETECTOR = """
 
     class WardDetector:
         name = "wards"
+        reads_as_written = False
 
         def __init__(self, options):
             self._score = options.score
