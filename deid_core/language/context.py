@@ -166,8 +166,10 @@ def is_person(
 def is_person_again(text: str, start: int, end: int, *, is_word: bool) -> bool:
     """Return whether a word that is a name elsewhere in the note is one here.
 
-    It differs from `is_person`: a word that is surely a name elsewhere needs no
-    evidence, and evidence of a person outweighs a clinical term that follows.
+    As in `is_person`, a name that is not also an English word needs no evidence.  Two
+    differences stay, as either way round does worse on development notes: evidence of a
+    person outweighs a clinical term here, since the note names somebody so; and another
+    capital after a name that is also a word is evidence against it.
 
     Args:
         text: Folded.
@@ -176,9 +178,13 @@ def is_person_again(text: str, start: int, end: int, *, is_word: bool) -> bool:
         is_word: Whether it is also an English word: "asked Young to rest" and "Young
             has left" are names, "Young women" and "Back Pain" are not.
     """
-    if is_word and not _is_capitalised_as_name(text, start, end):
-        return False
-    return not is_clinical_term(text, start, end) or has_person_around(text, start, end)
+    if is_word:
+        if not _is_capitalised_as_name(text, start, end):
+            return False
+        is_term = is_clinical_term(text, start, end)
+    else:
+        is_term = is_before_clinical_term(text, end)
+    return not is_term or has_person_around(text, start, end)
 
 
 def _is_capitalised_as_name(text: str, start: int, end: int) -> bool:

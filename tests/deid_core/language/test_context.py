@@ -71,6 +71,8 @@ def test_a_name_that_is_also_a_word_needs_evidence_to_be_found_again(marked, exp
 
 def test_a_name_that_is_no_word_is_found_again_but_before_a_device():
     assert context.is_person_again(*place("Reitman. «Reitman» (new)"), is_word=False)
+    assert context.is_person_again(*place("The «Krueger» boy"), is_word=False)
+    assert context.is_person_again(*place("0402  «Zelda»: K 2.6"), is_word=False)
     assert not context.is_person_again(*place("the «Foley» catheter"), is_word=False)
 
 
