@@ -1,4 +1,4 @@
-"""The command line: ``phistream COMMAND``.  One module a command group."""
+"""The command line, `phistream COMMAND`: one module for each command."""
 
 from .app import main
 

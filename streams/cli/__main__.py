@@ -1,4 +1,4 @@
-"""``python -m streams.cli`` is ``phistream``."""
+"""`python -m streams.cli` runs `phistream`."""
 
 from .app import main
 

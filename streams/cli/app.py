@@ -1,8 +1,8 @@
-"""The application, and the one place where errors become exit statuses.
+"""The application, and the mapping of errors to exit statuses.
 
-0 fine; 1 the answer is no (reconcile, topics check, a refused note); 2 wrong usage;
-66 an input is missing; 69 no broker answers; 70 something failed; 73 an output can't be
-written; 78 a setting is wrong.  A worker may end with 75, too: deploy/runbook.md.
+0 success; 1 a check failed or a note was refused; 2 wrong usage; 66 an input is
+missing; 69 no broker answers; 70 another failure; 73 an output is not writable; 78 a
+setting is wrong.  A worker may also exit with 75: deploy/runbook.md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ from . import (
     doctor,
     evaluate,
     experiment,
+    feed,
+    key,
     presets,
+    reconcile,
     run,
     scrub,
     status,
@@ -50,7 +53,7 @@ from .terminal import say
 
 app = typer.Typer(
     name="phistream",
-    help="Scrubs clinical notes in flight, from Kafka to Kafka, exactly once.",
+    help="De-identify clinical notes, from Kafka to Kafka, exactly once.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -76,32 +79,25 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Options that stand before any command; without one, show the help."""
+    """Handle options before the command; without a command, show the help."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-app.command()(scrub.scrub)
-app.command()(presets.presets)
-app.command()(evaluate.evaluate)
-app.command()(train.train)
-app.command()(experiment.experiment)
-app.command()(run.run)
-app.command()(run.feed)
-app.command()(run.reconcile)
-app.command()(doctor.doctor)
-app.command()(status.status)
-app.command()(watch.watch)
-app.command()(demo.demo)
-app.command()(run.key)
+for command in (
+    scrub.scrub, presets.presets, evaluate.evaluate, train.train, experiment.experiment,
+    run.run, feed.feed, reconcile.reconcile, doctor.doctor, status.status, watch.watch,
+    demo.demo, key.key,
+):  # fmt: skip
+    app.command()(command)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(broker.app, name="broker")
 app.add_typer(topics.app, name="topics")
 
 
 def main() -> None:
-    """Run the command line; a known error is one line on standard error."""
-    # Services set up their own logs; here only what is an error is worth a line.
+    """Run the command line; print a known error as one line on standard error."""
+    # Services set up their own logging; other commands log errors only.
     logging.basicConfig(level=logging.ERROR)
     try:
         app()

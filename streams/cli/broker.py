@@ -1,4 +1,4 @@
-"""``phistream broker``: a real Kafka where there is none."""
+"""`phistream broker`: a local Apache Kafka, for trials and tests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from ..engine.settings import Settings, load_settings
 from .options import Config
 
 app = typer.Typer(
-    help="Start, stop or look at an Apache Kafka of your own.", no_args_is_help=True
+    help="Start, stop or inspect a local Apache Kafka.", no_args_is_help=True
 )
 
 
 @app.command()
 def up(
-    brokers: Annotated[int, typer.Option(help="1, or 3 with replication 3.")] = 1,
+    brokers: Annotated[
+        int, typer.Option(help="1 broker, or 3 with replication factor 3.")
+    ] = 1,
     config: Config = None,
 ) -> None:
-    """Start Apache Kafka 4.3 on free loopback ports; jars and Java come from PyPI."""
+    """Start Apache Kafka 4.3 on free loopback ports.
+
+    Java comes from PyPI, the jars from Maven Central.
+    """
     cluster = own_cluster(load_settings(config))
     start(cluster, brokers)
     Console().print(f"bootstrap: {cluster.bootstrap}", highlight=False)
@@ -39,7 +44,7 @@ def down(config: Config = None) -> None:
 
 @app.command()
 def status(config: Config = None) -> None:
-    """Say which nodes run; exit 1 unless all do."""
+    """Show which nodes run; exit 1 unless all of them do."""
     cluster = own_cluster(load_settings(config))
     running = [cluster.is_running(node) for node in cluster.nodes]
     for node, is_running in zip(cluster.nodes, running, strict=True):
@@ -52,7 +57,7 @@ def status(config: Config = None) -> None:
 
 
 def own_cluster(settings: Settings) -> Cluster:
-    """Return the cluster whose state lies in ``broker_dir``."""
+    """Return the cluster whose data is in `broker_dir`."""
     return Cluster(
         settings.broker_dir.absolute(),
         cache=settings.cache_dir.expanduser() / "maven",
@@ -61,7 +66,7 @@ def own_cluster(settings: Settings) -> Cluster:
 
 
 def start(cluster: Cluster, brokers: int, console: Console | None = None) -> None:
-    """Start the cluster and show how its jars arrive."""
+    """Start the cluster and show the progress of the download."""
     console = console or Console(stderr=True)
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("Apache Kafka", total=None)

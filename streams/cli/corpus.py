@@ -1,4 +1,4 @@
-"""``phistream corpus``: notes with drawn identifiers, to train on or to be tried on."""
+"""`phistream corpus`: synthetic notes, for training or for stress tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from random import Random
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from deid_core import Deidentifier
 from deid_core.research.corpora.corpus import GoldDocument
@@ -24,28 +23,28 @@ from deid_core.research.synthetic_notes import (
     without_shared,
 )
 
-from ..engine.errors import OutputError
+from .options import Seed
+from .terminal import say, write_file
 
 app = typer.Typer(
-    help="Write notes with drawn identifiers as JSON lines.", no_args_is_help=True
+    help="Write synthetic notes with invented identifiers as JSON lines.",
+    no_args_is_help=True,
 )
 
 Carriers = Annotated[
     Path | None,
     typer.Option(
-        "--carriers",
-        help="Unmarked notes, JSON lines {id, text}; else notes of templates alone.",
+        "--carriers", help="Notes to insert identifiers into, JSON lines {id, text}."
     ),
 ]
 ApartFrom = Annotated[
     list[Path] | None,
     typer.Option(
         "--apart-from",
-        help="Leave out carriers that share eight words in a row with these.",
+        help="Skip carriers that share eight consecutive words with these files.",
     ),
 ]
-Documents = Annotated[int, typer.Option("--documents", min=1, help="How many.")]
-Seed = Annotated[int, typer.Option("--seed", help="What all chance hangs on.")]
+Documents = Annotated[int, typer.Option("--documents", min=1, help="Number of notes.")]
 Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
 
 
@@ -57,7 +56,7 @@ def training(
     documents: Documents = 2000,
     seed: Seed = 1,
 ) -> None:
-    """Write notes to train on: frequent names foremost, many formats."""
+    """Write notes for training: mostly frequent names, many formats."""
     _write(Half.TRAINING, carriers, apart_from or [], documents, seed, out)
 
 
@@ -69,9 +68,10 @@ def stress(
     documents: Documents = 400,
     seed: Seed = 1,
 ) -> None:
-    """Write notes to be tried on: names, templates and carriers never trained on.
+    """Write notes for stress tests: names and templates never used in training.
 
-    Each identifier says what makes it hard; phistream evaluate shows recall by that.
+    Each identifier is marked with what makes it difficult; phistream evaluate shows
+    the recall for each.
     """
     _write(Half.STRESS, carriers, apart_from or [], documents, seed, out)
 
@@ -79,19 +79,23 @@ def stress(
 @app.command("recast")
 def recast_notes(
     notes: Annotated[
-        Path, typer.Argument(help="Notes marked whole, JSON lines {id, text, spans}.")
+        Path,
+        typer.Argument(help="Fully annotated notes, JSON lines {id, text, spans}."),
     ],
     out: Out,
-    copies: Annotated[int, typer.Option("--copies", min=1, help="Of each note.")] = 8,
+    copies: Annotated[
+        int, typer.Option("--copies", min=1, help="Copies of each note.")
+    ] = 8,
     seed: Seed = 1,
 ) -> None:
-    """Write copies of marked notes, each about other people and places.
+    """Write copies of annotated notes with other people and places.
 
-    The names are the training half's.  What is not marked is learned as no identifier.
+    The names are those used for training.  Text without annotation is learned as not
+    being an identifier.
     """
     documents = read_corpus(notes).documents
     count = _save(out, _recast(documents, copies, seed))
-    _tell(f"{count} notes of {len(documents)} in {out}")
+    say(f"{count} notes of {len(documents)} in {out}")
 
 
 def _recast(
@@ -114,20 +118,13 @@ def _write(
     chosen: list[Carrier] = []
     if carriers is not None:
         apart = without_shared(read_carriers(carriers), apart_from)
-        # Not by a model: what it misses would be learned as missing.
+        # Without a model: identifiers that it misses would be learned as ordinary text.
         chosen = marked(apart, Deidentifier.from_names("lexical"))
     _save(out, generate(half, chosen, documents, seed))
-    _tell(f"{documents} notes of {len(chosen)} carriers and templates in {out}")
+    say(f"{documents} notes of {len(chosen)} carriers and templates in {out}")
 
 
 def _save(out: Path, notes: Iterable[GoldDocument]) -> int:
     lines = [line_of(note) for note in notes]
-    try:
-        out.write_bytes(b"".join(lines))
-    except OSError as error:
-        raise OutputError(f"{out}: {error.strerror}; check the path") from None
+    write_file(out, b"".join(lines))
     return len(lines)
-
-
-def _tell(told: str) -> None:
-    Console(stderr=True).print(f"phistream: {told}", markup=False, soft_wrap=True)

@@ -1,11 +1,9 @@
-"""``phistream demo``: the main job on real Kafka, from nothing to a verdict."""
+"""`phistream demo`: the whole service on a local Kafka, with invented messages."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -22,8 +20,8 @@ from ..files.sources import records_in
 from ..operations.reconcile import Auditor
 from .broker import own_cluster, start
 from .options import Config
-from .run import verdict_grid
-from .terminal import say
+from .reconcile import verdict_table
+from .terminal import interrupt_on_sigterm, say
 
 ENDLESS = 1_000_000_000
 
@@ -31,31 +29,35 @@ ENDLESS = 1_000_000_000
 def demo(
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="Your own messages instead of the invented ward."),
+        typer.Option(
+            "--from",
+            help="A file or folder of messages to use instead of invented ones.",
+        ),
     ] = None,
     messages: Annotated[
-        int, typer.Option(min=1, help="Of the ward, after the admissions.")
+        int, typer.Option(min=1, help="Invented messages after the admissions.")
     ] = 2000,
     workers: Annotated[int, typer.Option(min=1, help="Scrub workers.")] = 1,
-    seed: Annotated[int, typer.Option(help="Another seed, another ward.")] = 7,
+    seed: Annotated[int, typer.Option(help="Random seed of the messages.")] = 7,
     page: Annotated[
-        bool, typer.Option("--page", help="Keep the operations page open instead.")
+        bool, typer.Option("--page", help="Serve the operations page instead.")
     ] = False,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Of the page.")] = 8080,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the page.")
+    ] = 8080,
     rate: Annotated[
-        float, typer.Option(min=0.1, max=1000, help="Of the page's feed, a second.")
+        float, typer.Option(min=0.1, max=1000, help="Messages a second with --page.")
     ] = 20.0,
     config: Config = None,
 ) -> None:
-    """Start Kafka, intake and scrub; feed a ward; show what came out; stop it all.
+    """Start Kafka and the service, feed invented messages, show the result, and stop.
 
-    With --page, feed steadily and serve the operations page until Ctrl-C or SIGTERM.
+    With --page, feed continuously and serve the operations page until Ctrl-C.
     """
     console = Console()
     if page:
         require_free(port)
-    # SIGTERM then leaves by way of the same clean-up as Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_sigterm()
     with home(load_settings(config), say) as settings:
         cluster = own_cluster(settings)
         console.print("starting Apache Kafka ...")
@@ -90,7 +92,7 @@ def _show(
     console.print(report.summary_of(summary, messages=fed, lag=pending))
     if summary.example is not None:
         console.print(report.before_and_after(summary.example, console))
-    console.print(verdict_grid(verdicts))
+    console.print(verdict_table(verdicts))
     is_sound = pending == 0 and all(each.is_sound for each in verdicts)
     words = "passes: nothing missing, nothing doubled, in order"
     console.print(f"reconcile {words if is_sound else 'does NOT pass'}", style="bold")
@@ -119,7 +121,7 @@ def _say_refused(reason: str) -> None:
 
 
 def _raw(message: WardMessage) -> RawMessage:
-    # Keyed by patient, as a gateway that keeps each patient's order would.
+    # Keyed by patient, like a gateway that keeps the order for each patient.
     key = None if message.patient is None else b"%d" % message.patient
     return RawMessage(message.value, key, message.headers)
 
@@ -139,7 +141,3 @@ def _drain(settings: Settings, running: list[Service], console: Console) -> None
                 service.check()
 
         flow.wait_until_drained(settings, check, show)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""``phistream experiment``: the laboratory's questions, answered on corpora at hand."""
+"""`phistream experiment`: run the experiments of deid_core.research."""
 
 from __future__ import annotations
 
@@ -13,48 +13,46 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table as Grid
 
-from deid_core.research.scoring.tables import Table
-
-from ..engine.errors import ConfigError, FatalError
+from ..engine.errors import ConfigError
+from .options import Seed
+from .terminal import console, needs_training_extra, say, score_table, show_table
 
 if TYPE_CHECKING:
     from deid_core.research.experiments import Experiment
     from deid_core.research.experiments.harness.report import Report
 
-_WIDTH = 140
-
 
 def experiment(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Which; without any, they are listed.")
+        list[str] | None, typer.Argument(help="Experiments to run; none lists them.")
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(help="The folder that holds the corpora; needed to run one."),
+        Path | None, typer.Option(help="Folder of the corpora; required to run one.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="A folder for JSON, Markdown and plots.")
+        Path, typer.Option(help="Folder for JSON, Markdown and plots.")
     ] = Path("experiments"),
-    all_of_them: Annotated[bool, typer.Option("--all", help="Every one.")] = False,
+    all_of_them: Annotated[
+        bool, typer.Option("--all", help="Run all experiments.")
+    ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A part of each corpus: does it all run?")
+        bool, typer.Option("--quick", help="Use a part of each corpus, as a trial.")
     ] = False,
     models: Annotated[
         Path | None,
-        typer.Option(help="Keep trained systems here, for the next run."),
+        typer.Option(help="Folder that keeps trained systems for the next run."),
     ] = None,
     mesh: Annotated[
-        Path | None, typer.Option(help="Its vocabulary: TERM<tab>TREE NUMBER a line.")
+        Path | None, typer.Option(help="MeSH vocabulary: TERM<tab>TREE NUMBER lines.")
     ] = None,
     second_annotator: Annotated[
         Path | None,
-        typer.Option(help="A brat folder: another person's marks of the same notes."),
+        typer.Option(help="Brat folder of a second annotator's annotations."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="What all chance hangs on.")] = 1,
+    seed: Seed = 1,
 ) -> None:
-    """Train and compare systems; write a page with tables, plots and findings.
+    """Train and compare systems; write a page of tables, plots and findings.
 
     Needs the extra "train".
     """
@@ -69,15 +67,12 @@ def experiment(
                 f"experiment {name!r} is unknown; known: {', '.join(known)}"
             )
     if data is None:
-        raise typer.BadParameter(
-            "name the folder that holds the corpora: --data FOLDER"
-        )
+        raise typer.BadParameter("name the folder of the corpora: --data FOLDER")
     from deid_core.research.experiments.harness.report import write_index, write_report
     from deid_core.research.experiments.harness.runner import Runner
 
     from ..demo.gold import ward_corpus
 
-    console = Console(width=_WIDTH)
     with _folder(models) as kept, _progress() as progress:
         runner = Runner(
             data,
@@ -93,26 +88,20 @@ def experiment(
             progress(name)
             report = known[name](runner)
             write_report(report, out)
-            _print(report, console)
+            _print(report)
     index = write_index(out, list(known))
-    Console(stderr=True).print(f"phistream: {index}", markup=False)
+    say(f"the pages are listed in {index}")
 
 
 def _known() -> dict[str, Experiment]:
-    try:
+    with needs_training_extra():
         from deid_core.research.experiments import EXPERIMENTS
-    except ModuleNotFoundError as error:
-        raise FatalError(
-            f"{error.name} is missing; install: pip install 'phistream[train]'"
-        ) from None
     return dict(EXPERIMENTS)
 
 
 def _list(known: dict[str, Experiment]) -> None:
-    grid = Grid("experiment", "what it does")
-    for name, run in known.items():
-        grid.add_row(name, (run.__doc__ or "").splitlines()[0])
-    Console().print(grid)
+    rows = [(n, (run.__doc__ or "").splitlines()[0]) for n, run in known.items()]
+    show_table(("experiment", "summary"), rows)
 
 
 @contextmanager
@@ -133,24 +122,17 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield lambda word: shown.update(bar, description=escape(word))
 
 
-def _print(report: Report, console: Console) -> None:
+def _print(report: Report) -> None:
     from deid_core.research.experiments.harness.report import findings_table
 
-    console.rule(report.experiment)
+    shown = console()
+    shown.rule(report.experiment)
     for line in (report.question, *report.set_up):
-        console.print(line, highlight=False, markup=False)
+        shown.print(line, highlight=False, markup=False)
     tables = [*report.tables]
     if report.findings:
         tables.append(findings_table(report.findings))
     for table in tables:
-        console.print(_grid(table))
-
-
-def _grid(table: Table) -> Grid:
-    grid = Grid(title=escape(table.title), title_justify="left")
-    for number, column in enumerate(table.columns):
-        is_words = number == 0 or table.title == "Findings"
-        grid.add_column(escape(column), justify="left" if is_words else "right")
-    for row in table.rows:
-        grid.add_row(*map(escape, row))
-    return grid
+        is_text = table.title == "Findings"
+        shown.print(table.title, style="italic", markup=False)
+        shown.print(score_table(table, text_columns=99 if is_text else 1))

@@ -1,6 +1,6 @@
-"""``phistream scrub --explain``: a note, what was found in it, by whom, and what came.
+"""`phistream scrub --explain`: notes with annotations, proposals and published text.
 
-For one who may read the note, at a terminal or on a page; no service calls this.
+It is for people who may read the notes; no service uses it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from deid_core import Decision, Deidentifier, Document, Explanation
 
 from ..engine.errors import InvalidRecord
 from .explain_page import write_page
-from .explain_text import counted, pieces, place_of, verdict, visible
+from .explain_text import counted, pieces, place_of, proposals, visible
 
 BATCH = 256
 SIDE_BY_SIDE = 100
-"""Columns of a terminal from which on note and scrubbed text stand side by side."""
+"""Minimum columns of a terminal to show note and scrubbed text side by side."""
 
 _STYLES = {
     "NAME": "black on yellow",
@@ -36,8 +36,8 @@ _STYLES = {
 }
 _SIGNS = {"trusted": ">", "agrees": "=", "outvoted": "x"}
 _PHI = (
-    "PHI: this shows the notes' own text.  Of the proposals: > trusted, gives its "
-    "label; = agrees; x outvoted, covered all the same."
+    "PHI: this shows the notes' own text.  Proposals: > trusted, its label is used; "
+    "= agrees; x outvoted, its text is replaced as well."
 )
 
 
@@ -46,9 +46,9 @@ class Explainer:
 
     Args:
         deidentifier: The system.
-        terminal: Whether to show them on standard output.
-        page: Where to write them as HTML; None for nowhere.
-        names: Preset and policy, for the page's head.
+        terminal: Whether to print explanations.
+        page: The HTML file to write; None for none.
+        names: Preset and policy, for the head of the page.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Explainer:
             self._console.print(_PHI, style="bold red", markup=False)
 
     def add(self, documents: Iterable[Document | InvalidRecord]) -> Iterator[str]:
-        """Explain notes in batches, as they are scrubbed; yield why any is refused."""
+        """Explain notes in batches; yield the reason of each refusal."""
         pending = iter(documents)
         while batch := list(islice(pending, BATCH)):
             good = [each for each in batch if isinstance(each, Document)]
@@ -82,7 +82,7 @@ class Explainer:
         """Write the page.
 
         Raises:
-            OutputError: It cannot be written.
+            OutputError: The file is not writable.
         """
         if self._page:
             preset, policy = self._names
@@ -97,11 +97,11 @@ class Explainer:
 
 
 def shown(explanation: Explanation, *, wide: bool) -> RenderableType:
-    """Return an explanation for the terminal; labels are written out beside colours.
+    """Return an explanation for the terminal; labels are shown as text and colour.
 
     Args:
         explanation: Of one note.
-        wide: Whether there is room for the scrubbed text beside the note.
+        wide: Whether to show the scrubbed text to the right of the note.
     """
     found = counted(len(explanation.decisions), "place")
     title = Text(f"{visible(explanation.document.id)}: {found} found")
@@ -156,13 +156,10 @@ def _lines(number: int, decision: Decision) -> Iterator[Text]:
     place = place_of(decision)
     head.append(f" {place} {_quoted(decision.original)} {_becomes(decision)}")
     yield head
-    start = annotation.span.start
-    for each in decision.proposals:
-        said = verdict(decision, each)
-        text = decision.original[each.span.start - start : each.span.end - start]
+    for each, text, part in proposals(decision):
         line = (
-            f"      {_SIGNS[said]} {each.source} {each.label.value} {each.score:.2f} "
-            f"{_quoted(text)} {said}"
+            f"      {_SIGNS[part]} {each.source} {each.label.value} {each.score:.2f} "
+            f"{_quoted(text)} {part}"
         )
         yield Text(line, "bold" if each is decision.trusted else "")
 

@@ -1,6 +1,6 @@
-"""Explanations as one HTML page: no script, nothing loaded from anywhere.
+"""Explanations as one HTML page without scripts or external resources.
 
-Everything that comes from a note, a record or a detector goes through `html.escape`.
+All text from a note, a patient record or a detector passes through `html.escape`.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from deid_core import Annotation, Decision, Explanation, Label
+from deid_core import Decision, Explanation, Label
 
 from ..engine.errors import OutputError
-from .explain_text import counted, pieces, place_of, verdict, visible
+from .explain_text import counted, pieces, place_of, proposals, visible
 
 _OWNER_ONLY = 0o600
-_COLUMNS = ("#", "label", "place", "in the note", "written", "proposed by")
+_COLUMNS = ("#", "label", "place", "original", "replacement", "proposals")
 
 
 def write_page(
     path: Path, explanations: Sequence[Explanation], *, preset: str, policy: str
 ) -> None:
-    """Write the page; a new file is readable by its owner alone.
+    """Write the page; a new file is readable only by its owner.
 
     Raises:
-        OutputError: It cannot be written.
+        OutputError: The file is not writable.
     """
     page = page_of(explanations, preset=preset, policy=policy)
     try:
@@ -61,15 +61,15 @@ def _owner_only(path: str, flags: int) -> int:
 def _note(number: int, explanation: Explanation) -> str:
     document, decisions = explanation.document, explanation.decisions
     record = "with" if document.known else "without"
-    summary = f"{counted(len(decisions), 'place')} found; {record} a patient's record"
+    summary = f"{counted(len(decisions), 'place')} found, {record} a patient record"
     parts = [
         f'<article aria-labelledby="n{number}">',
         f'<h2 id="n{number}">{_shown(document.id)}</h2>',
         f'<p class="soft">{summary}</p>',
         _refusal(explanation),
         '<div class="sides">',
-        _side("The note", _marked(number, explanation)),
-        _side("What is published", _published(number, explanation)),
+        _side("Note", _marked(number, explanation)),
+        _side("Published", _published(number, explanation)),
         "</div>",
         _table(number, decisions) if decisions else "",
         "</article>",
@@ -134,18 +134,20 @@ def _detail(place: int, decision: Decision) -> str:
     lines = [
         f"<strong>{place + 1} {annotation.label.value}</strong>, {place_of(decision)}: "
         f"{_quoted(decision.original)} becomes {_written(decision)}",
-        *_proposals(decision),
+        *(line for _, line in _proposals(decision)),
     ]
     return f'<span class="detail">{"".join(f"<span>{e}</span>" for e in lines)}</span>'
 
 
-def _proposals(decision: Decision) -> Iterator[str]:
-    start = decision.annotation.span.start
-    for each in decision.proposals:
-        text = decision.original[each.span.start - start : each.span.end - start]
+def _proposals(decision: Decision) -> Iterator[tuple[str, str]]:
+    """Yield the part of each proposal in the decision, and its line."""
+    for each, text, part in proposals(decision):
         yield (
-            f"{verdict(decision, each)}: <code>{escape(each.source)}</code> "
-            f"{each.label.value} {each.score:.2f} {_quoted(text)}"
+            part,
+            (
+                f"{part}: <code>{escape(each.source)}</code> "
+                f"{each.label.value} {each.score:.2f} {_quoted(text)}"
+            ),
         )
 
 
@@ -155,7 +157,7 @@ def _table(number: int, decisions: Sequence[Decision]) -> str:
         _row(number, place, each) for place, each in enumerate(decisions, start=1)
     )
     return (
-        "<table><caption>Every place, and who proposed it</caption>"
+        "<table><caption>Places and their proposals</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>"
     )
 
@@ -182,19 +184,12 @@ def _row(number: int, place: int, decision: Decision) -> str:
 
 
 def _cell(name: str, content: str) -> str:
-    return f'<td class="{name.split()[-1]}" data-label="{name}">{content}</td>'
+    return f'<td class="{name}" data-label="{name}">{content}</td>'
 
 
 def _list(decision: Decision) -> str:
-    entries = zip(decision.proposals, _proposals(decision), strict=True)
-    items = "".join(
-        f"<li{_class_if_trusted(decision, each)}>{line}</li>" for each, line in entries
-    )
-    return f'<ul class="proposals">{items}</ul>'
-
-
-def _class_if_trusted(decision: Decision, proposal: Annotation) -> str:
-    return ' class="trusted"' if proposal is decision.trusted else ""
+    items = (f'<li class="{part}">{line}</li>' for part, line in _proposals(decision))
+    return f'<ul class="proposals">{"".join(items)}</ul>'
 
 
 def _written(decision: Decision) -> str:

@@ -1,4 +1,4 @@
-"""What terminal and page say alike about a decision."""
+"""Text about decisions, shared by the terminal and the page."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from deid_core import Annotation, Decision, Span
 
-# An escape sequence in a note must not reach the terminal, nor may one that reverses
-# the direction of text; a line end may be "\r\n".
+# Control characters must not reach the terminal, nor those that reverse the direction
+# of text; a line may end with "\r\n".
 _REVERSING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *_REVERSING)
 _VISIBLE: dict[int, str | None] = {
@@ -16,12 +16,12 @@ _VISIBLE: dict[int, str | None] = {
 
 
 def visible(text: str) -> str:
-    """Return the text with U+FFFD for each control character; "\\r" is left out."""
+    """Return the text with U+FFFD for control characters; "\\r" is removed."""
     return text.translate(_VISIBLE)
 
 
 def pieces(text: str, spans: Iterable[Span]) -> Iterator[tuple[str, int | None]]:
-    """Yield the text in pieces, each with the number of its span, or None."""
+    """Yield the text in pieces, each with the number of its span or None."""
     cursor = 0
     for number, span in enumerate(spans):
         if cursor < span.start:
@@ -32,16 +32,24 @@ def pieces(text: str, spans: Iterable[Span]) -> Iterator[tuple[str, int | None]]
         yield text[cursor:], None
 
 
-def verdict(decision: Decision, proposal: Annotation) -> str:
-    """Return what merge made of a proposal; it is covered in any case."""
-    if proposal is decision.trusted:
-        return "trusted"
-    same_label = proposal.label is decision.annotation.label
-    return "agrees" if same_label else "outvoted"
+def proposals(decision: Decision) -> Iterator[tuple[Annotation, str, str]]:
+    """Yield each proposal with its text and its part in the decision.
+
+    The decision has the label of the `trusted` proposal; others `agree` or are
+    `outvoted`.  The text of all of them is replaced.
+    """
+    start = decision.annotation.span.start
+    for each in decision.proposals:
+        text = decision.original[each.span.start - start : each.span.end - start]
+        if each is decision.trusted:
+            yield each, text, "trusted"
+        else:
+            is_same = each.label is decision.annotation.label
+            yield each, text, "agrees" if is_same else "outvoted"
 
 
 def place_of(decision: Decision) -> str:
-    """Return where a decision stands, and whether it is more than the trusted one."""
+    """Return a decision's span; "joined" if it is larger than the trusted proposal."""
     span = decision.annotation.span
     joined = "" if span == decision.trusted.span else ", joined"
     return f"{span.start}\u2013{span.end}{joined}"

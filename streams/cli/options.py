@@ -9,9 +9,11 @@ import typer
 
 Config = Annotated[
     Path | None,
-    typer.Option("--config", help="TOML file of settings; see deploy/config."),
+    typer.Option("--config", help="Settings file in TOML; see deploy/config."),
 ]
 Bootstrap = Annotated[
     str | None,
-    typer.Option("--bootstrap", help="Your own cluster: HOST:PORT,..."),
+    typer.Option("--bootstrap", help="Brokers of your cluster: HOST:PORT,..."),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]

@@ -1,4 +1,4 @@
-"""``phistream presets``: what detection there is to choose, and how to get the rest."""
+"""`phistream presets`: the presets, and how to train those without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .terminal import say, show_table
 
 
 def presets() -> None:
-    """List the presets: usable as they are, or once their model is trained."""
+    """List the presets, and which of them need training first."""
     loaded = [load_preset(name) for name in known_presets()]
     loaded.sort(key=lambda each: bool(each.untrained))
     show_table(
@@ -19,6 +19,6 @@ def presets() -> None:
         ],
     )
     say(
-        "to train a published system on marked notes of your own: phistream train "
+        "to train a published system on annotated notes of your own: phistream train "
         "--recipe PRESET --corpus PATH --out FOLDER; then --preset FOLDER/preset.toml"
     )

@@ -1,4 +1,4 @@
-"""``phistream scrub``: the library on files and folders, without any Kafka."""
+"""`phistream scrub`: de-identify files and folders, without Kafka."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -37,21 +36,14 @@ from .terminal import say
 BATCH = 256
 
 
-class GivenFormat(StrEnum):
-    """What the inputs are."""
-
-    AUTO = "auto"
-    TEXT = "text"
-    HL7 = "hl7"
-    JSONL = "jsonl"
-    JSON = "json"
+InputFormat = Literal["auto", "text", "hl7", "jsonl", "json"]
 
 
 def scrub(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of text, HL7 v2 or JSON, or folders of them; - is standard "
+            help="Files of text, HL7 v2 or JSON, or folders of them; - for standard "
             "input.",
             allow_dash=True,
         ),
@@ -59,27 +51,27 @@ def scrub(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write a file for each input here, under the same names; names are "
-            "not scrubbed.",
+            help="Folder for one output file for each input, with the same name; "
+            "file names are not scrubbed.",
             file_okay=False,
         ),
     ] = None,
     format: Annotated[
-        GivenFormat,
-        typer.Option("--format", help="auto goes by the suffix, else by the content."),
-    ] = GivenFormat.AUTO,
+        InputFormat,
+        typer.Option("--format", help="Input format; auto uses suffix and content."),
+    ] = "auto",
     annotations: Annotated[
         bool,
         typer.Option(
             "--annotations",
-            help="In JSON lines: what was found, with offsets of the input.",
+            help="Add annotations with offsets of the input to JSON lines.",
         ),
     ] = False,
     preset: Annotated[
-        str, typer.Option(help="Detection: a name (phistream presets) or file.")
+        str, typer.Option(help="Detection preset: a name (phistream presets) or file.")
     ] = "hybrid",
     policy: Annotated[
-        str, typer.Option(help="Replacement: a name or file.")
+        str, typer.Option(help="Replacement policy: a name or file.")
     ] = "safe-harbor",
     remove: Annotated[
         list[str] | None,
@@ -96,41 +88,43 @@ def scrub(
     ] = None,
     key_file: Annotated[
         Path | None,
-        typer.Option(help="Secret key, for policies that need one: phistream key."),
+        typer.Option(help="Secret key, for policies that need one; see phistream key."),
     ] = None,
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="Show instead each note marked, and who found what.  Shows PHI!",
+            help="Show annotated notes and detectors instead.  Shows PHI!",
         ),
     ] = False,
     explain_html: Annotated[
         Path | None,
-        typer.Option(help="Write that as an HTML page instead.  Holds PHI!"),
+        typer.Option(help="Write that to an HTML page instead.  Contains PHI!"),
     ] = None,
 ) -> None:
-    """Scrub files and folders; a note that is refused makes the status 1.
+    """De-identify files and folders; exit 1 if a note is refused.
 
-    A text comes out as text.  JSON notes, and the notes of HL7 messages, come
-    out as JSON lines {"id", "text"}; HL7 messages are not put together again
-    yet.  One input goes to standard output; of several come JSON lines that
-    name the "file", too, or with --out a file for each.
+    Text is written as text.  JSON notes and the notes of HL7 messages are written
+    as JSON lines {"id", "text"}; HL7 messages are not rebuilt.  Output goes to
+    standard output; with several inputs, each JSON line also names its "file".
+    With --out, each input gets an output file.
 
-    JSON notes (lines, an array, or one object) are note events, as phistream
-    feed takes them, or {"id", "text"[, "patient": demographics]
-    [, "patient_id", "note_type"]}: see schemas/README.md.  Surrogates are the
-    same within a patient, where the note says whose it is; else within a note.
+    JSON notes (lines, an array, or one object) are note events, as for phistream
+    feed, or {"id", "text"[, "patient": demographics]
+    [, "patient_id", "note_type"]}; see schemas/README.md.  Surrogates are
+    consistent for a patient if the note names one, and otherwise within a note.
     """
     if (annotations or out) and (explain or explain_html):
-        raise typer.BadParameter("--annotations and --out go with neither --explain")
-    given = None if format is GivenFormat.AUTO else Format(format)
+        raise typer.BadParameter(
+            "--annotations and --out can't be combined with --explain"
+        )
+    given = None if format == "auto" else Format(format)
     inputs = inputs_of(files, given, out)
     output = _output(inputs, files, out, with_annotations=annotations)
     terms = _terms(remove or [], keep or [])
     key = read_key(key_file, "--key-file") if key_file else None
     if not is_machine_code_kept():
-        say("compiling the detectors, once on this machine; it takes a minute or so")
+        say("compiling the detectors, once on this machine; this takes a minute or so")
     deidentifier = Deidentifier.from_names(
         preset=preset, policy=policy, key=key, terms=terms
     )
@@ -148,7 +142,7 @@ def scrub(
         else:
             refused = sum(_scrub(deidentifier, each, output, tick) for each in inputs)
     if out is not None:
-        say(f"{counted(len(inputs), 'file')} read; the scrubbed ones are in {out}")
+        say(f"{counted(len(inputs), 'file')} read; the output is in {out}")
     if refused:
         were = "note was" if refused == 1 else "notes were"
         say(f"{refused} {were} refused and not written")
@@ -228,7 +222,7 @@ def _scrub_all(
 
 @contextmanager
 def _progress(*, to_folder: bool) -> Iterator[Callable[[Path, int], None]]:
-    """Show on a terminal how many notes are done, where no note is shown there."""
+    """Show progress on a terminal, unless the notes are printed there."""
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),

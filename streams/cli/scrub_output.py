@@ -1,15 +1,15 @@
-"""What is scrubbed, and where it goes: standard output, or a folder like the inputs."""
+"""Inputs of `phistream scrub`, and its outputs: standard output or a folder."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 import orjson
 import typer
@@ -34,9 +34,9 @@ class Input:
 
     Args:
         path: The file, or `STANDARD_INPUT`.
-        name: Its name below the output folder.
-        kind: What it holds.
-        is_explicit: Whether the command line says so.
+        name: Its path within the output folder.
+        kind: Its format.
+        is_explicit: Whether the format was given on the command line.
     """
 
     path: Path
@@ -45,23 +45,15 @@ class Input:
     is_explicit: bool
 
 
-class Output(Protocol):
-    """Where the notes of each input go."""
-
-    def of(self, source: Input) -> AbstractContextManager[Write]:
-        """Give a function that writes the notes of one input."""
-        ...
-
-
 def inputs_of(
     paths: Sequence[Path], kind: Format | None, out: Path | None
 ) -> list[Input]:
     """Return the files, and those of folders at any depth.
 
-    Of a folder that holds ``out``, what lies there is left out: it was scrubbed before.
+    Files within ``out`` are left out: they were scrubbed before.
 
     Raises:
-        InputError: One is absent or cannot be read, or there is none.
+        InputError: A path is missing or not readable, or there are no files.
     """
     require_present(path for path in paths if path != STANDARD_INPUT)
     found = [
@@ -75,7 +67,7 @@ def inputs_of(
 
 
 def _named(path: Path, out: Path | None) -> Iterator[tuple[Path, Path]]:
-    """Yield files, each with its name below the output folder."""
+    """Yield files, each with its path within the output folder."""
     if not path.is_dir():
         yield path, Path(path.name)
         return
@@ -87,10 +79,10 @@ def _named(path: Path, out: Path | None) -> Iterator[tuple[Path, Path]]:
 
 
 def opened(source: Path) -> BinaryIO:
-    """Return a file, open to be read.
+    """Open a file for reading.
 
     Raises:
-        InputError: It cannot be.
+        InputError: It is not readable.
     """
     if source == STANDARD_INPUT:
         return sys.stdin.buffer
@@ -109,17 +101,16 @@ def _input(path: Path, name: Path, kind: Format | None) -> Input:
         with opened(path) as stream:
             head = stream.read(HEAD_BYTES)
     else:
-        head = b""  # of a pipe it would be lost
+        head = b""  # reading from a pipe would lose it
     return Input(path, name, format_of(path, head), is_explicit=False)
 
 
 class StandardOutput:
-    """Writes each note as it comes: a text as it is, else JSON lines.
+    """Writes notes to standard output: text as text, otherwise JSON lines.
 
     Args:
-        with_names: Write JSON lines that name the file, whatever it holds: there are
-            several.
-        with_annotations: Say in JSON lines what was found.
+        with_names: Always write JSON lines that name the file: there are several.
+        with_annotations: Add annotations to JSON lines.
     """
 
     def __init__(self, *, with_names: bool, with_annotations: bool) -> None:
@@ -128,7 +119,7 @@ class StandardOutput:
 
     @contextmanager
     def of(self, source: Input) -> Iterator[Write]:
-        """Give a function that writes the notes of one input."""
+        """Yield a function that writes the notes of one input."""
         out = sys.stdout.buffer
         file = str(source.path) if self._with_names else None
         as_text = source.kind is Format.TEXT and file is None
@@ -139,19 +130,19 @@ class StandardOutput:
 
 
 class OutputFolder:
-    """Writes a file for each input, whole or not at all.
+    """Writes one file for each input, completely or not at all.
 
-    A text keeps its name; of what holds JSON or HL7 the notes come as JSON lines, in a
-    file whose name ends in ``.jsonl``.
+    A text file keeps its name; notes of JSON and HL7 files are written as JSON lines to
+    a file whose name ends in ``.jsonl``.
 
     Args:
-        folder: Made if need be.
-        inputs: All of them.
-        with_annotations: Say in JSON lines what was found.
+        folder: Created if missing.
+        inputs: All inputs.
+        with_annotations: Add annotations to JSON lines.
 
     Raises:
-        BadParameter: An input has no name, would be overwritten, or two would be
-            written to one file.
+        BadParameter: An input has no name or would be overwritten, or two inputs
+            would be written to one file.
     """
 
     def __init__(
@@ -163,7 +154,7 @@ class OutputFolder:
         taken: dict[Path, Path] = {}
         for each in inputs:
             if each.path == STANDARD_INPUT:
-                raise typer.BadParameter("--out: standard input has no name to keep")
+                raise typer.BadParameter("--out: standard input has no file name")
             target = self._target(each)
             if target.exists() and _identity(target) in read:
                 raise typer.BadParameter(
@@ -172,15 +163,15 @@ class OutputFolder:
             other = taken.setdefault(target, each.path)
             if other != each.path:
                 raise typer.BadParameter(
-                    f"--out: {other} and {each.path} would both be {target}; "
-                    "scrub them into folders of their own"
+                    f"--out: {other} and {each.path} would both be written to "
+                    f"{target}; use separate output folders"
                 )
 
     @contextmanager
     def of(self, source: Input) -> Iterator[Write]:
-        """Give a function that writes the notes of one input."""
+        """Yield a function that writes the notes of one input."""
         target = self._target(source)
-        # In the same folder: a rename is atomic within one file system only.
+        # In the same folder: a rename is atomic only within a file system.
         partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
         as_text = source.kind is Format.TEXT
         count = 0
@@ -210,6 +201,9 @@ class OutputFolder:
         return target.with_name(f"{target.name}.jsonl")
 
 
+Output = StandardOutput | OutputFolder
+
+
 def _identity(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_dev, status.st_ino
@@ -230,7 +224,7 @@ def _write(
     line: dict[str, Any] = {**named, "id": result.id, "text": result.text}
     if with_annotations:
         line["annotations"] = [
-            # The model's own tag, where it is finer than our label.
+            # The model's own tag, where it is finer than the label.
             {**each, "tag": found.tag} if found.tag else each
             for each, found in zip(
                 annotations_json(result), result.annotations, strict=True

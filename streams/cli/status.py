@@ -1,14 +1,11 @@
-"""``phistream status``: the flow in the terminal, for who has only ssh."""
+"""`phistream status`: the flow of records, in a terminal."""
 
 from __future__ import annotations
 
 import logging
-import signal
 import time
-from types import FrameType
-from typing import Annotated, Protocol
+from typing import Annotated
 
-import orjson
 import typer
 from rich.console import Console
 from rich.live import Live
@@ -21,20 +18,12 @@ from ..operations.status.snapshot import Snapshot
 from ..operations.status.view import render
 from ..operations.status.watch_source import WatchSource
 from .options import Bootstrap, Config
+from .terminal import interrupt_on_sigterm, print_json
 
 PERIOD = 1.0
 
 
-class Source(Protocol):
-    """Whoever takes pictures."""
-
-    def read(self) -> Snapshot:
-        """Return the picture of this moment."""
-        ...
-
-    def close(self) -> None:
-        """Let go of what is held."""
-        ...
+Source = KafkaSource | WatchSource
 
 
 def status(
@@ -42,21 +31,23 @@ def status(
     bootstrap: Bootstrap = None,
     watch: Annotated[
         str | None,
-        typer.Option(help="Ask a running watch, e.g. http://HOST:8080, not Kafka."),
+        typer.Option(help="Read from a running watch instead: http://HOST:8080."),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="One picture.")] = False,
-    with_json: Annotated[
-        bool, typer.Option("--json", help="One picture, for programs.")
+    once: Annotated[bool, typer.Option("--once", help="Print one snapshot.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one snapshot as JSON.")
     ] = False,
 ) -> None:
-    """Show rates, lag, workers and dead letters, live until Ctrl-C; once in a pipe."""
+    """Show rates, lag, workers and dead letters until Ctrl-C.
+
+    Without a terminal, print one snapshot.
+    """
     console = Console()
-    # SIGTERM then leaves by way of the same clean-up as Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_sigterm()
     try:
         source = _source(config, bootstrap, watch)
         try:
-            _show(source, console, once=once, with_json=with_json)
+            _show(source, console, once=once, as_json=as_json)
         finally:
             source.close()
     except KeyboardInterrupt:
@@ -67,18 +58,16 @@ def _source(config: Config, bootstrap: Bootstrap, watch: str | None) -> Source:
     if watch is not None:
         return WatchSource(watch)
     settings = load_settings(config, {"bootstrap": bootstrap})
-    # What the client says of a dead broker would run across the picture; what can't be
-    # read is said there.
+    # Log lines of the client would break the display, which shows errors itself.
     logging.getLogger("streams").setLevel(logging.CRITICAL)
     wait_for_broker(settings)
     return KafkaSource(settings)
 
 
-def _show(source: Source, console: Console, *, once: bool, with_json: bool) -> None:
+def _show(source: Source, console: Console, *, once: bool, as_json: bool) -> None:
     snapshot = source.read()
-    if with_json:
-        told = orjson.dumps(snapshot.as_json(), option=orjson.OPT_INDENT_2)
-        typer.echo(told.decode())
+    if as_json:
+        print_json(snapshot.as_json())
     elif once or not console.is_terminal:
         console.print(render(snapshot))
     else:
@@ -86,7 +75,7 @@ def _show(source: Source, console: Console, *, once: bool, with_json: bool) -> N
 
 
 def _live(source: Source, snapshot: Snapshot, console: Console) -> None:
-    """Show pictures until Ctrl-C; one that can't be taken is said, and tried again."""
+    """Show snapshots until Ctrl-C; show an error and try again."""
     trouble = ""
     with Live(console=console, auto_refresh=False) as live:
         while True:
@@ -96,8 +85,4 @@ def _live(source: Source, snapshot: Snapshot, console: Console) -> None:
             try:
                 snapshot, trouble = source.read(), ""
             except RetriableError as error:
-                trouble = f"not of now: {error}; trying again"
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+                trouble = f"not current: {error}; trying again"

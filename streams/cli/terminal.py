@@ -1,41 +1,119 @@
-"""What commands say to a person, and tables whose words are never cut."""
+"""What commands share on a terminal: messages, tables, progress, JSON, files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Literal
 
+import orjson
+import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-NO_WIDTH = 160
-"""Columns of a file or a pipe, which has no width to keep to."""
+from ..engine.errors import FatalError, OutputError
+
+if TYPE_CHECKING:
+    from deid_core.research.scoring.tables import Table as ScoreTable
+
+DEFAULT_WIDTH = 160
+"""Columns of a file or pipe, which has no width of its own."""
 GAP = 3
-"""Columns between two of a table."""
+"""Spaces between two columns of a table."""
 
 
 def say(message: str) -> None:
-    """Print one line on standard error, without markup, cut or wrap."""
+    """Print one line on standard error, without markup, truncation or wrapping."""
     Console(stderr=True).print(
         f"phistream: {message}", markup=False, highlight=False, soft_wrap=True
     )
 
 
-def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output; in a narrow terminal it wraps, and cuts none.
+def print_json(value: object) -> None:
+    """Print a value on standard output as indented JSON."""
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
-    Where the terminal is narrower than the longest words, the table is as wide as they.
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file.
+
+    Raises:
+        OutputError: It is not writable.
     """
-    console = Console()
-    columns = [*zip(headers, *rows, strict=True)]
-    available = (console.width if console.is_terminal else NO_WIDTH) - GAP * len(
-        columns
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}; check the path") from None
+
+
+def counting(what: str) -> Progress:
+    """Return a progress display of tasks with a field `count`."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.fields[count]:,} " + what),
+        console=Console(stderr=True),
+        transient=True,
     )
+
+
+@contextmanager
+def needs_training_extra() -> Iterator[None]:
+    """Translate a failed import of a library of the extra "train".
+
+    Raises:
+        FatalError: A library is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise FatalError(
+            f"{error.name} is missing; install: pip install 'phistream[train]'"
+        ) from None
+
+
+def interrupt_on_sigterm() -> None:
+    """Treat SIGTERM like Ctrl-C, so that it leads to the same clean-up."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def console() -> Console:
+    """Return a console on standard output, as wide as the terminal."""
+    shown = Console()
+    return shown if shown.is_terminal else Console(width=DEFAULT_WIDTH)
+
+
+def score_table(table: ScoreTable, *, text_columns: int = 1) -> Table:
+    """Return a table of scores; the columns after the first ones are numbers."""
+    shown = Table()
+    for number, name in enumerate(table.columns):
+        is_text = number < text_columns
+        justify: Literal["left", "right"] = "left" if is_text else "right"
+        shown.add_column(escape(name), justify=justify, no_wrap=number == 0)
+    for row in table.rows:
+        shown.add_row(*map(escape, row))
+    return shown
+
+
+def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on standard output; a narrow terminal wraps cells, never words.
+
+    A terminal narrower than the longest words gets a table as wide as they need.
+    """
+    columns = [*zip(headers, *rows, strict=True)]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    widths = _widths(columns, available)
-    for header, width in zip(headers, widths, strict=True):
-        table.add_column(header, width=width)
+    widths = _widths(columns, console().width - GAP * len(columns))
+    for header, column_width in zip(headers, widths, strict=True):
+        table.add_column(header, width=column_width)
     for row in rows:
         table.add_row(*map(escape, row))
     Console(width=sum(widths) + GAP * len(columns)).print(table)

@@ -1,11 +1,10 @@
-"""``phistream topics``: make and check the topics that are declared in topics.py."""
+"""`phistream topics`: create and check the topics declared in cluster/topics.py."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Annotated
 
-import orjson
 import typer
 from rich.console import Console
 
@@ -13,24 +12,24 @@ from ..cluster.acls import grants
 from ..cluster.client import wait_for_broker
 from ..cluster.topics import ALL_TOPICS, check_topics, create_topics
 from ..engine.settings import load_settings
-from .options import Bootstrap, Config
-from .terminal import show_table
+from .options import Bootstrap, Config, Json
+from .terminal import print_json, show_table
 
-app = typer.Typer(help="The topics, declared once.", no_args_is_help=True)
+app = typer.Typer(help="Create, check and list the topics.", no_args_is_help=True)
 
 
 @app.command()
 def create(config: Config = None, bootstrap: Bootstrap = None) -> None:
-    """Make the topics that are not there yet."""
+    """Create the topics that do not exist yet."""
     settings = load_settings(config, {"bootstrap": bootstrap})
     wait_for_broker(settings)
-    made = create_topics(settings)
-    Console().print(f"made: {', '.join(made) or 'none, all are there'}")
+    created = create_topics(settings)
+    Console().print(f"created: {', '.join(created) or 'none, all exist'}")
 
 
 @app.command()
 def check(config: Config = None, bootstrap: Bootstrap = None) -> None:
-    """Compare the cluster's topics with their declaration; exit 1 if they differ."""
+    """Compare the cluster's topics with the declaration; exit 1 if they differ."""
     settings = load_settings(config, {"bootstrap": bootstrap})
     wait_for_broker(settings)
     problems = check_topics(settings)
@@ -42,16 +41,15 @@ def check(config: Config = None, bootstrap: Bootstrap = None) -> None:
 
 
 @app.command(name="list")
-def list_(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-) -> None:
-    """Print the declaration."""
+def list_(as_json: Json = False) -> None:
+    """Print the declared topics."""
     if as_json:
-        rows = [
-            {**asdict(each), "schema": each.value_form, "config": each.config()}
-            for each in ALL_TOPICS
-        ]
-        typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        print_json(
+            [
+                {**asdict(each), "schema": each.value_form, "config": each.config()}
+                for each in ALL_TOPICS
+            ]
+        )
         return
     show_table(
         ("topic", "key", "value", "kept", "PHI", "read by"),
@@ -74,11 +72,11 @@ def list_(
 @app.command()
 def acls(
     principal: Annotated[
-        str, typer.Option(help="How principals begin; the service follows.")
+        str, typer.Option(help="Prefix of the principals; the service's name follows.")
     ] = "User:phistream-",
     config: Config = None,
 ) -> None:
-    """Print what each service must be allowed at a cluster that authorizes."""
+    """Print the kafka-acls commands that allow each service what it needs."""
     settings = load_settings(config)
     for service, allowed in grants(settings.group).items():
         typer.echo(f"# {service}")

@@ -1,4 +1,4 @@
-"""``phistream watch``: the operations page."""
+"""`phistream watch`: the operations page."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ log = logging.getLogger(__name__)
 
 
 def watch(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Of the page.")] = 8080,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port of the page.")
+    ] = 8080,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; the page asks for no password.")
+        str, typer.Option(help="Address to listen on; the page has no login.")
     ] = "127.0.0.1",
     config: Config = None,
     bootstrap: Bootstrap = None,
     demo: Annotated[
-        bool,
-        typer.Option("--demo", help="Show invented notes before and after as well."),
+        bool, typer.Option("--demo", help="Also show invented notes before and after.")
     ] = False,
 ) -> None:
     """Serve the operations page until SIGTERM or Ctrl-C."""
-    # Faust takes half a second to load; no other command needs it.
+    # Faust takes half a second to load, and only this command needs it.
     from ..operations.watch.log_filter import filter_foreign_logs
     from ..operations.watch.service import Address, run_guarded
 
@@ -38,7 +39,7 @@ def watch(
     settings.client()
     if demo and not _is_loopback(host):
         raise ConfigError(
-            "--demo shows notes before they are scrubbed: on loopback only"
+            "--demo shows notes before they are scrubbed: loopback addresses only"
         )
     set_up_logging(settings.log_level)
     log.info("%s: starting watch", runtime())

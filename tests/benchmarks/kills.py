@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.cli.run import verdict_grid
+from streams.cli.reconcile import verdict_table
 from streams.demo.ward import Ward
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import run_with_kills
@@ -37,7 +37,7 @@ def main(
             progress=lambda n, at: console.print(f"kill {n} at note offset {at:,}"),
         )
         seconds = time.monotonic() - started
-    console.print(verdict_grid(verdicts))
+    console.print(verdict_table(verdicts))
     console.print(
         f"{notes:,} notes, {killed} kill -9 of the scrub worker, {seconds:.0f} s; "
         f"{aborted:,} aborted copies lie in notes.scrubbed (read_uncommitted)"

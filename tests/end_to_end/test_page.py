@@ -266,7 +266,7 @@ def test_the_footer_of_the_demo_says_what_the_demo_shows(visit):
     visit.wait("document.querySelector('#promise').innerText.includes('A demo')")
 
     assert "the notes above are invented" in visit.text("footer")
-    assert "What the words mean" in visit.text("footer")
+    assert "Glossary" in visit.text("footer")
 
 
 @needs_browser
@@ -364,7 +364,7 @@ def test_axe_finds_nothing_to_mend(visit):
     """axe-core's rules: WCAG 2.1 A and AA (contrast, names, order), good practice."""
     visit.page.click("text=Rates as a table")
     visit.page.click("#alerts-others-count")
-    visit.page.click("text=What the words mean")
+    visit.page.click("text=Glossary")
     visit.page.click("#lag tbody:first-of-type button")
     found = axe.Axe().run(visit.page)
 
@@ -415,13 +415,13 @@ def test_who_wants_less_motion_sees_none(browser, port):
 
 
 @needs_browser
-def test_it_says_when_there_is_no_news(browser, port):
+def test_it_says_when_there_is_no_data(browser, port):
     visit = Visit(browser, port)
     visit.context.set_offline(True)
     visit.page.route("**/api/events", lambda route: route.abort())
     visit.page.evaluate("window.stop()")
 
-    visit.wait("document.querySelector('#overall').innerText.includes('No news')")
+    visit.wait("document.querySelector('#overall').innerText.includes('No data')")
     visit.context.close()
 
 

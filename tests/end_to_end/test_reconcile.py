@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from rich.console import Console
 
-from streams.cli.run import verdict_grid
+from streams.cli.reconcile import verdict_table
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -130,7 +130,7 @@ def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(faults, settings):
     parts = (raw.scrubbed, raw.dead_letters, raw.no_note, raw.pending)
     assert (6, (2, 1, 2, 1)) == (raw.inputs, parts)
     table = Console(width=80, record=True, file=io.StringIO())
-    table.print(verdict_grid([raw, Verdict("notes", 2_202_005, 1_754_000, 43_000)]))
+    table.print(verdict_table([raw, Verdict("notes", 2_202_005, 1_754_000, 43_000)]))
     told = table.export_text()
     assert "2,202,005 1,754,000" in told
     assert "…" not in told

@@ -81,11 +81,7 @@ def flow(windows: Windows, arriving: float | None) -> Json:
     """Return the rate along each edge; ``arriving`` is the rate into hl7.raw."""
     totals = {name: each.total() for name, each in windows.items()}
     edges = [
-        {
-            "from": source,
-            "to": target,
-            "rate": live_rate(windows[MINUTE.name], counter),
-        }
+        {"from": source, "to": target, "rate": live_rate(windows[MINUTE.name], counter)}
         | {window: count(total, counter) for window, total in totals.items()}
         for (source, target), counter in EDGES.items()
     ]

@@ -160,7 +160,7 @@ def roll_up(
         partition: The records' partition.
         records: In the order of their offsets, each offset once.
         now: Seconds since 1970.
-        missed: Offsets known not to be counted, whatever the buckets say.
+        missed: Offsets known not to be counted, regardless of the buckets.
     """
     changed: dict[str, Bucket] = {}
     for window in WINDOWS:

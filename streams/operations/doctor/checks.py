@@ -1,4 +1,4 @@
-"""The table of all checks, and how they are run."""
+"""The table of all checks, and their execution."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .finding import Finding, Level, fail, warn, worst
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is looked at.
+    """One check.  It changes nothing but a probe of its own, which it removes.
 
     Args:
-        name: Of the check, for people and programs.
-        look: Sees and judges; a finding for each thing worth a line.
-        needs: Checks without which there is nothing to see.
+        name: Shown to people and in JSON.
+        run: Returns the findings.
+        needs: The checks that must have passed.
     """
 
     name: str
-    look: Callable[[CheckContext], Iterable[Finding]]
+    run: Callable[[CheckContext], Iterable[Finding]]
     needs: tuple[str, ...] = ()
 
 
@@ -66,18 +66,18 @@ CHECKS = (
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A check and what it found."""
+    """A check and its findings."""
 
     check: str
     findings: tuple[Finding, ...]
     failed_need: str = ""
-    """The failed check for which this one was not run."""
+    """The failed check because of which this one was not run."""
 
 
 def run_checks(
     context: CheckContext, checks: Sequence[Check] = CHECKS
 ) -> Iterator[CheckResult]:
-    """Run the checks in their order; what a failed one is needed for is not run."""
+    """Run the checks in order, except those that need a failed one."""
     failed: set[str] = set()
     for check in checks:
         failed_need = next((name for name in check.needs if name in failed), "")
@@ -90,14 +90,14 @@ def run_checks(
 def _run(check: Check, context: CheckContext) -> tuple[Finding, ...]:
     found: list[Finding] = []
     try:
-        found += check.look(context)
+        found += check.run(context)
     except StreamError as error:
         found.append(fail(str(error), "see deploy/runbook.md"))
     except Exception as error:
         # Its message may hold a value.
-        found.append(fail(type(error).__name__, "the check broke: report it"))
+        found.append(fail(type(error).__name__, "the check itself failed: report it"))
     return tuple(found)
 
 
 def _not_run(needed: str) -> tuple[Finding, ...]:
-    return (warn(f"not looked at: {needed} failed", f"mend {needed} first"),)
+    return (warn(f"not checked: {needed} failed", f"fix {needed} first"),)

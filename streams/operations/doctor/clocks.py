@@ -1,9 +1,9 @@
-"""The broker's clock against ours.
+"""The broker's clock, compared with the local one.
 
-Kafka has no call that tells the time.  But the group coordinator stamps every committed
-offset with its own clock, and the stamp can be read in ``__consumer_offsets``: the
-doctor commits an offset for a group of its own, reads the stamp, and deletes the group.
-The stamp must lie between the moments before and after the call.
+Kafka has no call that returns the time.  The group coordinator stamps every committed
+offset with its own clock, and the timestamp can be read in ``__consumer_offsets``: the
+check commits an offset for a group of its own, reads the timestamp, and deletes the
+group.  The timestamp must lie between the times before and after the call.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ from streams.cluster.client import translated
 from streams.cluster.offsets import end_offsets
 from streams.cluster.topics import NOTES_SCRUBBED
 
-from .context import ANSWER_SECONDS, CheckContext
+from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, fail, ok, warn
 
 OFFSETS = "__consumer_offsets"
-NOTICEABLE, GRAVE = 2.0, 600.0
-"""Seconds: lag and latency are told wrongly; an hour ahead, and records are refused
+WARN_SECONDS, FAIL_SECONDS = 2.0, 600.0
+"""Lag and latency become wrong; an hour ahead, the broker rejects records
 (``log.message.timestamp.after.max.ms``)."""
 
 
 def clocks(context: CheckContext) -> Iterator[Finding]:
-    """Ask the coordinator for the time."""
-    told = context.broker.metadata.topics.get(OFFSETS)
-    if told is None or told.error is not None:
-        # It is made with the first group; `groups` says so if there is none.
-        yield warn("not seen: no group has committed yet", "look again later")
+    """Compare the coordinator's clock with the local one."""
+    partitions = context.partitions(OFFSETS)
+    if not partitions:
+        # Kafka creates it with the first group.
+        yield warn("unknown: no group has committed yet", "check again later")
         return
     try:
-        before, stamp, after = stamps(context, len(told.partitions))
+        before, timestamp, after = timestamps(context, partitions)
     except KafkaException as error:
-        yield warn(f"not seen: {error.args[0].name()}",
-                   f"allow Read on {OFFSETS} to who runs the doctor")  # fmt: skip
+        yield warn(f"unknown: {error.args[0].name()}",
+                   f"allow Read on {OFFSETS} to this principal")  # fmt: skip
         return
-    yield judge_clock(before, stamp, after)
+    yield judge_clock(before, timestamp, after)
 
 
-def judge_clock(before: float, stamp: float | None, after: float) -> Finding:
-    """Return how far the broker's clock is from ours.
+def judge_clock(before: float, timestamp: float | None, after: float) -> Finding:
+    """Check the difference of the clocks.
 
     Args:
-        before: Our clock before the broker was asked, seconds since 1970.
-        stamp: The broker's; None if it was not seen.
-        after: Ours when it had answered.
+        before: The local time before the call, seconds since 1970.
+        timestamp: The broker's time; None if unknown.
+        after: The local time after the call.
     """
-    if stamp is None:
-        return warn("the broker's time was not seen", "look again later")
-    off = max(before - stamp, stamp - after, 0.0)
-    word = "ahead of" if stamp > after else "behind"
-    if off < NOTICEABLE:
-        return ok(
-            f"the broker's clock is ours, within {max(off, after - before):.1f} s"
-        )
-    todo = "set both clocks by NTP"
-    said = f"the broker's clock is {off:,.0f} s {word} ours"
-    return fail(said, todo) if off >= GRAVE else warn(said, todo)
+    if timestamp is None:
+        return warn("the broker's time is unknown", "check again later")
+    off = max(before - timestamp, timestamp - after, 0.0)
+    word = "ahead of" if timestamp > after else "behind"
+    if off < WARN_SECONDS:
+        return ok(f"the clocks agree within {max(off, after - before):.1f} s")
+    todo = "synchronise both clocks by NTP"
+    seen = f"the broker's clock is {off:,.0f} s {word} the local one"
+    return fail(seen, todo) if off >= FAIL_SECONDS else warn(seen, todo)
 
 
-def stamps(context: CheckContext, partitions: int) -> tuple[float, float | None, float]:
-    """Return our time before, the broker's, and ours after.
+def timestamps(
+    context: CheckContext, partitions: int
+) -> tuple[float, float | None, float]:
+    """Return the local time before, the broker's time, and the local time after.
 
     Raises:
-        KafkaException: The broker does not allow it.
+        KafkaException: The broker denied it.
     """
     group = f"{context.settings.group}-doctor"
     ends = end_offsets(context.admin, OFFSETS, range(partitions))
@@ -78,17 +78,19 @@ def stamps(context: CheckContext, partitions: int) -> tuple[float, float | None,
             offsets=[TopicPartition(NOTES_SCRUBBED.name, 0, 0)], asynchronous=False
         )
         after = context.clock()
-        return before, _stamp(context, group, ends), after
+        return before, _timestamp(context, group, ends), after
     finally:
         consumer.close()
         for future in context.admin.delete_consumer_groups([group]).values():
-            future.exception(ANSWER_SECONDS)
+            future.exception(TIMEOUT_SECONDS)
 
 
-def _stamp(context: CheckContext, group: str, ends: Mapping[int, int]) -> float | None:
+def _timestamp(
+    context: CheckContext, group: str, ends: Mapping[int, int]
+) -> float | None:
     reader = context.consumer(f"{group}-reader")
     reader.assign([TopicPartition(OFFSETS, p, end) for p, end in ends.items()])
-    deadline = time.monotonic() + ANSWER_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     try:
         while time.monotonic() < deadline:
             with translated(f"read {OFFSETS}"):

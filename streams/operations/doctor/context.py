@@ -1,4 +1,4 @@
-"""What the checks look at: settings and clients, made when they are asked for."""
+"""What checks work with: settings and clients, created on first use."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from streams.cluster.client import CONSUMER
 from streams.engine.errors import BrokerUnreachable
 from streams.engine.settings import Settings, load_settings
 
-ANSWER_SECONDS = 8.0
+TIMEOUT_SECONDS = 8.0
 _API = re.compile(r"ApiKey \S+ \((\d+)\) Versions (\d+)\.\.(\d+)")
 client_log = logging.getLogger("streams.operations.doctor.client")
 client_log.addHandler(logging.NullHandler())
 client_log.propagate = False
-"""What the client says while it can't connect is the finding's to say, once."""
+"""Not shown: a finding reports once that the client can't connect."""
 
 Versions = Mapping[int, tuple[int, int]]
-"""By number of the API: the lowest and the highest version that all brokers speak."""
+"""The lowest and highest version that all brokers support, by API key."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerInfo:
-    """What the cluster told on the first call."""
+    """The cluster's answer to the first call."""
 
     metadata: ClusterMetadata
     versions: Versions
 
 
 class CheckContext:
-    """Everything the checks look at.  Each part is made once, when it is asked for.
+    """Everything that checks work with; each part is created once, on first use.
 
     Args:
         config: As ``--config``.
         overrides: From the command line.
-        environment: Of the process.
+        environment: Variables of the process.
         clock: Seconds since 1970.
     """
 
@@ -62,52 +62,59 @@ class CheckContext:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, as a service started here would load them."""
+        """The settings as a service would load them."""
         return load_settings(self.config, self.overrides, self.environment)
 
     @cached_property
     def admin(self) -> AdminClient:
-        """A client for questions."""
+        """An admin client."""
         return AdminClient(self.settings.client(), logger=client_log)
 
     @cached_property
     def broker(self) -> BrokerInfo:
-        """What the cluster tells of itself.
+        """Nodes, topics and API versions.
 
         Raises:
-            BrokerUnreachable: Nobody answered in time.
+            BrokerUnreachable: No broker answered in time.
         """
-        with _recorded_versions() as told:
-            # Only the client's own log shows which versions the broker speaks.
+        with _recorded_versions() as recorded:
+            # Only the client's own log shows the API versions.
             properties = self.settings.client(debug="feature")
             admin = AdminClient(properties, logger=client_log)
             try:
-                metadata = admin.list_topics(timeout=ANSWER_SECONDS)
+                metadata = admin.list_topics(timeout=TIMEOUT_SECONDS)
             except KafkaException as error:
                 raise BrokerUnreachable(error.args[0].name()) from None
             admin.poll(0)
-        return BrokerInfo(metadata, told.versions)
+        return BrokerInfo(metadata, recorded.versions)
+
+    def partitions(self, topic: str) -> int:
+        """Return how many partitions a topic has; 0 if it is missing or hidden."""
+        metadata = self.broker.metadata.topics.get(topic)
+        if metadata is None or metadata.error is not None:
+            return 0
+        return len(metadata.partitions)
 
     def consumer(self, group: str) -> Consumer:
-        """Return a consumer of stable records that is no member of any group."""
+        """Return a consumer of committed records that joins no group."""
         properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
         return Consumer(self.settings.client(**properties), logger=client_log)
 
 
 @contextmanager
 def _recorded_versions() -> Iterator[_VersionHandler]:
-    told = _VersionHandler()
-    client_log.addHandler(told)
+    handler = _VersionHandler()
+    client_log.addHandler(handler)
     client_log.setLevel(logging.DEBUG)
     try:
-        yield told
+        yield handler
     finally:
         client_log.setLevel(logging.WARNING)
-        client_log.removeHandler(told)
+        client_log.removeHandler(handler)
 
 
 class _VersionHandler(logging.Handler):
-    """Gathers the versions from the client's log, the least of several brokers."""
+    """Collects from the client's log the versions that all brokers support."""
 
     def __init__(self) -> None:
         super().__init__()

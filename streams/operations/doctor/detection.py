@@ -1,4 +1,4 @@
-"""Preset, policy and model: they load, are whole, and scrub an invented sentence."""
+"""Checks of preset, policy and model: they load, and scrub invented sentences."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from streams.engine.settings import Settings
 from .context import CheckContext
 from .finding import Finding, fail, ok
 
-MEND = "name another preset, or install the model again"
+FIX = "name another preset, or install the model again"
 SENTENCES = {
     "en": "Mr. Brackstone was born on 3/14/1952; call 312-555-0147.",
     "es": "Nombre: Quillon Brackstone. Fecha de nacimiento: 14/03/1952.",
 }
 INVENTED = ("Brackstone", "1952", "555-0147")
-"""Of nobody: none of it may be left."""
-MISSPELT = "Brakstone came again."
+"""Invented values; none may be left in the output."""
+MISSPELLED = "Brakstone came again."
 RECORD = KnownIdentifiers(
     patient_names=(PersonName(family="Brackstone", given="Quillon"),),
     birth_dates=(date(1952, 3, 14),),
@@ -39,13 +39,13 @@ RECORD = KnownIdentifiers(
 
 
 def models(context: CheckContext) -> Iterator[Finding]:
-    """Load what detection is made of; a model whose hash differs is refused."""
+    """Load preset, policy and model; a model with another hash is rejected."""
     settings = context.settings
     try:
         config, model = loaded(settings.preset)
         policy = load_policy(settings.policy)
     except ConfigError as error:
-        yield fail(str(error), MEND)
+        yield fail(str(error), FIX)
         return
     yield ok(f"preset {config.name} ({', '.join(config.detectors)}), policy "
              f"{policy.name}")  # fmt: skip
@@ -54,10 +54,10 @@ def models(context: CheckContext) -> Iterator[Finding]:
 
 
 def loaded(preset: str) -> tuple[DeidConfig, Model | None]:
-    """Return a preset, and the tagger's model where it has one.
+    """Return a preset, and the model of its tagger if it has one.
 
     Raises:
-        ConfigError: One of them is unknown, wrong, or not as it was when written.
+        ConfigError: One of them is unknown, invalid or damaged.
     """
     config = load_preset(preset)
     name = getattr(config.options.get("tagger"), "model", None)
@@ -65,31 +65,31 @@ def loaded(preset: str) -> tuple[DeidConfig, Model | None]:
 
 
 def self_test(context: CheckContext) -> Iterator[Finding]:
-    """Scrub sentences with an invented name, with and without a patient's record."""
+    """Scrub sentences with an invented name, with and without a patient record."""
     try:
         deidentifier = _deidentifier(context.settings)
         config, model = loaded(context.settings.preset)
     except (ConfigError, SettingsError) as error:
-        yield fail(str(error), "mend that first")
+        yield fail(str(error), "fix that first")
         return
     language = model.language if model is not None else "en"
     sentence = SENTENCES.get(language, SENTENCES["en"])
     yield judge_sentence(deidentifier, Document("doctor", sentence), INVENTED)
     if "known" in config.detectors:
-        document = Document("doctor", MISSPELT, RECORD)
+        document = Document("doctor", MISSPELLED, RECORD)
         yield judge_sentence(deidentifier, document, ("Brakstone",))
 
 
 def judge_sentence(
     deidentifier: Deidentifier, document: Document, invented: tuple[str, ...]
 ) -> Finding:
-    """Return whether nothing of what was invented is left."""
+    """Check that no invented value is left."""
     try:
         text = deidentifier.deidentify(document).text
     except DeidError as error:
-        return fail(f"refused: {error}", MEND)
+        return fail(f"refused: {error}", FIX)
     left = [value for value in invented if value in text]
-    how = "with the patient's record" if document.known else "without a record"
+    how = "with a patient record" if document.known else "without a patient record"
     if left:
         return fail(
             f"{how}: {len(left)} of {len(invented)} invented identifiers are left",

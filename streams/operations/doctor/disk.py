@@ -1,4 +1,4 @@
-"""The folder of the tables' stores: writable, room enough, and a store opens in it."""
+"""Checks of the state folder: space, and a store that can be written and read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
 MIB = 1024 * 1024
-SCARCE, LOW = 200 * MIB, 2048 * MIB
+FAIL_BYTES, WARN_BYTES = 200 * MIB, 2048 * MIB
 
 
 def state_dir(context: CheckContext) -> Iterator[Finding]:
-    """Write a store into the state folder, read it back, and take it away."""
+    """Write a store into the state folder, read it back, and remove it."""
     folder = context.settings.state_dir.expanduser()
     if folder.exists() and not folder.is_dir():
-        yield fail(f"{folder}: is no folder", "set state_dir to a folder")
+        yield fail(f"{folder}: not a folder", "set state_dir to a folder")
         return
     base = _existing(folder)
     yield judge_space(shutil.disk_usage(base).free)
@@ -32,28 +32,28 @@ def state_dir(context: CheckContext) -> Iterator[Finding]:
                    "give it to the service's user, or set state_dir")  # fmt: skip
         return
     stores = [*folder.glob("*/*/patients-*")]
-    yield ok(f"{folder}: {len(stores)} partitions are stored")
+    yield ok(f"{folder}: holds {len(stores)} partitions")
 
 
 def probe(base: Path, folder: Path) -> Finding:
-    """Return whether a store can be written and read back.
+    """Check that a store can be written and read back.
 
     Raises:
-        OSError: The folder can't be written.
+        OSError: The folder is not writable.
     """
     with tempfile.TemporaryDirectory(prefix=".doctor-", dir=base) as place:
         try:
             value = written_and_read(Path(place) / "store")
         except CorruptState as error:
-            return fail(f"{folder}: {error}", "look at the disk; set state_dir")
+            return fail(f"{folder}: {error}", "check the disk, or set state_dir")
     if value != b"value":
-        return fail(f"{folder}: a store gives back what it was not given",
-                    "look at the disk; set state_dir")  # fmt: skip
-    return ok(f"{folder}: a store opens, and gives back what it was given")
+        return fail(f"{folder}: a store returned another value than was written",
+                    "check the disk, or set state_dir")  # fmt: skip
+    return ok(f"{folder}: a store can be written and read")
 
 
 def written_and_read(folder: Path) -> bytes | None:
-    """Return what a store gives back after it was closed and opened again."""
+    """Return the value of a store after it was closed and reopened."""
     for _ in range(2):
         table = Table(folder, "doctor", oldest=60)
         if table.next_offset == 0:
@@ -64,15 +64,15 @@ def written_and_read(folder: Path) -> bytes | None:
 
 
 def judge_space(free: int) -> Finding:
-    """Return whether there is room for the tables."""
-    said = f"{free / MIB / 1024:,.1f} GiB free"
-    if free < SCARCE:
-        return fail(said, "make room, or set state_dir to a larger disk")
-    if free < LOW:
-        return warn(said, "make room: a table takes some KiB a patient")
-    return ok(said)
+    """Check the space for the tables."""
+    seen = f"{free / MIB / 1024:,.1f} GiB free"
+    if free < FAIL_BYTES:
+        return fail(seen, "free some space, or set state_dir to a larger disk")
+    if free < WARN_BYTES:
+        return warn(seen, "free some space: a table takes some KiB for each patient")
+    return ok(seen)
 
 
 def _existing(folder: Path) -> Path:
-    """Return the folder, or the nearest above it that is there."""
+    """Return the folder, or its nearest parent that exists."""
     return next(each for each in (folder, *folder.absolute().parents) if each.is_dir())

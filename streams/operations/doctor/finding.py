@@ -1,4 +1,4 @@
-"""What a check found: how grave it is, what was seen, and what to do next."""
+"""A finding of a check: its severity, what was seen, and what to do next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How grave a finding is, the gravest last."""
+    """The severity of a finding, the worst last."""
 
     OK = "OK"
     WARN = "WARN"
@@ -17,11 +17,11 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """One finding.
 
     Args:
-        level: FAIL when phistream can't work rightly, WARN when a person should look.
-        seen: What there is; never a value of a record, a key or a password.
+        level: FAIL when phistream can't work correctly, WARN when a person should look.
+        seen: The fact; never a value of a record, a key or a password.
         todo: The next step; "" if there is none.
     """
 
@@ -31,21 +31,21 @@ class Finding:
 
 
 def ok(seen: str) -> Finding:
-    """Return that all is well."""
+    """Return a finding without a problem."""
     return Finding(Level.OK, seen)
 
 
 def warn(seen: str, todo: str) -> Finding:
-    """Return that a person should look."""
+    """Return a finding that a person should look at."""
     return Finding(Level.WARN, seen, todo)
 
 
 def fail(seen: str, todo: str) -> Finding:
-    """Return that phistream can't work rightly like this."""
+    """Return a finding with which phistream can't work correctly."""
     return Finding(Level.FAIL, seen, todo)
 
 
 def worst(findings: Iterable[Finding]) -> Level:
-    """Return the gravest level; OK where nothing was found."""
+    """Return the worst level; OK without findings."""
     order = list(Level)
     return max((each.level for each in findings), key=order.index, default=Level.OK)

@@ -1,4 +1,4 @@
-"""The consumer groups: who works, and how far behind."""
+"""Checks of the consumer groups: their workers and lag."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from confluent_kafka import ConsumerGroupState
 
 from streams.cluster.client import translated
 from streams.cluster.lag import LagReader
-from streams.cluster.topics import HL7_RAW, NOTES, Topic
 
-from .context import ANSWER_SECONDS, CheckContext
+from ..lag import STAGES
+from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, ok, warn
-
-STAGES = (("intake", HL7_RAW), ("scrub", NOTES))
 
 
 @dataclass(frozen=True, slots=True)
 class SeenGroup:
-    """A group as its coordinator has it.
+    """A group as its coordinator reports it.
 
     Args:
-        stage: Whose it is.
-        state: E.g. STABLE; DEAD is a group that there is not.
-        members: How many workers.
-        partitions: Of its topic.
-        behind: Records that are not processed yet; markers count as well.
-        is_drained: Whether nothing but markers is left.
+        stage: The stage that it belongs to.
+        state: E.g. STABLE; DEAD for a group that does not exist.
+        members: The number of workers.
+        partitions: The number of its topic's partitions.
+        behind: Offsets not processed yet, markers included.
+        is_drained: Whether only markers are left.
     """
 
     stage: str
@@ -39,20 +37,19 @@ class SeenGroup:
 
 
 def groups(context: CheckContext) -> Iterator[Finding]:
-    """Look at the groups of intake and scrub."""
-    told = context.broker.metadata.topics
-    for stage, topic in STAGES:
-        if topic.name in told and told[topic.name].error is None:
+    """Check the groups of intake and scrub."""
+    for topic, stage in STAGES.items():
+        if context.partitions(topic):
             yield judge_group(seen_group(context, stage, topic))
 
 
-def seen_group(context: CheckContext, stage: str, topic: Topic) -> SeenGroup:
-    """Return what the coordinator and the offsets tell of a stage's group."""
+def seen_group(context: CheckContext, stage: str, topic: str) -> SeenGroup:
+    """Return the state and the lag of a stage's group."""
     name = f"{context.settings.group}-{stage}"
     with translated("describe groups"):
         [future] = context.admin.describe_consumer_groups([name]).values()
-        described = future.result(ANSWER_SECONDS)
-    reader = LagReader(context.settings, context.admin, topic.name, name)
+        described = future.result(TIMEOUT_SECONDS)
+    reader = LagReader(context.settings, context.admin, topic, name)
     try:
         lags = reader.read()
         return SeenGroup(
@@ -68,19 +65,19 @@ def seen_group(context: CheckContext, stage: str, topic: Topic) -> SeenGroup:
 
 
 def judge_group(seen: SeenGroup) -> Finding:
-    """Return whether somebody does the work."""
+    """Check that a group has enough workers, and not too many."""
     left = (
         "nothing left to do" if seen.is_drained else f"{seen.behind:,} records behind"
     )
     workers = "1 worker" if seen.members == 1 else f"{seen.members} workers"
-    said = f"{seen.stage}: {seen.state.lower()}, {workers}, {left}"
+    summary = f"{seen.stage}: {seen.state.lower()}, {workers}, {left}"
     if not seen.members:
-        return warn(said, f"start it: phistream run {seen.stage}")
+        return warn(summary, f"start it: phistream run {seen.stage}")
     if seen.state != "STABLE":
-        return warn(said, "look again in a minute; then read the workers' logs")
+        return warn(summary, "check again in a minute; then read the workers' logs")
     if seen.members > seen.partitions:
         return warn(
-            f"{said}, but {seen.partitions} partitions: some workers idle",
-            "run fewer workers; or make topics with more partitions",
+            f"{summary}, but {seen.partitions} partitions: some workers idle",
+            "run fewer workers, or create topics with more partitions",
         )
-    return ok(said)
+    return ok(summary)

@@ -1,4 +1,4 @@
-"""The ports on which the services show their metrics."""
+"""Check of the port on which the services serve their metrics."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from urllib.request import urlopen
 from .context import CheckContext
 from .finding import Finding, ok, warn
 
-ASK_SECONDS = 2.0
-EVERYWHERE = "0.0.0.0"  # noqa: S104  # compared, not listened on
+TIMEOUT_SECONDS = 2.0
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104  # compared, not listened on
 
 
 def metrics_ports(context: CheckContext) -> Iterator[Finding]:
-    """Look whether the first worker's port is free, or answers as ours does."""
+    """Check that the first worker's port is free, or serves phistream's metrics."""
     settings = context.settings
     if not settings.metrics_port:
         yield ok("metrics_port 0: no metrics are served")
@@ -24,7 +24,7 @@ def metrics_ports(context: CheckContext) -> Iterator[Finding]:
         settings.metrics_host,
         settings.metrics_port + settings.first_slot,
         is_free=is_free,
-        is_ours=is_ours,
+        is_phistream=is_phistream,
     )
 
 
@@ -33,39 +33,39 @@ def judge_port(
     port: int,
     *,
     is_free: Callable[[str, int], bool],
-    is_ours: Callable[[str, int], bool],
+    is_phistream: Callable[[str, int], bool],
 ) -> Finding:
-    """Return whether a service can serve there, or does already."""
+    """Check that a service can serve there, or already does."""
     if is_free(host, port):
         return ok(f"{host}:{port} is free; slot n takes metrics_port + n")
-    if is_ours(host, port):
-        return ok(f"{host}:{port} answers: a service of ours runs")
+    if is_phistream(host, port):
+        return ok(f"{host}:{port} answers: a phistream service runs")
     return warn(
-        f"{host}:{port} is taken by another program, or can't be listened on",
-        "set metrics_host and metrics_port to what is free",
+        f"{host}:{port} is in use by another program, or not available",
+        "set metrics_host and metrics_port to a free address",
     )
 
 
 def is_free(host: str, port: int) -> bool:
-    """Return whether we could listen there."""
+    """Return whether a server could listen there."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as ours:
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            ours.bind((host, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True
 
 
-def is_ours(host: str, port: int) -> bool:
-    """Return whether metrics of phistream are served there."""
-    # What listens everywhere listens here.
-    where = "127.0.0.1" if host in ("", EVERYWHERE) else host
+def is_phistream(host: str, port: int) -> bool:
+    """Return whether phistream's metrics are served there."""
+    # A server on any address also listens on loopback.
+    where = "127.0.0.1" if host in ("", ANY_ADDRESS) else host
     where = f"[{where}]" if ":" in where else where
     url = f"http://{where}:{port}/metrics"
     try:
-        with urlopen(url, timeout=ASK_SECONDS) as answer:
+        with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
             return b"phistream_" in answer.read()
     except (URLError, OSError, ValueError):
         return False

@@ -1,4 +1,4 @@
-"""What the doctor prints."""
+"""The output of `phistream doctor`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ STYLES = {Level.OK: "green", Level.WARN: "bold yellow", Level.FAIL: "bold red"}
 
 
 def rows(examined: CheckResult) -> RenderableType:
-    """Return a check's findings, each with what to do next."""
+    """Return a check's findings, each with the next step."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(width=4)
     grid.add_column(width=15)
     grid.add_column(overflow="fold")
     name = examined.check
     for finding in examined.findings:
-        said = Text(finding.seen)
+        text = Text(finding.seen)
         if finding.todo:
-            said.append(f"\n→ {finding.todo}", style="italic")
-        grid.add_row(Text(finding.level, style=STYLES[finding.level]), name, said)
+            text.append(f"\n→ {finding.todo}", style="italic")
+        grid.add_row(Text(finding.level, style=STYLES[finding.level]), name, text)
         name = ""
     return grid
 
 
 def skipped(all_examined: Sequence[CheckResult]) -> RenderableType:
-    """Return a line for each failed check that others need: they were not run."""
+    """Return the checks that were not run, by the failed check that they need."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(width=4)
     grid.add_column(overflow="fold")
@@ -43,13 +43,12 @@ def skipped(all_examined: Sequence[CheckResult]) -> RenderableType:
         names = ", ".join(
             each.check for each in all_examined if each.failed_need == cause
         )
-        said = Text(f"skipped, since {cause} failed: {names}")
-        grid.add_row(Text("-"), said)
+        grid.add_row(Text("-"), Text(f"skipped, since {cause} failed: {names}"))
     return grid
 
 
 def verdict(all_examined: Sequence[CheckResult]) -> RenderableType:
-    """Return the last line."""
+    """Return the last line: the number of findings by level."""
     run = [examined for examined in all_examined if not examined.failed_need]
     levels = [each.level for examined in run for each in examined.findings]
     counts = ", ".join(f"{levels.count(level)} {level}" for level in Level)
@@ -59,8 +58,8 @@ def verdict(all_examined: Sequence[CheckResult]) -> RenderableType:
     return Group(Padding(Text(counts, style=style), (1, 0, 0, 0)))
 
 
-def as_json(all_examined: Sequence[CheckResult]) -> dict[str, Any]:
-    """Return all of it for programs."""
+def report(all_examined: Sequence[CheckResult]) -> dict[str, Any]:
+    """Return everything for `--json`."""
     return {
         "level": worst(_findings(all_examined)),
         "findings": [

@@ -1,4 +1,4 @@
-"""Python, the configuration, and the properties of the Kafka client."""
+"""Checks of Python, the configuration, and the Kafka client's properties."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLAIN = {"", "plaintext", "sasl_plaintext"}
 
 
 def python(_house: CheckContext) -> Iterator[Finding]:
-    """Look at Python, the platform and the libraries that came with phistream."""
+    """Check Python, the platform and the libraries."""
     yield from judge_platform(
         platform.python_version(), platform.system(), 8 * struct.calcsize("P")
     )
@@ -44,24 +44,24 @@ def python(_house: CheckContext) -> Iterator[Finding]:
 
 
 def judge_platform(version: str, system: str, bits: int) -> list[Finding]:
-    """Return what is to be said of an interpreter and its platform.
+    """Check an interpreter and its platform.
 
     Args:
         version: Of Python, e.g. ``3.11.2``.
         system: The operating system's name.
-        bits: Of a pointer.
+        bits: The size of a pointer.
     """
-    said = f"Python {version}, {bits} bits, on {system}"
+    seen = f"Python {version}, {bits} bits, on {system}"
     release = tuple(int(part) for part in version.split(".")[:2])
     if release < OLDEST_PYTHON:
-        return [fail(said, "run phistream with Python 3.11, 3.12 or 3.13")]
+        return [fail(seen, "run phistream with Python 3.11, 3.12 or 3.13")]
     if release > NEWEST_PYTHON:
-        return [warn(said, "not tested yet; run phistream with Python 3.13 or older")]
+        return [warn(seen, "not tested yet; run phistream with Python 3.13 or older")]
     if bits < 64:
-        return [fail(said, "run phistream with a Python of 64 bits")]
+        return [fail(seen, "run phistream with a 64-bit Python")]
     if system != "Linux":
-        return [warn(said, "fine for a trial; run the services on Linux")]
-    return [ok(said)]
+        return [warn(seen, "sufficient for a trial; run the services on Linux")]
+    return [ok(seen)]
 
 
 def missing_libraries(requirements: list[str]) -> list[str]:
@@ -75,7 +75,7 @@ def missing_libraries(requirements: list[str]) -> list[str]:
 
 
 def configuration(context: CheckContext) -> Iterator[Finding]:
-    """Load the settings as a service would; an unknown key refuses there as here."""
+    """Load the settings as a service would."""
     names = sorted(
         name.removeprefix(PREFIX).lower()
         for name in context.environment
@@ -87,23 +87,23 @@ def configuration(context: CheckContext) -> Iterator[Finding]:
     try:
         settings = context.settings
     except ConfigError as error:
-        yield fail(str(error), f"mend it ({'; '.join(sources)})")
+        yield fail(str(error), f"correct it ({'; '.join(sources)})")
         return
     yield ok(f"{'; '.join(sources)}; group {settings.group}")
     if settings.watchdog_seconds < settings.transaction_seconds:
         yield warn(
             "watchdog_seconds is shorter than transaction_seconds",
-            "set watchdog_seconds above transaction_seconds, or slow batches are cut",
+            "set watchdog_seconds above transaction_seconds, or slow batches abort",
         )
 
 
 def client_properties(context: CheckContext) -> Iterator[Finding]:
-    """Look at the cluster's name and [kafka]: known to the client, and encrypted."""
+    """Check the client's properties: known to librdkafka, and encrypted."""
     settings = context.settings
     try:
         settings.client()
     except ConfigError as error:
-        yield fail(str(error), "the checks that need no broker run all the same")
+        yield fail(str(error), "the checks that need no broker run nevertheless")
         return
     try:
         AdminClient(settings.client(), logger=client_log)
@@ -112,7 +112,8 @@ def client_properties(context: CheckContext) -> Iterator[Finding]:
         named = _PROPERTY.search(error.args[0].str())
         what = f"property {named[1]}" if named else "a property or a file it names"
         yield fail(
-            f"[kafka]: the client refuses {what}", "mend it, by librdkafka's names"
+            f"[kafka]: the client refuses {what}",
+            "correct it; the names are librdkafka's",
         )
         return
     protocol = settings.kafka.get("security.protocol", "plaintext").lower()
@@ -120,15 +121,15 @@ def client_properties(context: CheckContext) -> Iterator[Finding]:
 
 
 def judge_protocol(protocol: str, bootstrap: str) -> list[Finding]:
-    """Return whether notes would travel in the clear."""
+    """Check that notes do not travel unencrypted."""
     if protocol not in _PLAIN:
         return [ok(f"security.protocol {protocol}")]
     far = [each for each in bootstrap.split(",") if not _is_loopback(each)]
     if not far:
-        return [ok(f"{protocol}, on this host alone")]
+        return [ok(f"{protocol}, on this host only")]
     return [
         warn(
-            f"{protocol} to {', '.join(far)}: notes travel in the clear",
+            f"{protocol} to {', '.join(far)}: notes travel unencrypted",
             'set "security.protocol" = "SASL_SSL" or "SSL" in [kafka]',
         )
     ]

@@ -1,4 +1,4 @@
-"""The topics: there, joinable, kept as declared, copied often enough, led."""
+"""Checks of the topics: present, co-partitioned, configured, replicated."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from streams.cluster.topics import (
     Topic,
 )
 
-from .context import ANSWER_SECONDS, CheckContext
+from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, fail, ok, warn
 
 CREATE = "run: phistream topics create"
 INTERNAL = ("__consumer_offsets", "__transaction_state")
-ENOUGH_COPIES = 3
+MIN_COPIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SeenTopic:
-    """A topic as the cluster has it.
+    """A topic as the cluster reports it.
 
     Args:
-        partitions: How many.
-        copies: Of the partition with the fewest.
-        behind: Partitions whose copies are not all in step.
-        leaderless: Partitions that nobody leads.
+        partitions: Their number.
+        copies: Replicas of the partition with the fewest.
+        behind: Partitions whose replicas are not all in sync.
+        leaderless: Partitions without a leader.
         config: Its settings at the broker.
     """
 
@@ -46,54 +46,53 @@ class SeenTopic:
 
 def topics(context: CheckContext) -> Iterator[Finding]:
     """Compare every topic with its declaration."""
-    told = context.broker.metadata.topics
-    nodes = len(context.broker.metadata.brokers)
-    present = [t for t in ALL_TOPICS if t.name in told and told[t.name].error is None]
+    metadata = context.broker.metadata
+    present = [topic for topic in ALL_TOPICS if context.partitions(topic.name)]
     configs = _configs(context, [topic.name for topic in present])
-    seen = {t.name: _seen(told[t.name], configs[t.name]) for t in present}
+    seen = {t.name: _seen(metadata.topics[t.name], configs[t.name]) for t in present}
     findings = [*judge_presence(seen), *judge_counts(seen)]
     for topic in present:
         findings += judge_topic(topic, seen[topic.name])
     yield from findings
     if not findings:
         count = seen[NOTES.name].partitions
-        yield ok(f"all {len(ALL_TOPICS)} as declared; notes and patients of {count}")
-    yield from judge_copies(seen, nodes)
+        yield ok(f"all {len(ALL_TOPICS)} as declared; {count} partitions of notes")
+    yield from judge_copies(seen, len(metadata.brokers))
 
 
 def internal_topics(context: CheckContext) -> Iterator[Finding]:
-    """Look at the topics in which Kafka keeps offsets and transactions."""
-    told = context.broker.metadata.topics
-    there = [name for name in INTERNAL if name in told and told[name].error is None]
+    """Check the topics in which Kafka keeps offsets and transactions."""
+    metadata = context.broker.metadata
+    present = [name for name in INTERNAL if context.partitions(name)]
     findings = [
         *judge_copies(
-            {name: _seen(told[name], {}) for name in there},
-            len(context.broker.metadata.brokers),
+            {name: _seen(metadata.topics[name], {}) for name in present},
+            len(metadata.brokers),
         )
     ]
-    # They are made with their first use, and not shown to everybody.
-    yield from findings or [ok(", ".join(there) or "not there yet, or not shown")]
+    # Kafka creates them on first use, and may hide them.
+    yield from findings or [ok(", ".join(present) or "not created yet, or hidden")]
 
 
 def judge_presence(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
-    """Return which topics are missing."""
+    """Check that no topic is missing."""
     missing = [topic.name for topic in ALL_TOPICS if topic.name not in seen]
     needed = [topic.name for topic in TOPICS if topic.name in missing]
     if needed:
-        yield fail(f"missing, or not shown to us: {', '.join(needed)}", TO_HAVE_THEM)
+        yield fail(f"missing, or hidden: {', '.join(needed)}", TO_HAVE_THEM)
     elif missing:
-        yield warn(f"missing, watch needs them: {', '.join(missing)}", TO_HAVE_THEM)
+        yield warn(f"missing, needed by watch: {', '.join(missing)}", TO_HAVE_THEM)
 
 
 def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
-    """Return which topics have other partition counts than they must have."""
+    """Check that topics have as many partitions as those they depend on."""
     counts = {name: each.partitions for name, each in seen.items()}
     notes, patients = counts.get(NOTES.name), counts.get(PATIENTS.name)
     if None not in (notes, patients) and notes != patients:
         yield fail(
             f"notes has {notes} partitions and patients {patients}: notes would miss "
             "their patients",
-            "make both anew with the same count; adding partitions later moves keys",
+            "recreate both with the same count; adding partitions later moves keys",
         )
     for topic in ALL_TOPICS:
         own, other = counts.get(topic.name), counts.get(topic.copartitioned_with)
@@ -101,12 +100,12 @@ def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
             yield fail(
                 f"{topic.name} has {own} partitions and {topic.copartitioned_with} "
                 f"{other}: watch refuses to start",
-                f"delete {topic.name}, then {CREATE}: watch counts anew",
+                f"delete {topic.name}, then {CREATE}; watch counts again",
             )
 
 
 def judge_topic(topic: Topic, seen: SeenTopic) -> Iterator[Finding]:
-    """Return what differs from the declaration, and what it would cost."""
+    """Compare a topic's settings with its declaration."""
     yield from _judge_cleanup(topic, seen.config)
     size = seen.config.get("max.message.bytes", "")
     if size and int(size) < topic.max_message_bytes:
@@ -118,32 +117,32 @@ def judge_topic(topic: Topic, seen: SeenTopic) -> Iterator[Finding]:
 
 
 def judge_copies(seen: Mapping[str, SeenTopic], nodes: int) -> Iterator[Finding]:
-    """Return which topics can't be written, or would not survive a broker's loss."""
-    for trouble, level, what, todo in (
+    """Check that topics can be written, and survive the loss of a broker."""
+    for is_bad, level, what, todo in (
         (_is_leaderless, fail, "a partition has no leader", "bring its brokers back"),
         (
             _is_blocked,
             fail,
-            "fewer copies than min.insync.replicas: nothing can be written",
+            "fewer copies than min.insync.replicas: not writable",
             "lower min.insync.replicas, or add copies",
         ),
-        (_is_behind, warn, "copies are not in step", "look at the brokers' health"),
+        (_is_behind, warn, "copies are not in sync", "check the brokers"),
         (
             _is_fragile,
             warn,
-            "min.insync.replicas 1: a broker's death can lose records",
+            "min.insync.replicas 1: the loss of a broker can lose records",
             "set min.insync.replicas=2 on them",
         ),
     ):
-        names = [name for name, each in seen.items() if trouble(each)]
+        names = [name for name, each in seen.items() if is_bad(each)]
         if names:
             yield level(f"{', '.join(names)}: {what}", todo)
-    few = [name for name, each in seen.items() if each.copies < ENOUGH_COPIES]
+    few = [name for name, each in seen.items() if each.copies < MIN_COPIES]
     if few:
         yield warn(
-            f"{', '.join(few)}: fewer than {ENOUGH_COPIES} copies, on {nodes} "
+            f"{', '.join(few)}: fewer than {MIN_COPIES} copies, on {nodes} "
             f"{'broker' if nodes == 1 else 'brokers'}",
-            "fine for a trial; for patients' notes three brokers and three copies",
+            "sufficient for a trial; use three brokers and three copies for real notes",
         )
 
 
@@ -174,9 +173,9 @@ def _judge_cleanup(topic: Topic, config: Mapping[str, str]) -> Iterator[Finding]
             continue
         seen = f"{topic.name}: {key} is {value}, declared {declared}"
         todo = _alter(topic, key, declared)
-        # Another policy forgets patients, or keeps one note of each.
-        is_grave = key in ("cleanup.policy", "delete.retention.ms")
-        yield fail(seen, todo) if is_grave else warn(seen, f"if not meant: {todo}")
+        # Another policy drops patients, or keeps only one note of each.
+        is_severe = key in ("cleanup.policy", "delete.retention.ms")
+        yield fail(seen, todo) if is_severe else warn(seen, f"unless intended: {todo}")
 
 
 def _alter(topic: Topic, key: str, value: str) -> str:
@@ -186,8 +185,8 @@ def _alter(topic: Topic, key: str, value: str) -> str:
     )
 
 
-def _seen(told: TopicMetadata, config: Mapping[str, str]) -> SeenTopic:
-    parts = told.partitions.values()
+def _seen(metadata: TopicMetadata, config: Mapping[str, str]) -> SeenTopic:
+    parts = metadata.partitions.values()
     return SeenTopic(
         partitions=len(parts),
         copies=min((len(each.replicas) for each in parts), default=0),
@@ -205,7 +204,7 @@ def _configs(context: CheckContext, names: Sequence[str]) -> dict[str, dict[str,
         return {
             resource.name: {
                 key: entry.value or ""
-                for key, entry in future.result(ANSWER_SECONDS).items()
+                for key, entry in future.result(TIMEOUT_SECONDS).items()
             }
             for resource, future in context.admin.describe_configs(resources).items()
         }

@@ -1,4 +1,4 @@
-"""The schemas, and whether the newest records of each topic keep them."""
+"""Checks of the schemas, and of the newest records against them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
 NEWEST = 5
-"""Records of a partition that are looked at; a transaction's marker takes one."""
+"""Offsets of a partition that are checked, transaction markers included."""
 READ_SECONDS = 5.0
 CHECKED = (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
@@ -40,27 +40,26 @@ def schemas(_house: CheckContext) -> Iterator[Finding]:
 
 
 def newest_values(context: CheckContext) -> Iterator[Finding]:
-    """Check the newest stable records of each topic; none of them is shown."""
-    told = context.broker.metadata.topics
+    """Check the newest committed records of each topic; none of them is shown."""
     for topic in CHECKED:
-        if topic.name not in told or told[topic.name].error is not None:
+        if not context.partitions(topic.name):
             continue
         try:
-            messages = newest(context, topic, len(told[topic.name].partitions))
+            messages = newest(context, topic)
         except KafkaException as error:
             yield warn(f"{topic.name}: can't be read ({error.args[0].name()})",
-                       "allow Read on it to who runs the doctor")  # fmt: skip
+                       "allow Read on it to this principal")  # fmt: skip
             continue
         yield judge_values(topic, messages)
 
 
-def newest(context: CheckContext, topic: Topic, partitions: int) -> list[Message]:
-    """Return the newest stable records of a topic, a few of each partition.
+def newest(context: CheckContext, topic: Topic) -> list[Message]:
+    """Return the newest committed records of a topic, a few from each partition.
 
     Raises:
-        KafkaException: It can't be read.
+        KafkaException: The topic is not readable.
     """
-    ends = end_offsets(context.admin, topic.name, range(partitions))
+    ends = end_offsets(context.admin, topic.name, range(context.partitions(topic.name)))
     left = {p for p, end in ends.items() if end}
     consumer = context.consumer(f"{context.settings.group}-doctor")
     consumer.assign(
@@ -80,26 +79,30 @@ def newest(context: CheckContext, topic: Topic, partitions: int) -> list[Message
 
 
 def judge_values(topic: Topic, messages: list[Message]) -> Finding:
-    """Return whether records keep their topic's schema; names path and rule alone."""
+    """Check records against their schema; a finding names only path and rule."""
     for message in messages:
         why = broken_rule(topic, message)
         if not why:
             continue
         seen = f"{topic.name}[{message.partition()}]@{message.offset()}: {why}"
         if topic in OURS:
-            return fail(seen, "a bug of ours, or a foreign producer: find out which")
-        return warn(seen, f"find who writes {topic.name}; such notes are dead letters")
-    return ok(f"{topic.name}: the newest {len(messages)} keep their schema")
+            return fail(
+                seen, "a bug in phistream, or a foreign producer: find out which"
+            )
+        return warn(
+            seen, f"find the producer of {topic.name}; such notes become dead letters"
+        )
+    return ok(f"{topic.name}: the newest {len(messages)} are valid")
 
 
 def broken_rule(topic: Topic, message: Message) -> str:
-    """Return what is wrong with a record; "" if nothing is."""
+    """Return the rule that a record breaks; "" if it is valid."""
     value = message.value()
     if value is None:
         return "" if topic is PATIENTS else "a null value"
-    mark = dict(message.headers() or []).get(SCHEMA)
-    if mark not in (None, schema_header(topic)):
-        return "of a version that this phistream does not know"
+    version = dict(message.headers() or []).get(SCHEMA)
+    if version not in (None, schema_header(topic)):
+        return "a version unknown to this phistream"
     try:
         topic.schema.check(orjson.loads(value))
     except orjson.JSONDecodeError:

@@ -187,9 +187,7 @@ ASSIGNED = GaugeMetric(
     "phistream_assigned_partitions", STAGE, "Partitions that this worker owns."
 )
 READY = GaugeMetric(
-    "phistream_ready",
-    STAGE,
-    "1 when partitions are owned and their table is restored.",
+    "phistream_ready", STAGE, "1 when partitions are owned and their table is restored."
 )
 
 # --- Records that stop their worker ---
@@ -214,9 +212,7 @@ MESSAGES = CounterMetric(
     "phistream_messages_total", ("outcome",), "Messages of hl7.raw by outcome."
 )
 ROUTED = CounterMetric(
-    "phistream_routed_total",
-    ("kind",),
-    "Parts of messages routed or skipped.",
+    "phistream_routed_total", ("kind",), "Parts of messages routed or skipped."
 )
 NOTES = CounterMetric("phistream_notes_total", ("outcome",), "Notes by outcome.")
 PHI_SPANS = CounterMetric(
@@ -255,9 +251,7 @@ PARKED_RECORDS = GaugeMetric(
     "phistream_parked_records", STAGE, "Records that wait for their table."
 )
 PARKED_OLDEST_SECONDS = GaugeMetric(
-    "phistream_parked_oldest_seconds",
-    STAGE,
-    "Age of the oldest of these records.",
+    "phistream_parked_oldest_seconds", STAGE, "Age of the oldest of these records."
 )
 
 # --- Versions ---

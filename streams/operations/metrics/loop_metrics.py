@@ -23,7 +23,7 @@ from .audit_metrics import AuditMetrics
 from .health import Health
 
 TABLE_SECONDS = 1.0
-"""Seconds between two looks at the table."""
+"""Seconds between two readings of the table's progress."""
 
 RESULTS = {Fenced: "fenced", UnknownOutcome: "unknown"}
 """Results of transactions that were not committed; any other is `aborted`."""

@@ -2,7 +2,7 @@
 
 The counts equal those that Prometheus has from the workers: both come from committed
 audit events.  As with Prometheus, a condition must hold for a while before its alert
-fires; until then it is pending.  A restart begins the wait anew.
+fires; until then it is pending.  A restart resets the wait.
 """
 
 from __future__ import annotations

@@ -104,10 +104,7 @@ class Guard:
     """
 
     def __init__(
-        self,
-        target: Target,
-        topics: tuple[str, ...],
-        limits: Callable[[Phase], float],
+        self, target: Target, topics: tuple[str, ...], limits: Callable[[Phase], float]
     ) -> None:
         self._context = multiprocessing.get_context("spawn")
         self._target = target

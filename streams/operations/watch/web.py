@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
-from typing import Any
 
 import orjson
 from aiohttp import web
@@ -74,30 +73,27 @@ class Site:
     def application(self) -> web.Application:
         """Return the application."""
         application = web.Application(middlewares=[_with_headers])
-        for path in FILES:
-            application.router.add_get(path, self._file)
-        for part in PARTS:
-            application.router.add_get(f"/api/{part}", self._part)
-        application.router.add_get("/runbook", self._runbook)
-        application.router.add_get("/api/notes", self._notes)
-        application.router.add_get("/api/events", self._events)
-        application.router.add_get("/metrics", self._metrics)
-        application.router.add_get("/healthz", self._health)
-        application.router.add_get("/readyz", self._ready)
-        application.router.add_get("/status", self._status)
+        routes: dict[str, Handler] = {
+            **dict.fromkeys(FILES, self._file),
+            **{f"/api/{part}": self._part for part in PARTS},
+            "/runbook": self._runbook,
+            "/api/notes": self._notes,
+            "/api/events": self._events,
+            "/metrics": self._metrics,
+            "/healthz": self._health,
+            "/readyz": self._ready,
+            "/status": self._status,
+        }
+        application.add_routes([web.get(path, each) for path, each in routes.items()])
         return application
 
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]
-        text = (resources.files("streams.operations.watch") / "page" / name).read_text(
-            "utf-8"
-        )
-        return web.Response(text=text, content_type=kind, charset="utf-8")
+        file = resources.files(__package__) / "page" / name
+        return _text(file.read_text("utf-8"), kind)
 
     async def _runbook(self, _request: web.Request) -> web.Response:
-        return web.Response(
-            text=runbook.page(), content_type="text/html", charset="utf-8"
-        )
+        return _text(runbook.page(), "text/html")
 
     async def _part(self, request: web.Request) -> web.Response:
         figures = self._dashboard.figures
@@ -119,7 +115,8 @@ class Site:
         await response.prepare(request)
         try:
             while not self._until.is_set():
-                await response.write(_event(self._dashboard.figures))
+                data = orjson.dumps(self._dashboard.figures)
+                await response.write(b"event: figures\ndata: " + data + b"\n\n")
                 await wait(self._until, EVENT_SECONDS)
         except ConnectionError:
             return response  # the client has disconnected
@@ -159,5 +156,5 @@ def _json(value: object, *, status: int = 200) -> web.Response:
     )
 
 
-def _event(figures: Mapping[str, Any]) -> bytes:
-    return b"event: figures\ndata: " + orjson.dumps(figures) + b"\n\n"
+def _text(text: str, content_type: str) -> web.Response:
+    return web.Response(text=text, content_type=content_type, charset="utf-8")

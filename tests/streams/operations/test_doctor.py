@@ -31,12 +31,12 @@ from streams.operations.doctor import (
     setup,
     values,
 )
-from streams.operations.doctor import context as house_module
+from streams.operations.doctor import context as context_module
 from streams.operations.doctor import topics as topic_checks
 from streams.operations.doctor.checks import CHECKS, Check, run_checks
 from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level, fail, ok, warn
-from streams.operations.doctor.report import as_json, rows, skipped, verdict
+from streams.operations.doctor.report import report, rows, skipped, verdict
 from streams.operations.doctor.topics import SeenTopic
 
 OK, WARN, FAIL = Level.OK, Level.WARN, Level.FAIL
@@ -47,11 +47,11 @@ def levels(findings):
     return [each.level for each in findings]
 
 
-def said(findings):
+def text_of(findings):
     return " ".join(f"{each.seen} {each.todo}" for each in findings)
 
 
-def house_of(tmp_path, text="", **environment):
+def context_of(tmp_path, text="", **environment):
     config = tmp_path / "c.toml"
     config.write_text(f'bootstrap = "127.0.0.1:9"\n{text}')
     return CheckContext(
@@ -67,48 +67,50 @@ def with_settings(**values):
 
 
 def test_a_check_that_breaks_is_a_fail_with_the_class_name_only():
-    def breaks(_house):
+    def breaks(_context):
         raise ValueError(MARKER)
 
-    [examined] = run_checks(None, [Check("broken", breaks)])
+    [results] = run_checks(None, [Check("broken", breaks)])
 
-    assert [fail("ValueError", "the check broke: report it")] == [*examined.findings]
+    assert [fail("ValueError", "the check itself failed: report it")] == [
+        *results.findings
+    ]
 
 
 def test_what_a_check_found_before_it_broke_is_kept():
-    def breaks(_house):
+    def breaks(_context):
         yield ok("the first")
         raise RetriableError("list offsets: TIMED_OUT")
 
-    [examined] = run_checks(None, [Check("broken", breaks)])
+    [results] = run_checks(None, [Check("broken", breaks)])
 
-    assert [OK, FAIL] == levels(examined.findings)
-    assert "list offsets: TIMED_OUT" == examined.findings[1].seen
+    assert [OK, FAIL] == levels(results.findings)
+    assert "list offsets: TIMED_OUT" == results.findings[1].seen
 
 
 def test_what_a_failed_check_is_needed_for_is_not_run():
-    def never(_house):
+    def never(_context):
         pytest.fail("it was run")
 
-    first = Check("first", lambda _house: [fail("bad", "mend")])
+    first = Check("first", lambda _context: [fail("bad", "fix")])
     second = Check("second", never, ("first",))
     third = Check("third", never, ("second",))
 
-    examined = [*run_checks(None, [first, second, third])]
+    results = [*run_checks(None, [first, second, third])]
 
-    assert [[FAIL], [WARN], [WARN]] == [levels(each.findings) for each in examined]
-    assert "not looked at: first failed" == examined[1].findings[0].seen
+    assert [[FAIL], [WARN], [WARN]] == [levels(each.findings) for each in results]
+    assert "not checked: first failed" == results[1].findings[0].seen
 
 
 def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
-    bad = Check("bad", lambda _house: [fail("bad", "mend")])
-    others = [Check(name, lambda _house: [], ("bad",)) for name in ("two", "three")]
+    bad = Check("bad", lambda _context: [fail("bad", "fix")])
+    others = [Check(name, lambda _context: [], ("bad",)) for name in ("two", "three")]
     shown = StringIO()
 
-    examined = [
-        *run_checks(None, [bad, *others, Check("good", lambda _house: [ok("x")])])
+    results = [
+        *run_checks(None, [bad, *others, Check("good", lambda _context: [ok("x")])])
     ]
-    Console(file=shown, width=80).print(skipped(examined), verdict(examined))
+    Console(file=shown, width=80).print(skipped(results), verdict(results))
 
     first, *_, last = [line.strip() for line in shown.getvalue().splitlines()]
     assert "skipped, since bad failed: two, three" in first
@@ -119,40 +121,40 @@ def test_without_a_cluster_every_check_that_needs_none_runs(tmp_path):
     context = CheckContext(None, {"broker_dir": tmp_path, "state_dir": tmp_path}, {})
     without = [check for check in CHECKS if check.name not in ("self-test", "key")]
 
-    examined = {each.check: each for each in run_checks(context, without)}
+    results = {each.check: each for each in run_checks(context, without)}
 
-    assert [OK] == levels(examined["configuration"].findings)
-    assert [FAIL] == levels(examined["client"].findings)
-    assert "phistream broker up" in said(examined["client"].findings)
+    assert [OK] == levels(results["configuration"].findings)
+    assert [FAIL] == levels(results["client"].findings)
+    assert "phistream broker up" in text_of(results["client"].findings)
     assert {"schemas", "models", "state dir", "ports", "python"} <= {
-        name for name, each in examined.items() if not each.failed_need
+        name for name, each in results.items() if not each.failed_need
     }
     assert {"client"} == {
-        each.failed_need for each in examined.values() if each.failed_need
+        each.failed_need for each in results.values() if each.failed_need
     }
 
 
-def test_every_check_stands_behind_what_it_needs():
+def test_every_check_comes_after_those_it_needs():
     names = [check.name for check in CHECKS]
     assert len(names) == len({*names})
     for place, check in enumerate(CHECKS):
         assert {*check.needs} <= {*names[:place]}, check.name
 
 
-def test_the_report_tells_programs_the_worst_level_and_people_what_to_do():
+def test_the_report_has_the_worst_level_and_the_next_steps():
     checks = [
-        Check("one", lambda _house: [ok("fine")]),
-        Check("two", lambda _house: [warn("so so", "look"), fail("bad", "mend it")]),
+        Check("one", lambda _context: [ok("fine")]),
+        Check("two", lambda _context: [warn("so so", "look"), fail("bad", "fix it")]),
     ]
-    examined = [*run_checks(None, checks)]
+    results = [*run_checks(None, checks)]
 
-    told = as_json(examined)
+    found = report(results)
 
-    assert ("FAIL", 3) == (told["level"], len(told["findings"]))
-    assert {"check": "two", "level": "FAIL", "seen": "bad", "todo": "mend it"} == told[
+    assert ("FAIL", 3) == (found["level"], len(found["findings"]))
+    assert {"check": "two", "level": "FAIL", "seen": "bad", "todo": "fix it"} == found[
         "findings"
     ][2]
-    assert rows(examined[1]).row_count == 2
+    assert rows(results[1]).row_count == 2
 
 
 # --- Python, configuration, client
@@ -184,11 +186,11 @@ def test_this_installation_is_fine():
 
 
 def test_a_good_configuration_names_its_sources_and_no_value(tmp_path):
-    findings = [*setup.configuration(house_of(tmp_path, KAFKA_PASSWORD=MARKER))]
+    findings = [*setup.configuration(context_of(tmp_path, KAFKA_PASSWORD=MARKER))]
 
     assert [OK] == levels(findings)
-    assert "kafka_password" in said(findings)
-    assert MARKER not in said(findings)
+    assert "kafka_password" in text_of(findings)
+    assert MARKER not in text_of(findings)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +202,11 @@ def test_a_good_configuration_names_its_sources_and_no_value(tmp_path):
     ],
 )
 def test_a_wrong_configuration_fails_and_says_where(tmp_path, text, expected):
-    findings = [*setup.configuration(house_of(tmp_path, text))]
+    findings = [*setup.configuration(context_of(tmp_path, text))]
 
     assert [FAIL] == levels(findings)
-    assert expected in said(findings)
-    assert MARKER not in said(findings)
+    assert expected in text_of(findings)
+    assert MARKER not in text_of(findings)
 
 
 def test_a_file_that_is_not_there_fails(tmp_path):
@@ -214,16 +216,16 @@ def test_a_file_that_is_not_there_fails(tmp_path):
 
 
 def test_an_unknown_environment_variable_fails(tmp_path):
-    findings = [*setup.configuration(house_of(tmp_path, GROOP="x"))]
+    findings = [*setup.configuration(context_of(tmp_path, GROOP="x"))]
 
     assert [FAIL] == levels(findings)
-    assert "did you mean group?" in said(findings)
+    assert "did you mean group?" in text_of(findings)
 
 
-def test_a_watchdog_that_bites_before_a_transaction_ends_is_told(tmp_path):
+def test_a_watchdog_that_bites_before_a_transaction_ends_is_reported(tmp_path):
     text = "watchdog_seconds = 5\ntransaction_seconds = 20"
 
-    assert [OK, WARN] == levels(setup.configuration(house_of(tmp_path, text)))
+    assert [OK, WARN] == levels(setup.configuration(context_of(tmp_path, text)))
 
 
 @pytest.mark.parametrize(
@@ -237,11 +239,11 @@ def test_a_watchdog_that_bites_before_a_transaction_ends_is_told(tmp_path):
 def test_a_client_property_that_is_refused_is_named_without_its_value(
     tmp_path, text, expected
 ):
-    findings = [*setup.client_properties(house_of(tmp_path, text))]
+    findings = [*setup.client_properties(context_of(tmp_path, text))]
 
     assert [FAIL] == levels(findings)
-    assert expected in said(findings)
-    assert MARKER not in said(findings)
+    assert expected in text_of(findings)
+    assert MARKER not in text_of(findings)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_a_client_property_that_is_refused_is_named_without_its_value(
         ("sasl_plaintext", "10.0.0.1:9092", WARN),
     ],
 )
-def test_notes_in_the_clear_beyond_this_host_are_told(protocol, bootstrap, level):
+def test_notes_in_the_clear_beyond_this_host_are_reported(protocol, bootstrap, level):
     assert [level] == levels(setup.judge_protocol(protocol, bootstrap))
 
 
@@ -261,13 +263,13 @@ def test_notes_in_the_clear_beyond_this_host_are_told(protocol, bootstrap, level
 
 
 def test_a_silent_broker_fails_and_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(house_module, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(context_module, "TIMEOUT_SECONDS", 0.3)
 
-    findings = [*broker.broker(house_of(tmp_path))]
+    findings = [*broker.broker(context_of(tmp_path))]
 
     assert [FAIL] == levels(findings)
-    assert "127.0.0.1:9" in said(findings)
-    assert "phistream broker up" in said(findings)
+    assert "127.0.0.1:9" in text_of(findings)
+    assert "phistream broker up" in text_of(findings)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +307,7 @@ GOOD_LIMITS = {
         ({"auto.create.topics.enable": "true"}, WARN),
     ],
 )
-def test_limits_of_the_broker_that_do_not_suit_are_told(changes, level):
+def test_limits_of_the_broker_that_do_not_suit_are_reported(changes, level):
     settings = Settings(session_seconds=10, transaction_seconds=20)
 
     findings = [*broker.judge_limits(GOOD_LIMITS | changes, settings)]
@@ -334,7 +336,7 @@ def test_topics_as_declared_are_fine():
     assert [] == [*topic_checks.judge_topic(NOTES, seen(config=NOTES.config()))]
 
 
-def test_a_missing_topic_fails_but_watch_alone_can_wait():
+def test_a_missing_topic_fails_unless_only_watch_needs_it():
     without = {n: t for n, t in all_seen().items() if n != "notes"}
     without_watch = {n: t for n, t in all_seen().items() if n != "watch.audit"}
 
@@ -346,7 +348,7 @@ def test_partitions_that_can_not_be_joined_fail():
     findings = [*topic_checks.judge_counts(all_seen(patients=seen(partitions=4)))]
 
     assert [FAIL] == levels(findings)
-    assert "notes has 6 partitions and patients 4" in said(findings)
+    assert "notes has 6 partitions and patients 4" in text_of(findings)
 
 
 def test_a_table_of_watch_with_another_count_than_its_topic_fails():
@@ -365,13 +367,13 @@ def test_a_table_of_watch_with_another_count_than_its_topic_fails():
         (NOTES, {"retention.ms": "1000"}, WARN),
     ],
 )
-def test_a_topic_that_differs_is_told_with_the_command_that_mends_it(
+def test_a_topic_that_differs_is_reported_with_the_command_that_corrects_it(
     topic, config, level
 ):
     findings = [*topic_checks.judge_topic(topic, seen(config=topic.config() | config))]
 
     assert [level] == levels(findings)
-    assert f"--entity-name {topic.name} --add-config" in said(findings)
+    assert f"--entity-name {topic.name} --add-config" in text_of(findings)
 
 
 def test_a_larger_message_size_than_declared_is_fine():
@@ -390,7 +392,7 @@ def test_a_larger_message_size_than_declared_is_fine():
         ({"copies": 1, "config": {"min.insync.replicas": "1"}}, [WARN]),
     ],
 )
-def test_copies_that_lose_records_or_can_not_be_written_are_told(changes, expected):
+def test_copies_that_lose_records_or_can_not_be_written_are_reported(changes, expected):
     findings = [*topic_checks.judge_copies({"notes": seen(**changes)}, 3)]
 
     assert expected == levels(findings)
@@ -427,7 +429,7 @@ def test_values_that_keep_their_schema_are_fine(topic):
 
 
 @pytest.mark.parametrize("topic", values.CHECKED, ids=lambda topic: topic.name)
-def test_a_value_that_breaks_its_schema_is_told_by_place_and_rule_alone(topic):
+def test_a_value_that_breaks_its_schema_is_reported_only_by_position_and_rule(topic):
     finding = values.judge_values(topic, [record(topic, {MARKER: MARKER})])
 
     assert (FAIL if topic in values.OURS else WARN) is finding.level
@@ -435,12 +437,12 @@ def test_a_value_that_breaks_its_schema_is_told_by_place_and_rule_alone(topic):
     assert MARKER not in finding.seen
 
 
-def test_a_tombstone_is_a_value_of_patients_alone():
+def test_only_patients_has_tombstones():
     assert OK is values.judge_values(PATIENTS, [record(PATIENTS, None)]).level
     assert WARN is values.judge_values(NOTES, [record(NOTES, None)]).level
 
 
-def test_a_version_of_the_future_is_told():
+def test_a_version_of_the_future_is_reported():
     newer = record(
         NOTES_SCRUBBED, example_of(NOTES_SCRUBBED), schema="notes.scrubbed/2"
     )
@@ -470,7 +472,7 @@ def test_a_preset_that_misses_names_fails_without_showing_them(tmp_path):
     findings = [*detection.self_test(with_settings(preset=str(preset)))]
 
     assert [FAIL, OK] == levels(findings)
-    assert "3 of 3 invented identifiers are left" in said(findings)
+    assert "3 of 3 invented identifiers are left" in text_of(findings)
 
 
 def test_a_damaged_model_fails(tmp_path):
@@ -486,7 +488,7 @@ def test_a_damaged_model_fails(tmp_path):
     findings = [*detection.models(with_settings(preset=str(preset)))]
 
     assert [FAIL] == levels(findings)
-    assert "hash" in said(findings)
+    assert "hash" in text_of(findings)
 
 
 def test_a_list_of_terms_that_is_not_there_fails(tmp_path):
@@ -494,7 +496,7 @@ def test_a_list_of_terms_that_is_not_there_fails(tmp_path):
     findings = [*detection.self_test(with_settings(preset="lexical", terms=terms))]
 
     assert [FAIL] == levels(findings)
-    assert "none.txt: cannot be read" in said(findings)
+    assert "none.txt: cannot be read" in text_of(findings)
 
 
 @pytest.mark.parametrize("change", [{"preset": "nonesuch"}, {"policy": "nonesuch"}])
@@ -523,20 +525,20 @@ def test_a_private_random_key_is_fine_and_not_shown(key_file):
     findings = [*keys.key(with_settings(pseudonym_key_file=key_file))]
 
     assert [OK, OK] == levels(findings)
-    assert key_file.read_text()[:8] not in said(findings)
+    assert key_file.read_text()[:8] not in text_of(findings)
 
 
 @pytest.mark.parametrize(
     ("mode", "level"),
     [(0o644, FAIL), (0o602, FAIL), (0o620, FAIL), (0o640, WARN), (0o400, OK)],
 )
-def test_a_key_that_others_can_read_or_change_is_told(key_file, mode, level):
+def test_a_key_that_others_can_read_or_change_is_reported(key_file, mode, level):
     key_file.chmod(mode)
 
     assert [OK, level] == levels(keys.key(with_settings(pseudonym_key_file=key_file)))
 
 
-def test_a_key_of_another_user_is_told(key_file):
+def test_a_key_of_another_user_is_reported(key_file):
     [finding] = keys.judge_file(
         SimpleNamespace(st_mode=0o100600, st_uid=77), key_file, user=1000
     )
@@ -551,14 +553,14 @@ def test_a_short_or_a_dull_key_fails(key_file, content):
     findings = [*keys.key(with_settings(pseudonym_key_file=key_file))]
 
     assert FAIL is findings[0].level
-    assert content not in said(findings)
+    assert content not in text_of(findings)
 
 
 def test_no_key_fails():
     assert [FAIL] == levels(keys.key(with_settings()))
 
 
-def test_a_key_that_differs_from_that_of_the_newest_notes_is_told():
+def test_a_key_that_differs_from_that_of_the_newest_notes_is_reported():
     notes = [record(NOTES_SCRUBBED, {"key_id": "0a0a0a0a"})]
 
     assert OK is keys.judge_key_id("0a0a0a0a", keys.key_ids(notes)).level
@@ -595,7 +597,7 @@ def test_a_store_that_gives_back_something_else_fails(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("free", "level"), [(10**11, OK), (10**9, WARN), (10**8, FAIL), (0, FAIL)]
 )
-def test_little_space_is_told(free, level):
+def test_little_space_is_reported(free, level):
     assert level is disk.judge_space(free).level
 
 
@@ -610,7 +612,7 @@ def test_little_space_is_told(free, level):
         (95.0, WARN, "5 s behind"),
         (110.1, WARN, "10 s ahead"),
         (3700.1, FAIL, "3,600 s ahead"),
-        (None, WARN, "not seen"),
+        (None, WARN, "unknown"),
     ],
 )
 def test_the_brokers_time_must_lie_between_asking_and_answer(stamp, level, word):
@@ -630,7 +632,7 @@ def test_the_brokers_time_must_lie_between_asking_and_answer(stamp, level, word)
         ({"behind": 12, "is_drained": False}, OK),
     ],
 )
-def test_a_group_that_does_not_work_is_told(changes, level):
+def test_a_group_without_enough_workers_is_reported(changes, level):
     group = {
         "stage": "scrub",
         "state": "STABLE",
@@ -679,7 +681,7 @@ def test_no_port_and_a_free_port_are_fine():
     assert [OK] == levels(port_findings(free))
 
 
-def test_a_port_on_which_ours_answers_is_fine_and_another_program_is_told(served):
+def test_a_port_on_which_ours_answers_is_fine_and_another_program_is_reported(served):
     port, page = served
 
     assert [OK] == levels(port_findings(port))

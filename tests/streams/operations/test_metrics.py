@@ -245,7 +245,7 @@ def test_the_table_is_shown_by_partition_and_disappears_with_it(counted):
     assert 10 == counted.value("phistream_table_records", stage="scrub")
 
 
-def test_the_table_is_looked_at_once_a_second(counted):
+def test_the_progress_of_the_table_is_read_once_a_second(counted):
     looks = []
     view = SimpleNamespace(progress=lambda: looks.append(1) or [])
     for _ in range(50):
@@ -279,7 +279,7 @@ def test_lag_is_shown_under_our_names_and_under_kafkas():
     assert 9 == value("kafka_topic_partition_current_offset", end)
 
 
-def test_a_partition_that_is_not_told_of_any_more_disappears():
+def test_a_partition_without_a_new_reading_disappears():
     registry = CollectorRegistry()
     gauges = LagGauges(registry)
     gauges.observe([lag(0), lag(1)])
@@ -403,7 +403,7 @@ def test_without_a_port_nothing_is_observed_and_nothing_listens():
         assert Observer is type(observer)
 
 
-def test_both_are_told_of_partitions():
+def test_both_observers_see_partitions():
     one, two = Counted(), Counted()
     both = CompositeListener(one.observer, two.observer)
     both.assigned([1, 2])

@@ -175,7 +175,7 @@ def test_a_partition_in_quarantine_is_shown_with_its_suspect():
     assert (412, 90_071) == (told[0]["suspects"], told[0]["record"])
 
 
-def test_the_whole_picture_fits_80_columns_and_shows_everything():
+def test_a_whole_snapshot_fits_80_columns():
     text = drawn(snapshot(rates=dict.fromkeys(EDGES, 123456.0)))
 
     assert max(map(len, text.splitlines())) <= 80
@@ -187,7 +187,7 @@ def test_the_whole_picture_fits_80_columns_and_shows_everything():
     assert "\x1b" not in text
 
 
-def test_the_branches_hang_below_their_stages():
+def test_the_branches_start_below_their_stages():
     lines = drawn(snapshot()).splitlines()
 
     main = next(line for line in lines if line.startswith("hl7.raw"))
@@ -208,7 +208,7 @@ def test_the_state_of_each_partition_is_shown(state):
     assert ["phistream-scrub", "notes", "3", "1,500", "95.0", state] == row.split()
 
 
-def test_before_a_window_was_watched_ok_is_not_claimed():
+def test_before_a_whole_window_ok_is_not_shown():
     text = drawn(snapshot(is_judged=False))
 
     assert "OK" not in text
@@ -232,7 +232,7 @@ def test_of_many_partitions_the_worst_are_shown_and_the_others_counted():
 
 
 @pytest.mark.parametrize("height", [24, 30, 50])
-def test_a_live_picture_is_no_higher_than_its_terminal(height):
+def test_a_live_snapshot_is_no_higher_than_its_terminal(height):
     lags = tuple(lag(p, records=p) for p in range(40))
 
     text = drawn(snapshot(lags=lags), height=height)
@@ -240,13 +240,13 @@ def test_a_live_picture_is_no_higher_than_its_terminal(height):
     assert len(text.splitlines()) <= height
 
 
-def test_a_group_without_workers_stands_out():
+def test_a_group_without_workers_says_so():
     groups = (GroupView("phistream-intake", "empty", ()),)
 
     assert "no worker" in drawn(snapshot(groups=groups))
 
 
-def test_names_that_others_chose_do_not_steer_the_terminal():
+def test_foreign_names_do_not_control_the_terminal():
     assert "[31mred" == printable("\x1b[31mred\r\n\x07")
     member = Member("[bold]me[/bold]", "[/]", (0,))
 
@@ -255,7 +255,7 @@ def test_names_that_others_chose_do_not_steer_the_terminal():
     assert "[bold]me[/bold]" in text
 
 
-def test_nothing_yet_is_said_and_no_error():
+def test_an_empty_snapshot_is_shown_without_error():
     text = drawn(Snapshot(at=NOW, source="x"), "not of now: list offsets: TIMED_OUT")
 
     assert "no flow yet" in text
@@ -279,7 +279,7 @@ def test_runs_of_partitions_are_shown_in_short():
     assert "" == ranges(())
 
 
-def test_programs_get_everything():
+def test_json_has_everything():
     told = orjson.loads(orjson.dumps(snapshot().as_json()))
 
     assert {"from": "hl7.raw", "to": "intake", "per_second": 12.34} in told["rates"]
@@ -320,7 +320,7 @@ def asked(pages):
     ).read()
 
 
-def test_the_json_of_watch_gives_the_same_picture():
+def test_the_json_of_watch_gives_the_same_snapshot():
     told = asked(watch_pages())
 
     assert 4.0 == told.rates["scrub", "notes.scrubbed"]
@@ -333,7 +333,7 @@ def test_the_json_of_watch_gives_the_same_picture():
     assert "WARN" in drawn(told)
 
 
-def test_words_of_watch_that_are_not_ours_are_not_shown():
+def test_unknown_codes_from_watch_are_not_shown():
     row = {"stage": MARKER, "code": f"\x1b[31m{MARKER}", "count": 1}
     pages = watch_pages(**{"dead-letters": {"hour": {"rows": [row], "total": 1}}})
 
@@ -343,12 +343,12 @@ def test_words_of_watch_that_are_not_ours_are_not_shown():
 @pytest.mark.parametrize(
     "answer", [b"{}", b"<html>", b'{"flow": null}', b'{"flow": {"edges": [{}]}}', b"[]"]
 )
-def test_what_is_not_watch_is_told(answer):
+def test_an_answer_that_is_not_watchs_is_an_error(answer):
     with pytest.raises(RetriableError, match="not the JSON of watch"):
         asked(watch_pages() | {"flow": answer})
 
 
-def test_no_answer_is_told():
+def test_no_answer_is_an_error():
     def refuse(_url):
         raise ConnectionRefusedError(111, "Connection refused")
 
@@ -357,6 +357,6 @@ def test_no_answer_is_told():
 
 
 @pytest.mark.parametrize("url", ["", "localhost:80", "file:///etc/passwd", "http://"])
-def test_what_is_no_address_of_the_web_is_refused(url):
+def test_an_address_that_is_not_http_is_refused(url):
     with pytest.raises(ConfigError, match="--watch"):
         WatchSource(url)

@@ -46,7 +46,7 @@ def found(rows):
     return {row["name"]: row["state"] for row in rows}
 
 
-def test_nothing_is_said_of_a_stream_that_is_well():
+def test_a_healthy_stream_has_no_alerts():
     counts = {"audit/intake": 900, "audit/scrub": 900, "refused/intake/bad_msh": 18,
               "join/found": 8, "join/missing": 2,
               f"latency/scrub/{bucket_of(28_000)}": 9}  # fmt: skip
@@ -101,7 +101,7 @@ def test_an_alert_is_pending_until_its_condition_has_held(name):
     assert NOW == second["subjects"][0]["since"]
 
 
-def test_a_condition_that_was_away_for_a_moment_waits_anew():
+def test_a_condition_that_stops_for_a_moment_starts_its_wait_again():
     bad, well = {"lags": [lag(LagState.STOP)]}, {"lags": [lag()]}
 
     [row] = judged(
@@ -111,7 +111,7 @@ def test_a_condition_that_was_away_for_a_moment_waits_anew():
     assert ("pending", NOW + 70) == (row["state"], row["subjects"][0]["since"])
 
 
-def test_a_share_is_told_with_whom_it_is_true_of():
+def test_a_share_is_shown_with_its_stage():
     [row] = judged(sight({"refused/intake/bad_msh": 22, "audit/intake": 877}))
 
     [subject] = row["subjects"]
@@ -127,7 +127,7 @@ def test_what_is_older_than_an_alerts_window_is_left_out():
     assert [] == judged(sight(counts, minutes_ago=16))
 
 
-def test_what_fires_stands_before_what_is_pending_and_pages_before_tickets():
+def test_firing_comes_before_pending_and_pages_before_tickets():
     rows = judged(
         sight(
             {
@@ -147,7 +147,7 @@ def test_what_fires_stands_before_what_is_pending_and_pages_before_tickets():
     ] == [(row["name"], row["state"]) for row in rows]
 
 
-def test_without_workers_addresses_the_page_says_what_it_can_not_judge():
+def test_without_workers_addresses_the_page_names_the_alerts_it_can_not_evaluate():
     told = Alerts().judge(sight(workers=()))
 
     assert "PhistreamWorkerDown" in told["not_judged"]

@@ -90,7 +90,7 @@ def test_a_routed_event_counts_what_it_gave_and_how_long_it_took():
     )
 
 
-def test_a_dead_letter_counts_by_stage_and_code_alone():
+def test_a_dead_letter_counts_only_by_stage_and_code():
     letter = {"stage": "intake", "code": "bad_msh", "reason": ZZ, "original": {}}
 
     assert {"dead/intake/bad_msh": 1} == facts(DEAD_LETTERS, letter)
@@ -403,7 +403,7 @@ def test_a_live_rate_is_that_of_the_last_ten_complete_seconds():
     assert 0.0 == figures.flow(seen({"published/notes": 5}), 7.0)["edges"][6]["rate"]
 
 
-def test_latency_is_told_by_stage_and_over_time():
+def test_latency_is_given_by_stage_and_over_time():
     found = figures.latency(seen({f"latency/scrub/{bucket_of(400)}": 3}))["hour"]
 
     assert (3, 0) == (found["scrub"]["count"], found["intake"]["count"])
@@ -412,7 +412,7 @@ def test_latency_is_told_by_stage_and_over_time():
     assert [0] * 59 + [3] == [each["count"] for each in found["scrub"]["series"]]
 
 
-def test_phi_is_told_by_label_and_by_kind_over_time():
+def test_phi_is_given_by_label_and_by_kind_over_time():
     counts = {"label/NAME:PATIENT": 4, "label/DATE": 1, "label/ID:SSN": 2}
     found = figures.phi(seen(counts))["minute"]
 
@@ -423,7 +423,7 @@ def test_phi_is_told_by_label_and_by_kind_over_time():
     )
 
 
-def test_dead_letters_are_told_by_stage_and_code():
+def test_dead_letters_are_given_by_stage_and_code():
     found = figures.dead_letters(seen({"dead/scrub/residue": 2, "dead/intake/x": 1}))
 
     assert [
@@ -432,7 +432,7 @@ def test_dead_letters_are_told_by_stage_and_code():
     ] == found["day"]["rows"]
 
 
-def test_a_setup_is_told_with_when_it_was_last_seen():
+def test_a_setup_is_given_with_the_time_of_its_last_use():
     [row] = figures.versions(seen({"setup/hybrid/safe-harbor/0.1.0/0a": 3})["day"])
 
     assert {"preset": "hybrid", "policy": "safe-harbor", "version": "0.1.0",

@@ -51,7 +51,7 @@ def test_a_note_came_when_its_message_came():
 
 
 @pytest.mark.parametrize("told", [b"", b"Zzquist", b"12", b"12345678901234"])
-def test_a_header_that_is_no_time_is_not_passed_on(told):
+def test_a_header_that_is_not_a_time_is_replaced(told):
     assert b"1700000000123" == received_header(record("notes", told))
 
 
@@ -113,7 +113,7 @@ def test_a_security_setting_that_can_not_be_kept_is_refused(kafka, says):
         ("plain", (), "plain"),
     ],
 )
-def test_a_foreign_log_line_shows_numbers_and_classes_alone(template, arguments, line):
+def test_a_foreign_log_line_shows_only_numbers_and_classes(template, arguments, line):
     record = logging.LogRecord("faust.x", 30, "f", 1, template, arguments, None)
 
     assert ValueFilter().filter(record)
@@ -146,7 +146,7 @@ def test_of_a_workers_answer_only_numbers_and_known_words_are_shown():
     assert "Zzquist" not in str(row_of("h:1", {"stage": "Zzquist", "ready": "Zzquist"}))
 
 
-def test_a_worker_that_does_not_answer_is_told_so():
+def test_a_worker_that_does_not_answer_is_shown_as_unreachable():
     assert (False, False) == (
         row_of("h:1", None)["reachable"],
         row_of("h:1", None)["ready"],
@@ -192,7 +192,7 @@ def test_the_trend_forgets_what_is_older_than_an_hour():
 # --- models and the demo's guard
 
 
-def test_the_model_behind_a_preset_is_told_by_name_version_and_hash():
+def test_the_model_of_a_preset_is_given_by_name_and_hash():
     found = model_of("hybrid")
 
     assert ("english", 12) == (found["model"], len(found["sha256"]))

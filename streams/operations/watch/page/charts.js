@@ -6,7 +6,7 @@ const LEFT = 54;
 const BOTTOM = 18;
 const TOP = 8;
 
-/** Bars of several named series, one on the other; `kinds` are CSS classes. */
+/** Stacked bars of several series; `kinds` are CSS classes. */
 export function stacked(host, { starts, width, series, kinds, label }) {
   const totals = starts.map((_, n) => kinds.reduce((sum, kind) => sum + series[kind][n], 0));
   const paper = sheet(host, Math.max(4, ...totals), starts, width, whole, label(totals));
@@ -24,7 +24,7 @@ export function stacked(host, { starts, width, series, kinds, label }) {
   });
 }
 
-/** Lines of several series; null leaves a gap, and a lone point is a dot. */
+/** Lines of several series; null leaves a gap, a single point is a dot. */
 export function lines(host, { starts, width, series, label, unit = span, least = 100 }) {
   const all = Object.values(series).flat().filter((v) => v !== null);
   const paper = sheet(host, Math.max(least, ...all), starts, width, unit, label);

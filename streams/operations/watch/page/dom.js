@@ -1,4 +1,4 @@
-// Small helpers: elements, numbers, times.  Text goes in as text, never as markup.
+// Helpers: elements, numbers, times.  Text is inserted as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -26,7 +26,7 @@ export function rate(n) {
   return `${n < 10 ? n.toFixed(1) : whole(n)}/s`;
 }
 
-/** Milliseconds in two or three figures: 640 ms, 1.24 s, 3.5 min. */
+/** Milliseconds with two or three digits: 640 ms, 1.24 s, 3.5 min. */
 export function span(ms) {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -47,11 +47,11 @@ export function clock(seconds, width) {
 
 export const state = (value, text = value) => el("span", { class: "state", "data-state": value }, text);
 
-/** Put rows into a table's body, unless they are the ones that stand there. */
+/** Replace the rows of a table's body, unless they are unchanged. */
 export function rows(table, cells, empty) {
-  const told = JSON.stringify(cells);
-  if (table.dataset.told === told) return;
-  table.dataset.told = told;
+  const content = JSON.stringify(cells);
+  if (table.dataset.content === content) return;
+  table.dataset.content = content;
   const columns = table.tHead.rows[0].cells;
   const made = cells.map((row) => el("tr", {}, row.map((cell, n) => make(cell, n, columns[n]))));
   if (!made.length) made.push(el("tr", {}, el("td", { colspan: columns.length, class: "none" }, empty)));
@@ -60,7 +60,7 @@ export function rows(table, cells, empty) {
 
 function make(cell, n, column) {
   const { text = cell, as = null, state: value = null, link = null, note = null } = cell !== null && typeof cell === "object" ? cell : {};
-  // On a narrow screen each cell is shown with the name of its column.
+  // On a narrow screen each cell shows the name of its column.
   const label = { "data-label": column.textContent };
   const kind = n === 0 ? ["th", { scope: "row", class: as }] : ["td", { class: column.className || as, ...label }];
   const shown = value === null ? String(text) : state(value, String(text));

@@ -1,4 +1,4 @@
-// The picture of the flow, in a wide and a narrow form.
+// The diagram of the flow, in a wide and a narrow layout.
 
 import { age, rate, svg, whole } from "./dom.js";
 
@@ -46,24 +46,24 @@ const STAGES = ["intake", "scrub"];
 const PHI = ["hl7.raw", "notes", "patients", "dead.letters"];
 const ARROW = "M0 -4.5L7 0L0 4.5";
 
-/** Draw anew only what changes: the picture is built once a form, then told its numbers. */
-export function flowPicture(host) {
-  let form = null;
+/** Build the diagram once for each layout; afterwards update only its numbers. */
+export function flowDiagram(host) {
+  let layout = null;
   let parts = null;
   return (figures) => {
     const wanted = matchMedia("(max-width: 36rem)").matches ? NARROW : WIDE;
-    if (wanted !== form) {
-      form = wanted;
-      parts = build(host, form);
+    if (wanted !== layout) {
+      layout = wanted;
+      parts = build(host, layout);
     }
-    tell(parts, figures);
+    update(parts, figures);
   };
 }
 
-function build(host, form) {
-  const [width, height] = form.box;
-  const edges = form.edges.map(([from, to, path, at]) => edge(from, to, path, at));
-  const nodes = Object.entries(form.nodes).map(([name, at]) => node(name, at, form));
+function build(host, layout) {
+  const [width, height] = layout.box;
+  const edges = layout.edges.map(([from, to, path, at]) => edge(from, to, path, at));
+  const nodes = Object.entries(layout.nodes).map(([name, at]) => node(name, at, layout));
   const title = svg("title", { id: "flow-title" }, "The flow of records");
   const about = svg("desc", { id: "flow-desc" });
   host.replaceChildren(svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "flow-title flow-desc" },
@@ -89,9 +89,9 @@ function tip(path) {
   return [x, y, Math.round((Math.atan2(y - cy, x - cx) * 180) / Math.PI)];
 }
 
-function node(name, [x, y], form) {
+function node(name, [x, y], layout) {
   const isStage = STAGES.includes(name);
-  const w = isStage ? STAGE_WIDTH : form.topic;
+  const w = isStage ? STAGE_WIDTH : layout.topic;
   const h = HEIGHT;
   const second = svg("text", { class: "dim lag", x, y: y + 15, "text-anchor": "middle" });
   const group = svg("g", { class: isStage ? "stage" : `topic${PHI.includes(name) ? " phi" : ""}` },
@@ -101,7 +101,7 @@ function node(name, [x, y], form) {
   return { name, second, group };
 }
 
-function tell({ edges, nodes, about }, figures) {
+function update({ edges, nodes, about }, figures) {
   const rates = new Map(figures.flow.edges.map((e) => [`${e.from} ${e.to}`, e.rate]));
   for (const { from, to, pulse, label } of edges) {
     const value = rates.get(`${from} ${to}`) ?? (from === "patients" ? rates.get("notes scrub") : 0);
@@ -112,22 +112,22 @@ function tell({ edges, nodes, about }, figures) {
       label.classList.toggle("zero", !value);
     }
   }
-  for (const { name, second } of nodes) note(second, name, figures);
-  const told = figures.flow.edges.map((e) => `${e.from} to ${e.to} ${rate(e.rate)}`);
-  about.textContent = `Records a second: ${told.join("; ")}.`;
+  for (const { name, second } of nodes) annotate(second, name, figures);
+  const rateTexts = figures.flow.edges.map((e) => `${e.from} to ${e.to} ${rate(e.rate)}`);
+  about.textContent = `Records per second: ${rateTexts.join("; ")}.`;
 }
 
 const READER = { "hl7.raw": "-intake", notes: "-scrub" };
-const WORDS = { patients: "latest of each", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
+const WORDS = { patients: "latest state", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
 const ABOUT = {
-  patients: "A compacted topic: the latest record of each patient. Every message that names a patient updates it, notes included.",
-  "phi.audit": "What was removed where, by which detector; no text. Restricted: it tells when.",
-  "dead.letters": "Records that can't be processed, whole; for those who may see the originals.",
-  "notes.scrubbed": "The published notes: no PHI, no time.",
+  patients: "A compacted topic: the latest demographics of each patient. Every message that names a patient updates it, notes included.",
+  "phi.audit": "What was removed where, by which detector; no text. Restricted, since it contains times.",
+  "dead.letters": "Records that can't be processed, unchanged. Restricted to those who may see the originals.",
+  "notes.scrubbed": "The published notes, without PHI and times.",
 };
 const RANK = ["OK", "WARN", "STALL", "STOP"];
 
-function note(second, name, figures) {
+function annotate(second, name, figures) {
   if (name in WORDS) {
     second.textContent = WORDS[name];
   } else if (name in READER) {

@@ -1,11 +1,11 @@
-// Light or dark: as the system has it, until somebody chooses.
+// Light or dark: the preference of the system until the user chooses.
 
 function stored(value) {
   try {
     if (value !== undefined) localStorage.setItem("theme", value);
     return localStorage.getItem("theme");
   } catch {
-    return null; // storage is off: the choice lasts as long as the page
+    return null; // no storage: the choice lasts until the page is closed
   }
 }
 

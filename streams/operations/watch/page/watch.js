@@ -1,21 +1,21 @@
-// The page: takes the server's events and tells every part its numbers.
+// The page: receives the server's events and updates every part.
 
 import "./theme.js";
 import { lines, stacked } from "./charts.js";
 import { age, byId, clock, el, rate, rows, span, state, svg, whole } from "./dom.js";
-import { flowPicture } from "./flow.js";
+import { flowDiagram } from "./flow.js";
 
 const RANK = ["OK", "WARN", "STALL", "STOP"];
 const KINDS = ["NAME", "DATE", "LOCATION", "CONTACT", "ID", "AGE", "PROFESSION"];
 const NAMES = { ID: "ID" };
 const SILENT_MS = 5000;
-const memory = { window: "minute", figures: null, open: new Set(), at: 0, notes: [], shown: 0, said: "" };
-const drawFlow = flowPicture(byId("flow"));
+const view = { window: "minute", figures: null, open: new Set(), at: 0, notes: [], shown: 0, status: "" };
+const drawFlow = flowDiagram(byId("flow"));
 
 // --- window ----------------------------------------------------------------------
 
 byId("windows").addEventListener("change", (event) => {
-  memory.window = event.target.value;
+  view.window = event.target.value;
   render();
 });
 for (const query of ["(max-width: 36rem)", "(max-width: 60rem)"]) {
@@ -33,10 +33,10 @@ function headline(f, w) {
   const notes = published[w];
   const per = notes ? (f.phi[w].total / notes).toFixed(1) : "–";
   const cells = [
-    ["Notes published", rate(published.rate).replace("/s", ""), "a second", `${whole(notes)} in the last ${w}`],
-    ["To publication, p50", ...parted(span(took.p50)), `p99 ${span(took.p99)}`],
-    ["Lag", whole(lag), lag === 1 ? "record" : "records", lag ? `oldest ${age(oldest)}` : "all caught up"],
-    ["PHI removed", whole(f.phi[w].total), "", `${per} a note`],
+    ["Notes published", rate(published.rate).replace("/s", ""), "per second", `${whole(notes)} in the last ${w}`],
+    ["Latency, p50", ...parted(span(took.p50)), `p99 ${span(took.p99)}`],
+    ["Lag", whole(lag), lag === 1 ? "record" : "records", lag ? `oldest ${age(oldest)}` : "none waiting"],
+    ["PHI removed", whole(f.phi[w].total), "", `${per} per note`],
     ["Dead letters", whole(f["dead-letters"][w].total), "", `in the last ${w}`],
   ];
   byId("headline").replaceChildren(...cells.map(([name, figure, unit, note]) => el("div", {},
@@ -47,29 +47,29 @@ function headline(f, w) {
 const parted = (text) => (text.includes(" ") ? text.split(" ") : [text, ""]);
 
 function overall(f) {
-  const silent = Date.now() - memory.at > SILENT_MS;
-  let said;
-  if (!f || silent) said = ["WAIT", f ? "No news from watch" : "Connecting"];
-  else if (!f.ready) said = ["WAIT", "Restoring tables"];
-  else if (f.lag.worst === null) said = ["WAIT", "Reading lag"];
-  else said = judged(f);
-  // Spoken only when it changes.
-  if (memory.said !== said.join()) byId("overall").replaceChildren(el("a", { href: "#h-alerts" }, state(...said)));
-  memory.said = said.join();
+  const silent = Date.now() - view.at > SILENT_MS;
+  let status;
+  if (!f || silent) status = ["WAIT", f ? "No data from watch" : "Connecting"];
+  else if (!f.ready) status = ["WAIT", "Restoring tables"];
+  else if (f.lag.worst === null) status = ["WAIT", "Reading lag"];
+  else status = summary(f);
+  // A screen reader announces it only when it changes.
+  if (view.status !== status.join()) byId("overall").replaceChildren(el("a", { href: "#h-alerts" }, state(...status)));
+  view.status = status.join();
 }
 
-// The worst of lag and alerts gives the colour; both are said.
-function judged(f) {
+// The colour is that of the worst of lag and alerts; the text names both.
+function summary(f) {
   const bad = f.lag.partitions.filter((p) => !p.own && p.state !== "OK");
   const { rows: alerts } = f.alerts;
   const firing = alerts.filter((a) => a.state === "firing");
   const paging = firing.some((a) => a.severity === "page") ? "STOP" : "OK";
   const worst = worse(bad.map((p) => p.state), [paging, alerts.length ? "WARN" : "OK"]);
-  const said = [];
-  if (bad.length) said.push(`${worse(bad.map((p) => p.state))}: ${[...new Set(bad.map((p) => p.topic))].join(", ")}`);
-  if (firing.length) said.push(`${counted(firing.length, "alert")} firing`);
-  if (alerts.length > firing.length) said.push(`${counted(alerts.length - firing.length, "alert")} pending`);
-  return [worst, said.join(" · ") || "All groups keep up, no alert"];
+  const parts = [];
+  if (bad.length) parts.push(`${worse(bad.map((p) => p.state))}: ${[...new Set(bad.map((p) => p.topic))].join(", ")}`);
+  if (firing.length) parts.push(`${counted(firing.length, "alert")} firing`);
+  if (alerts.length > firing.length) parts.push(`${counted(alerts.length - firing.length, "alert")} pending`);
+  return [worst, parts.join(" · ") || "All groups keep up, no alerts"];
 }
 
 const worse = (...states) => RANK[Math.max(0, ...states.flat().map((s) => RANK.indexOf(s)))];
@@ -104,15 +104,15 @@ function alerts(f) {
   const { rows: found, judged: known, not_judged: others } = f.alerts;
   const firing = found.filter((a) => a.state === "firing").length;
   byId("alerts-total").textContent = found.length
-    ? `${firing} firing, ${found.length - firing} pending, of ${known.length} conditions judged here`
-    : `none; ${known.length} conditions judged here`;
+    ? `${firing} firing, ${found.length - firing} pending, of ${known.length} alerts evaluated here`
+    : `none; ${known.length} alerts evaluated here`;
   rows(byId("alerts-table"), found.map((a) => [alertState(a), { link: `/runbook#${a.name.toLowerCase()}`, text: a.name, note: a.meaning },
-    where(a), since(a, f.at)]), "No condition holds");
-  const told = others.join();
+    where(a), since(a, f.at)]), "No alerts");
+  const content = others.join();
   const host = byId("alerts-others");
-  if (host.dataset.told === told) return;
-  host.dataset.told = told;
-  byId("alerts-others-count").textContent = `${others.length} more are judged by Prometheus alone`;
+  if (host.dataset.content === content) return;
+  host.dataset.content = content;
+  byId("alerts-others-count").textContent = `${others.length} more are evaluated only by Prometheus`;
   host.replaceChildren(...others.map((name) => el("li", {}, runbook(name))));
 }
 
@@ -143,7 +143,7 @@ function flow(f, w) {
   rows(table, [arriving, ...f.flow.edges.map((e) => [e.from, e.to, rate(e.rate), whole(e[w])])], "");
 }
 
-// Buttons stay where they are from second to second, so that focus does.
+// Rows are updated in place, so that a button keeps its focus.
 function lag(f) {
   const groups = new Map();
   for (const p of f.lag.partitions) {
@@ -167,7 +167,7 @@ function lagGroup(key, partitions) {
   const id = `lag-${key.replace(/[^a-z0-9]/gi, "-")}`;
   const table = byId("lag");
   const body = byId(id) ?? table.insertBefore(el("tbody", { id }), partitions[0].own ? null : byId("lag-own"));
-  const open = memory.open.has(key);
+  const open = view.open.has(key);
   const records = partitions.reduce((sum, p) => sum + p.records, 0);
   const seconds = Math.max(...partitions.map((p) => p.seconds ?? 0));
   const worst = partitions.map((p) => p.state).reduce((a, b) => (RANK.indexOf(a) > RANK.indexOf(b) ? a : b));
@@ -176,7 +176,7 @@ function lagGroup(key, partitions) {
   const seen = new Set([key]);
   for (const p of open ? partitions : []) {
     const name = `${key} ${p.partition}`;
-    const isOpen = memory.open.has(name);
+    const isOpen = view.open.has(name);
     seen.add(name);
     lagRow(body, name, [`partition ${p.partition}`], p.records, p.seconds, p.state, isOpen, "partition");
     if (isOpen) seen.add(detail(body, name, p));
@@ -201,8 +201,8 @@ function lagRow(body, key, name, records, seconds, value, open, kind) {
   const row = keyed(body, key, () => {
     const button = el("button", { type: "button", class: "more", "aria-expanded": "false" }, ...name);
     button.addEventListener("click", () => {
-      if (!memory.open.delete(key)) memory.open.add(key);
-      lag(memory.figures);
+      if (!view.open.delete(key)) view.open.add(key);
+      lag(view.figures);
     });
     return el("tr", { class: kind || null }, el("th", { scope: "row" }, button),
       el("td", { class: "n" }), el("td", { class: "n" }), el("td"));
@@ -214,17 +214,17 @@ function lagRow(body, key, name, records, seconds, value, open, kind) {
 }
 
 const MEANING = {
-  OK: "moves with what comes in",
-  WARN: "moves, but falls further behind",
-  STALL: "does not move, while the group commits elsewhere",
-  STOP: "commits nothing, with records to process",
+  OK: "keeps up",
+  WARN: "processed, but the lag grows",
+  STALL: "not processed, while the group commits on other partitions",
+  STOP: "the group commits nothing while records wait",
 };
 
 function detail(body, name, p) {
   const key = `${name} detail`;
   const row = keyed(body, key, () => el("tr", { class: "detail" }, el("td", { colspan: 4 })));
-  const facts = { Committed: whole(p.committed), "Last stable": whole(p.stable), State: MEANING[p.state] };
-  row.cells[0].replaceChildren(el("dl", {}, Object.entries(facts).map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v)))));
+  const fields = { Committed: whole(p.committed), "Last stable": whole(p.stable), State: MEANING[p.state] };
+  row.cells[0].replaceChildren(el("dl", {}, Object.entries(fields).map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v)))));
   return key;
 }
 
@@ -248,14 +248,14 @@ function phi(f, w) {
     label: () => `Identifiers over the last ${w}, by kind: ${KINDS.map((k) => `${k} ${whole(sum(here.series[k]))}`).join(", ")}` });
   legend(here);
   labels(here);
-  rows(byId("detectors"), Object.entries(here.detectors).map(([name, n]) => [name.endsWith("~") ? `${name.slice(0, -1)}, misspelt` : name, whole(n)]), "Nothing yet");
-  rows(byId("types"), byTitle(here).map(([title, n]) => [title, whole(n)]), "Nothing yet");
+  rows(byId("detectors"), Object.entries(here.detectors).map(([name, n]) => [name.endsWith("~") ? `${name.slice(0, -1)}, fuzzy match` : name, whole(n)]), "None yet");
+  rows(byId("types"), byTitle(here).map(([title, n]) => [title, whole(n)]), "None yet");
   const { found, missing } = here.joins;
   const share = (n) => (found + missing ? `${whole(n)}  (${((100 * n) / (found + missing)).toFixed(1)}%)` : whole(n));
   rows(byId("joins"), [["found", share(found)], ["missing", share(missing)]], "");
 }
 
-// LOINC and HL7's own table have codes for the same type.
+// LOINC and HL7 table 0270 have codes for the same types.
 function byTitle({ types, titles }) {
   const found = new Map();
   for (const [code, n] of Object.entries(types)) {
@@ -278,13 +278,13 @@ function labels(here) {
   const table = byId("labels");
   const found = Object.entries(here.labels).slice(0, 12);
   const most = Math.max(1, ...found.map(([, n]) => n));
-  const told = JSON.stringify(found);
-  if (table.dataset.told === told) return;
-  table.dataset.told = told;
+  const content = JSON.stringify(found);
+  if (table.dataset.content === content) return;
+  table.dataset.content = content;
   const bar = (label, n) => svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: label.split(":")[0], width: ((100 * n) / most).toFixed(1), height: 8, rx: 1 }));
   const made = found.map(([label, n]) => el("tr", {}, el("th", { scope: "row" }, label), el("td", { class: "n" }, whole(n)), el("td", {}, bar(label, n))));
-  table.tBodies[0].replaceChildren(...(made.length ? made : [el("tr", {}, el("td", { colspan: 3, class: "none" }, "Nothing yet"))]));
+  table.tBodies[0].replaceChildren(...(made.length ? made : [el("tr", {}, el("td", { colspan: 3, class: "none" }, "None yet"))]));
 }
 
 function dead(f, w) {
@@ -298,12 +298,12 @@ function dead(f, w) {
 
 function versions(f) {
   rows(byId("versions"), f.versions.map((v) => [v.preset, v.policy,
-    v.model === null ? "–" : `${v.model} ${v.model_version} (${v.sha256})`, v.version, { text: v.key_id, as: "code" }, whole(v.notes)]), "Nothing yet");
+    v.model === null ? "–" : `${v.model} ${v.model_version} (${v.sha256})`, v.version, { text: v.key_id, as: "code" }, whole(v.notes)]), "None yet");
 }
 
 function tables(f) {
   const row = (name, of, left, ready) => [name, of, left === null ? "–" : whole(left),
-    ready ? { state: "OK", text: "caught up" } : { state: "WARN", text: "restoring" }];
+    ready ? { state: "OK", text: "restored" } : { state: "WARN", text: "restoring" }];
   const own = f.tables.watch.map((t) => row(t.table, t.of, t.remaining, t.ready));
   const workers = f.tables.workers.map((t) => (t.reachable
     ? row(t.worker, t.table, t.remaining, t.ready)
@@ -316,20 +316,20 @@ function tables(f) {
 async function fetchNotes() {
   const answer = await fetch("/api/notes");
   if (!answer.ok) return;
-  memory.notes = (await answer.json()).notes;
-  byId("notes").hidden = memory.notes.length === 0;
-  if (memory.notes.length && !byId("before").textContent) showNote(0);
+  view.notes = (await answer.json()).notes;
+  byId("notes").hidden = view.notes.length === 0;
+  if (view.notes.length && !byId("before").textContent) showNote(0);
 }
 
 function showNote(n) {
-  memory.shown = Math.min(Math.max(n, 0), memory.notes.length - 1);
-  const note = memory.notes[memory.shown];
+  view.shown = Math.min(Math.max(n, 0), view.notes.length - 1);
+  const note = view.notes[view.shown];
   byId("before").replaceChildren(...marked(note.before, note.replacements.map((r) => [r.offsets[0], r.offsets[1], r.label])));
   byId("after").replaceChildren(...marked(note.after, note.replacements.map((r) => [r.offsets[2], r.offsets[3], r.label])));
-  byId("which").textContent = `${memory.shown + 1} of ${memory.notes.length}, patient's record ${note.join}`;
+  byId("which").textContent = `${view.shown + 1} of ${view.notes.length}, patient record ${note.join}`;
 }
 
-// Offsets count code points, strings count UTF-16 units.
+// Offsets count code points; strings count UTF-16 units.
 function marked(text, places) {
   const points = [...text];
   const parts = [];
@@ -342,16 +342,16 @@ function marked(text, places) {
   return [...parts, points.slice(at).join("")];
 }
 
-byId("older").addEventListener("click", () => showNote(memory.shown + 1));
-byId("newer").addEventListener("click", () => fetchNotes().then(() => showNote(memory.shown - 1)));
+byId("older").addEventListener("click", () => showNote(view.shown + 1));
+byId("newer").addEventListener("click", () => fetchNotes().then(() => showNote(view.shown - 1)));
 
 // --- events ----------------------------------------------------------------------
 
 function render() {
-  const f = memory.figures;
+  const f = view.figures;
   overall(f);
   if (!f) return;
-  const w = memory.window;
+  const w = view.window;
   headline(f, w);
   alerts(f);
   flow(f, w);
@@ -368,15 +368,15 @@ const events = new EventSource("/api/events");
 events.addEventListener("figures", (event) => {
   const figures = JSON.parse(event.data);
   if (!figures.flow) return;
-  memory.figures = figures;
-  memory.at = Date.now();
+  view.figures = figures;
+  view.at = Date.now();
   render();
 });
-setInterval(() => overall(memory.figures), 1000);
+setInterval(() => overall(view.figures), 1000);
 
 const status = await (await fetch("/status")).json();
 if (status.demo) {
-  byId("promise").textContent = "A demo: the notes above are invented. Without --demo this page holds counts and codes only: no note, name or key.";
+  byId("promise").textContent = "A demo: the notes above are invented. Without --demo the page shows only counts and codes: no notes, names or keys.";
   await fetchNotes();
   setInterval(fetchNotes, 4000);
 }

@@ -1,4 +1,4 @@
-"""``phistream train`` for recipes of published systems."""
+"""`phistream train` for recipes of published systems."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from deid_core.research.published.recipe import load_recipe, write_preset
 from deid_core.research.published.training import TrainingOptions, train
 
 
-def train_words(
-    recipe: str, documents: Sequence[GoldDocument], out: Path, setting: TrainingOptions
+def train_published(
+    name: str, documents: Sequence[GoldDocument], out: Path, options: TrainingOptions
 ) -> None:
-    """Train the model of a recipe, write its folder and a preset that names it."""
-    how = load_recipe(recipe)
+    """Train the model of a recipe; write its folder and a preset that names it."""
+    recipe = load_recipe(name)
     console = Console(stderr=True)
-    with console.status(f"training {how.name} on {len(documents)} documents"):
-        model = train(how, documents, setting)
+    with console.status(f"training {recipe.name} on {len(documents)} documents"):
+        model = train(recipe, documents, options)
     save_model(model, out)
-    preset = write_preset(how.name, out)
+    preset = write_preset(recipe.name, out)
     trained = model.trained
     Console().print(
         f"{out}: {trained['documents']} documents, {trained['words']:,} words, "
         f"{len(model.names):,} features"
-        + (f"; use it by --preset {preset}" if preset else ""),
+        + (f"; use it with --preset {preset}" if preset else ""),
         highlight=False,
         soft_wrap=True,
     )
