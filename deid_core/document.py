@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import date
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .labels import Label
+from .language.fragments import to_ascii
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -126,24 +127,32 @@ def with_changed_values(
     known: KnownIdentifiers, change: Callable[[str], str]
 ) -> KnownIdentifiers:
     """Return a record in which every written value is changed."""
-    parts = {each.name: _changed(getattr(known, each.name), change) for each in _PARTS}
-    return replace(known, **parts)
+
+    def texts(values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(change, values))
+
+    def names(values: tuple[PersonName, ...]) -> tuple[PersonName, ...]:
+        return tuple(PersonName(*map(change, _parts_of_name(each))) for each in values)
+
+    return KnownIdentifiers(
+        patient_names=names(known.patient_names),
+        kin_names=names(known.kin_names),
+        provider_names=names(known.provider_names),
+        birth_dates=known.birth_dates,
+        addresses=tuple(
+            Address(*map(change, _parts_of_address(each))) for each in known.addresses
+        ),
+        phones=texts(known.phones),
+        emails=texts(known.emails),
+        ids=tuple(KnownId(change(each.value), each.label) for each in known.ids),
+        facilities=texts(known.facilities),
+        employers=texts(known.employers),
+    )
 
 
-def _changed(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 (fields)
-    """Return one value of any kind changed; labels and days stay as they are."""
-    if type(value) is str:
-        return change(value)
-    if isinstance(value, tuple):
-        return tuple(_changed(each, change) for each in value)
-    if isinstance(value, (PersonName, Address, KnownId)):
-        own = {each.name: getattr(value, each.name) for each in fields(value)}
-        return replace(value, **{n: _changed(v, change) for n, v in own.items()})
-    return value
-
-
-_PARTS = fields(KnownIdentifiers)
-_values_of = attrgetter(*(each.name for each in _PARTS))
+_values_of = attrgetter(*(each.name for each in fields(KnownIdentifiers)))
+_parts_of_name = attrgetter(*(each.name for each in fields(PersonName)))
+_parts_of_address = attrgetter(*(each.name for each in fields(Address)))
 NOTHING_KNOWN = KnownIdentifiers()
 
 
@@ -164,6 +173,16 @@ class Document:
     known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)
     patient: str = field(default="", repr=False)
     note_type: str = field(default="", repr=False)
+    _ascii: str | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def ascii(self) -> str:
+        """The text in ASCII, with the same offsets; made once, when first read."""
+        if self._ascii is None:
+            made = to_ascii(self.text)
+            object.__setattr__(self, "_ascii", made)
+            return made
+        return self._ascii
 
 
 class Row(NamedTuple):

@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
+from .detection import Proposals, joined
 from .document import PATIENT_RECORD, Annotation, Document, Span
+from .errors import DetectorFailed
 from .labels import Label
 from .language import context
-from .language.fragments import note_to_ascii, to_ascii
+from .language.fragments import to_ascii
 from .language.lexicons import load_list, normal
-from .language.lexicons.word_classes import WordClass, word_classes
+from .language.lexicons.word_classes import WordClass, is_listed, word_classes
 from .language.occurrences import Occurrences
-from .language.text_cache import cached_by_text
+from .language.text_cache import TextCache, cached_by_text
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6
@@ -68,6 +70,20 @@ class Targets:
         )
 
 
+def with_propagated(
+    documents: Sequence[Document], proposals: Sequence[Proposals]
+) -> list[Proposals]:
+    """Return the proposals of each document with those that follow from them."""
+    found = [[] if isinstance(p, DetectorFailed) else p for p in proposals]
+    try:
+        repeated = propagated(documents, found)
+    except Exception as error:
+        # A name would be left where it is repeated: none of these notes may go out.
+        failed = DetectorFailed(f"consistency: {type(error).__name__}")
+        return [failed] * len(documents)
+    return list(map(joined, zip(proposals, repeated, strict=True)))
+
+
 def propagated(
     documents: Sequence[Document], proposals: Sequence[Sequence[Annotation]]
 ) -> list[list[Annotation]]:
@@ -82,7 +98,7 @@ def propagated(
         for document, each in zip(documents, proposals, strict=True)
     ]
     return [
-        list(_propagated(document.text, targets, each))
+        list(_propagated(document, targets, each))
         for document, targets, each in zip(
             documents, _shared(documents, values), proposals, strict=True
         )
@@ -104,6 +120,8 @@ def _shared(documents: Sequence[Document], values: Sequence[Values]) -> list[Tar
 
 def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     values: Values = {}
+    # Several detectors propose most names.
+    words = TextCache(_name_words, _CACHE_SIZE)
     # The most trusted last: it says what a value is called.
     for proposal in sorted(proposals, key=attrgetter("score")):
         # The patient record's detector searches its values everywhere itself.
@@ -112,7 +130,7 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
         written = text[proposal.span.start : proposal.span.end]
         label = proposal.label
         if label in _NAMES:
-            for word in _name_words(written):
+            for word in words[written]:
                 if _is_telling(word):
                     values[word] = values[word.upper()] = label
                 elif proposal.score >= _SURE:
@@ -126,20 +144,18 @@ def _is_looked_for_whole(label: Label, written: str) -> bool:
     return label in _WHOLE and len(written) >= _SHORTEST_ID and not written.islower()
 
 
-# Several detectors propose most names.
-@cached_by_text(_CACHE_SIZE)
 def _name_words(written: str) -> tuple[str, ...]:
     words = _NAME_WORD.findall(to_ascii(written))
     return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_name(w))
 
 
-@cached_by_text(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE, keeps=is_listed)
 def _is_telling(word: str) -> bool:
     """Return whether it is a name wherever it occurs: it is not also a word."""
     return not word_classes(_form(word)) & (WordClass.WORD | WordClass.DRUG)
 
 
-@cached_by_text(_CACHE_SIZE)
+@cached_by_text(_CACHE_SIZE, keeps=is_listed)
 def _may_be_name(word: str) -> bool:
     form = _form(word)
     if form in load_list("placeholders") or form in _NO_WORDS:
@@ -152,16 +168,16 @@ def _form(word: str) -> str:
 
 
 def _propagated(
-    text: str, targets: Targets, proposals: Iterable[Annotation]
+    document: Document, targets: Targets, proposals: Iterable[Annotation]
 ) -> Iterator[Annotation]:
     if not targets.labels:
         return
     covered = {(each.span.start, each.span.end) for each in proposals}
     starts, ends = zip(*sorted(covered), strict=True) if covered else ((), ())
-    folded = note_to_ascii(text)
+    folded = document.ascii
     for occurrences, searched in (
         (targets.names, folded),
-        (targets.wholes, text),
+        (targets.wholes, document.text),
     ):
         for value, start in occurrences.find(searched):
             end, label = start + len(value), targets.labels[value]

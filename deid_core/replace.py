@@ -18,7 +18,7 @@ from .labels import Label
 from .language.reading import is_visible
 from .policy import Policy
 from .surrogates import STYLES, Style
-from .surrogates.crosswalk import Crosswalk
+from .surrogates.crosswalk import Crosswalk, RecordCache
 from .surrogates.dates import old_year, reveals_old_age
 from .surrogates.keys import SecretKey
 from .surrogates.real import Found, found_in, without_separators
@@ -70,6 +70,8 @@ class Replacer:
         types = ("", *policy.note_types)
         self._styles = {each: _styles(policy, each) for each in types}
         self._kept = {each: _kept(policy, each) for each in types}
+        self._records = RecordCache()
+        self._without = lru_cache(maxsize=_MAX_RECORDS)(_without)
 
     @property
     def key_id(self) -> str:
@@ -146,11 +148,11 @@ class Replacer:
     def withheld(self, document: Document) -> KnownIdentifiers:
         """Return the record without what the policy lets a reader see."""
         kept = self._kept.get(document.note_type, self._kept[""])
-        return _without(document.known, kept) if kept else document.known
+        return self._without(document.known, kept) if kept else document.known
 
     def _crosswalk(self, document: Document, found: Sequence[Found]) -> Crosswalk:
         draws = self._key.draws(document) if self._key else None
-        return Crosswalk(document, self._policy.options, draws, found)
+        return Crosswalk(document, self._policy.options, draws, found, self._records)
 
     def _write(self, crosswalk: Crosswalk, label: Label, value: str) -> str:
         document = crosswalk.document
@@ -251,7 +253,6 @@ def _may_stand(crosswalk: Crosswalk, style: Style, value: str, written: str) -> 
     return not style.is_invented or crosswalk.is_free_whole(whole)
 
 
-@lru_cache(maxsize=_MAX_RECORDS)
 def _without(known: KnownIdentifiers, kept: frozenset[Label]) -> KnownIdentifiers:
     parts: Mapping[str, str] = {
         name: "" for label, name in _PARTS_OF_ADDRESS.items() if label in kept

@@ -1,4 +1,4 @@
-"""Proposals for the readings of a note, as proposals for the note itself."""
+"""Spans of a note, for spans of its readings."""
 
 from __future__ import annotations
 
@@ -6,37 +6,55 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from .detection import Proposals
 from .document import Annotation, Span
+from .errors import DetectorFailed
 from .language.reading import Reading, widened
 from .merge import merge
 
 
-def in_note(
-    readings: Sequence[Reading], proposals: Sequence[Sequence[Annotation]]
-) -> list[Annotation]:
-    """Return the proposals for each reading of a note, with spans of the note.
+def in_note(readings: Sequence[Reading], proposals: Sequence[Proposals]) -> Proposals:
+    """Return the proposals for all readings of a note, with spans of the note.
 
     Of the second reading, only those that cover more than the first one's.
-
-    Raises:
-        ValueError: A proposal lies beyond its reading.
     """
-    if len(readings) == 1 and not readings[0].starts:
-        # Most notes read as they are written.
-        return list(proposals[0])
-    first, *others = map(_all_moved, readings, proposals)
+    found: list[Sequence[Annotation]] = []
+    for reading, each in zip(readings, proposals, strict=True):
+        if isinstance(each, DetectorFailed):
+            return each
+        if len(readings) == 1 and not reading.starts:
+            # Most notes read as they are written.
+            return each
+        try:
+            found.append(_all_moved(reading, each))
+        except ValueError:
+            return DetectorFailed("a detector's proposal lies beyond the note")
+    first, *others = found
     covered = [each.span for each in merge(first)] if others else []
     more = (each for other in others for each in other)
     return [*first, *(each for each in more if not _holds(covered, each.span))]
 
 
-def with_invisible(text: str, annotations: Sequence[Annotation]) -> list[Annotation]:
-    """Return annotations that take along the invisible characters around them.
+def as_written(
+    text: str, readings: Sequence[Reading], annotations: Sequence[Annotation]
+) -> tuple[Sequence[Annotation], Sequence[str] | None]:
+    """Return annotations of a note with the invisible characters around them.
 
     Args:
         text: The note.
+        readings: Of the note.
         annotations: Disjoint, ordered by position.
+
+    Returns:
+        The annotations, and how each reads; None where all read as they are written.
     """
+    if readings[0].text is text:
+        return annotations, None
+    widest = _with_invisible(text, annotations)
+    return widest, _values(text, readings, widest)
+
+
+def _with_invisible(text: str, annotations: Sequence[Annotation]) -> list[Annotation]:
     result: list[Annotation] = []
     last = 0
     nexts = [*(each.span.start for each in annotations[1:]), len(text)]
@@ -47,10 +65,10 @@ def with_invisible(text: str, annotations: Sequence[Annotation]) -> list[Annotat
     return result
 
 
-def values_in(
+def _values(
     text: str, readings: Iterable[Reading], annotations: Iterable[Annotation]
 ) -> list[str]:
-    """Return how each annotated range of a note reads: in the first way it does."""
+    """Return how each annotated range of a note reads, by the first that has it."""
     return [
         next(
             (value for reading in readings if (value := _value(reading, each))),

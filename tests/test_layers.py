@@ -24,7 +24,7 @@ LAYERS = {
         {"document"},
         {"fiction"},
         {"tagger", "merge", "surrogates"},
-        {"detectors", "propagation", "spans_in_note", "verify"},
+        {"detectors", "detection", "propagation", "spans_in_note", "verify"},
         {"config", "policy"},
         {"replace"},
         {"explain"},

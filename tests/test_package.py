@@ -8,6 +8,7 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import indent
 
 import deid_core
 import phistream
@@ -25,6 +26,13 @@ def test_the_lines_of_python_in_the_readme_print_what_they_say():
     )
 
     assert promised == done.stdout.splitlines()
+
+
+def test_the_library_shows_the_same_lines_of_python():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+
+    assert indent(code, "    ") in (deid_core.__doc__ or "")
 
 
 def test_the_package_has_the_public_names_of_the_library_and_its_version():

@@ -34,6 +34,14 @@ class Detector(Protocol):
         """The name in presets and, before the slash, in audit events."""
         ...
 
+    @property
+    def reads_as_written(self) -> bool:
+        """Whether it judges letter case by itself.
+
+        The others get a note in one letter case in mixed case, with the same offsets.
+        """
+        ...
+
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals, in any order; they may overlap.
 
@@ -134,13 +142,13 @@ def _plugin_spec(plugin: EntryPoint) -> DetectorSpec:
     def make(options: Options) -> Detector:
         try:
             detector = spec.make(options)
-            own_name = detector.name
+            own_name, as_written = detector.name, detector.reads_as_written
         except ConfigError:
             raise
         except Exception as error:
             raise failed(what, plugin, error) from None
         if own_name != name:
             raise failed(what, plugin, "the detector bears another name")
-        return CheckedDetector(name, detector)
+        return CheckedDetector(name, detector, reads_as_written=as_written)
 
     return DetectorSpec(spec.options, make)

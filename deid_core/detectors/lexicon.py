@@ -17,7 +17,6 @@ from ..document import Annotation, Document, Span
 from ..labels import Label
 from ..language import context
 from ..language.context import Evidence
-from ..language.fragments import note_to_ascii
 from ..language.institutions import Institution, institutions_in, is_generic
 from ..language.lexicons import load_list
 from ..language.lexicons.places import city_phrases, longest
@@ -303,6 +302,7 @@ class LexiconDetector:
     """
 
     name = "lexicon"
+    reads_as_written = False
 
     def __init__(self, options: LexiconOptions) -> None:
         self._bare_names = options.bare_names
@@ -312,7 +312,7 @@ class LexiconDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; they may overlap."""
-        return [self._propose(note_to_ascii(document.text)) for document in documents]
+        return [self._propose(document.ascii) for document in documents]
 
     def _propose(self, text: str) -> list[Annotation]:
         found: list[Annotation] = []

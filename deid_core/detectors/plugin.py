@@ -23,11 +23,12 @@ class CheckedDetector:
     Args:
         name: In presets.
         propose: The detector as its package made it.
+        reads_as_written: Whether it judges letter case by itself.
     """
 
-    def __init__(self, name: str, propose: Propose) -> None:
+    def __init__(self, name: str, propose: Propose, *, reads_as_written: bool) -> None:
         self.name = name
-        self.reads_as_written = bool(getattr(propose, "reads_as_written", False))
+        self.reads_as_written = reads_as_written
         self._propose = propose
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:

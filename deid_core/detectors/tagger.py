@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from ..document import Annotation, Document, Span
-from ..language.fragments import note_to_ascii, same_length_lower
+from ..language.fragments import same_length_lower
 from ..language.lexicons import forms_of
 from ..language.truecasing import is_in_one_case, truecased
 from ..options import Options
@@ -79,31 +79,30 @@ class TaggerDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document; those of two models may overlap."""
-        texts = [each.text for each in documents]
-        if self._read_small is None:
-            found = self._read(texts)
-        else:
-            small = [
-                same_length_lower(text) if is_in_one_case(text) else ""
-                for text in texts
+        small: list[str] = []
+        if self._read_small is not None:
+            small = [_small_if_one_case(each.text) for each in documents]
+            documents = [
+                replace(document, text=truecased(document.text)) if low else document
+                for document, low in zip(documents, small, strict=True)
             ]
-            texts = [
-                truecased(text) if low else text
-                for text, low in zip(texts, small, strict=True)
-            ]
-            pairs = zip(self._read(texts), self._read_small(small), strict=True)
+        found = self._read([each.text for each in documents])
+        if self._read_small is not None:
+            pairs = zip(found, self._read_small(small), strict=True)
             found = [one + other for one, other in pairs]
         return [
-            list(self._accepted(text, each))
-            for text, each in zip(texts, found, strict=True)
+            list(self._accepted(document, each))
+            for document, each in zip(documents, found, strict=True)
         ]
 
-    def _accepted(self, text: str, found: Sequence[Annotation]) -> Iterator[Annotation]:
+    def _accepted(
+        self, document: Document, found: Sequence[Annotation]
+    ) -> Iterator[Annotation]:
         sure = [each for each in found if each.score >= self._threshold]
         if not self._veto or not sure:
             yield from sure
             return
-        folded = note_to_ascii(text)
+        folded = document.ascii
         places = [
             without_words(folded, each.span.start, each.span.end) for each in sure
         ]
@@ -115,6 +114,10 @@ class TaggerDetector:
                 continue
             for span, label in parts_of(folded, start, end, each.label):
                 yield replace(each, span=span, label=label)
+
+
+def _small_if_one_case(text: str) -> str:
+    return same_length_lower(text) if is_in_one_case(text) else ""
 
 
 class _Reader:

@@ -21,12 +21,10 @@ from ..language.fragments import words
 from ..language.institutions import is_own_name
 from ..language.lexicons import is_common_name, load_list, normal
 from ..language.lexicons.word_classes import WordClass, word_classes
-from ..language.text_cache import cached_by_text
 from .rules.places.institutions import LABELLED_STATE
 
 # Words around a name.
 
-_CACHE_SIZE = 16_384
 _WORD = re.compile(r"[A-Za-z](?:[A-Za-z]|'(?=[A-Za-z]))*")
 """A word of a name, in folded text."""
 _MAY_NAME = (
@@ -115,7 +113,6 @@ def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
     return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
 
 
-@cached_by_text(_CACHE_SIZE)
 def _form_of(word: str) -> str:
     """Return a word in compared form, without a possessive."""
     return normal(word).removesuffix("'s").replace("'", "")

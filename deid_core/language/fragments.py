@@ -10,15 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 
 from .lexicons.lists import load_rows
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4\u2032"
-# More than are in a batch: each detector reads all of it in turn.
-_NOTES = 128
-# What is kept is a few times as many bytes.
-_LONGEST_KEPT = 65_536
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -32,16 +28,6 @@ def to_ascii(text: str) -> str:
     if text.isascii():
         return text
     return _NOT_ASCII.sub(lambda found: _character_to_ascii(found[0]), text)
-
-
-def note_to_ascii(text: str) -> str:
-    """Return `to_ascii` of a note, made once for all detectors that read it."""
-    return to_ascii(text) if len(text) > _LONGEST_KEPT else _folded_note(text)
-
-
-@lru_cache(maxsize=_NOTES)
-def _folded_note(text: str) -> str:
-    return to_ascii(text)
 
 
 @cache

@@ -77,7 +77,8 @@ _MARK_OR_INVISIBLE = re.compile(f"[{_MARKS}{INVISIBLE}]")
 _RAISED_DIGITS = re.compile(f"[{_RAISED}]{{4,}}")
 # Between these are Chinese characters, syllables, and what is of private use.
 _WITH_FORMS = range(0x80, 0x3400), range(0xA600, 0xAC00), range(0xF900, 0x10000)
-_LONGEST_CACHED = 6
+# A character with two marks: too short for four raised digits, which are a number.
+_LONGEST_CACHED = 3
 _CACHE_SIZE = 8_192
 
 

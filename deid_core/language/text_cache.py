@@ -1,6 +1,8 @@
-"""Cache what a function returns for short texts; long ones are not kept.
+"""Caches of what functions return for short texts.
 
-Notes come from outside: a cache with room for so many texts must not hold long ones.
+A cache that an object owns goes with it and may hold any text of a note.  A cache of a
+module lives as long as the process and must therefore hold no PHI: `cached_by_text`
+keeps only texts that its predicate accepts, which are words of the lexicons.
 """
 
 from __future__ import annotations
@@ -14,31 +16,45 @@ _LONGEST = 80
 
 
 class TextCache(dict[str, T]):
-    """A function's results by text; bounded.
+    """The results of a function for short texts, bounded.
 
     Args:
-        function: Depends on the text alone.
-        most: How many results are kept; then all are dropped.
+        function: Depends on nothing but the text.
+        most: How many results are kept; beyond it all are dropped.
+        keeps: Which texts may be kept; by default all that are short.
     """
 
-    def __init__(self, function: Callable[[str], T], most: int) -> None:
+    def __init__(
+        self,
+        function: Callable[[str], T],
+        most: int,
+        keeps: Callable[[str], bool] | None = None,
+    ) -> None:
         super().__init__()
         self._function = function
         self._most = most
+        self._keeps = keeps
 
     def __missing__(self, text: str) -> T:
         result = self._function(text)
-        if len(text) <= _LONGEST:
+        if len(text) <= _LONGEST and (self._keeps is None or self._keeps(text)):
             if len(self) >= self._most:
                 self.clear()
             self[text] = result
         return result
 
 
-def cached_by_text(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """Return a decorator that keeps a function's answers for so many short texts."""
+def cached_by_text(
+    most: int, *, keeps: Callable[[str], bool]
+) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator that keeps a function's results for words of the lexicons.
+
+    Args:
+        most: How many results are kept.
+        keeps: Whether a text is in a public list: `is_listed` or stricter.
+    """
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        return TextCache(function, most).__getitem__
+        return TextCache(function, most, keeps).__getitem__
 
     return decorate

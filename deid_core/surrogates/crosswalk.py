@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ..document import Document
 from ..errors import ConfigError
@@ -18,9 +18,25 @@ from .options import SurrogateOptions
 from .people import RecordPeople, people_of
 from .real import Found, RealValues, number_key, real_in_record
 
+_MAX_RECORDS = 1024
 _MOST_RUNS = 64
 TRIES = 64
 """Candidates drawn before the tag is written instead."""
+
+
+class RecordCache:
+    """What surrogates take from the patient records used last.  Thread-safe.
+
+    Attributes:
+        people: `people_of` a record.
+        real: `real_in_record`.
+    """
+
+    __slots__ = ("people", "real")
+
+    def __init__(self) -> None:
+        self.people = lru_cache(maxsize=_MAX_RECORDS)(people_of)
+        self.real = lru_cache(maxsize=_MAX_RECORDS)(real_in_record)
 
 
 class Crosswalk:
@@ -38,6 +54,7 @@ class Crosswalk:
         options: Of the policy.
         draws: Of the patient; None if the policy needs no key.
         found: The values of the note, in order.
+        records: Shared by the documents of a `Replacer`.
     """
 
     def __init__(
@@ -46,11 +63,13 @@ class Crosswalk:
         options: SurrogateOptions,
         draws: Draws | None,
         found: Sequence[Found] = (),
+        records: RecordCache | None = None,
     ) -> None:
         self.document = document
         self.options = options
         self._draws = draws
         self._found = found
+        self._records = records or RecordCache()
 
     @property
     def draws(self) -> Draws:
@@ -62,7 +81,7 @@ class Crosswalk:
     @cached_property
     def people(self) -> RecordPeople:
         """The persons of the record."""
-        return people_of(self.document.known)
+        return self._records.people(self.document.known)
 
     @cached_property
     def roles_shown(self) -> Mapping[str, Role]:
@@ -134,4 +153,4 @@ class Crosswalk:
     @cached_property
     def _real(self) -> tuple[RealValues, RealValues]:
         in_note = RealValues.of(each.text for each in self._found)
-        return real_in_record(self.document.known), in_note
+        return self._records.real(self.document.known), in_note

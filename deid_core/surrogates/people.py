@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
@@ -14,7 +13,6 @@ from ..fiction.name_pools import Role
 from ..labels import Label
 from .real import without_separators
 
-_MAX_RECORDS = 1024
 _NEAR = 1 / 3
 _SHORTEST_NEAR = 4
 NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_\s])*")
@@ -93,7 +91,6 @@ def words_in(text: str) -> list[str]:
     return [word for word in found if word]
 
 
-@lru_cache(maxsize=_MAX_RECORDS)
 def people_of(known: KnownIdentifiers) -> RecordPeople:
     """Return the persons of a record."""
     groups = known.patient_names, known.kin_names, known.provider_names

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 
 from ..document import Annotation, KnownIdentifiers
 from ..labels import Label
 from ..language.lexicons import forms_of, normal
 
-_MAX_RECORDS = 1024
 _NOT_ALNUM = re.compile(r"[^a-z0-9]+")
 _SHORTEST_NUMBER = 4
 _LOCAL_DIGITS = (7, 10)
@@ -91,7 +89,6 @@ def number_key(text: str) -> str:
     return without_separators(text).lstrip("0")
 
 
-@lru_cache(maxsize=_MAX_RECORDS)
 def real_in_record(known: KnownIdentifiers) -> RealValues:
     """Return the real values of a patient's record."""
     return RealValues.of(_values(known))

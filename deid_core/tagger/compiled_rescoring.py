@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..language.text_cache import cached_by_text
+from ..language.text_cache import TextCache
 from .codec import Bio
 from .features import WordLists, kind
 from .kernels.decoding import marginals
@@ -90,7 +90,7 @@ class PathFinder:
     ) -> None:
         self._codec, self._most, self._gap = codec, most, np.float32(gap)
         self._transitions = transitions
-        self._kind = cached_by_text(_MOST_WORDS)(lambda word: kind(word, lists))
+        self._kind = TextCache(lambda word: kind(word, lists), _MOST_WORDS)
 
     def unsure(self, batch: Decoded, known: Values = NO_VALUES) -> Iterator[LinePaths]:
         """Yield the lines with more than one path, in order, and these paths."""
@@ -115,7 +115,7 @@ class PathFinder:
             low = [word.lower() for word in words]
             here = values_in(low, self.path(batch.path[first:last]))
             near = without_line(found[documents[line]], here)
-            view = LineView(low, [self._kind(word) for word in words], known, near)
+            view = LineView(low, [self._kind[word] for word in words], known, near)
             yield self._paths(line, view, batch.scores[first:last])
 
     def path(self, labels: NDArray[np.int8]) -> Path:

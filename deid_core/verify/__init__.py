@@ -1,28 +1,29 @@
-"""The last look at the output: no value of the record and none that was replaced.
+"""The last look at the output: refuse a scrubbed text in which a value leaked.
 
-Independent of the detectors: its own, simple scan of what was kept of the note, after
-normalisation (invisible characters, compatibility forms, case, diacritics), for whole
-values of the record, for names of the record with one slip, and for what was replaced
-elsewhere in the same note; and of what was written instead, for values of the record.
-It can only refuse.  Where an invisible character may separate two words, the text is
-looked at with and without a blank there (`plain_text`).
+A leaked value is a value of the patient's record, or one that was replaced elsewhere in
+the same note.  `Verifier` looks for whole values and for misspelt names of the record
+(edit distance 1) in what was kept of the note, and for values of the record in what was
+written instead.  Text is compared without invisible characters, compatibility forms,
+case and diacritics; where an invisible character may separate two words, it is read
+with and without a blank there (`plain_text`).
+
+Independent on purpose: it shares the word lists with the detectors, but none of their
+code.  It can only refuse, so it asks for no more than detection promises.  No leaked
+values are therefore: a name that is also a common word ("young", "May") unless given
+name and surname are together; a misspelt name that is written small, is a word itself
+or has fewer than five letters; names of two letters; an eponym before its noun ("Foley
+catheter"); an institution whose words are all common; a town like Reading, a state and
+a country; ids under six characters; the last seven digits of a phone number; a replaced
+name where it may name something else.  Tags and pseudonyms in brackets are left out, so
+that a patient named "Date" does no harm.
 
 Five answers of `language` and the detectors are given a second time here on purpose,
-so that one mistake cannot both miss a value and pass it: `leaked_values` decides itself
-which words are telling names (`propagation`) and which are part of a clinical term
+so that one mistake cannot both miss a value and pass it: `replaced_values` decides
+itself which words are names (`propagation`) and which are part of a clinical term
 (`language.context`), `_is_eponym` repeats the record's eponyms
 (`detectors.patient_record.context`), `record_values` writes out dates with months of
 its own, and `language.plain_text` reads odd characters by Unicode's categories
 (`language.reading`).  Word lists are shared: they are data, not decisions.
-
-What it calls residue is what detection promises to find, not more, or the guards would
-turn into dead letters.  These are therefore no residue: a name that is also a common
-word ("young", "May") unless given name and surname stand together; a misspelt one that
-is written small, is a word itself or has fewer than five letters; names of two letters;
-an eponym before its noun ("Foley catheter"); an institution whose words are all common;
-a town like Reading, a state and a country; ids under six characters; the last seven
-digits of a phone number; a replaced name where it may name a thing.  Tags and
-pseudonyms in brackets are not looked at, so a patient named "Date" does no harm.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import repeat
 
-from ..document import Annotation, Document, KnownIdentifiers, OffsetMap
+from ..document import Annotation, KnownIdentifiers, OffsetMap
 from ..errors import ResidueFound
 from ..labels import Label
 from ..language.lexicons import load_list, normal, words_of
 from ..language.plain_text import views_of
-from ..language.text_cache import cached_by_text
-from .leaked_values import misspelt_in, replaced_in
-from .record_values import Value, Values, values_of
+from .record_values import Value, Values, misspelt_in, values_of
+from .replaced_values import replaced_in
 
 _DATE = re.compile(
     r"(?=(?<!\d)(?<![a-z])(\d{1,4}|[a-z]{3,9})(?:st|nd|rd|th)?[\s,./-]{1,3}"
@@ -48,63 +49,78 @@ _DATE = re.compile(
 _SEPARATORS = b" -./()"
 _EPONYM_REACH = 40
 _DATE_REACH = 48
-_CHUNKS = 65_536
-# Blank lines between pieces: no pattern reaches across two line ends.
-_PARTED = "\n\n\n\n"
+_MAX_RECORDS = 1024
+# Blank lines between pieces: no value continues across two line ends.
+_BETWEEN_PIECES = "\n\n\n\n"
 _TAG = re.compile(r"\[[A-Z]+(?::[A-Z]+)?(?:-[0-9a-f]{8})?\]")
+# Letters that have no lower case, and the one each is taken for where case is ignored.
+_LIKE_ASCII = str.maketrans({"\u0131": "i", "\u017f": "s"})
 
 
-def verify(
-    document: Document,
-    scrubbed_text: str,
-    offset_map: OffsetMap,
-    annotations: Sequence[Annotation] = (),
-    proposals: Sequence[Annotation] = (),
-) -> None:
-    """Refuse a scrubbed text in which what must not be published survived.
+class Verifier:
+    """Find leaked values.  Thread-safe.
 
-    Args:
-        document: The note, and the record without what a reader may see.
-        scrubbed_text: What is to be published.
-        offset_map: The way between the two.
-        annotations: What was replaced.
-        proposals: What they were merged from, each with its own score.
-
-    Raises:
-        ResidueFound: The message names the kinds and counts, never a value.
+    It keeps the records that it prepared last; they go with it.
     """
-    kept = offset_map.kept(scrubbed_text)
-    values = values_of(document.known) if document.known else None
-    written = _invented(scrubbed_text, offset_map, annotations) if values else ()
-    residue: Counter[str] = Counter()
-    for view in views_of([*kept, *written]):
-        read = view[: len(kept)]
-        found = list(replaced_in(document.text, proposals, read))
-        if values:
-            found += _residue(values, view)
-            found += ["misspelt name"] * misspelt_in(values.names, read)
-        residue |= Counter(found)
-    if residue:
-        kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(residue.items()))
-        raise ResidueFound(f"survived in the scrubbed text: {kinds}; do not publish it")
+
+    def __init__(self) -> None:
+        self._values_of = lru_cache(maxsize=_MAX_RECORDS)(values_of)
+
+    def verify(
+        self,
+        original: str,
+        known: KnownIdentifiers,
+        scrubbed_text: str,
+        offset_map: OffsetMap,
+        annotations: Sequence[Annotation] = (),
+        proposals: Sequence[Annotation] = (),
+    ) -> None:
+        """Refuse a scrubbed text that holds a leaked value.
+
+        Args:
+            original: The note.
+            known: The patient's record, without what a reader may see.
+            scrubbed_text: What is to be published.
+            offset_map: From the note to the scrubbed text.
+            annotations: What was replaced.
+            proposals: What they were merged from, each with its own score.
+
+        Raises:
+            ResidueFound: The message names the kinds and counts, never a value.
+        """
+        kept = offset_map.kept(scrubbed_text)
+        values = self._values_of(known) if known else None
+        written = _invented(scrubbed_text, offset_map, annotations) if values else ()
+        leaked: Counter[str] = Counter()
+        for view in views_of([*kept, *written]):
+            read = view[: len(kept)]
+            found = list(replaced_in(original, proposals, read))
+            if values:
+                found += _leaked(values, view)
+                found += ["misspelt name"] * misspelt_in(values.names, read)
+            leaked |= Counter(found)
+        if leaked:
+            kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(leaked.items()))
+            raise ResidueFound(
+                f"survived in the scrubbed text: {kinds}; do not publish it"
+            )
+
+    def leaked_in(self, known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
+        """Return how many values of a record, by kind, leak in texts.
+
+        Args:
+            known: The patient's record.
+            texts: Pieces that do not continue one another.
+        """
+        leaked: Counter[str] = Counter()
+        for view in views_of([*texts]) if known else ():
+            leaked |= Counter(_leaked(self._values_of(known), view))
+        return leaked
 
 
-def residue_in(known: KnownIdentifiers, texts: Iterable[str]) -> Counter[str]:
-    """Return how many values of each kind survive in texts that are to be published.
-
-    Args:
-        known: The patient's record.
-        texts: Pieces that do not continue one another.
-    """
-    residue: Counter[str] = Counter()
-    for view in views_of([*texts]) if known else ():
-        residue |= Counter(_residue(values_of(known), view))
-    return residue
-
-
-def _residue(values: Values, texts: Iterable[str]) -> Iterator[str]:
-    """Yield the kind of each value that survives, as often as it does."""
-    original = _PARTED.join(texts)
+def _leaked(values: Values, texts: Iterable[str]) -> Iterator[str]:
+    """Yield the kind of each leaked value, as often as it is there."""
+    original = _BETWEEN_PIECES.join(texts)
     text = _normal(original)
     for value in values.words:
         if value.needle in text:
@@ -119,9 +135,9 @@ def _residue(values: Values, texts: Iterable[str]) -> Iterator[str]:
 def _invented(
     scrubbed_text: str, offset_map: OffsetMap, annotations: Sequence[Annotation]
 ) -> set[str]:
-    """Return what was written that a reader may take for a value.
+    """Return the surrogates in which a reader may find a value of the record.
 
-    Not dates: one shifted from 4 July may well read 7/4, and is not the birth date.
+    Dates are left out: one shifted from 4 July may read 7/4, and is no birth date.
     """
     dates = {each.span.start for each in annotations if each.label is Label.DATE}
     written = (
@@ -133,7 +149,7 @@ def _invented(
 
 
 def _normal(text: str) -> str:
-    """Return the normalised text; most words of a note are not worth the work twice."""
+    """Return the text in compared form; of most lines only the case changes."""
     if text.isascii():
         return text.lower()
     return "\n".join(map(_normal_line, text.split("\n")))
@@ -142,37 +158,43 @@ def _normal(text: str) -> str:
 def _normal_line(line: str) -> str:
     if line.isascii():
         return line.lower()
-    return " ".join(map(_normal_chunk, line.split(" ")))
-
-
-@cached_by_text(_CHUNKS)
-def _normal_chunk(text: str) -> str:
-    return normal(text)
+    return " ".join(map(normal, line.split(" ")))
 
 
 def _count(value: Value, text: str) -> int:
-    places = re.finditer(value.pattern(value.words), text)
+    spans = value.spans_in(text)
     if not value.kind.endswith(" name"):
-        return sum(1 for _ in places)
-    return sum(not _is_eponym(each, text) for each in places)
+        return sum(1 for _ in spans)
+    return sum(not _is_eponym(text, *each) for each in spans)
 
 
 def _count_full_names(value: Value, original: str) -> int:
-    places = re.finditer(value.pattern(value.words), original, re.IGNORECASE)
+    first, last = map(len, value.parts)
     return sum(
-        not (each[1].islower() or each[2].islower() or _is_eponym(each, original))
-        for each in places
+        not (
+            original[start : start + first].islower()
+            or original[end - last : end].islower()
+            or _is_eponym(original, start, end)
+        )
+        for start, end in value.spans_in(_same_length_lower(original))
     )
+
+
+def _same_length_lower(text: str) -> str:
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return lowered.translate(_LIKE_ASCII)
 
 
 def _numbers(values: Values, text: str) -> Iterator[str]:
     if not values.numbers:
         return
-    # Of UTF-8, bytes that are ASCII stand for nothing else.
+    # UTF-8 writes nothing else with the bytes of ASCII.
     encoded = text.encode("utf-8", "surrogatepass").translate(None, _SEPARATORS)
-    squeezed = encoded.decode("utf-8", "surrogatepass")
+    without_separators = encoded.decode("utf-8", "surrogatepass")
     for value in values.numbers:
-        if value.needle in squeezed:
+        if value.needle in without_separators:
             yield from repeat(value.kind, _count(value, text))
 
 
@@ -187,7 +209,7 @@ def _count_birth_dates(values: Values, text: str) -> int:
 
 
 def _around_years(values: Values, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges in which a birth date can stand: most of a note is none."""
+    """Yield the ranges that can hold a birth date: those near its year."""
     if sum(map(text.count, values.years)) * _DATE_REACH > len(text):
         yield 0, len(text)
         return
@@ -198,11 +220,11 @@ def _around_years(values: Values, text: str) -> Iterator[tuple[int, int]]:
             start = text.find(year, start + 1)
 
 
-def _is_eponym(place: re.Match[str], text: str) -> bool:
+def _is_eponym(text: str, start: int, end: int) -> bool:
     eponyms, nouns = load_list("eponyms"), load_list("eponym_nouns")
-    if eponyms.isdisjoint(normal(word) for word in words_of(place[0])):
+    if eponyms.isdisjoint(normal(word) for word in words_of(text[start:end])):
         return False
-    following = words_of(text[place.end() : place.end() + _EPONYM_REACH])
+    following = words_of(text[end : end + _EPONYM_REACH])
     if following[:1] == ["s"]:
         following.pop(0)
     return bool(following) and normal(following[0]) in nouns

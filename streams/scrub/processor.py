@@ -17,7 +17,6 @@ from deid_core import (
     Label,
     ResidueFound,
     ScrubbedDocument,
-    residue_in,
 )
 from schemas import SchemaError
 
@@ -153,7 +152,8 @@ class Scrub:
     def _outcome(self, joined: Joined, result: Result) -> Outcome:
         if isinstance(result, DeidError):
             return InvalidRecord(_code(result), str(result))
-        if residue_in(joined.document.known, [joined.note.note_type]):
+        known, note_type = joined.document.known, joined.note.note_type
+        if self._deidentifier.leaked_in(known, [note_type]):
             return InvalidRecord(
                 ReasonCode.RESIDUE,
                 "notes: note_type holds a value of the patient's record",

@@ -1,3 +1,5 @@
+import re
+from dataclasses import astuple, replace
 from datetime import date
 
 import pytest
@@ -11,6 +13,7 @@ from deid_core.document import (
     KnownIdentifiers,
     PersonName,
     Span,
+    with_changed_values,
 )
 from deid_core.labels import Label
 
@@ -69,3 +72,32 @@ def test_no_repr_shows_what_it_holds(value):
 def test_identifiers_are_true_as_soon_as_one_is_known():
     assert not NOTHING_KNOWN
     assert KnownIdentifiers(birth_dates=(date(1957, 3, 14),))
+
+
+def test_every_written_value_of_a_record_is_changed_and_nothing_else():
+    known = KnownIdentifiers(
+        patient_names=(PersonName(*"abcde"),),
+        kin_names=(PersonName(*"fghij"),),
+        provider_names=(PersonName(*"klmno"),),
+        birth_dates=(date(1957, 3, 14),),
+        addresses=(Address(*"pqrstu"),),
+        phones=("v",),
+        emails=("w",),
+        ids=(KnownId("x", Label.SSN),),
+        facilities=("y",),
+        employers=("z",),
+    )
+
+    changed = with_changed_values(known, str.upper)
+
+    small, large = str(astuple(known)), str(astuple(changed))
+    assert large == re.sub("'[a-z]'", lambda each: each[0].upper(), small)
+
+
+def test_the_text_in_ascii_has_the_same_offsets_and_is_made_once():
+    document = Document("n", "caf\u00e9 \u2013 \u0141\u00f3d\u017a")
+
+    assert "cafe - Oodz" == document.ascii
+    assert document.ascii is document.ascii
+    assert document == Document("n", document.text)
+    assert "other" == replace(document, text="other").ascii

@@ -21,6 +21,8 @@ TEXT = "abcdefghijklmnopqrstuvwxyz"
 class Fixed:
     """Proposes the same spans in every document."""
 
+    reads_as_written = False
+
     def __init__(self, name, *proposals):
         self.name = name
         self.proposals = [

@@ -23,6 +23,8 @@ MARKER = "Zyxwvut"
 class Words:
     """Proposes every occurrence of a word, and breaks on texts that say so."""
 
+    reads_as_written = False
+
     def __init__(self, name, word, *, breaks=()):
         self.name = name
         self._word = word
@@ -112,6 +114,7 @@ def test_a_broken_detector_refuses_the_document_and_shows_nothing_of_it():
 def test_proposals_that_do_not_fit_refuse_the_document(proposals):
     class Confused:
         name = "c"
+        reads_as_written = False
 
         def __call__(self, documents):
             return proposals
@@ -184,6 +187,7 @@ class AllIsDate:
     """Proposes every note as one date."""
 
     name = "dates"
+    reads_as_written = False
 
     def __call__(self, documents):
         return [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, lru_cache
+from functools import cache
 
 from .note import Note, Word
 
@@ -36,9 +36,10 @@ _GAP = re.compile(r"[\s,./\-\u2010-\u2013']{0,4}")
 _GAP_AFTER_YEAR = re.compile(r"[\s./\-\u2010-\u2013']{0,4}")
 _NUMERIC = re.compile(r"\d+\s?([-/.])\s?\d+\s?\1\s?\d+")
 _WITH_NAME = re.compile(r"[^\W\d_]{3}")
+# HL7 TS: yyyymmddhhmm[ss].
+_TIMESTAMP = re.compile(r"(?<!\d)\d{12}(?:\d\d)?(?!\d)")
+_LENGTH_OF_DATE = 8
 _PAIR = re.compile(r"(\d{1,2})([/-])(\d{1,2})(?![/-]?\d)")
-_CACHE_SIZE = 16_384
-_RECORDS = 1024
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,13 +75,25 @@ class BirthDates:
     near_years: frozenset[str]
     parts: frozenset[str]
     compact: frozenset[str]
-    stamps: tuple[str, ...]
+    stamps: frozenset[str]
     keys: frozenset[str]
 
     @classmethod
     def of(cls, dates: Iterable[date]) -> BirthDates:
         """Prepare the dates of a record."""
-        return _birth_dates(tuple(dates))
+        forms = tuple(_forms(each) for each in dict.fromkeys(dates))
+        years = _union(each.years for each in forms)
+        near = _union(each.near_years for each in forms)
+        compact = _union(each.compact for each in forms)
+        return cls(
+            forms,
+            years,
+            near,
+            _union(each.parts for each in forms),
+            compact,
+            frozenset(c for c in compact if len(c) == 8 and c[:2] in {"19", "20"}),
+            years.union(near, compact, _CUES) if forms else frozenset(),
+        )
 
     def find(self, note: Note, located: Iterable[Word]) -> Iterator[tuple[int, int]]:
         """Yield where a birth date stands, as half-open ranges.
@@ -134,11 +147,9 @@ class BirthDates:
                     yield from _day_and_month(note, at, each)
 
     def _in_timestamps(self, text: str) -> Iterator[tuple[int, int]]:
-        # HL7 TS: yyyymmddhhmm[ss]; the whole number goes, its head alone is no word.
-        for digits in self.stamps:
-            if digits in text:
-                pattern = rf"(?<!\d){digits}\d{{4}}(?:\d\d)?(?!\d)"
-                for each in re.finditer(pattern, text):
+        if any(digits in text for digits in self.stamps):
+            for each in _TIMESTAMP.finditer(text):
+                if each[0][:_LENGTH_OF_DATE] in self.stamps:
                     yield each.span()
 
 
@@ -206,25 +217,6 @@ def _neighbours(note: Note, word: Word, *, forward: bool) -> list[Word]:
     return found
 
 
-# A patient's records differ in visits and providers, hardly ever in this.
-@lru_cache(maxsize=_RECORDS)
-def _birth_dates(dates: tuple[date, ...]) -> BirthDates:
-    forms = tuple(_forms(each) for each in dict.fromkeys(dates))
-    years = _union(each.years for each in forms)
-    near = _union(each.near_years for each in forms)
-    compact = _union(each.compact for each in forms)
-    return BirthDates(
-        forms,
-        years,
-        near,
-        _union(each.parts for each in forms),
-        compact,
-        tuple(c for c in compact if len(c) == 8 and c[:2] in {"19", "20"}),
-        years.union(near, compact, _CUES) if forms else frozenset(),
-    )
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
 def _forms(day: date) -> _Forms:
     months, near_months = _month(day.month)
     days, near_days = _day(day.day)

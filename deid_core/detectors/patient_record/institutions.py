@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 
 from deid_core.labels import Label
 from deid_core.language.lexicons import forms_of, is_ordinary, load_list
@@ -16,10 +16,8 @@ _LEGAL_FORM = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST = 4
-_CACHE_SIZE = 16_384
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def institution(value: str, label: Label, rule: str) -> tuple[Phrase, ...]:
     """Return the phrases that name an institution; none for a placeholder.
 

@@ -6,7 +6,6 @@ import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from deid_core.document import KnownIdentifiers
@@ -24,7 +23,6 @@ _PREFIX = re.compile(
     r"(?:(?:(?:\+|\b00)\d{1,3}|(?<![\w.])1)[ .\-]{0,2}(?:\(0\)[ ]?)?)?[(+]?$"
 )
 _LOCAL = re.compile(r"\d{3}[-. \u2010-\u2013]?\d{4}")
-_CACHE_SIZE = 16_384
 _NO_DIGITS = bytes(code for code in range(256) if chr(code) not in string.digits)
 
 
@@ -90,7 +88,6 @@ def _may_hold(digits: str, needle: str) -> bool:
     return needle in digits or not (needle.isascii() and needle.isdecimal())
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def phone_key(phone: str) -> str:
     """Return the digits that every way of writing the number shares; "" if too few.
 
@@ -101,7 +98,6 @@ def phone_key(phone: str) -> str:
     return key if len(key) >= _LOCAL_DIGITS and len(set(key)) > 1 else ""
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def is_telling_id(key: str) -> bool:
     """Return whether an id says who someone is.
 
@@ -114,7 +110,6 @@ def is_telling_id(key: str) -> bool:
     )
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def id_key(value: str) -> str:
     """Return the letters and digits of an id, small, without leading zeros."""
     squeezed = value.lower() if value.isalnum() else Squeezed(value).squeezed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from deid_core.language.lexicons.nicknames import nicknames_of
 _SPELT_UMLAUTS = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 )
-_CACHE_SIZE = 16_384
 _SHORTEST_FUZZY = 4
 _SHORTEST_SPLIT = 5
 
@@ -135,8 +133,6 @@ def _people(known: KnownIdentifiers) -> Iterator[tuple[str, PersonName]]:
             yield group, name
 
 
-# Most of the people of a ward's records are its providers, again and again.
-@lru_cache(maxsize=_CACHE_SIZE)
 def _person(group: str, name: PersonName) -> Person:
     given, middle, family = map(_words, (name.given, name.middle, name.family))
     parts = [part for part in (given, middle, family) if part]
@@ -158,7 +154,6 @@ def _person(group: str, name: PersonName) -> Person:
     )
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def _words(part: str) -> tuple[str, ...]:
     """Return the words of one part of a name in compared form, placeholders removed."""
     placeholders = load_list("placeholders")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import lru_cache
 from typing import NamedTuple
 
 from deid_core.labels import Label
@@ -14,7 +13,6 @@ from deid_core.language.lexicons.lists import load_pairs
 
 from .note import Note, Word
 
-_CACHE_SIZE = 16_384
 _LEFT_OUT = frozenset({"and", "of", "the"})
 _APOSTROPHES = re.compile("['\u2019`\u00b4]")
 _AT_WORK = frozenset({"at", "for", "by", "with", "from", "employer", "company"})
@@ -117,7 +115,6 @@ def is_placeholder(words: Sequence[str]) -> bool:
     return load_list("placeholders").issuperset(words)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def variants(
     value: str, label: Label, rule: str, needs: Needs = Needs.NOTHING
 ) -> tuple[Phrase, ...]:

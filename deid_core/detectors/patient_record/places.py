@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from deid_core.document import Address, KnownIdentifiers
@@ -22,8 +22,6 @@ from .without_separators import is_bounded
 
 _JOINERS = " ,\n\r\t-/"
 _PARTS = frozenset({Label.CITY, Label.ZIP, Label.STATE, Label.STREET})
-_CACHE_SIZE = 16_384
-_RECORDS = 1024
 
 
 class Place(NamedTuple):
@@ -48,7 +46,16 @@ class Places:
     @classmethod
     def of(cls, known: KnownIdentifiers) -> Places:
         """Prepare the places of a record; placeholders are left out."""
-        return _places(known.addresses, known.facilities, known.employers)
+        phrases: dict[str, list[Phrase]] = defaultdict(list)
+        streets: dict[str, list[Street]] = defaultdict(list)
+        for phrase in dict.fromkeys(_phrases(known)):
+            phrases[phrase.key].append(phrase)
+        lines = (line for each in known.addresses for line in (each.street, each.other))
+        for street in dict.fromkeys(map(Street.of, lines)):
+            if street is not None:
+                streets[street.key].append(street)
+        # Plain tables, since they are shared: looking up must never add to them.
+        return cls(dict(phrases), dict(streets), frozenset({*phrases, *streets}))
 
     def find(self, note: Note, located: list[Word]) -> Iterator[Place]:
         """Yield every place found; one that needs another beside it comes last.
@@ -89,44 +96,13 @@ def _is_whole(note: Note, extent: tuple[int, int], label: Label) -> bool:
     return is_bounded(note.text, start, end, free_standing=0)
 
 
-# A patient's records differ in visits and providers, hardly ever in these.
-@lru_cache(maxsize=_RECORDS)
-def _places(
-    addresses: tuple[Address, ...],
-    facilities: tuple[str, ...],
-    employers: tuple[str, ...],
-) -> Places:
-    phrases: dict[str, list[Phrase]] = defaultdict(list)
-    streets: dict[str, list[Street]] = defaultdict(list)
-    for phrase in dict.fromkeys(_phrases(addresses, facilities, employers)):
-        phrases[phrase.key].append(phrase)
-    lines = (line for each in addresses for line in (each.street, each.other))
-    for street in dict.fromkeys(map(_street, lines)):
-        if street is not None:
-            streets[street.key].append(street)
-    # Plain tables, since they are shared: looking up must never add to them.
-    return Places(dict(phrases), dict(streets), frozenset({*phrases, *streets}))
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
-def _street(line: str) -> Street | None:
-    return Street.of(line)
-
-
-def _phrases(
-    addresses: Iterable[Address], facilities: Iterable[str], employers: Iterable[str]
-) -> Iterator[Phrase]:
-    for address in addresses:
-        yield from _address_phrases(address)
-    for facility in facilities:
+def _phrases(known: KnownIdentifiers) -> Iterator[Phrase]:
+    for address in known.addresses:
+        yield from _parts(address)
+    for facility in known.facilities:
         yield from institution(facility, Label.HOSPITAL, "facility")
-    for employer in employers:
+    for employer in known.employers:
         yield from institution(employer, Label.ORGANIZATION, "employer")
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
-def _address_phrases(address: Address) -> tuple[Phrase, ...]:
-    return tuple(_parts(address))
 
 
 def _parts(address: Address) -> Iterator[Phrase]:

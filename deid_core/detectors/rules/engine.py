@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from deid_core.document import Annotation, Document, Span
-from deid_core.language.fragments import note_to_ascii
 
 from . import ages, bare_ages, professions
 from .contacts import extensions as house_phones
@@ -140,6 +139,7 @@ class RuleDetector:
     """
 
     name = "rules"
+    reads_as_written = False
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         if len(rules) != len({rule.name for rule in rules}):
@@ -152,7 +152,7 @@ class RuleDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document, rule by rule."""
-        texts = [note_to_ascii(document.text) for document in documents]
+        texts = [document.ascii for document in documents]
         proposals: list[list[Annotation]] = [[] for _ in texts]
         # One rule for all documents, then the next: its pattern stays in the cache.
         for rule, looks in self._table.called_for(texts):

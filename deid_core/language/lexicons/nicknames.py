@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 
 from nicknames import NickNamer
-
-_ANSWERS = 16_384
 
 
 @cache
@@ -14,7 +12,6 @@ def _namer() -> NickNamer:
     return NickNamer()
 
 
-@lru_cache(maxsize=_ANSWERS)
 def nicknames_of(given: str) -> frozenset[str]:
     """Return what else a bearer of the normalised given name may be called.
 

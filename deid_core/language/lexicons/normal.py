@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..text_cache import cached_by_text
-
 # Letters that NFKD leaves whole although people type them without the stroke.
 _STROKES = str.maketrans(
     {
@@ -40,7 +38,6 @@ def words_of(text: str) -> list[str]:
     return (_ASCII_WORDS if text.isascii() else _WORDS).findall(text)
 
 
-@cached_by_text(16_384)
 def forms_of(text: str) -> tuple[str, ...]:
     """Return the words and numbers of a short text in compared form, in order."""
     return tuple(words_of(normal(text)))

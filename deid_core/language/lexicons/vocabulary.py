@@ -102,7 +102,12 @@ def is_common_name(word: str) -> bool:
     return _census().get(word, 0.0) >= COMMON_NAME_SHARE
 
 
-@cached_by_text(_ANSWERS)
+def is_counted(word: str) -> bool:
+    """Return whether English text holds the normalised word: it is no secret."""
+    return word in _english()
+
+
+@cached_by_text(_ANSWERS, keeps=is_counted)
 def is_ordinary(word: str) -> bool:
     """Return whether the normalised word is a common word, even if some bear it."""
     return (
@@ -115,7 +120,7 @@ def is_frequent(word: str) -> bool:
     return zipf(word) >= FREQUENT_ZIPF
 
 
-@cached_by_text(_ANSWERS)
+@cached_by_text(_ANSWERS, keeps=is_counted)
 def is_vocabulary(word: str) -> bool:
     """Return whether the normalised word is an English or clinical word, no name."""
     return (

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from ..text_cache import cached_by_text
 from .lists import load_list
+from .normal import normal
 from .people import family_names, given_names, is_mostly_given
 from .places import cities, states, towns
 from .vocabulary import (
     VOCABULARY_ZIPF,
     is_common_name,
+    is_counted,
     is_ordinary,
     is_vocabulary,
     name_score,
@@ -85,9 +88,21 @@ _NAME_OF_SOME = -1.0
 # Hardly names by the counts, but before a surname they are nothing else.
 _WORDS_TOO = frozenset({"will", "may", "art", "hope", "faith", "guy", "case"})
 _SHORTEST_NAME = 3
+_ANSWERS = 65_536
 
 
-@cache
+def is_listed(word: str) -> bool:
+    """Return whether a word, in any case, is in the lexicons: it is no secret."""
+    form = normal(word)
+    return (
+        is_counted(form)
+        or form in given_names()
+        or form in family_names()
+        or form in towns()
+    )
+
+
+@cached_by_text(_ANSWERS, keeps=is_listed)
 def word_classes(word: str) -> int:
     """Return the kinds of a word in compared form."""
     kinds = _as_given(word) | _as_family(word) | _as_place(word)

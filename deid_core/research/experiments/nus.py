@@ -295,6 +295,7 @@ class _Only:
     def __init__(self, detector: Detector, rule: str) -> None:
         self._detector, self._rule = detector, rule
         self.name = f"{detector.name}/{rule}"
+        self.reads_as_written = detector.reads_as_written
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         return [

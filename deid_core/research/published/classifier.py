@@ -27,6 +27,7 @@ class ClassifierDetector:
     """
 
     name = "classifier"
+    reads_as_written = False
 
     def __init__(self, options: ClassifierOptions) -> None:
         refuse_unknown(options.post_rules, tuple(POST_RULES), "classifier: post rule")

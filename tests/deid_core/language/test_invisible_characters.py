@@ -22,9 +22,8 @@ from deid_core import (
     ResidueFound,
     ScrubbedDocument,
     Span,
+    Verifier,
     load_policy,
-    residue_in,
-    verify,
 )
 from deid_core.replace import Replacement, apply_replacements
 from tests.deid_core.marked import unmark
@@ -301,6 +300,7 @@ class Beyond:
     """Proposes a span that no text has."""
 
     name = "beyond"
+    reads_as_written = False
 
     def __call__(self, documents):
         span = Span(2, 99)
@@ -319,9 +319,9 @@ def test_a_proposal_beyond_what_was_read_refuses_the_document():
 @pytest.mark.parametrize("marked", OF_RECORD)
 def test_verify_refuses_a_value_with_an_invisible_character(marked, character):
     for _, text in everywhere(marked, character):
-        assert residue_in(KNOWN, [text]), ascii(text)
+        assert Verifier().leaked_in(KNOWN, [text]), ascii(text)
         with pytest.raises(ResidueFound) as caught:
-            verify(Document("d", text, KNOWN), text, OffsetMap())
+            Verifier().verify(text, KNOWN, text, OffsetMap())
         assert "owal" not in str(caught.value)
 
 
@@ -346,7 +346,7 @@ def test_verify_refuses_a_value_with_an_invisible_character(marked, character):
 )
 def test_verify_refuses_a_value_in_another_form(text):
     with pytest.raises(ResidueFound):
-        verify(Document("d", text, KNOWN), text, OffsetMap())
+        Verifier().verify(text, KNOWN, text, OffsetMap())
 
 
 def test_verify_finds_what_was_replaced_elsewhere_in_another_form():
@@ -355,7 +355,9 @@ def test_verify_finds_what_was_replaced_elsewhere_in_another_form():
     scrubbed, offset_map = apply_replacements(text, [Replacement(annotation, "[X]")])
 
     with pytest.raises(ResidueFound, match=r"replaced name \(1\)"):
-        verify(Document("d", text), scrubbed, offset_map, [annotation], [annotation])
+        Verifier().verify(
+            text, NOTHING_KNOWN, scrubbed, offset_map, [annotation], [annotation]
+        )
 
 
 @pytest.mark.parametrize(
@@ -364,7 +366,7 @@ def test_verify_finds_what_was_replaced_elsewhere_in_another_form():
 def test_a_name_that_only_begins_a_hyphenated_word_is_no_residue(text):
     known = KnownIdentifiers(patient_names=(PersonName("Ann", "Kim"),))
 
-    assert {} == residue_in(known, [text])
+    assert {} == Verifier().leaked_in(known, [text])
 
 
 @pytest.mark.parametrize(
@@ -381,5 +383,5 @@ def test_a_record_is_read_as_a_note_is(system, known):
     text = "about kowalczykova@example.com, kowalczykova77, Kowalczykova on"
     [result] = scrub(system, [text], known)
 
-    assert residue_in(known, [text])
+    assert Verifier().leaked_in(known, [text])
     assert isinstance(result, ScrubbedDocument)

@@ -76,6 +76,7 @@ def hangs():
 
 class Poison:
     name = "poison"
+    reads_as_written = False
 
     def __call__(self, documents):
         if any(MARK in document.text for document in documents):

@@ -230,6 +230,7 @@ def test_a_detector_that_breaks_makes_a_dead_letter_never_a_note(
 
 class _Named:
     name = "broken"
+    reads_as_written = False
 
     def __init__(self, call):
         self._call = call
@@ -336,6 +337,7 @@ def test_a_day_that_can_not_be_replaced_refuses_the_note_alone(
 
 class Exhausted:
     name = "exhausted"
+    reads_as_written = False
 
     def __call__(self, documents):
         if any("Quellwright" in document.text for document in documents):

@@ -7,7 +7,6 @@ phonenumbers package) must know the number.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 import phonenumbers
 
@@ -55,7 +54,6 @@ def is_number_of_groups(match: re.Match[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
 def _is_known(number: str, region: str | None) -> bool:
     try:
         parsed = phonenumbers.parse(number, region)

@@ -22,6 +22,7 @@ class NusDetector:
     """
 
     name = "nus"
+    reads_as_written = False
 
     def __init__(self, options: NusOptions | None = None) -> None:
         self._options = options or NusOptions()
