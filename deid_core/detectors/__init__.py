@@ -17,7 +17,7 @@ from ..options import NoOptions, Options
 from ..plugins import DETECTORS as GROUP
 from ..plugins import failed, plugins
 from .lexicon import LexiconOptions
-from .patient_record.options import KnownOptions
+from .patient_record.options import PatientRecordOptions
 from .plugin import CheckedDetector
 from .tagger import TaggerOptions
 from .terms import NAME as TERMS
@@ -75,10 +75,10 @@ def _lexicon(options: LexiconOptions) -> Detector:
     return LexiconDetector(options)
 
 
-def _known(options: KnownOptions) -> Detector:
-    from .patient_record import KnownDetector
+def _patient_record(options: PatientRecordOptions) -> Detector:
+    from .patient_record import PatientRecordDetector
 
-    return KnownDetector(options)
+    return PatientRecordDetector(options)
 
 
 def _tagger(options: TaggerOptions) -> Detector:
@@ -91,7 +91,7 @@ DETECTORS: Mapping[str, DetectorSpec] = MappingProxyType(
     {
         "rules": DetectorSpec(NoOptions, _rules),
         "lexicon": DetectorSpec(LexiconOptions, _lexicon),
-        "known": DetectorSpec(KnownOptions, _known),
+        "known": DetectorSpec(PatientRecordOptions, _patient_record),
         "tagger": DetectorSpec(TaggerOptions, _tagger),
     }
 )

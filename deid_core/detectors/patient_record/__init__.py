@@ -1,45 +1,46 @@
-"""Everything that the hospital already knows about the patient, found in the note.
+"""Find the values of the patient's own record in the note.
 
 **Names** (patient, kin, providers).  Every word of two letters or more, without case
 and diacritics, in any order, joined or split ("O'Brien", "OBrien", "Mc Donald",
-"JohnSmith"); misspelt when the edit distance over the shorter length is below 0.33
-(the NUS system, section 3.1), a swap of neighbours counting as one edit.  That leaves
-words of three letters exact.  Initials are taken along ("J. Smith", "Smith, JQ"), and
-stand alone behind a cue ("patient J.S.").  Patients and kin are found by nicknames as
-well (Bill for William, William for Bill); "de la" and "van" beside a surname.
+"JohnSmith").  A fuzzy match has an edit distance over the shorter length below 0.33
+(the NUS system, section 3.1), a swap of neighbours counting as one edit, so that words
+of three letters must be exact.  Initials are included next to a name ("J. Smith",
+"Smith, JQ"), and alone after a cue ("patient J.S.").  Patients and kin are also found
+by nicknames (Bill for William, William for Bill), surnames with "de la" and "van".
 
 **Guards.**  The patient's own exact name has priority: it is found in any case and
-anywhere, unless
+anywhere, unless it is
 
-* it is also an *ordinary word* (Young, Hill, Low, May, Will: counts decide, see
-  ``lexicons/vocabulary.py``) or has two letters.  Then it needs a capital that can only
-  mean a name (mid-sentence, outside headings, lines of capitals and abbreviations, or
-  before a person's verb), a person's description behind it ("Hill is a 45-year-old"), a
-  title, field name, relation, degree or possessive beside it, or another part of the
-  same person's name.  "LOW" for loss of weight stays, "Ms. Low" goes.  A less frequent
-  word (Cooper, Glover) needs that only where it is written small; "Máté" is no mate.
-* it is an *eponym* at once before a disease, sign, device or procedure: "Foley
-  catheter" stays even for a patient named Foley; "Foley was removed" does not.
+* an *ordinary word* (Young, Hill, Low, May, Will; by counts, see
+  ``lexicons/vocabulary.py``) or has two letters.  It then needs a capital that can only
+  mean a name (in mid-sentence, outside headings, lines of capitals and abbreviations,
+  or before a person's verb), a description of a person after it ("Hill is a
+  45-year-old"), an adjacent title, field name, relation, degree or possessive, or
+  another part of the same person's name.  "LOW" (loss of weight) is kept, "Ms. Low" is
+  redacted.  A less frequent word (Cooper, Glover) needs that only in lower case;
+  "Máté" is no mate;
+* an *eponym* directly before a disease, sign, device or procedure: "Foley catheter" is
+  kept even for a patient named Foley; "Foley was removed" is not.
 
-A *misspelt* name is not looked for among small-written English and clinical words.
-Capitalised ones need what an ordinary name needs; eponyms (Parkinson for a patient
-named Parkins) a title or another part of the name.  Placeholders ("UNKNOWN",
-"TEST^PATIENT", "Baby Boy", numbers, single letters) are not looked for at all.  A note
-all in capitals or all small says nothing by case: there, two parts of one name side by
-side are a name even if both are words, and so is what resembles one beside the other.
+English and clinical words in lower case are no fuzzy matches.  Capitalised ones need
+what an ordinary word needs; eponyms (Parkinson for a patient named Parkins) need a
+title or another part of the name.  Placeholders ("UNKNOWN", "TEST^PATIENT", "Baby Boy",
+numbers, single letters) are left out.  In a note all in capitals or all in lower case,
+two adjacent parts of one name are a name even if both are words, and so is a fuzzy
+match next to a part of the same name.
 
 **Numbers.**  Birth dates in any order and form, with a digit wrong, two swapped, and
-without the year behind "birthday" or "born"; phones by their last ten digits, or the
+without the year after "birthday" or "born"; phones by their last ten digits, or the
 last seven; ids of four characters or more, without separators and leading zeros, on
-boundaries (a letter beside a digit is one, for six digits and more); no year, no
+boundaries (a letter next to a digit is one, for six digits and more); no year, no
 repeated digit, no decimal, no date-like "12/31/24" for an id of six digits.  Their last
-four digits behind a mask or "ending in", and ids like a year behind "ID" or "MRN".
+four digits after a mask or "ending in", and ids like a year after "ID" or "MRN".
 
-**Places.**  The street's name with its number or a suffix, or behind "on" and "at"; its
-unit; the city (a town called Reading or Mobile only beside another part, or capitalised
-in mid-sentence); ZIP and ZIP+4; state and country only beside a part already found;
-facilities and employers as whole phrases, capitalised if all of their words are
-ordinary, and for short, without what says of what kind they are ("Acme" for Acme
+**Places.**  The street's name with its number or a suffix, or after "on" and "at"; its
+unit; the city (a town called Reading or Mobile only next to another part, or
+capitalised in mid-sentence); ZIP and ZIP+4; state and country only next to a part
+already found; facilities and employers as whole phrases, capitalised if all of their
+words are ordinary, and in short form, without the words for their kind ("Acme" for Acme
 Manufacturing, Inc.); e-mail addresses, and their user names.
 """
 
@@ -64,121 +65,120 @@ from .context import has_doctor_title
 from .emails import find_emails
 from .names import NameSearch
 from .note import FormCache, Note, Word
-from .options import KnownOptions
+from .options import PatientRecordOptions
 from .people import LABELS, Names
-from .prefilter import Places
+from .prefilter import Positions
 from .record import Record, compile_record
 
-__all__ = ["KnownDetector", "KnownOptions"]
+__all__ = ["PatientRecordDetector", "PatientRecordOptions"]
 
 _RECORDS = 1024
 _LONGEST_JOINT = 8
 _LONGEST_PARTICLE = 4
 
 
-class KnownDetector:
-    """Propose what a document's known identifiers say is PHI.  Thread-safe.
+class PatientRecordDetector:
+    """Propose the values of each document's patient record.  Thread-safe.
 
-    Args:
-        options: See `KnownOptions`.
+    It keeps the records and words seen last; they go with it.
     """
 
     name = PATIENT_RECORD
     reads_as_written = True
 
-    def __init__(self, options: KnownOptions | None = None) -> None:
-        self._threshold = (options or KnownOptions()).threshold
+    def __init__(self, options: PatientRecordOptions | None = None) -> None:
+        self._threshold = (options or PatientRecordOptions()).threshold
         self._forms = FormCache()
         self._record = lru_cache(maxsize=_RECORDS)(compile_record)
         # Load all now, so that the first note costs no more than the next.
         is_ordinary("the")
         nothing = compile_record(NOTHING_KNOWN)
-        nothing.sought.places(Note("", self._forms), self._threshold)
+        nothing.prefilter.positions(Note("", self._forms), self._threshold)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
-        """Return each document's proposals; none where nothing is known."""
+        """Return each document's proposals; none for an empty record."""
         found = iter(self._proposals([each for each in documents if each.known]))
         return [next(found) if each.known else [] for each in documents]
 
     def _proposals(self, documents: Sequence[Document]) -> list[list[Annotation]]:
-        # One step for all notes, then the next: what it asks for stays in the cache.
-        looks = [self._look(each) for each in documents]
-        searches = [
+        # One step for all notes, then the next: its data stays in the CPU's cache.
+        searches = [self._search(each) for each in documents]
+        name_searches = [
             NameSearch(
-                look.note,
-                look.record.names,
+                search.note,
+                search.record.names,
                 self._threshold,
-                look.record.sought,
-                look.places,
+                search.record.prefilter,
+                search.positions,
             )
-            for look in looks
+            for search in searches
         ]
-        for look, search in zip(looks, searches, strict=True):
-            look.words = _located(look, search.misspelt)
+        for search, names in zip(searches, name_searches, strict=True):
+            search.words = _located(search, names.fuzzy)
         candidates = [
-            search.accept(look.words)
-            for look, search in zip(looks, searches, strict=True)
+            names.accept(search.words)
+            for search, names in zip(searches, name_searches, strict=True)
         ]
         found = [
-            list(_name_annotations(look.note, look.record.names, each))
-            for look, each in zip(looks, candidates, strict=True)
+            list(_name_annotations(search.note, search.record.names, each))
+            for search, each in zip(searches, candidates, strict=True)
         ]
         for step in _STEPS:
-            for own, look in zip(found, looks, strict=True):
-                own += step(look)
+            for own, search in zip(found, searches, strict=True):
+                own += step(search)
         return found
 
-    def _look(self, document: Document) -> _Look:
+    def _search(self, document: Document) -> _Search:
         record = self._record(document.known)
         note = Note(document.text, self._forms)
-        return _Look(record, note, record.sought.places(note, self._threshold))
+        return _Search(record, note, record.prefilter.positions(note, self._threshold))
 
 
 @dataclass(slots=True, repr=False)
-class _Look:
-    """A record and a note, and what of the one may stand in the other.
+class _Search:
+    """A record, a note, and the candidates of the one in the other.
 
     Args:
-        record: What to look for.
-        note: Where.
-        places: Where its words may stand.
-        words: Where they stand, and those near a name.
+        record: The patient's.
+        note: The document's text.
+        positions: The candidates.
+        words: The record's words in the note, and fuzzy matches of its names.
     """
 
     record: Record
     note: Note
-    places: Places
+    positions: Positions
     words: list[Word] = field(default_factory=list)
 
 
-def _located(look: _Look, misspelt: Set[str]) -> list[Word]:
-    """Return every occurrence of the record's words and of misspelt ones, in order."""
-    keys, note = look.record.keys, look.note
-    places = look.places.near if misspelt else ()
-    near = [at for at in places if note.form(at) in misspelt]
-    words = note.words(sorted({*look.places.keys, *near}))
-    return [each for each in words if each.normal in keys or each.normal in misspelt]
+def _located(search: _Search, fuzzy: Set[str]) -> list[Word]:
+    """Return every occurrence of the record's words and of fuzzy matches, in order."""
+    keys, note = search.record.keys, search.note
+    near_names = search.positions.near if fuzzy else ()
+    near = [at for at in near_names if note.form(at) in fuzzy]
+    words = note.words(sorted({*search.positions.keys, *near}))
+    return [each for each in words if each.normal in keys or each.normal in fuzzy]
 
 
-def _place_annotations(look: _Look) -> Iterator[Annotation]:
-    for place in look.record.places.find(look.note, look.words):
+def _place_annotations(search: _Search) -> Iterator[Annotation]:
+    for place in search.record.places.find(search.note, search.words):
         yield _exact(place.start, place.end, place.label, place.rule)
 
 
-def _date_annotations(look: _Look) -> Iterator[Annotation]:
-    for start, end in look.record.birth_dates.find(look.note, look.words):
+def _date_annotations(search: _Search) -> Iterator[Annotation]:
+    for start, end in search.record.birth_dates.find(search.note, search.words):
         yield _exact(start, end, Label.DATE, "birth_date")
 
 
-def _number_annotations(look: _Look) -> Iterator[Annotation]:
-    for number, start, end in look.record.numbers.find(look.note):
+def _number_annotations(search: _Search) -> Iterator[Annotation]:
+    for number, start, end in search.record.numbers.find(search.note):
         yield _exact(start, end, number.label, "phone" if number.is_phone else "id")
 
 
-def _other_annotations(look: _Look) -> Iterator[Annotation]:
-    for start, end, label in look.record.labelled.find(look.note, look.words):
+def _other_annotations(search: _Search) -> Iterator[Annotation]:
+    for start, end, label in search.record.labelled.find(search.note, search.words):
         yield _exact(start, end, label, "id")
-    for start, end, label in find_emails(look.note.text, look.record.emails):
+    for start, end, label in find_emails(search.note.text, search.record.emails):
         yield _exact(start, end, label, "email")
 
 
@@ -233,9 +233,9 @@ def _continues(
 
 
 def _is_particle(names: Names, left: Candidate, right: Candidate, between: str) -> bool:
-    """Return whether what joins a surname stands between: "van den" for van der.
+    """Return whether a particle of a surname is between: "van den" for van der.
 
-    Where the record has such a word, any so short may be a misspelt one.
+    Where the record has a particle, any word so short may be a misspelt one.
     """
     if not between.isalpha():
         return False

@@ -1,4 +1,4 @@
-"""Which words that may be names of the record are names here."""
+"""Decide which candidates for names of the record are names in their context."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RARE_ZIPF = 5.0
 
 
 class Evidence(IntEnum):
-    """What a word needs around it to count as a name."""
+    """The context that a word needs to count as a name."""
 
     NOTHING = 0
     CAPITAL = 1
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
         token: Compared form of the name that it is, or is near to; "" for an initial.
         persons: Bit set of those who bear that name.
         score: `EXACT_SCORE`, `NICKNAME_SCORE`, or how near it is.
-        needs: What must stand around it.
+        needs: What must be around it.
     """
 
     word: Word
@@ -74,15 +74,15 @@ class Candidate(NamedTuple):
 def accepted(
     note: Note, candidates: list[Candidate], doubled: Set[str]
 ) -> list[Candidate]:
-    """Return the candidates that are names by what stands around them.
+    """Return the candidates that are names in their context.
 
     Args:
-        note: Where they stand.
+        note: The text.
         candidates: In order.
         doubled: Names that are given name and surname of one person.
     """
     is_name = [
-        each.needs is Evidence.NOTHING or _stands_alone(note, each)
+        each.needs is Evidence.NOTHING or _is_name_alone(note, each)
         for each in candidates
     ]
     if all(is_name):
@@ -129,7 +129,7 @@ def _is_subject(note: Note, candidate: Candidate) -> bool:
     )
 
 
-def _stands_alone(note: Note, candidate: Candidate) -> bool:
+def _is_name_alone(note: Note, candidate: Candidate) -> bool:
     needs, word = candidate.needs, candidate.word
     if needs is Evidence.REFUSED:
         return False
@@ -166,7 +166,7 @@ def _vouches(
         return False
     if _may_open_a_phrase(candidate) and _is_phrase_between(note, other, candidate):
         return False
-    return is_beside(note, other.word, candidate.word)
+    return are_adjacent(note, other.word, candidate.word)
 
 
 def _may_open_a_phrase(candidate: Candidate) -> bool:
@@ -185,7 +185,7 @@ def _is_phrase_between(note: Note, one: Candidate, other: Candidate) -> bool:
 
 
 def _are_a_pair(note: Note, one: Candidate, other: Candidate) -> bool:
-    """Return whether two words neither of which stands alone are a name together.
+    """Return whether two words that are no names alone are a name together.
 
     One may be misspelt: "Paty Hill" for Patty Hill, inside a sentence.
     """
@@ -206,8 +206,8 @@ def _are_a_pair(note: Note, one: Candidate, other: Candidate) -> bool:
     )
 
 
-def is_beside(note: Note, one: Word, other: Word) -> bool:
-    """Return whether only name punctuation, or one initial, stands between."""
+def are_adjacent(note: Note, one: Word, other: Word) -> bool:
+    """Return whether only name punctuation, or one initial, separates two words."""
     left, right = (one, other) if one.at < other.at else (other, one)
     between = note.text[left.end : right.start]
     if len(between) > 6:
@@ -219,5 +219,5 @@ def is_beside(note: Note, one: Word, other: Word) -> bool:
 
 
 def is_joint(gap: str) -> bool:
-    """Return whether what stands between two words can stand inside a name."""
+    """Return whether what separates two words can be inside a name."""
     return len(gap) <= _MAX_GAP and not gap.strip(_JOINERS)

@@ -44,7 +44,7 @@ _PAIR = re.compile(r"(\d{1,2})([/-])(\d{1,2})(?![/-]?\d)")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Forms:
-    """One date as what stands for its parts, and what is one slip away from them."""
+    """The written forms of a date's parts, and those with one digit wrong."""
 
     years: frozenset[str]
     near_years: frozenset[str]
@@ -58,13 +58,13 @@ class _Forms:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BirthDates:
-    """Birth dates as words: what stands for the year, the month and the day.
+    """Birth dates as words: the forms of year, month and day.
 
     Args:
         dates: Each date.
         years: All forms of all years; the place where the search begins.
         near_years: The same with a digit wrong or two swapped.
-        parts: What can stand beside a year.
+        parts: What can be next to a year.
         compact: Eight digits in the orders ymd, mdy and dmy, and six with a short year.
         stamps: Those that a time stamp can begin with.
         keys: The compared forms that must be located in a note.
@@ -96,7 +96,7 @@ class BirthDates:
         )
 
     def find(self, note: Note, located: Iterable[Word]) -> Iterator[tuple[int, int]]:
-        """Yield where a birth date stands, as half-open ranges.
+        """Yield the half-open ranges of birth dates.
 
         Args:
             note: Where to look.
@@ -128,18 +128,18 @@ class BirthDates:
                 yield _weekday_before(note, first), last.end
 
     def _may_be_date(self, note: Note, at: int, *, forward: bool) -> bool:
-        """Return whether a part of a date stands beside a year; cheap to ask."""
-        beside = at + 1 if forward else at - 1
-        if not 0 <= beside < len(note):
+        """Return whether a part of a date is next to a year; cheap."""
+        adjacent = at + 1 if forward else at - 1
+        if not 0 <= adjacent < len(note):
             return False
-        form = note.form(beside)
-        if form.isdecimal() and note.gap(max(at, beside)) == " ":
+        form = note.form(adjacent)
+        if form.isdecimal() and note.gap(max(at, adjacent)) == " ":
             # "57 3" is no date but behind a month: "March 3 57".
             return forward or (at > 1 and note.form(at - 2) in self.parts)
         return form in self.parts
 
     def _without_year(self, note: Note, cue: Word) -> Iterator[tuple[int, int]]:
-        """Yield the day and month beside "born on" or "birthday"."""
+        """Yield the day and month next to "born on" or "birthday"."""
         for at in note.clause(cue.at, _CUE_REACH):
             form = note.form(at)
             for each in self.dates:
@@ -201,7 +201,7 @@ def _weekday_before(note: Note, word: Word) -> int:
 
 
 def _neighbours(note: Note, word: Word, *, forward: bool) -> list[Word]:
-    """Return the two words beside a year that can be its month and day."""
+    """Return the two words next to a year that can be its month and day."""
     found: list[Word] = []
     at = word.at
     for _ in range(6):
@@ -235,8 +235,8 @@ def _forms(day: date) -> _Forms:
 def _year(number: int) -> tuple[frozenset[str], frozenset[str]]:
     """Return how a year is written, and how with one of its last digits wrong."""
     year, short = f"{number:04}", f"{number % 100:02}"
-    slips = _slips(short)
-    near = {*slips, *(year[:2] + slip for slip in slips)}
+    wrong = _one_digit_wrong(short)
+    near = {*wrong, *(year[:2] + each for each in wrong)}
     near.update(century + short for century in ("18", "19", "20"))
     return frozenset((year, short)), frozenset(near - {year})
 
@@ -264,13 +264,13 @@ def _day(number: int) -> tuple[frozenset[str], frozenset[str]]:
 
 def _near(number: int) -> frozenset[str]:
     """Return how a day or month is written with one digit wrong or two swapped."""
-    slips = _slips(f"{number:02}")
-    short = {slip[1] for slip in slips if slip[0] == "0" and slip != "00"}
-    return frozenset({*slips, *short, *str(number)})
+    wrong = _one_digit_wrong(f"{number:02}")
+    short = {each[1] for each in wrong if each[0] == "0" and each != "00"}
+    return frozenset({*wrong, *short, *str(number)})
 
 
 @cache
-def _slips(digits: str) -> frozenset[str]:
+def _one_digit_wrong(digits: str) -> frozenset[str]:
     wrong = {other + digits[1] for other in "0123456789"}
     wrong |= {digits[0] + other for other in "0123456789"}
     return frozenset((wrong | {digits[::-1]}) - {digits})

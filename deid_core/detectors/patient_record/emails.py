@@ -1,4 +1,4 @@
-"""E-mail addresses of the record, and what stands before their @ as a user name."""
+"""E-mail addresses of the record, and their user names."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _SHORTEST_USER = 5
 
 
 def emails_of(values: Iterable[str]) -> dict[str, Label]:
-    """Return what is sought in a note in lower case, and the label of each.
+    """Return the values to find in a note in lower case, and the label of each.
 
-    A user name that is one word is none: "info", or a name, which is sought as such.
+    A user name that is one word is none: "info", or a name, which is found as such.
     """
-    sought: dict[str, Label] = {}
+    wanted: dict[str, Label] = {}
     for value in values:
         email = value.strip().lower()
         if "@" not in email.strip("@ "):
             continue
-        sought[email] = Label.EMAIL
+        wanted[email] = Label.EMAIL
         user = email.partition("@")[0]
         if len(user) >= _SHORTEST_USER and not (user.isalpha() and is_vocabulary(user)):
-            sought.setdefault(user, Label.USERNAME)
-    return sought
+            wanted.setdefault(user, Label.USERNAME)
+    return wanted
 
 
 def find_emails(
-    text: str, sought: dict[str, Label]
+    text: str, wanted: dict[str, Label]
 ) -> Iterator[tuple[int, int, Label]]:
-    """Yield where an address or a user name stands: a half-open range and its label."""
-    if not sought:
+    """Yield the half-open range and label of each address and user name."""
+    if not wanted:
         return
     lowered = same_length_lower(text)
-    for value, label in sought.items():
+    for value, label in wanted.items():
         start = lowered.find(value)
         while start >= 0:
             end = start + len(value)

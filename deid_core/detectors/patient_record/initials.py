@@ -1,4 +1,4 @@
-"""Initials: beside a name of the record, or alone where a cue says what they are."""
+"""Initials: next to a name of the record, or alone after a cue."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _STRONG_CUE = re.compile(
 
 
 def may_have_initials(note: Note, at: int) -> bool:
-    """Return whether initials may stand beside a word; cheap to ask."""
+    """Return whether initials may be next to a word; cheap."""
     return (at > 0 and _may_be_initials(note.surface(at - 1))) or (
         at + 1 < len(note) and _may_be_initials(note.surface(at + 1))
     )
 
 
-def initials_beside(note: Note, names: Names, name: Candidate) -> Iterator[Candidate]:
-    """Yield the initials that stand before and behind a name: "J.Q. Smith, K"."""
-    letters = names.initials(name.persons, besides=name.token[:1])
+def adjacent_initials(note: Note, names: Names, name: Candidate) -> Iterator[Candidate]:
+    """Yield the initials before and after a name: "J.Q. Smith, K"."""
+    letters = names.initials(name.persons, left_out=name.token[:1])
     words = (*_before(note, name.word, letters), *_after(note, name.word, letters))
     for word in words:
         yield Candidate(word, "", name.persons, name.score, Evidence.NEIGHBOUR)
@@ -79,7 +79,7 @@ def _begins(note: Note, at: int, gap: str) -> bool:
 
 
 def _is_word(name: Word, initials: Word) -> bool:
-    """Return whether capitals beside a name in capitals are a word: "IS SMITH"."""
+    """Return whether capitals next to a name in capitals are a word: "IS SMITH"."""
     if initials.normal in load_list("honorifics"):
         return True
     return (
@@ -116,7 +116,7 @@ def _are_initials(word: Word, letters: frozenset[str], gap: str, allowed: str) -
 
 
 def initials_alone(note: Note, names: Names) -> Iterator[Candidate]:
-    """Yield initials that stand for a name: "patient J.S.", "initials: JS"."""
+    """Yield initials in place of a name: "patient J.S.", "initials: JS"."""
     initials = note.initials()
     if names.monograms.isdisjoint(initials) and len(initials & _CAPITALS) < 2:
         return

@@ -1,8 +1,10 @@
-"""Names of the record in a note: exact, misspelt, split, and with their initials."""
+"""Names of the record in a note: exact, fuzzy, split, and with their initials."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+
+from rapidfuzz.distance import OSA
 
 from deid_core.language.lexicons import (
     is_common_name,
@@ -21,11 +23,10 @@ from .candidates import (
     is_joint,
 )
 from .context import is_eponym, is_title_case
-from .fuzzy import misspelt, nearest_of
-from .initials import initials_alone, initials_beside, may_have_initials
+from .initials import adjacent_initials, initials_alone, may_have_initials
 from .note import Note, Word
 from .people import Names
-from .prefilter import Places, Sought
+from .prefilter import Positions, Prefilter
 
 _SHORTEST_FUZZY = 4
 _SPLITS = frozenset({" ", "-", "'", "\u2019", "' ", "\u2019 "})
@@ -36,37 +37,42 @@ class NameSearch:
 
     Args:
         note: Where to look.
-        names: Whom to look for.
-        threshold: See `KnownOptions`.
-        sought: What the record seeks.
-        places: Where its words may stand.
+        names: Of the record.
+        threshold: See `PatientRecordOptions`.
+        prefilter: Of the record.
+        positions: The candidates in the note.
 
     Attributes:
-        misspelt: The compared forms of the note that resemble a name.
+        fuzzy: The compared forms of the note that resemble a name.
     """
 
-    __slots__ = ("_names", "_nearest", "_note", "_pairs", "_threshold", "misspelt")
+    __slots__ = ("_names", "_nearest", "_note", "_pairs", "_threshold", "fuzzy")
 
     def __init__(
-        self, note: Note, names: Names, threshold: float, sought: Sought, places: Places
+        self,
+        note: Note,
+        names: Names,
+        threshold: float,
+        prefilter: Prefilter,
+        positions: Positions,
     ) -> None:
         self._note, self._names, self._threshold = note, names, threshold
-        self._pairs = places.pairs
-        self._nearest = misspelt(
+        self._pairs = positions.pairs
+        self._nearest = fuzzy_matches(
             {
-                form: sought.tokens_of(int(places.tokens[at]))
-                for form, at in note.candidates(places.near).items()
+                form: prefilter.tokens_of(int(positions.tokens[at]))
+                for form, at in note.candidates(positions.near).items()
                 if form not in names.keys
             },
             threshold,
         )
-        self.misspelt: Set[str] = self._nearest.keys()
+        self.fuzzy: Set[str] = self._nearest.keys()
 
     def accept(self, words: Iterable[Word]) -> list[Candidate]:
         """Return those of the located words that are names, initials included.
 
         Args:
-            words: Hold all occurrences of the record's name tokens and ``misspelt``.
+            words: Hold all occurrences of the record's name tokens and ``fuzzy``.
         """
         note, names = self._note, self._names
         candidates = [each for word in words if (each := self._candidate(word))]
@@ -74,10 +80,10 @@ class NameSearch:
         accepted_names = accepted(note, candidates, names.doubled)
         for name in accepted_names:
             if may_have_initials(note, name.word.at):
-                found += initials_beside(note, names, name)
+                found += adjacent_initials(note, names, name)
         if accepted_names and note.is_caseless:
             for name in accepted_names:
-                found += self._unlike_beside(name)
+                found += self._adjacent_fuzzy(name)
         found += accepted_names
         found += initials_alone(note, names)
         return found
@@ -115,8 +121,8 @@ class NameSearch:
             return not all(map(is_frequent, note.forms(at, at + 2)))
         return note.surface(at)[0].isupper()
 
-    def _unlike_beside(self, name: Candidate) -> Iterator[Candidate]:
-        """Yield the words beside a name that resemble another part of that name.
+    def _adjacent_fuzzy(self, name: Candidate) -> Iterator[Candidate]:
+        """Yield the words next to a name that resemble another part of that name.
 
         Where case says nothing, a misspelt name can be any word: "edit ills" for Edit
         Mills.
@@ -126,8 +132,8 @@ class NameSearch:
             if 0 <= at < len(note) and is_joint(note.gap(gap)):
                 form = note.form(at)
                 # Its other neighbour may be the very name that it resembles.
-                beside = {name.token, *note.forms(at - 2, at + 3)}
-                near = self._near(form, name.persons, beside)
+                others = {name.token, *note.forms(at - 2, at + 3)}
+                near = self._near(form, name.persons, others)
                 if near:
                     token, score = near
                     persons = self._names.tokens[token]
@@ -135,7 +141,7 @@ class NameSearch:
                     yield Candidate(word, token, persons, score, Evidence.NEIGHBOUR)
 
     def _near(
-        self, form: str, persons: int, besides: Set[str]
+        self, form: str, persons: int, left_out: Set[str]
     ) -> tuple[str, float] | None:
         names = self._names
         if len(form) < _SHORTEST_FUZZY or form in names.tokens or is_frequent(form):
@@ -143,7 +149,7 @@ class NameSearch:
         others = [
             token
             for token in names.fuzzy
-            if names.tokens[token] & persons and token not in besides
+            if names.tokens[token] & persons and token not in left_out
         ]
         return nearest_of(others, form, self._threshold)
 
@@ -157,7 +163,7 @@ def _evidence(note: Note, names: Names, word: Word, token: str) -> Evidence:
     if not word.text.isascii():
         return Evidence.NOTHING
     if word.normal != token:
-        return _evidence_if_misspelt(word, token)
+        return _evidence_if_fuzzy(word, token)
     if len(word.text) == 2:
         return Evidence.CAPITAL if is_title_case(word.text) else Evidence.NEIGHBOUR
     if not is_ordinary(token):
@@ -175,11 +181,44 @@ def _evidence_if_nickname(note: Note, word: Word) -> Evidence:
     return Evidence.NOTHING
 
 
-def _evidence_if_misspelt(word: Word, token: str) -> Evidence:
+def _evidence_if_fuzzy(word: Word, token: str) -> Evidence:
     if word.normal in load_list("eponyms") and not is_common_name(word.normal):
         return Evidence.NEIGHBOUR
     if is_vocabulary(word.normal):
         return Evidence.CAPITAL
-    # "hesath" may be a misspelt word just as well; "Hesath" is the name Heath.
+    # "hesath" may as well be a misspelt word; "Hesath" is the name Heath.
     is_word = word.text.islower() and is_ordinary(token)
     return Evidence.CAPITAL if is_word else Evidence.NOTHING
+
+
+def fuzzy_matches(
+    words: Mapping[str, Collection[str]], threshold: float
+) -> dict[str, tuple[str, float]]:
+    """Return the words that are near one of their tokens: word to (token, score).
+
+    R = d / min(len(token), len(word)) < threshold, the score 1 - R.  Source: Ng and
+    others, the NUS system, section 3.1, with one change: d counts a swap of two
+    neighbouring letters once (optimal string alignment), so that "Jonh" is near "John".
+    """
+    nearest = (
+        (word, nearest_of(tokens, word, threshold)) for word, tokens in words.items()
+    )
+    return {word: found for word, found in nearest if found}
+
+
+def nearest_of(
+    tokens: Collection[str], word: str, threshold: float
+) -> tuple[str, float] | None:
+    """Return the token that one word is nearest to, and the score; None if too far."""
+    best: tuple[str, float] | None = None
+    most = threshold * len(word)
+    for token in tokens:
+        # As many edits as the lengths differ by, at the least.
+        if abs(len(token) - len(word)) > most:
+            continue
+        shorter = min(len(token), len(word))
+        distance = OSA.distance(token, word, score_cutoff=int(threshold * shorter))
+        score = 1.0 - distance / shorter
+        if score > max(1.0 - threshold, best[1] if best else 0.0):
+            best = token, score
+    return best

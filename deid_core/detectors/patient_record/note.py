@@ -1,4 +1,4 @@
-"""A note as the detector reads it: words, and what stands between them."""
+"""A note as the detector reads it: its words, and the gaps between them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from deid_core.language.lexicons import is_vocabulary, normal
 
-from .codes import KINDS, Forms, Ints, digested, stand_ins
-from .kernels import cut
+from .hashed_words import KINDS, Forms, Ints, cut, digested, stand_ins
 
 T = TypeVar("T")
 
@@ -35,7 +34,7 @@ class Word(NamedTuple):
         at: Which word of the note it is.
         start: Its first code point.
         end: Behind its last.
-        text: As it stands.
+        text: As it is written.
         normal: Its compared form.
     """
 
@@ -53,8 +52,8 @@ class FormCache(dict[str, str]):
     """Compared forms of words seen before; bounded, as a stream has no end.
 
     Attributes:
-        plain: Words that can't be a misspelt name: fewer than four letters (no edit
-            keeps the ratio under 0.33), numbers, vocabulary in one case.
+        plain: Words that can't be a fuzzy match: fewer than four letters (no edit keeps
+            the ratio under 0.33), numbers, vocabulary in one case.
         unclear: All others.
     """
 
@@ -72,34 +71,34 @@ class FormCache(dict[str, str]):
         return form
 
     def candidates(self, texts: Mapping[str, T]) -> dict[str, T]:
-        """Return, by compared form, what belongs to what may be a misspelt name."""
+        """Return, by compared form, the values of what may be a fuzzy match."""
         rest = texts.keys() - self.plain
         for text in rest - self.unclear:
             self._weigh(text)
         return {self[text]: texts[text] for text in rest if text in self.unclear}
 
     def _weigh(self, text: str) -> None:
-        kind = self.unclear if _may_be_misspelt_name(text) else self.plain
+        kind = self.unclear if _may_be_fuzzy_match(text) else self.plain
         if len(kind) >= _CACHE_SIZE:
             kind.clear()
         kind.add(text)
 
 
-def _may_be_misspelt_name(word: str) -> bool:
+def _may_be_fuzzy_match(word: str) -> bool:
     if not 4 <= len(word) <= _LONGEST_FUZZY or word[0].isdigit():
         return False
     return not (word.islower() and is_vocabulary(normal(word)))
 
 
 def _ends_clause(gap: str) -> bool:
-    # Between most words stands a blank.
+    # Most gaps are one blank.
     return gap != " " and _CLAUSE_END.search(gap) is not None
 
 
 class Note:
-    """One text, its words, and what stands between them.
+    """One text, its words, and the gaps between them.
 
-    A word becomes a string only where somebody asks for it: of most nobody does.
+    A word becomes a string only when it is read: most words never are.
 
     Args:
         text: The note.
@@ -151,7 +150,7 @@ class Note:
         return self._count
 
     def surface(self, at: int) -> str:
-        """Return a word or number as it stands."""
+        """Return a word or number as it is written."""
         return self.text[self._starts[at] : self._ends[at + 1]]
 
     def _surfaces(self, places: Iterable[int]) -> list[str]:
@@ -167,7 +166,7 @@ class Note:
         return [self.form(at) for at in range(max(0, first), min(past, self._count))]
 
     def gap(self, at: int) -> str:
-        """Return what stands before a word, or, past the last, at the note's end."""
+        """Return the gap before a word, or, past the last, at the note's end."""
         return self.text[self._ends[at] : self._starts[at]]
 
     @property
@@ -190,7 +189,7 @@ class Note:
         return {*self._surfaces(self._capitals.tolist())}
 
     def candidates(self, places: Sequence[int]) -> dict[str, int]:
-        """Return those compared forms of some words that may be a misspelt name.
+        """Return those compared forms of some words that may be a fuzzy match.
 
         Each with which of the words it is of.
         """
@@ -224,7 +223,7 @@ class Note:
     def after(self, at: int) -> tuple[str, Word | None]:
         """Return what separates a word from the next, and that word.
 
-        None stands for the end of the text and for a word more than eight
+        None is for the end of the text and for a word more than eight
         characters away.
         """
         gap = self.gap(at + 1)

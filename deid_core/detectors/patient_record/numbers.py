@@ -1,10 +1,10 @@
-"""Ids and phone numbers: letters and digits, whatever stands between them."""
+"""Ids and phone numbers: whole, and by their ends where the note says what they are."""
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ from deid_core.document import KnownIdentifiers
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_ordinary, load_list
 
-from .note import Note
-from .without_separators import FREE_STANDING, LONG_ID, Squeezed, is_bounded
+from .note import Note, Word
+from .without_separators import FREE_STANDING, LONG_ID, WithoutSeparators, is_bounded
 
 MIN_ID = 4
 _LOCAL_DIGITS = 7
@@ -23,6 +23,17 @@ _PREFIX = re.compile(
     r"(?:(?:(?:\+|\b00)\d{1,3}|(?<![\w.])1)[ .\-]{0,2}(?:\(0\)[ ]?)?)?[(+]?$"
 )
 _LOCAL = re.compile(r"\d{3}[-. \u2010-\u2013]?\d{4}")
+_SHORTEST_ID = 3
+_TAIL = 4
+_SHORTEST_WITH_TAIL = 7
+_TAIL_CUES = frozenset({"ending", "ends", "last", "final"})
+_OF_SSN = frozenset({"ssn", "ss", "social", "soc"})
+_TAIL_REACH = 6
+# From its first character on, so that a long gap is walked through once.
+_END_OF_GAP = re.compile(r"(?<![-\s*\u2022#])[-\s*\u2022#]++\Z")
+_MASK = re.compile(r"[*\u2022#]{2}")
+_LABEL_GAP = re.compile(r"[ :#.\t]{0,4}")
+_IN_BETWEEN = frozenset({"number", "no", "num", "nr", "id", "is"})
 _NO_DIGITS = bytes(code for code in range(256) if chr(code) not in string.digits)
 
 
@@ -31,7 +42,7 @@ class Number(NamedTuple):
 
     Args:
         key: Its compared form: lower case, no separators.
-        needle: What the text must hold, or there is no need to look closer.
+        needle: A part of every text that holds it; quick to look for.
         label: What it is.
         is_phone: It is no id.
     """
@@ -57,30 +68,30 @@ class Numbers:
         ids = ((id_key(each.value), each.label) for each in known.ids)
         phones = filter(None, map(phone_key, known.phones))
         wanted = {
-            *(Number(k, k, label, False) for k, label in ids if is_telling_id(k)),
+            *(Number(k, k, label, False) for k, label in ids if is_identifying_id(k)),
             *(Number(k, k[-_LOCAL_DIGITS:], Label.PHONE, True) for k in phones),
         }
         return cls(tuple(sorted(wanted, key=lambda each: (-len(each.key), each.key))))
 
     def find(self, note: Note) -> Iterator[tuple[Number, int, int]]:
         """Yield each number found and its half-open range."""
-        # What is of digits alone stands in the digits run together, which are few.
+        # A value of digits alone is in the run of all digits, which is short.
         digits = digits_of(note.text)
         numbers = [each for each in self.numbers if _may_hold(digits, each.needle)]
         if not numbers:
             return
-        squeezed = Squeezed(note.text)
+        kept = WithoutSeparators(note.text)
         for number in numbers:
-            if number.needle not in squeezed.squeezed:
+            if number.needle not in kept.characters:
                 continue
             find = _phones if number.is_phone else _ids
-            for start, end in find(squeezed, number.key):
+            for start, end in find(kept, number.key):
                 yield number, start, end
 
 
 def digits_of(text: str) -> str:
     """Return the digits of ASCII in a text, run together."""
-    # Of UTF-8, bytes that are ASCII stand for nothing else.
+    # UTF-8 writes nothing else with the bytes of ASCII.
     return text.encode("utf-8", "surrogatepass").translate(None, _NO_DIGITS).decode()
 
 
@@ -98,8 +109,8 @@ def phone_key(phone: str) -> str:
     return key if len(key) >= _LOCAL_DIGITS and len(set(key)) > 1 else ""
 
 
-def is_telling_id(key: str) -> bool:
-    """Return whether an id says who someone is.
+def is_identifying_id(key: str) -> bool:
+    """Return whether an id identifies somebody.
 
     Not so: fewer than four characters, one digit repeated, placeholders and words.
     """
@@ -112,27 +123,29 @@ def is_telling_id(key: str) -> bool:
 
 def id_key(value: str) -> str:
     """Return the letters and digits of an id, small, without leading zeros."""
-    squeezed = value.lower() if value.isalnum() else Squeezed(value).squeezed
-    bare = squeezed.lstrip("0")
-    return bare if len(bare) >= MIN_ID else squeezed
+    key = value.lower() if value.isalnum() else WithoutSeparators(value).characters
+    bare = key.lstrip("0")
+    return bare if len(bare) >= MIN_ID else key
 
 
-def _ids(squeezed: Squeezed, key: str) -> Iterator[tuple[int, int]]:
-    for start, end in squeezed.occurrences(key):
+def _ids(kept: WithoutSeparators, key: str) -> Iterator[tuple[int, int]]:
+    for start, end in kept.occurrences(key):
         first = start
-        while first and squeezed.squeezed[first - 1] == "0" and key[0].isdigit():
+        while first and kept.characters[first - 1] == "0" and key[0].isdigit():
             first -= 1
         for begin in {first, start}:
-            span = squeezed.span(begin, end)
-            if _is_id(squeezed, begin, end, span):
+            span = kept.span(begin, end)
+            if _is_id(kept, begin, end, span):
                 yield span
 
 
-def _is_id(squeezed: Squeezed, start: int, end: int, span: tuple[int, int]) -> bool:
-    text = squeezed.text
-    if not (squeezed.is_tight(start, end) and is_bounded(text, *span)):
+def _is_id(
+    kept: WithoutSeparators, start: int, end: int, span: tuple[int, int]
+) -> bool:
+    text = kept.text
+    if not (kept.is_tight(start, end) and is_bounded(text, *span)):
         return False
-    if not squeezed.squeezed[start:end].isdigit():
+    if not kept.characters[start:end].isdigit():
         return True
     between = text[span[0] : span[1]]
     if end - start < FREE_STANDING:
@@ -141,27 +154,113 @@ def _is_id(squeezed: Squeezed, start: int, end: int, span: tuple[int, int]) -> b
     return end - start >= LONG_ID or not ("." in between or "/" in between)
 
 
-def _phones(squeezed: Squeezed, key: str) -> Iterator[tuple[int, int]]:
-    for start, end in squeezed.occurrences(key):
-        span = _with_country_code(squeezed, start, end)
-        if span and squeezed.is_tight(start, end):
+def _phones(kept: WithoutSeparators, key: str) -> Iterator[tuple[int, int]]:
+    for start, end in kept.occurrences(key):
+        span = _with_country_code(kept, start, end)
+        if span and kept.is_tight(start, end):
             yield span
-    for start, end in squeezed.occurrences(key[-_LOCAL_DIGITS:]):
-        begin, stop = squeezed.span(start, end)
-        bare = _LOCAL.fullmatch(squeezed.text, begin, stop)
-        if bare and is_bounded(squeezed.text, begin, stop):
+    for start, end in kept.occurrences(key[-_LOCAL_DIGITS:]):
+        begin, stop = kept.span(start, end)
+        is_local = _LOCAL.fullmatch(kept.text, begin, stop)
+        if is_local and is_bounded(kept.text, begin, stop):
             yield begin, stop
 
 
 def _with_country_code(
-    squeezed: Squeezed, start: int, end: int
+    kept: WithoutSeparators, start: int, end: int
 ) -> tuple[int, int] | None:
-    text = squeezed.text
+    text = kept.text
     for first in range(start, max(-1, start - 5), -1):
-        if first < start and not squeezed.squeezed[first].isdigit():
+        if first < start and not kept.characters[first].isdigit():
             return None
-        begin, stop = squeezed.span(first, end)
+        begin, stop = kept.span(first, end)
         if is_bounded(text, begin, stop):
             prefix = _PREFIX.search(text[max(0, begin - 10) : begin])
             return begin - (len(prefix[0]) if prefix else 0), stop
     return None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Labelled:
+    """The last digits of ids, and ids that alone could be anything.
+
+    Args:
+        tails: The last four digits: their label.
+        ids: Ids of three characters or like a year: their label.
+        keys: The compared forms that must be located in a note.
+    """
+
+    tails: dict[str, Label]
+    ids: dict[str, Label]
+    keys: frozenset[str]
+
+    @classmethod
+    def of(cls, known: KnownIdentifiers) -> Labelled:
+        """Prepare the ids of a record; placeholders are left out."""
+        tails: dict[str, Label] = {}
+        ids: dict[str, Label] = {}
+        for each in known.ids:
+            key = id_key(each.value)
+            if len(key) >= _SHORTEST_WITH_TAIL:
+                tail = key[-_TAIL:]
+                if tail.isdecimal():
+                    tails.setdefault(tail, each.label)
+            elif _is_short(key):
+                ids.setdefault(key, each.label)
+        return cls(tails, ids, frozenset({*tails, *ids}))
+
+    def find(
+        self, note: Note, located: Iterable[Word]
+    ) -> Iterator[tuple[int, int, Label]]:
+        """Yield each part found: a half-open range and its label.
+
+        Args:
+            note: Where to look.
+            located: Hold all occurrences of ``keys``.
+        """
+        for word in located:
+            label = self.tails.get(word.normal)
+            if label and _is_tail(note, word, label):
+                yield word.start, word.end, label
+            label = self.ids.get(word.normal)
+            if label and _is_labelled(note, word):
+                yield word.start, word.end, label
+
+
+def _is_short(key: str) -> bool:
+    if len(key) < _SHORTEST_ID or not any(map(str.isdecimal, key)):
+        return False
+    is_one_word = key.isdecimal() or key.isalpha()
+    return is_one_word and len(key) <= MIN_ID and not is_identifying_id(key)
+
+
+def _is_tail(note: Note, word: Word, label: Label) -> bool:
+    gap = note.gap(word.at)
+    behind = note.gap(word.at + 1)[:1]
+    if not gap or (not behind and word.at + 1 < len(note)):
+        return False
+    before = note.forms(note.clause(word.at, _TAIL_REACH).start, word.at)
+    if _ends_with_mask(gap) or (before and set(before[-1]) == {"x"} and "-" in gap):
+        return True
+    if label is Label.SSN and before and before[-1] in _OF_SSN:
+        return not gap.strip(" :#")
+    return not _TAIL_CUES.isdisjoint(before[-4:])
+
+
+def _ends_with_mask(gap: str) -> bool:
+    """Return whether digits are hidden right before: "***-**-"."""
+    end = _END_OF_GAP.search(gap)
+    return end is not None and _MASK.search(end[0]) is not None
+
+
+def _is_labelled(note: Note, word: Word) -> bool:
+    at = word.at
+    for _ in range(2):
+        if not at or not _LABEL_GAP.fullmatch(note.gap(at)):
+            return False
+        at -= 1
+        if note.form(at) in load_list("id_cues"):
+            return True
+        if note.form(at) not in _IN_BETWEEN:
+            return False
+    return False

@@ -7,7 +7,7 @@ from pydantic import Field
 from deid_core.options import Options
 
 
-class KnownOptions(Options):
+class PatientRecordOptions(Options):
     """Options of the table ``[known]`` in a preset."""
 
     threshold: float = Field(default=0.33, ge=0.0, le=0.5)

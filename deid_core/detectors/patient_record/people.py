@@ -1,4 +1,4 @@
-"""The people of a record and every form in which their names are sought."""
+"""The people of a record and every form of their names."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _SPELT_UMLAUTS = str.maketrans(
 _SHORTEST_FUZZY = 4
 _SHORTEST_SPLIT = 5
 
+PROVIDER = "provider"
 LABELS = {
     "patient": Label.PATIENT,
     "kin": Label.PATIENT,
@@ -27,7 +28,7 @@ LABELS = {
 
 
 class Person(NamedTuple):
-    """Somebody of the record, and every compared form of the words of his name.
+    """A person of the record, and the compared forms of the words of the name.
 
     Args:
         group: One of `LABELS`.
@@ -35,10 +36,10 @@ class Person(NamedTuple):
         forms: As the record has them, joined as well.
         parts: The longer of them, but for given name and surname joined: what may be
             written as two words.
-        nicknames: What else a bearer of the given names is called.
+        nicknames: Other forms of the given names.
         particles: Those forms that are no name by themselves ("de", "van").
         doubled: The word that is both given name and surname, or "".
-        monograms: The letters that stand for the whole name: JQS and JS.
+        monograms: The initials of the whole name: JQS and JS.
     """
 
     group: str
@@ -62,13 +63,13 @@ class Names:
         persons: Patients first, then kin, then providers.
         tokens: Every word of a name in compared form, and a bit set over the persons:
             who bears it.
-        nicknames: The same for what else patients and kin are called.
-        particles: The words that are part of a name only beside another part.
+        nicknames: The same for the nicknames of patients and kin.
+        particles: The words that are part of a name only next to another part.
         fuzzy: The words of four letters and more, in a fixed order.
         parts: Those that are not themselves two names run together.
         doubled: The words that are given name and surname of one person.
         monograms: Everybody's, as `Person` has them.
-        keys: All words that are sought.
+        keys: All words of the names.
         providers: The bits of the providers.
     """
 
@@ -116,13 +117,10 @@ class Names:
         """Return the first of those who bear a token."""
         return self.persons[(bits & -bits).bit_length() - 1]
 
-    def initials(self, bits: int, *, besides: str) -> frozenset[str]:
+    def initials(self, bits: int, *, left_out: str) -> frozenset[str]:
         """Return the initials of all who bear a token, but for the token's own."""
         each = (p.initials for i, p in enumerate(self.persons) if bits >> i & 1)
-        return frozenset("".join(letters.replace(besides, "", 1) for letters in each))
-
-
-PROVIDER = "provider"
+        return frozenset("".join(letters.replace(left_out, "", 1) for letters in each))
 
 
 def _people(known: KnownIdentifiers) -> Iterator[tuple[str, PersonName]]:

@@ -1,18 +1,24 @@
-"""Phrases: words that identify only together, however they are joined."""
+"""Phrases: values that identify only as a whole; facilities and employers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 from deid_core.labels import Label
-from deid_core.language.lexicons import forms_of, load_list
+from deid_core.language.lexicons import forms_of, is_ordinary, load_list
 from deid_core.language.lexicons.lists import load_pairs
 
 from .note import Note, Word
 
+_LEGAL_FORM = re.compile(
+    r"[\s,]+(?:inc|llc|ltd|corp|corporation|co|plc|gmbh|lp|llp|pc)[.\s]*$",
+    re.IGNORECASE,
+)
+_SHORTEST = 4
 _LEFT_OUT = frozenset({"and", "of", "the"})
 _APOSTROPHES = re.compile("['\u2019`\u00b4]")
 _AT_WORK = frozenset({"at", "for", "by", "with", "from", "employer", "company"})
@@ -24,7 +30,7 @@ _WORK_REACH = 5
 
 
 class Needs(IntEnum):
-    """What a phrase needs besides its words, because they could mean something else."""
+    """What a phrase needs apart from its words, which could mean something else."""
 
     NOTHING = 0
     CAPITAL = 1
@@ -37,12 +43,12 @@ class Phrase(NamedTuple):
 
     Args:
         before: The compared forms before the key, run together.
-        key: The word that is sought first.
+        key: The word that is looked up first.
         after: The compared forms after the key, run together.
         label: What it is.
         rule: ``address``, ``facility`` or ``employer``.
         needs: A capital, since every word is ordinary; another part of the address
-            beside it; "works at" before it.
+            next to it; "works at" before it.
     """
 
     before: str
@@ -111,7 +117,7 @@ def consume(note: Note, at: int, wanted: str, *, forward: bool) -> int | None:
 
 
 def is_placeholder(words: Sequence[str]) -> bool:
-    """Return whether nothing but placeholders stands in a field."""
+    """Return whether a field holds nothing but placeholders."""
     return load_list("placeholders").issuperset(words)
 
 
@@ -131,7 +137,7 @@ def variants(
 def phrase_of(
     words: Sequence[str], label: Label, rule: str, needs: Needs = Needs.NOTHING
 ) -> Phrase:
-    """Return words in compared form as a phrase, sought by the one that tells most."""
+    """Return words in compared form as a phrase, looked up by its rarest word."""
     forms = tuple(map(canonical, words))
     # The longest word that has one form only is the rarest to meet by chance.
     pairs = zip(forms, words, strict=True)
@@ -139,3 +145,49 @@ def phrase_of(
     at = weights.index(max(weights))
     before, after = "".join(forms[:at]), "".join(forms[at + 1 :])
     return Phrase(before, words[at], after, label, rule, needs)
+
+
+def institution(value: str, label: Label, rule: str) -> tuple[Phrase, ...]:
+    """Return the phrases that name an institution; none for a placeholder.
+
+    Its legal form may be left out, and so may what says of what kind it is: "Acme" for
+    Acme Manufacturing, Inc.  That short name needs a capital, one that is a common word
+    after "works at".
+    """
+    core = _LEGAL_FORM.sub("", value.strip())
+    words = forms_of(core)
+    if is_placeholder(words) or sum(map(len, words)) < 3:
+        return ()
+    phrases: list[Phrase] = []
+    all_ordinary = _are_ordinary(words)
+    if len(words) > 1 or not all_ordinary:
+        needs = Needs.CAPITAL if all_ordinary else Needs.NOTHING
+        phrases += variants(core, label, rule, needs)
+    return tuple(dict.fromkeys((*phrases, *_short(words, label, rule))))
+
+
+def _are_ordinary(words: tuple[str, ...]) -> bool:
+    return all(is_ordinary(word) for word in words if word.isalpha())
+
+
+def _short(words: tuple[str, ...], label: Label, rule: str) -> Iterator[Phrase]:
+    name = list(words)
+    while name and (name[-1] in _kinds() or not canonical(name[-1])):
+        name.pop()
+    letters = [word for word in name if word.isalpha()]
+    is_whole = len(name) == len(words) and len(name) > 1
+    if not letters or is_whole or max(map(len, letters)) < _SHORTEST:
+        return
+    if is_placeholder(letters) or not load_list("eponyms").isdisjoint(letters):
+        return
+    if len(name) > 1 or not is_ordinary(name[0]):
+        yield phrase_of(name, label, rule, Needs.CAPITAL)
+    elif rule == "employer":
+        yield phrase_of(name, label, rule, Needs.WORK)
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    """Return the words that say of what kind an institution is."""
+    names = ("institution_kinds", "institution_words")
+    return frozenset().union(*map(load_list, names))

@@ -1,4 +1,4 @@
-"""Addresses part by part, facilities and employers: phrases of words."""
+"""Addresses part by part, facilities and employers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,165 @@ from typing import NamedTuple
 
 from deid_core.document import Address, KnownIdentifiers
 from deid_core.labels import Label
-from deid_core.language.lexicons import forms_of, load_list
+from deid_core.language.lexicons import forms_of, is_ordinary, load_list
 from deid_core.language.lexicons.lists import load_pairs
 
-from .context import is_capitalised_in_context
-from .institutions import institution
+from .context import is_capitalised_in_context, is_title_case
 from .note import Note, Word
-from .phrases import Needs, Phrase, canonical, is_placeholder, variants
-from .street import Street, split_unit
+from .phrases import (
+    Needs,
+    Phrase,
+    canonical,
+    consume,
+    institution,
+    is_placeholder,
+    variants,
+)
 from .without_separators import is_bounded
 
 _JOINERS = " ,\n\r\t-/"
 _PARTS = frozenset({Label.CITY, Label.ZIP, Label.STATE, Label.STREET})
+_CUES = frozenset({"on", "at", "off", "near"})
+_SHORTEST_ALONE = 5
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Street:
+    """A street line as house number, name, and the rest, which may be left out.
+
+    Args:
+        number: Compared form, "" if the line has none.
+        before: Words of the name before the key, run together.
+        key: The word of the name that is looked up first.
+        after: Words of the name after the key, run together.
+        is_whole: The line has no number and no suffix ("Rosewood Manor", "PO Box 12"),
+            so all of it must be there, and that is enough.
+        is_ordinary: The name is a common word ("main", "oak").
+        is_enough: The name alone is enough behind "on" or "at".
+    """
+
+    number: str
+    before: str
+    key: str
+    after: str
+    is_whole: bool
+    is_ordinary: bool
+    is_identifying: bool
+
+    @classmethod
+    def of(cls, line: str) -> Street | None:
+        """Prepare a street line; None if nothing in it identifies a street."""
+        words = list(forms_of(line))
+        number = words.pop(0) if words and words[0].isdigit() and len(words) > 1 else ""
+        core, _ = split_unit(words)
+        name = _without_suffix_and_directions(core)
+        is_whole = not number and len(name) == len(core)
+        if not name or (is_whole and len(name) < 2) or is_placeholder(name):
+            return None
+        at = max(range(len(name)), key=lambda i: (len(name[i]), -i))
+        forms = [canonical(word) for word in name]
+        all_ordinary = all(map(is_ordinary, name))
+        return cls(
+            number,
+            "".join(forms[:at]),
+            name[at],
+            "".join(forms[at + 1 :]),
+            is_whole,
+            all_ordinary,
+            not all_ordinary
+            and len(name[at]) >= _SHORTEST_ALONE
+            and load_list("eponyms").isdisjoint(name),
+        )
+
+    def extent(self, note: Note, key: Word) -> tuple[int, int] | None:
+        """Return the first and the last word of the street line around its key.
+
+        The name counts with its house number before it or a suffix after it.
+        """
+        last = consume(note, key.at, self.after, forward=True)
+        first = consume(note, key.at, self.before, forward=False)
+        if first is None or last is None:
+            return None
+        if self.is_whole:
+            return first, last
+        begin, has_number = self._number_before(note, first)
+        end, has_suffix = _suffix_after(note, last)
+        if not (has_number or (has_suffix and self._is_name(note, first))):
+            is_cued = self.is_identifying and _is_cued(note, first)
+            return (first, last) if is_cued else None
+        return begin, _unit_after(note, end)
+
+    def _is_name(self, note: Note, first: int) -> bool:
+        return not (self.is_ordinary and note.surface(first)[0].islower())
+
+    def _number_before(self, note: Note, first: int) -> tuple[int, bool]:
+        at = first
+        for _ in range(3):
+            gap, word = note.before(at)
+            if word is None or len(gap) > 2 or "\n" in gap:
+                break
+            at = word.at
+            if word.normal == self.number:
+                return at, True
+            # "12 N. Oak St", "12B Oak St": a direction or a letter is between.
+            if (
+                canonical(word.normal) not in load_list("directions")
+                and len(word.text) > 1
+            ):
+                break
+        return first, False
+
+
+def _is_cued(note: Note, first: int) -> bool:
+    is_name = note.is_caseless or is_title_case(note.surface(first))
+    return (
+        first > 0
+        and is_name
+        and note.gap(first) == " "
+        and note.form(first - 1) in _CUES
+    )
+
+
+def _suffix_after(note: Note, at: int) -> tuple[int, bool]:
+    gap, word = note.after(at)
+    if word is None or gap.strip(" ") or not gap:
+        return at, False
+    if canonical(word.normal) not in load_list("street_suffixes"):
+        return at, False
+    return word.at, True
+
+
+def _unit_after(note: Note, at: int) -> int:
+    gap, word = note.after(at)
+    if word is None or len(gap) > 3 or "\n" in gap:
+        return at
+    if canonical(word.normal) in load_list("street_units"):
+        _, unit = note.after(word.at)
+        return unit.at if unit else at
+    is_number_sign = gap.endswith("#") and word.text.isdigit()
+    return word.at if is_number_sign else at
+
+
+def split_unit(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return a street line's words before its unit, and those of the unit."""
+    for index, word in enumerate(words):
+        if canonical(word) in load_list("street_units"):
+            if index:
+                return words[:index], words[index:]
+            # "Apt 4" on a line of its own; "Lot Street" is a street.
+            if any(map(str.isdigit, words)):
+                return [], words
+    return words, []
+
+
+def _without_suffix_and_directions(words: list[str]) -> list[str]:
+    directions, suffixes = load_list("directions"), load_list("street_suffixes")
+    kept = list(words)
+    while len(kept) > 1 and canonical(kept[0]) in directions:
+        kept.pop(0)
+    while len(kept) > 1 and canonical(kept[-1]) in directions | suffixes:
+        kept.pop()
+    return kept
 
 
 class Place(NamedTuple):
@@ -37,7 +184,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Places:
-    """All places of a record, by the word that is sought first."""
+    """All places of a record, by the word that is looked up first."""
 
     phrases: dict[str, list[Phrase]]
     streets: dict[str, list[Street]]
@@ -58,7 +205,7 @@ class Places:
         return cls(dict(phrases), dict(streets), frozenset({*phrases, *streets}))
 
     def find(self, note: Note, located: list[Word]) -> Iterator[Place]:
-        """Yield every place found; one that needs another beside it comes last.
+        """Yield every place found; one that needs another next to it comes last.
 
         Args:
             note: Where to look.
@@ -80,7 +227,7 @@ class Places:
                     sure.append(_place(note, extent, Label.STREET, "address"))
         yield from sure
         if unsure:
-            yield from _beside(note, sure, unsure)
+            yield from _adjacent(note, sure, unsure)
 
 
 def _place(note: Note, extent: tuple[int, int], label: Label, rule: str) -> Place:
@@ -154,8 +301,8 @@ def _state_codes() -> dict[str, str]:
     return {name: code for code, name in load_pairs("us_states").items()}
 
 
-def _beside(note: Note, sure: list[Place], unsure: list[Place]) -> Iterator[Place]:
-    """Yield the ambiguous parts that stand beside a part of an address.
+def _adjacent(note: Note, sure: list[Place], unsure: list[Place]) -> Iterator[Place]:
+    """Yield the ambiguous parts next to a part of an address.
 
     An ambiguous town also counts before its state, or capitalised in mid-sentence.
     """

@@ -1,6 +1,6 @@
-"""What a record seeks among the words of a note, as numbers.
+"""Prefilter: which words of a note may match the patient's record.
 
-Holds PHI, if hashed: nothing has a repr.
+Holds PHI in hashed form: nothing has a repr.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .codes import Bits, Ints, digested
-from .kernels import LAST_BIT, seek, set_bits
+from .hashed_words import LAST_BIT, Bits, Ints, digested, find_candidates, set_bits
 from .note import Note
 from .people import Names
 
@@ -19,12 +18,12 @@ _BITS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Places:
-    """The words of a note that may be what is sought, by their places, in order.
+class Positions:
+    """The candidates among the words of a note, by position, in order.
 
     Args:
         keys: May be words of the record.
-        near: May be misspelt names.
+        near: May be fuzzy matches of names.
         pairs: May be a name together with the next word.
         tokens: Which names each of `near` may be, see `Sought.tokens_of`.
     """
@@ -36,15 +35,15 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sought:
-    """The words of a record: none of a note's that is sought is left out.
+class Prefilter:
+    """The words of a record as numbers; no match in a note is missed.
 
     Args:
         keys: A bit for the hash of each word.
         parts: The same of what may be written as two words.
-        letters: Of each name that may be misspelt, the shortest first, which letters
-            it has.
-        lengths: And how many.
+        letters: The letters of each name that may have fuzzy matches, the shortest
+            first.
+        lengths: How many they are.
         tokens: These names.
     """
 
@@ -55,18 +54,18 @@ class Sought:
     tokens: tuple[str, ...]
 
     @classmethod
-    def of(cls, keys: Collection[str], names: Names) -> Sought:
+    def of(cls, keys: Collection[str], names: Names) -> Prefilter:
         """Prepare a record's words, in compared form."""
         tokens = sorted(names.fuzzy, key=len)
         _, letters, lengths = digested(tokens)
         bits = _bits_of(keys), _bits_of(names.parts)
         return cls(*bits, letters, lengths, tuple(tokens))
 
-    def places(self, note: Note, threshold: float) -> Places:
-        """Return where what is sought may stand; for the threshold see `misspelt`."""
+    def positions(self, note: Note, threshold: float) -> Positions:
+        """Return the candidates in a note; for the threshold see `fuzzy_matches`."""
         found = np.empty((3, len(note)), dtype=np.int32)
         tokens = np.empty(len(note), dtype=np.uint64)
-        keys, near, pairs = seek(
+        keys, near, pairs = find_candidates(
             *note.forms_as_numbers,
             self.keys,
             self.parts,
@@ -76,7 +75,7 @@ class Sought:
             found,
             tokens,
         )
-        return Places(
+        return Positions(
             found[0, :keys].tolist(),
             found[1, :near].tolist(),
             found[2, :pairs].tolist(),

@@ -1,4 +1,4 @@
-"""A patient's record, prepared for looking things up in a note.
+"""A patient's record, compiled for finding its values in notes.
 
 Compiled once per record and cached by the detector; holds PHI, so nothing has a repr.
 """
@@ -13,11 +13,10 @@ from deid_core.language.reading import readings_of
 
 from .dates import BirthDates
 from .emails import emails_of
-from .labelled import Labelled
-from .numbers import Numbers
+from .numbers import Labelled, Numbers
 from .people import Names
 from .places import Places
-from .prefilter import Sought
+from .prefilter import Prefilter
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,8 +24,8 @@ class Record:
     """Everything of one record, compiled.
 
     Args:
-        keys: All words sought in a note.
-        sought: The same as numbers.
+        keys: All words to find in a note.
+        prefilter: The same as numbers.
     """
 
     names: Names
@@ -36,7 +35,7 @@ class Record:
     birth_dates: BirthDates
     emails: dict[str, Label]
     keys: frozenset[str]
-    sought: Sought
+    prefilter: Prefilter
 
 
 def compile_record(known: KnownIdentifiers) -> Record:
@@ -58,7 +57,7 @@ def compile_record(known: KnownIdentifiers) -> Record:
         birth_dates=birth_dates,
         emails=emails_of(known.emails),
         keys=keys,
-        sought=Sought.of(keys, names),
+        prefilter=Prefilter.of(keys, names),
     )
 
 

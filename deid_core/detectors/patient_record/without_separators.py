@@ -11,12 +11,12 @@ from deid_core.language.fragments import same_length_lower
 
 _LONGEST_GAP = 3
 LONG_ID = 8
-"""From here on a number is an id whatever stands between its digits."""
+"""From here on a number is an id whatever is between its digits."""
 
 FREE_STANDING = 6
 """A number of fewer characters touches no letter; a longer one may ("MRN123456")."""
 
-# By code point; the last entry stands for all that lie beyond it.
+# By code point; the last entry is for all beyond it.
 _BEYOND = 0x3001
 _KEPT: NDArray[np.bool_] = np.array(
     [chr(code).isalnum() for code in range(128)] + [True] * (_BEYOND - 127)
@@ -25,32 +25,32 @@ _KEPT[[0xA0, 0x202F, 0x3000, *range(0x2000, 0x2016)]] = False
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
-class Squeezed:
+class WithoutSeparators:
     """A text without its separators, in lower case, and the way back to its offsets."""
 
-    __slots__ = ("_offsets", "squeezed", "text")
+    __slots__ = ("_offsets", "characters", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.squeezed = _squeezed(text)
+        self.characters = _without_separators(text)
         self._offsets: NDArray[np.intp] | None = None
 
     @property
     def offsets(self) -> NDArray[np.intp]:
-        """Offset in the text of each squeezed character; most notes never ask."""
+        """Offset in the text of each character; most notes never need it."""
         if self._offsets is None:
             self._offsets = np.flatnonzero(_kept(_codes(self.text)))
         return self._offsets
 
     def occurrences(self, key: str) -> Iterator[tuple[int, int]]:
-        """Yield the ranges of the squeezed text that hold the key, overlaps too."""
-        start = self.squeezed.find(key)
+        """Yield the ranges of the characters that hold the key, overlaps too."""
+        start = self.characters.find(key)
         while start >= 0:
             yield start, start + len(key)
-            start = self.squeezed.find(key, start + 1)
+            start = self.characters.find(key, start + 1)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of the text for a range of the squeezed text."""
+        """Return the range of the text for a range of the characters."""
         return int(self.offsets[start]), int(self.offsets[end - 1]) + 1
 
     def is_tight(self, start: int, end: int) -> bool:
@@ -67,7 +67,7 @@ def is_bounded(
 ) -> bool:
     """Return whether a number does not go on at either side.
 
-    A letter beside a digit is an end ("MRN123456"), except for short numbers: those of
+    A letter next to a digit is an end ("MRN123456"), except for short numbers: those of
     fewer characters than ``free_standing``.
     """
     before = _kind(text[start - 1]) if start else ""
@@ -96,7 +96,7 @@ def _is_decimal_part(text: str, start: int, end: int) -> bool:
     )
 
 
-def _squeezed(text: str) -> str:
+def _without_separators(text: str) -> str:
     if text.isascii():
         return text.encode().translate(None, _ASCII_MARKS).decode().lower()
     codes = _codes(text)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from deid_core.config import load_preset
 from deid_core.detectors import Detector
-from deid_core.detectors.patient_record import KnownDetector, KnownOptions
+from deid_core.detectors.patient_record import PatientRecordDetector, PatientRecordOptions
 from deid_core.document import Annotation, Document, KnownIdentifiers
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
@@ -268,7 +268,7 @@ def _at(threshold: float) -> Iterator[Sequence[Detector]]:
     nus = NusDetector(NusOptions(threshold=threshold))
     yield [_Only(nus, "edit_distance")]
     yield [nus]
-    yield [KnownDetector(KnownOptions(threshold=threshold))]
+    yield [PatientRecordDetector(PatientRecordOptions(threshold=threshold))]
 
 
 def _strangers(runner: Runner, notes: Corpus) -> list[GoldDocument]:

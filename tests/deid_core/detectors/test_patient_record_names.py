@@ -6,17 +6,20 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
 from deid_core import Document, KnownIdentifiers, Label, PersonName
-from deid_core.detectors.patient_record import KnownDetector, KnownOptions
-from deid_core.detectors.patient_record.fuzzy import misspelt
-from deid_core.detectors.patient_record.kernels import MOST_INITIALS
+from deid_core.detectors.patient_record import (
+    PatientRecordDetector,
+    PatientRecordOptions,
+)
+from deid_core.detectors.patient_record.hashed_words import MOST_INITIALS
+from deid_core.detectors.patient_record.names import fuzzy_matches
 from deid_core.detectors.patient_record.note import FormCache, Note
 from deid_core.detectors.patient_record.people import Names
-from deid_core.detectors.patient_record.prefilter import Sought
+from deid_core.detectors.patient_record.prefilter import Prefilter
 from deid_core.language.lexicons import normal, words_of
 from deid_core.merge import merge
 from tests.deid_core.marked import unmark
 
-DETECT = KnownDetector()
+DETECT = PatientRecordDetector()
 
 
 def patient(family, given="", middle=""):
@@ -175,7 +178,7 @@ def test_the_score_of_a_misspelt_name_is_one_minus_the_ratio():
 
 
 def test_threshold_zero_finds_exact_names_only():
-    exact = KnownDetector(KnownOptions(threshold=0.0))
+    exact = PatientRecordDetector(PatientRecordOptions(threshold=0.0))
 
     assert [] == found("Kowalsky", KOWALSKI, exact)
     assert 1 == len(found("kowalski", KOWALSKI, exact))
@@ -199,7 +202,7 @@ def test_misspelt_is_the_published_ratio_pair_by_pair(tokens, forms):
         if any(ratio(token, form) < 0.33 for token in tokens)
     }
 
-    actual = misspelt(dict.fromkeys(forms, tuple(tokens)), 0.33)
+    actual = fuzzy_matches(dict.fromkeys(forms, tuple(tokens)), 0.33)
 
     assert expected == {form: score for form, (_, score) in actual.items()}
 
@@ -265,26 +268,28 @@ NAMES = Names.of(
         provider_names=(PersonName("Monty-Tomson", "Sij\u0142"),),
     )
 )
-SOUGHT = Sought.of(NAMES.keys, NAMES)
+PREFILTER = Prefilter.of(NAMES.keys, NAMES)
 
 
 @given(WORDS, st.sampled_from([0.0, 0.2, 0.33, 0.6]))
-def test_none_of_the_words_that_are_sought_is_left_out(words, threshold):
+def test_the_prefilter_misses_no_word_of_the_record(words, threshold):
     """
-    The oracle asks each word of the note by its string.
+    The oracle compares every word of the note as a string.
     """
     note = Note(" ".join(words), FormCache())
-    places = SOUGHT.places(note, threshold)
+    positions = PREFILTER.positions(note, threshold)
     forms = note.forms(0, len(note))
-    near = misspelt(dict.fromkeys(forms, NAMES.fuzzy), threshold)
-    resembled = map(SOUGHT.tokens_of, places.tokens.tolist())
-    tokens = dict(zip(places.near, resembled, strict=True))
+    near = fuzzy_matches(dict.fromkeys(forms, NAMES.fuzzy), threshold)
+    resembled = map(PREFILTER.tokens_of, positions.tokens.tolist())
+    tokens = dict(zip(positions.near, resembled, strict=True))
 
-    assert {at for at, form in enumerate(forms) if form in NAMES.keys} <= {*places.keys}
+    assert {at for at, form in enumerate(forms) if form in NAMES.keys} <= {
+        *positions.keys
+    }
     for at, form in enumerate(forms):
         assert form not in near or near[form][0] in tokens[at]
     pairs = enumerate(map("".join, pairwise(forms)))
-    assert {at for at, pair in pairs if pair in NAMES.parts} <= {*places.pairs}
+    assert {at for at, pair in pairs if pair in NAMES.parts} <= {*positions.pairs}
 
 
 @given(st.text(), st.text(), st.text())
@@ -299,18 +304,18 @@ def test_initials_are_three_capitals_at_the_most(family, given_name, middle):
 def test_of_more_than_64_names_none_is_left_out():
     family = [PersonName(f"Kowal{a}{b}i") for a in "abcdefghij" for b in "klmnopqrst"]
     names = Names.of(KnownIdentifiers(provider_names=tuple(family)))
-    sought = Sought.of(names.keys, names)
+    prefilter = Prefilter.of(names.keys, names)
     note = Note("Kowajti", FormCache())
 
-    [bits] = sought.places(note, 0.33).tokens.tolist()
+    [bits] = prefilter.positions(note, 0.33).tokens.tolist()
 
-    tokens = sought.tokens_of(bits)
+    tokens = prefilter.tokens_of(bits)
     assert "kowaljti" in tokens
     assert sorted(tokens) == tokens
 
 
-def test_few_words_are_looked_at_that_are_not_sought():
+def test_few_words_that_are_not_of_the_record_are_candidates():
     note = Note("The patient was seen in clinic and is well today.", FormCache())
-    places = SOUGHT.places(note, 0.33)
+    positions = PREFILTER.positions(note, 0.33)
 
-    assert [] == places.keys == places.near == places.pairs
+    assert [] == positions.keys == positions.near == positions.pairs

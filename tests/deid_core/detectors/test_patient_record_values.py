@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deid_core import Address, Document, KnownId, KnownIdentifiers, Label
-from deid_core.detectors.patient_record import KnownDetector
+from deid_core.detectors.patient_record import PatientRecordDetector
 from deid_core.detectors.patient_record.numbers import digits_of
-from deid_core.detectors.patient_record.without_separators import Squeezed
+from deid_core.detectors.patient_record.without_separators import WithoutSeparators
 from deid_core.merge import merge
 from tests.deid_core.marked import unmark
 
-DETECT = KnownDetector()
+DETECT = PatientRecordDetector()
 BORN = KnownIdentifiers(birth_dates=(date(1957, 3, 4),))
 PHONE = KnownIdentifiers(phones=("(617) 555-0123 x45", "+44 20 7946 0958", "555"))
 EMAIL = KnownIdentifiers(emails=("Jane.Doe@example.com", "@", "none"))
@@ -182,7 +182,10 @@ def test_a_huge_note_takes_seconds(text):
 
 def test_records_that_share_an_address_each_find_all_of_theirs():
     home = Address(street="12 Rosewood Ave", city="Springfield", zip="02139")
-    detector, text = KnownDetector(), "12 Rosewood Ave, 02139; MRN 7719042, 5518833"
+    detector, text = (
+        PatientRecordDetector(),
+        "12 Rosewood Ave, 02139; MRN 7719042, 5518833",
+    )
 
     def found(number: str) -> list[str]:
         known = KnownIdentifiers(
@@ -199,7 +202,7 @@ def test_records_that_share_an_address_each_find_all_of_theirs():
 def test_a_number_is_found_where_it_stands_in_texts_of_any_letters(rest):
     known = KnownIdentifiers(ids=(KnownId("AB-7719-042", Label.MEDICALRECORD),))
     text = f"{rest} id: ab 77.19 042,{rest}"
-    [[annotation]] = KnownDetector()([Document("d", text, known)])
+    [[annotation]] = PatientRecordDetector()([Document("d", text, known)])
     span = annotation.span
     assert "ab 77.19 042" == text[span.start : span.end]
 
@@ -210,6 +213,8 @@ ODD = st.text(
 
 
 @given(st.text() | ODD)
-def test_the_digits_in_a_row_of_a_squeezed_text_are_in_its_digits_run_together(text):
-    runs = re.findall("[0-9]+", Squeezed(text).squeezed)
+def test_a_run_of_digits_without_separators_is_in_the_run_of_all_digits(
+    text,
+):
+    runs = re.findall("[0-9]+", WithoutSeparators(text).characters)
     assert all(run in digits_of(text) for run in runs)

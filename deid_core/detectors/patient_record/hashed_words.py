@@ -1,19 +1,32 @@
-"""Cut a note into words and seek a record's in it, over code points: no string is made.
+"""Words of notes and records as numbers, and the kernels that compare them.
 
-What is found is asked again by its string: a hash may lie, and letters alone say only
-what a word cannot be.
+Kernels work on code points: no string is made.  What they find is compared again as a
+string, since hashes may collide and letters alone only say what a word cannot be.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from deid_core.jit import Array, Float, Int, compiled
+from deid_core.language.lexicons.normal import WORD
 
+_ANY = re.compile(f"({WORD})")
+
+_BEYOND = 0x3000
+
+Codes = NDArray[np.uint32]
+Ints = NDArray[np.int32]
+Bits = NDArray[np.uint64]
 GAP, LETTER, DIGIT = range(3)
 """What a code point is to a word."""
 MOST_INITIALS = 3
-"""How many letters stand for a name at the most: given, middle and family."""
+"""The most initials of a name: given, middle and family."""
 LAST_BIT = 63
 _HASH_STEP = 0x100000001B3
 _WORD_BITS = 6
@@ -38,7 +51,7 @@ def cut(
     odd: Array,
     capitals: Array,
 ) -> Int:
-    """Write where words begin and end, and what they are told apart by.
+    """Write where words begin and end, their hashes and letters.
 
     A word counts with its letters of ASCII in lower case; those that are not of ASCII
     are `odd`, as their compared form is another one.
@@ -114,7 +127,7 @@ def joined_hash(left: Int, right: Int, length: Int) -> Int:
 
 @compiled
 def bit_of(mixed: Int, bits: Array) -> Int:
-    """Return which of many bits, a power of two of words of 64, a hash stands for."""
+    """Return which of many bits, a power of two of words of 64, belongs to a hash."""
     spread = mixed ^ (mixed >> np.uint64(29))
     return spread & np.uint64(len(bits) * 64 - 1)
 
@@ -152,7 +165,7 @@ def near_tokens(
 ) -> Int:
     """Return which tokens a word may be within a ratio of edits of: 64 bits.
 
-    The last bit stands for all tokens from the 64th on.  An edit takes away or brings
+    The last bit is for all tokens from the 64th on.  An edit removes or adds
     one kind of letter at the most, and changes the length by one at the most.
 
     Args:
@@ -178,7 +191,7 @@ def near_tokens(
 
 
 @compiled
-def seek(
+def find_candidates(
     hashes: Array,
     own: Array,
     sizes: Array,
@@ -190,13 +203,13 @@ def seek(
     found: Array,
     near: Array,
 ) -> Int:
-    """Write which words may be sought; return how many of each kind there are.
+    """Write which words are candidates; return how many of each kind there are.
 
     Args:
         hashes: Of each word's compared form, see `cut`.
         own: Its letters.
         sizes: How many.
-        keys: The bits of all that is sought.
+        keys: The bits of all words of the record.
         parts: The bits of what may be written as two words.
         letters: See `near_tokens`; likewise the next two.
         lengths: See there.
@@ -220,3 +233,57 @@ def seek(
                 found[2, pair] = at
                 pair += 1
     return key, some, pair
+
+
+def _kind(character: str) -> int:
+    is_letter = _ANY.fullmatch(character) is not None
+    return DIGIT if character.isdecimal() else LETTER if is_letter else GAP
+
+
+# By code point.
+KINDS: NDArray[np.uint8] = np.array(
+    [_kind(chr(code)) for code in range(_BEYOND)], dtype=np.uint8
+)
+_STAND_INS = {GAP: ord(" "), LETTER: ord("\u00df"), DIGIT: ord("\u0660")}
+"""Replacements for code points beyond `KINDS`: of the same kind, and not ASCII."""
+
+
+def code_points(text: str) -> Codes:
+    """Return the code points of a text; a lone surrogate is one like any other."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
+def stand_ins(text: str) -> Codes:
+    """Return the code points of a text, or others of their kinds that `KINDS` has."""
+    codes = code_points(text)
+    if text.isascii() or not (beyond := np.flatnonzero(codes >= _BEYOND)).size:
+        return codes
+    known = codes.copy()
+    known[beyond] = [_STAND_INS[_kind(text[at])] for at in beyond.tolist()]
+    # Read-only like `codes`: the kernel would be compiled again for a writable array.
+    known.flags.writeable = False
+    return known
+
+
+class Forms(NamedTuple):
+    """The compared forms of a note's words, as numbers; see `cut`.
+
+    Args:
+        hashes: Of each.
+        letters: Which it has.
+        lengths: How many.
+    """
+
+    hashes: Bits
+    letters: Bits
+    lengths: Ints
+
+
+def digested(words: Sequence[str]) -> Forms:
+    """Return words in compared form as numbers."""
+    lengths = np.fromiter(map(len, words), np.int32, len(words))
+    bounds = np.zeros(len(words) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    hashes, letters = np.empty((2, len(words)), dtype=np.uint64)
+    digest(code_points("".join(words)), bounds, hashes, letters)
+    return Forms(hashes, letters, lengths)
