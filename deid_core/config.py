@@ -1,8 +1,8 @@
 """Presets: which detectors run, and with which options.
 
 A TOML file, by name in ``presets/`` or by the path of a ``.toml`` file.  A detector's
-options stand in a table of its name.  Whatever is not known is refused, with the list
-of what is.
+options are in a table of its name.  Unknown keys and names are refused; the error lists
+the known ones.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class DeidConfig:
         detectors: Names of `detector_names`, in the order in which they run.
         options: By detector, what is not as the detector has it by default.
         recasing: Detectors read a note in one letter case as if in mixed case.
-        consistency: What was found once is sought in the rest of the note, and in the
-            same patient's notes beside it.
+        consistency: What was found once is found in the rest of the note, and in the
+            same patient's other notes of a batch.
         summary: What it is, in a line.
         terms: The user's own lists of names and terms to remove and to keep.
     """

@@ -1,4 +1,4 @@
-"""The nouns of de-identification.  Frozen; offsets are half-open, in code points.
+"""The values of de-identification.  Frozen; offsets are half-open, in code points.
 
 No class in this module shows note text or an identifier in its ``repr``: a value that
 reaches a log line or a traceback must not carry PHI with it.
@@ -101,10 +101,10 @@ class KnownId:
 
 @dataclass(frozen=True, slots=True)
 class KnownIdentifiers:
-    """All that the hospital already knows about the patient of one note.
+    """The record of the patient of one note.
 
-    Current and former values stand side by side: a note written before a change of
-    name holds the former one.
+    Former values are included: a note written before a change of name holds the
+    former one.
     """
 
     patient_names: tuple[PersonName, ...] = field(default=(), repr=False)
@@ -161,7 +161,7 @@ class Document:
     """One note as the detectors see it.
 
     Args:
-        id: Whatever the caller knows it by.
+        id: The caller's.
         text: The note.
         known: The patient's record.
         patient: Within whose notes surrogates are the same; without it, this note's.
@@ -199,13 +199,13 @@ _ORIGIN = Row(0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class OffsetMap:
-    """The way between the offsets of a note and of its scrubbed text.
+    """A mapping between the offsets of a note and of its scrubbed text.
 
     Args:
         rows: One for each replacement, ordered and disjoint in both texts.
 
     What was kept maps exactly, both ways.  An offset inside what was replaced maps to
-    the start of what stands there in the other text.
+    the start of its replacement or original in the other text.
     """
 
     rows: tuple[Row, ...] = ()
@@ -258,8 +258,8 @@ class ScrubbedDocument:
         id: The document's.
         text: The scrubbed text.
         annotations: What was replaced, with offsets in the document's text.
-        offset_map: The way between the two texts.
-        key_id: Which key the surrogates hang on; "" if on none.
+        offset_map: Between the offsets of the two texts.
+        key_id: Which key the surrogates depend on; "" if on none.
     """
 
     id: str = field(repr=False)

@@ -3,7 +3,7 @@
 * DeidError
   x ConfigError        a preset, policy or detector is wrong    -> refuse to start
   x DetectorFailed     a detector broke on this document        -> refuse the document
-  x ResidueFound       a known value survived in the output     -> refuse the document
+  x ResidueFound       a value leaked into the scrubbed text    -> refuse the document
 
 No message holds note text or an identifier: it names the detector, field or key.
 """
@@ -22,4 +22,4 @@ class DetectorFailed(DeidError):
 
 
 class ResidueFound(DeidError):
-    """A value of the patient's record is still in the scrubbed text."""
+    """A leaked value: of the patient's record, or replaced elsewhere in the note."""

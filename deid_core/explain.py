@@ -23,9 +23,9 @@ class Decision:
             and score of the trusted one.
         proposals: All that it covers, in order of position; at least one.
         trusted: The one of them that gave its label.
-        original: What stands in the note.
+        original: The text in the note.
         surrogate: What is written instead; None where the note is refused.
-        scrubbed: Where that stands in the scrubbed text; None where it is refused, or
+        scrubbed: Its span in the scrubbed text; None where the note is refused, or
             nothing is written.
     """
 
@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that happened to a document.
+    """How a document became its scrubbed form.
 
     Args:
         document: As it was given.
@@ -63,7 +63,7 @@ def explanation(
 
     Args:
         document: As it was given.
-        proposals: Of all detectors, echoes with them, or which detector failed.
+        proposals: Of all detectors and propagation, or which detector failed.
         result: What became of the document.
     """
     found = [] if isinstance(proposals, DeidError) else proposals

@@ -1,7 +1,7 @@
 """Policies: what is written instead of PHI, as data.
 
-A TOML file, by name in ``policies/`` or by the path of a ``.toml`` file.  Whatever is
-not known is refused, with the list of what is.
+A TOML file, by name in ``policies/`` or by the path of a ``.toml`` file.  Unknown
+keys and names are refused; the error lists the known ones.
 
     name = "ours"
     default = "tag"                       # for labels that are not listed
@@ -127,7 +127,7 @@ def _note_types(
         refuse_unknown(special, _KEYS_OF_NOTE_TYPE, f"{place}: key")
         default = special.get("default", table["default"])
         refuse_unknown([default], STYLES, f"{place}: default style")
-        # A default of its own stands for all that it does not list itself.
+        # A default of its own applies to all labels that it does not list.
         base = {} if "default" in special else labels
         own = {**base, **_labels(special, place)}
         note_types[name] = MappingProxyType(

@@ -75,14 +75,14 @@ class Replacer:
 
     @property
     def key_id(self) -> str:
-        """Which key the surrogates hang on; "" if on none."""
+        """Which key the surrogates depend on; "" if on none."""
         return self._key.id if self._key else ""
 
     def companions(self, document: Document) -> list[Annotation]:
         """Return what must be replaced with the dates, though it is no PHI alone.
 
-        Weekdays, where the policy moves dates: "on Tuesday" beside a moved date would
-        tell by how many days.  Whole weeks leave them.
+        Weekdays, where the policy moves dates: "on Tuesday" next to a moved date would
+        reveal by how many days.  They stay where dates move by whole weeks.
         """
         style = self._styles_of(document)[Label.DATE]
         if style is not _SHIFT or self._policy.options.keep_weekday:
@@ -105,7 +105,7 @@ class Replacer:
             document: The annotations' document.
             annotations: Ordered and disjoint.
             proposals: What they were merged from: a value is kept only if all
-                detectors call it what may be kept.
+                detectors call it something that may be kept.
             values: How each annotation reads, where that is not as it is written.
         """
         text = document.text
@@ -129,7 +129,7 @@ class Replacer:
         return [Replacement(*each) for each in zip(annotations, written, strict=True)]
 
     def value(self, document: Document, label: Label, value: str) -> str:
-        """Return what stands for a single value, e.g. a field of an HL7 segment.
+        """Return the replacement of a single value, e.g. a field of an HL7 segment.
 
         It is what a note of the same patient has in its place.
 
@@ -162,12 +162,12 @@ class Replacer:
         if label is Label.DATE and self._hides_year(crosswalk, style, value):
             return old_year(crosswalk, is_shifted=style is _SHIFT)
         written = style.write(crosswalk, label, value)
-        if written is None or not _may_stand(crosswalk, style, value, written):
+        if written is None or not _may_write(crosswalk, style, value, written):
             return tag_of(label)
         return written
 
     def _hides_year(self, crosswalk: Crosswalk, style: Style, value: str) -> bool:
-        """Return whether a date would tell an age that the policy does not."""
+        """Return whether a date would reveal an age that the policy hides."""
         ages = self._styles_of(crosswalk.document)[Label.AGE]
         is_hidden = style.shows_year and ages is not _KEEP
         return is_hidden and reveals_old_age(crosswalk, value)
@@ -244,7 +244,7 @@ def _kept(policy: Policy, note_type: str) -> frozenset[Label]:
     )
 
 
-def _may_stand(crosswalk: Crosswalk, style: Style, value: str, written: str) -> bool:
+def _may_write(crosswalk: Crosswalk, style: Style, value: str, written: str) -> bool:
     if style.may_keep:
         return True
     whole = without_separators(written)

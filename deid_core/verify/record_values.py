@@ -41,12 +41,12 @@ _KINDS = ("patient name", "kin name", "provider name")
 _CACHE_SIZE = 65_536
 _REST = rf"{{{_SHORTEST_MISSPELT - 1},{_LONGEST_MISSPELT - 1}}}+"
 _CAPITALISED = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{_REST}(?![^\W_])")
-# Likewise in ASCII, parts of words too: `_CAPITALISED` is asked for the few that match.
+# Likewise in ASCII, parts of words too: `_CAPITALISED` then checks the few that match.
 _ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
 
 
 class Form(NamedTuple):
-    """How a value is written: what may stand around it and between its parts."""
+    """How a value is written: what may be around it and between its parts."""
 
     before: re.Pattern[str]
     joint: re.Pattern[str]
@@ -175,7 +175,7 @@ def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
     near = {form for form in {*forms.values()} - tokens if _is_near(tokens, form)}
     if not near:
         return 0
-    # Only now whole words alone: in most notes nothing is left to ask.
+    # Whole words are distinguished from parts only now: most notes do not get here.
     whole = {*_CAPITALISED.findall(text)}
     return len({form for word, form in forms.items() if form in near and word in whole})
 

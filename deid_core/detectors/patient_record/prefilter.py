@@ -25,7 +25,7 @@ class Positions:
         keys: May be words of the record.
         near: May be fuzzy matches of names.
         pairs: May be a name together with the next word.
-        tokens: Which names each of `near` may be, see `Sought.tokens_of`.
+        tokens: Which names each of `near` may be, see `Prefilter.tokens_of`.
     """
 
     keys: list[int]

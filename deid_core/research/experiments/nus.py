@@ -12,7 +12,10 @@ from dataclasses import replace
 
 from deid_core.config import load_preset
 from deid_core.detectors import Detector
-from deid_core.detectors.patient_record import PatientRecordDetector, PatientRecordOptions
+from deid_core.detectors.patient_record import (
+    PatientRecordDetector,
+    PatientRecordOptions,
+)
 from deid_core.document import Annotation, Document, KnownIdentifiers
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
