@@ -69,8 +69,6 @@ AGE_OLD = Rule(
     label=Label.AGE,
     pattern=re.compile(rf"(?P<phi>{_OVER_89_FIRST}){_YEARS_OLD}", _FLAGS),
     score=0.95,
-    needs=words("year years yr yrs y yo ym yf"),
-    reach=8,
     found=(
         "a «92»-year-old woman",
         "«95» y/o, «94»yo, «101» yr old, «90» years of age, «97» y.o.",
@@ -109,13 +107,6 @@ AGE_AFTER_CUE = Rule(
         not _UNIT.match(match.string, match.end())
         or re.match("[ -]?y", match.string[match.end() :][:2]) is not None
     ),
-    needs=words(
-        """
-        age aged ages died dies passed deceased alive living lived lives well healthy
-        retired widowed active driving working independent turn turned turns turning
-        reached reaching reaches
-        """
-    ),
     found=(
         "aged «90», Age: «101», at the age of «92»",
         "mother died at «93», father lived to be «97»",
@@ -151,12 +142,6 @@ AGE_AND_SEX = Rule(
     ),
     score=0.8,
     is_valid=is_person,
-    needs=(
-        *("00f", "00m", "00 f", "00 m", "00-f", "00-m"),
-        *("00 w", "00 b", "00 g", "00 l", "00 a", "00 h"),
-    ),
-    reach=2,
-    beyond=24,
     found=(
         "«93»F with dementia",
         "This is a «93» F who",
@@ -189,9 +174,6 @@ AGE_DECADE = Rule(
     ),
     score=0.9,
     is_valid=lambda match: "the " not in match[0].lower(),
-    needs=("00s", "00's", "nineties"),
-    reach=28,
-    beyond=10,
     found=("in her «nineties», in his late «90s»", "well into their «90's»"),
     not_found=("in the 90s", "in her eighties", "in the 1990s", "HR in the 100s"),
 )
@@ -211,13 +193,6 @@ AGE_IN_WORDS = Rule(
         _FLAGS,
     ),
     score=0.95,
-    needs=(
-        *words("ninety hundred nonagenarian centenarian supercentenarian ninetieth"),
-        *words("nonagenarians centenarians supercentenarians decade"),
-        *(f"0{ending} {what}" for ending in _ORDINAL for what in ("birthday", "year")),
-    ),
-    reach=8,
-    beyond=60,
     found=(
         "a «ninety-two» year old man",
         "«one hundred and two»-year-old",
@@ -245,9 +220,6 @@ AGE_OVER_SEX = Rule(
     is_valid=lambda match: (
         match["sex"] == "F" or ends_with(_SEX_LABEL, match.string, match.start())
     ),
-    needs=("00/f", "00/m", "00 / f", "00 / m"),
-    reach=2,
-    beyond=8,
     found=("«91»/F with fall", "Age/Sex: «104» / M", "AGE: «93»/M"),
     not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
 )

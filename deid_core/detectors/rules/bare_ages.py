@@ -34,7 +34,7 @@ AGE_AFTER_PERSON = Rule(
         (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
           |grandfather|sister|brother)
         (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
-          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]+[ ]when))
+          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
         (?P<phi>{OVER_89})
         (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
           |years|(?:in|next|this)[ ](?:month|spring|summer|fall|winter|{MONTH_NAME})
@@ -43,12 +43,6 @@ AGE_AFTER_PERSON = Rule(
         _FLAGS,
     ),
     score=0.8,
-    needs=(
-        *(f"{word} 00{more}" for word in _BEFORE_AGE for more in ("", "0")),
-        "was 00 when",
-    ),
-    reach=32,
-    beyond=24,
     found=(
         "She is «95» and lives alone",
         "the patient is «92», widowed; her mother is now «101».",
@@ -76,12 +70,6 @@ AGE_OF_KIN = Rule(
         _FLAGS,
     ),
     score=0.75,
-    needs=words(
-        "mother father wife husband grandmother grandfather sister brother aunt uncle"
-        " mom dad spouse patient"
-    ),
-    reach=6,
-    holds=re.compile(f"[ (]{OVER_89}", _FLAGS),
     found=(
         "his mother, «97», is well; grandfather («101») and aunt, «95», too",
         "great-grandmother at «99» and well",
@@ -106,8 +94,6 @@ AGE_OF_NAMED_PERSON = Rule(
         re.VERBOSE,
     ),
     score=0.75,
-    needs=tuple(dict.fromkeys(each.partition("-")[0] for each in _PERSONS)),
-    beyond=110,
     found=(
         "Her husband Emeka («94») died; his sister, Ada Okafor («101»), is well",
         "her mother-in-law Rose (aged «97») and Mrs. Ada Okafor, «92», were there",
@@ -128,9 +114,6 @@ AGE_AT_START = Rule(
         rf"(?:\A|\n|[.!?][ ]{{1,2}})At[ ](?P<phi>{OVER_89}),?[ ](?=(?:he|she|they)\b)",
     ),
     score=0.75,
-    needs=("at 00, ", "at 00 ", "at 000, ", "at 000 "),
-    reach=3,
-    beyond=16,
     found=("At «94» she still drives. At «101», he is frail.",),
     not_found=("At 89 she fell.", "At 90 minutes she woke.", "Heart rate at 94, she"),
 )
@@ -142,9 +125,6 @@ AGE_BETWEEN_COMMAS = Rule(
         rf"[a-z],[ ](?P<phi>{OVER_89}),[ ]{{0,2}}(?={STORY_WORDS}\b)", _FLAGS
     ),
     score=0.75,
-    needs=(", 00,", ", 000,"),
-    reach=1,
-    beyond=24,
     found=("This patient, «95», presents with",),
     not_found=("HR 88, 95, with", "sodium, 95, 96", "patient, 85, presents"),
 )

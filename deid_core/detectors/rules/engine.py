@@ -31,10 +31,11 @@ from .names import signatures
 from .names import titled as honorifics
 from .places import countries, postcodes, regions, streets
 from .places import institutions as places
+from .prefilters import prefilter_of
 from .rule import Rule
-from .windows import Looks, NeedsTable
+from .windows import Windows, WindowTable
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     *dates.RULES,
     *grid_dates.RULES,
     *cued_dates.RULES,
@@ -77,7 +78,7 @@ class _Call:
     """A rule with what each of its calls asks for, looked up once.
 
     Args:
-        rule: Which; its matches begin where its needs do.
+        rule: Its matches all begin equally far before their triggers.
     """
 
     __slots__ = ("_group", "_match", "_rule")
@@ -87,13 +88,13 @@ class _Call:
         self._match = rule.pattern.match
         self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
 
-    def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
+    def spans(self, texts: Sequence[str], windows: Windows) -> list[Place]:
         """Return where the valid matches are, text by text."""
         match = self._match
         return self._valid(
             [
                 (text, found)
-                for text, start in zip(looks.texts, looks.starts, strict=True)
+                for text, start in zip(windows.texts, windows.starts, strict=True)
                 if (found := match(texts[text], start))
             ]
         )
@@ -109,23 +110,23 @@ class _Call:
 
 
 class _WindowCall(_Call):
-    """The same of a rule whose matches may begin before its needs."""
+    """The same of a rule whose matches may begin anywhere in a window."""
 
-    __slots__ = ("_find", "_holds")
+    __slots__ = ("_contains", "_find")
 
     def __init__(self, rule: Rule) -> None:
         super().__init__(rule)
         self._find = rule.pattern.finditer
-        self._holds = rule.holds.search if rule.holds else None
+        self._contains = rule.must_contain.search if rule.must_contain else None
 
-    def spans(self, texts: Sequence[str], looks: Looks) -> list[Place]:
+    def spans(self, texts: Sequence[str], windows: Windows) -> list[Place]:
         """Return where the valid matches are, text by text."""
-        find, holds = self._find, self._holds
+        find, contains = self._find, self._contains
         return self._valid(
             [
                 (text, found)
-                for text, start, end in zip(*looks, strict=True)
-                if holds is None or holds(texts[text], start, end)
+                for text, start, end in zip(*windows, strict=True)
+                if contains is None or contains(texts[text], start, end)
                 for found in find(texts[text], start, end)
             ]
         )
@@ -144,20 +145,24 @@ class RuleDetector:
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         if len(rules) != len({rule.name for rule in rules}):
             raise ValueError("two rules have the same name")
-        self._calls = {
-            rule.name: _WindowCall(rule) if rule.reach else _Call(rule)
-            for rule in rules
-        }
-        self._table = NeedsTable(rules)
+        # By name: the order of proposals never depends on the order of the rules.
+        self._rules = sorted(rules, key=lambda rule: rule.name)
+        prefilters = [prefilter_of(each) for each in self._rules]
+        self._calls = [
+            _Call(rule) if each.is_fixed else _WindowCall(rule)
+            for rule, each in zip(self._rules, prefilters, strict=True)
+        ]
+        max_columns = [rule.max_column for rule in self._rules]
+        self._table = WindowTable(prefilters, max_columns)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document, rule by rule."""
         texts = [document.ascii for document in documents]
         proposals: list[list[Annotation]] = [[] for _ in texts]
         # One rule for all documents, then the next: its pattern stays in the cache.
-        for rule, looks in self._table.called_for(texts):
-            call = self._calls[rule.name]
-            for text, start, end in call.spans(texts, looks):
+        for number, windows in self._table.windows(texts):
+            rule, call = self._rules[number], self._calls[number]
+            for text, start, end in call.spans(texts, windows):
                 span = Span(start, end)
                 proposals[text].append(
                     Annotation(span, rule.label, rule.score, self.name, rule.name)

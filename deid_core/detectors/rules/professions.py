@@ -145,11 +145,6 @@ WORKS_AS = Rule(
         _FLAGS,
     ),
     score=0.85,
-    needs=words(
-        "work works worked working employed employment job career position serve serves"
-        " served serving retired living"
-    ),
-    beyond=140,
     found=(
         "She works as a «plumber» and he is employed as an «office manager».",
         "worked part time as a «school bus driver» for 30 years",
@@ -176,8 +171,6 @@ LABELLED_OCCUPATION = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=words("occupation occupational profession job vocation employment career"),
-    beyond=140,
     found=(
         "Occupation: «electrician», Profession: Retired «school teacher»",
         "Job title: «forklift operator»; her occupation is «accountant».",
@@ -201,7 +194,6 @@ OCCUPATION_IN_FREE_WORDS = Rule(
     is_valid=lambda match: (
         not _NO_TITLES.intersection(re.split("[ -]", match["phi"].lower()))
     ),
-    needs=words("occupation profession job"),
     found=("Occupation: «zoo keeper».", "OCCUPATION: retired «wheelwright»\n"),
     not_found=("Occupation: unemployed.", "occupation: works at home", "Job title:"),
 )
@@ -214,7 +206,6 @@ RETIRED = Rule(
     ),
     score=0.85,
     is_valid=_is_patients_own,
-    needs=words("retired former semi unemployed self laid freelance professional"),
     found=(
         "a retired «teacher», former «firefighter», self-employed «carpenter»",
         "a retired «nurse», semi-retired «truck driver»",
@@ -244,7 +235,6 @@ RETIRED_AGENT = Rule(
     ),
     score=0.75,
     is_valid=_is_agent,
-    needs=words("retired semi semiretired"),
     found=(
         "a retired «thatcher», retired «luthier» and",
         "RETIRED «WHITTLER».",
@@ -269,14 +259,6 @@ IS_A = Rule(
     ),
     score=0.8,
     is_valid=_is_said_of_a_person,
-    needs=(
-        *(
-            f"{verb}{adverb} a"
-            for verb in ("is", "was", "'s")
-            for adverb in ("", " currently", " also", " now")
-        ),
-    ),
-    beyond=100,
     found=(
         "He is a «lawyer», and her husband was a «truck driver».",
         "She is a «schoolteacher»; he was a «horse breeder», her son is a «cardplayer»",
@@ -300,9 +282,6 @@ BY_TRADE = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=("by trade", "by profession", "by occupation", "by training", "by vocation"),
-    reach=70,
-    beyond=14,
     found=("a «plumber» by trade, «electrical engineer» by training",),
     not_found=("surprised by trade", "by profession", "a good man by trade"),
 )
@@ -316,8 +295,6 @@ AFTER_AGE = Rule(
     ),
     score=0.8,
     is_valid=lambda match: _is_no_name(match) and _treats_nobody(match),
-    needs=("-old ", " old "),
-    beyond=120,
     found=("a 45-year-old «truck driver», a 60 year old white female «teacher» who",),
     not_found=(
         "a 3-month-old boy",
@@ -343,7 +320,6 @@ INDUSTRY = Rule(
         _FLAGS,
     ),
     score=0.8,
-    needs=words("work works worked working employed job career retired"),
     found=("He works in «construction», retired from the «Navy»",),
     not_found=("works in the garden", "retired in 2010", "work in progress"),
 )

@@ -1,4 +1,32 @@
-"""A rule is data: a pattern, a second look, and what it must and must not find."""
+"""A rule is data: a pattern, a second look, and what it must and must not find.
+
+How to write a rule
+-------------------
+Open the module of its form (``dates/written.py``, ``ids/labelled.py``), write the rule
+and add it to the module's ``RULES``::
+
+    WARD = Rule(
+        name="ward_number",
+        label=Label.IDNUM,
+        pattern=re.compile(r"(?<![a-z])ward[ ](?:no[. ]{1,2})?(?P<phi>[0-9]{1,3})\\b"),
+        score=0.8,
+        found=("moved to ward «12», then ward no. «7»",),
+        not_found=("the ward 1234", "forward 12"),
+    )
+
+- The pattern sees text of `fragments.to_ascii`: ASCII letters, digits, dashes, spaces
+  and apostrophes.  The group ``phi``, if any, is annotated, otherwise the match.
+- Bound every repetition (``[0-9]{1,12}``, not ``[0-9]+``), and nest none in another
+  that is unbounded: time must be linear in the note.
+- Cue words ("ward") belong into the pattern; where the pattern cannot say what stands
+  around a match, `is_valid` takes a second look.
+- Give examples of what is found, and of each kind of text that only looks like it;
+  the tests run all of them, alone and in the middle of a note.
+- The table derives from the pattern where to try it (`prefilter`).  Override that only
+  where a measurement shows that it pays (``python -m tests.benchmarks.rules``).
+- Run ``python -m deid_core.detectors.rules.build`` at the end: it keeps what is
+  derived, so that a start does not.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +44,7 @@ def accept_all(_: re.Match[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern, what it means, how far to trust it, and examples.
-
-    The pattern sees folded text (`fragments.to_ascii`), and only near one of the rule's
-    needs, so that a note pays for the rules whose cue it holds and for no others.  It
-    must be linear: bounded repetition, no quantifier over an unbounded one.
+    """A pattern, its label and score, and examples.
 
     Args:
         name: Unique; appears in audit events, so never rename a shipped rule.
@@ -28,14 +52,15 @@ class Rule:
         pattern: The group ``phi``, if any, is what is annotated.
         score: Confidence in ``[0, 1]``.
         is_valid: Second look at a match, its groups and its surroundings.
-        needs: In lower case.  A need of letters alone is a whole word; any other need
-            is looked for as it is, with 0 for every digit: ``000-00-0000``.
-        reach: How many code points before a need the pattern may begin.
-        beyond: How many code points past the start of a need it may end.
-        holds: What every match holds or looks ahead to; the pattern, which takes longer
-            to fail, is not tried around needs where it is not found.
-        in_line: How many code points past its line's start a need may begin; None for
-            anywhere.
+        triggers: Instead of those derived from the pattern: the strings at which the
+            pattern is tried, in lower case.  One of letters alone is a whole word;
+            any other is searched for as it is, with 0 for every digit: ``000-00-0000``.
+        lookbehind: Instead of what is derived: how many code points before a trigger
+            a match may begin.
+        window: Likewise, how many code points past a trigger's start it may end.
+        must_contain: What every match contains or looks ahead to; where a window does
+            not, the pattern, which takes longer to fail, is not tried.
+        max_column: How many code points past its line's start a trigger may begin.
         found: Examples; what must be annotated, and nothing else, is in «guillemets».
         not_found: Examples in which this rule must find nothing.
     """
@@ -44,18 +69,18 @@ class Rule:
     label: Label
     pattern: re.Pattern[str]
     score: float
-    needs: tuple[str, ...]
     is_valid: Callable[[re.Match[str]], bool] = accept_all
-    reach: int = 0
-    beyond: int = 80
-    holds: re.Pattern[str] | None = None
-    in_line: int | None = None
+    triggers: tuple[str, ...] = ()
+    lookbehind: int | None = None
+    window: int | None = None
+    must_contain: re.Pattern[str] | None = None
+    max_column: int | None = None
     found: tuple[str, ...] = field(default=(), kw_only=True)
     not_found: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.needs:
-            raise ValueError(f"rule {self.name}: needs must name at least one")
-        for need in self.needs:
-            if need != need.lower() or any(c in "123456789" for c in need):
-                raise ValueError(f"rule {self.name}: needs: lower case, 0 for a digit")
+        for each in self.triggers:
+            if not each or each != each.lower() or any(c in "123456789" for c in each):
+                raise ValueError(
+                    f"rule {self.name}: triggers: lower case, 0 for a digit"
+                )

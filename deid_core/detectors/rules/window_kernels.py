@@ -1,4 +1,4 @@
-"""Walk texts through automata of needs, over their bytes: Python makes no match."""
+"""Find triggers in texts, byte by byte, in machine code."""
 
 from __future__ import annotations
 
@@ -12,65 +12,59 @@ from deid_core.jit import Array, Int, compiled
 Tables = Any
 _LINE_END = 10
 PLACE_BITS = 32
-"""How many bits of a call say where; the others say which rule."""
+"""How many low bits of a call are a place; the others are a rule."""
+STARTS_WORD, ENDS_WORD = 1, 2
 
 
 @compiled
-def add_ends(
-    automaton: Tables, state: Int, at: Int, line: Int, lines: Array, calls: Array,
-    count: Int,
-) -> Int:  # fmt: skip
-    """Append the calls of the needs that end at a byte; return how many there are.
+def is_at_edges(automaton: Tables, end: Int, text: Array, before: Int, at: Int) -> bool:
+    """Return whether a trigger starts and ends a word where it must.
 
     Args:
-        automaton: See `needs.Automaton`.
-        state: Of the automaton.
-        at: The byte.
-        line: Where its line starts.
-        lines: See `add_calls`.
-        calls: See there.
-        count: How many there are already.
+        automaton: See `windows.Automaton`.
+        end: Which trigger.
+        text: See `add_calls`.
+        before: The byte before the trigger.
+        at: Its last byte.
     """
-    for need in range(automaton.firsts[state], automaton.firsts[state + 1]):
-        rule = automaton.rules[need]
-        place = at - automaton.backs[need]
-        if place - line <= lines[rule]:
-            if count < len(calls):
-                calls[count] = (np.int64(rule) << PLACE_BITS) | place
-            count += 1
-    return count
+    edges = automaton.edges[end]
+    if edges & STARTS_WORD and automaton.letters[text[before]]:
+        return False
+    return not (edges & ENDS_WORD and automaton.letters[text[at + 1]])
 
 
 @compiled
 def add_calls(
-    text: Array, shape: Array, bounds: Array, words: Tables, shapes: Tables,
-    lines: Array, calls: Array,
-) -> Int:  # fmt: skip
-    """Write which rules texts call for, and where; return how many calls there are.
+    text: Array, bounds: Array, automaton: Tables, columns: Array, calls: Array
+) -> Int:
+    """Write at which places texts hold triggers of which rules; return how many.
 
     What has no room in `calls` is counted all the same.
 
     Args:
-        text: Bytes, a line end before and behind each note's.
-        shape: The same with 0 for every digit.
+        text: Bytes, a line end before and behind each text's.
         bounds: Where each text starts, and past the last.
-        words: The `needs.Automaton` that reads the text.
-        shapes: The one that reads the shape.
-        lines: How far from its line's start a need of each rule may begin.
+        automaton: See `windows.Automaton`.
+        columns: How far from its line's start a trigger of each rule may begin.
         calls: Written: a rule's number and a place, see `PLACE_BITS`.
     """
     count = 0
     for each in range(len(bounds) - 1):
-        word, form, line = 0, 0, bounds[each]
+        state, line = 0, bounds[each]
         for at in range(bounds[each], bounds[each + 1]):
-            # Side by side, as each step waits for the one before it.
-            word = words.steps[word, words.classes[text[at]]]
-            form = shapes.steps[form, shapes.classes[shape[at]]]
-            if words.firsts[word] < words.firsts[word + 1]:
-                count = add_ends(words, word, at, line, lines, calls, count)
-            if shapes.firsts[form] < shapes.firsts[form + 1]:
-                count = add_ends(shapes, form, at, line, lines, calls, count)
-            if text[at] == _LINE_END:
+            byte = text[at]
+            state = automaton.steps[state, automaton.classes[byte]]
+            for end in range(automaton.firsts[state], automaton.firsts[state + 1]):
+                # The byte before the trigger, as each text has one more in front.
+                place = at - automaton.lengths[end]
+                rule = automaton.rules[end]
+                if place - line <= columns[rule] and is_at_edges(
+                    automaton, end, text, place, at
+                ):
+                    if count < len(calls):
+                        calls[count] = (np.int64(rule) << PLACE_BITS) | place
+                    count += 1
+            if byte == _LINE_END:
                 line = at
     return count
 
@@ -79,26 +73,29 @@ def add_calls(
 def join_calls(
     calls: Array,
     bounds: Array,
-    reaches: Array,
-    beyonds: Array,
+    nearests: Array,
+    lookbehinds: Array,
+    windows: Array,
     texts: Array,
     starts: Array,
     ends: Array,
     firsts: Array,
 ) -> None:
-    """Write where each rule looks.
+    """Write where each rule is tried.
 
-    Those of a rule that overlap become one; a rule without a reach looks at each place.
+    Windows of a rule that overlap become one.  A rule whose matches all start equally
+    far before their triggers is tried at each of these places.
 
     Args:
         calls: Of `add_calls`, sorted.
         bounds: See there.
-        reaches: How far before its need each rule begins to look.
-        beyonds: How far past its need's start each rule looks.
-        texts: Written: which text each stretch is of.
+        nearests: How far before a trigger the matches of each rule start at least.
+        lookbehinds: How far at most.
+        windows: How far past a trigger's start they end at most.
+        texts: Written: which text each window is in.
         starts: Written: where it starts, in its text.
         ends: Written: where it ends.
-        firsts: Written: the first stretch of each rule, and past the last.
+        firsts: Written: the first window of each rule, and past the last.
     """
     count, text, last, before = 0, 0, 0, -1
     firsts[0] = 0
@@ -113,13 +110,16 @@ def join_calls(
         while place >= bounds[text + 1]:
             text += 1
         place -= bounds[text]
-        reach, beyond = reaches[rule], beyonds[rule]
-        if same and (place == last or (reach > 0 and place - reach <= last + beyond)):
-            ends[count - 1] = place + beyond
-        else:
+        lookbehind, window = lookbehinds[rule], windows[rule]
+        is_window = nearests[rule] < lookbehind
+        if same and (
+            place == last or (is_window and place - lookbehind <= last + window)
+        ):
+            ends[count - 1] = place + window
+        elif is_window or place >= lookbehind:
             texts[count] = text
-            starts[count] = max(0, place - reach)
-            ends[count] = place + beyond
+            starts[count] = max(0, place - lookbehind)
+            ends[count] = place + window
             count += 1
         last, before = place, rule
     for each in range(before + 1, len(firsts)):

@@ -1,9 +1,12 @@
+import inspect
 import re
+import textwrap
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deid_core.detectors.rules import rule as rule_module
 from deid_core.detectors.rules.engine import RULES, RuleDetector
 from deid_core.detectors.rules.rule import Rule
 from deid_core.document import Annotation, Document, Span
@@ -22,7 +25,6 @@ def a_rule(**changes):
         "label": Label.IDNUM,
         "pattern": re.compile(r"ward[ ](?P<phi>[0-9]+)"),
         "score": 0.5,
-        "needs": ("ward",),
     }
     return Rule(**(parts | changes))
 
@@ -45,22 +47,22 @@ def test_leaves_alone_what_it_must_not_find(subtests):
 
 def test_every_match_holds_what_its_rule_says(subtests):
     for rule in RULES:
-        if not rule.holds:
+        if not rule.must_contain:
             continue
         texts = [to_ascii(read_marks(example)[0]) for example in rule.found]
         matches = [match for text in texts for match in rule.pattern.finditer(text)]
         with subtests.test(rule=rule.name):
             assert matches
             for match in matches:
-                assert rule.holds.search(match.string, match.start())
+                assert rule.must_contain.search(match.string, match.start())
 
 
 def test_a_pattern_is_not_tried_where_nothing_of_what_it_holds_stands():
-    held = a_rule(reach=1, beyond=8, holds=re.compile("[0-9]"))
+    held = a_rule(lookbehind=1, window=8, must_contain=re.compile("[0-9]"))
     text = "ward five " + FILLER + "ward 7"
 
     assert [text[-1:]] == [text[s:e] for s, e in spans_of((held,), text)]
-    never = a_rule(reach=1, beyond=8, holds=re.compile("x"))
+    never = a_rule(lookbehind=1, window=8, must_contain=re.compile("x"))
     assert [] == spans_of((never,), text)
 
 
@@ -74,7 +76,7 @@ def test_has_examples_of_both_kinds(subtests):
 
 def test_finds_its_examples_in_the_middle_of_a_note(subtests):
     """
-    Looking only near a rule's needs loses nothing that the whole note would show.
+    Looking only near a rule's triggers loses nothing that the whole note would show.
     """
     for rule in RULES:
         note, expected = "", []
@@ -135,10 +137,32 @@ def test_refuses_two_rules_of_one_name():
         RuleDetector((a_rule(), a_rule()))
 
 
-@pytest.mark.parametrize("needs", [(), ("Ward",), ("12",)])
-def test_refuses_needs_that_would_never_be_met(needs):
-    with pytest.raises(ValueError, match="rule ward: needs"):
-        a_rule(needs=needs)
+@pytest.mark.parametrize("triggers", [("",), ("Ward",), ("12",)])
+def test_refuses_triggers_that_no_text_holds(triggers):
+    with pytest.raises(ValueError, match="rule ward: triggers"):
+        a_rule(triggers=triggers)
+
+
+def test_proposals_are_in_the_order_of_the_names_of_rules():
+    rules = [a_rule(name=name) for name in ("b", "c", "a")]
+
+    [annotations] = RuleDetector(rules)([Document("d1", "ward 12")])
+
+    assert ["a", "b", "c"] == [each.rule for each in annotations]
+
+
+def test_the_guide_shows_a_rule_that_works():
+    guide = inspect.getdoc(rule_module) or ""
+    example = textwrap.dedent(guide.split("::\n\n")[1].split("\n\n- ")[0])
+    names = {"Rule": Rule, "Label": Label, "re": re}
+    exec(example, names)  # noqa: S102 (the guide's own example)
+    ward = names["WARD"]
+
+    for marked in ward.found:
+        text, expected = read_marks(marked)
+        assert expected == spans_of((ward,), text)
+    for text in ward.not_found:
+        assert [] == spans_of((ward,), text)
 
 
 @given(st.text())

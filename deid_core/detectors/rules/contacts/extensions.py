@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import UNIT, words
+from deid_core.language.fragments import UNIT
 
 from ..rule import Rule
 
@@ -35,7 +35,6 @@ EXTENSION = Rule(
     ),
     score=0.8,
     is_valid=_has_no_unit,
-    needs=("ext", "extension", "extn", "x0000", "ext0000"),
     found=("at x«4512», ext «4512», extension: «30112», Extn «77123»",),
     not_found=(
         "x3, x 4512",
@@ -61,7 +60,6 @@ IN_HOUSE = Rule(
     ),
     score=0.85,
     is_valid=_has_no_unit,
-    needs=words("call phone telephone dial page paged paging beep beeped ring reach"),
     found=("Please call «4-5512», page me at «5-1234», dial «7-0000».",),
     not_found=("call 4-5512 mg", "page 2-3", "recall 4-5512", "call 1-2 times"),
 )
@@ -80,7 +78,6 @@ PAGE_AT = Rule(
     ),
     score=0.8,
     is_valid=_has_no_unit,
-    needs=words("page paged beep beeped"),
     found=("page «12345», page on-call at «4567», beep #«77123»",),
     not_found=("page 12 of 30", "page 2024", "paged at 14:30", "paged at 12345 mL"),
 )
@@ -98,9 +95,6 @@ LOCAL_PHONE = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=("000-0000", "000.0000"),
-    reach=5,
-    beyond=12,
     is_valid=_has_no_unit,
     found=("P: «234-0142» T: «234.0142»", "tonight:\n«555-0142»"),
     not_found=("range 450-1000", "212-555-0142", "500-1000 mg", "555-2000 mL"),
@@ -121,9 +115,6 @@ PHONE_IN_LETTERS = Rule(
         re.VERBOSE,
     ),
     score=0.9,
-    needs=("000-", "0 000 ", "0.000."),
-    reach=4,
-    beyond=20,
     found=("call «1-800-FLOWERS», «1-888-QUIT-NOW» or «800-555-HELP»",),
     not_found=("1-800-555-0142", "800 PATIENT", "at 800 MG-ORAL", "1800-FLOWER"),
 )

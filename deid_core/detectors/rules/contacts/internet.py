@@ -68,9 +68,6 @@ EMAIL = Rule(
         re.VERBOSE,
     ),
     score=0.99,
-    needs=("@",),
-    reach=65,
-    beyond=400,
     found=(
         "write «jane.roe+labs@mail.example.org», please",
         "(«o'neil_j@example.com»)",
@@ -89,10 +86,8 @@ URL = Rule(
         _FLAGS,
     ),
     score=0.98,
-    needs=words("http https ftp sftp file www"),
     # One after the other: "www.www.www." is one address, read once.
-    reach=1,
-    beyond=2100,
+    lookbehind=1,
     found=(
         "see «https://portal.example.org/p?id=12».",
         "(«www.example.com/roe»), «ftp://example.net»",
@@ -115,9 +110,6 @@ BARE_HOST = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=_DOMAINS,
-    reach=120,
-    beyond=600,
     found=("on «janeroe.example.com/blog».", "see «example.org»"),
     not_found=("jane@example.com", "pain.common", "2.5.io", "the end.network"),
 )
@@ -135,8 +127,6 @@ IPV4 = Rule(
     ),
     score=0.95,
     is_valid=is_ipv4,
-    needs=("0.0.0", "0.00.0", "0.000.0"),
-    reach=2,
     found=(
         "from «192.0.2.17», port",
         "«203.0.113.5»:8080",
@@ -166,9 +156,6 @@ IPV6 = Rule(
     ),
     score=0.95,
     is_valid=is_ipv6,
-    needs=tuple(f"{digit}:" for digit in "0abcdef"),
-    reach=3,
-    beyond=45,
     found=("«2001:db8::8a2e:370:7334»", "at «fe80:0:0:0:200:f8ff:fe21:67cf», ok"),
     not_found=("2001:30:45", "at 2345:10:20", "fade::zz", "12:30:45"),
 )
@@ -182,9 +169,9 @@ IPV6_IN_FULL = Rule(
         re.IGNORECASE,
     ),
     score=0.9,
-    needs=tuple(f"{digit}:" for digit in "0abcdef"),
-    reach=4,
-    beyond=45,
+    triggers=tuple(f"{digit}:" for digit in "0abcdef"),
+    lookbehind=4,
+    window=45,
     found=("address «d80:e4b5:79da:6cf6:71f3:51f7:9161:c319» blocked",),
     not_found=("00:1A:2B:3C:4D:5E", "1:2:3:4:5:6:7", "x1:2:3:4:5:6:7:8"),
 )

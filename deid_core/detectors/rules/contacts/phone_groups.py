@@ -91,13 +91,6 @@ GROUPS_AFTER_LABEL = Rule(
     ),
     score=0.85,
     is_valid=is_number_of_groups,
-    needs=words(
-        """
-        telephone phone tel mobile cellphone cell handphone hp whatsapp fax facsimile
-        telefax reach reached reachable answering message messages call called callback
-        contact contacted ring text
-        """
-    ),
     found=(
         "phone: «02.27.96.63.08», Phone: «88 165 40 96», call me on «(35) 609-270»",
         "tel. «061/234 56 78», mobile «98765 43210», answering at «28-81-33-70»",
@@ -127,7 +120,7 @@ NATIONAL_PHONE = Rule(
     ),
     score=0.85,
     is_valid=is_known_number,
-    needs=(
+    triggers=(
         "000 000",
         "00 0000",
         "000-000",
@@ -136,8 +129,8 @@ NATIONAL_PHONE = Rule(
         "0000 0",
         "00 00 00",
     ),
-    reach=10,
-    beyond=24,
+    lookbehind=10,
+    window=24,
     found=(
         "or «020 7946 0018» and «07700 900123»",
         "the number (0)… «0044 20 7946 0018», «01.84.17.61.18»",
@@ -165,7 +158,6 @@ SINGAPORE_PHONE = Rule(
     ),
     score=0.9,
     is_valid=is_known_singapore_number,
-    needs=words("hp h handphone hand pager contact nok"),
     found=("HP «91234567», H/P no: «9123 4567», NOK «6123-4567»",),
     not_found=("HP 71234567", "hp 912345", "contact 2024 2025"),
 )
@@ -182,9 +174,6 @@ PREFIXED_PHONE = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=("000-000-000-0000", "000.000.000.0000", "000 000 000 0000"),
-    reach=4,
-    beyond=40,
     found=("«001-748-088-2851x818», «011-1-212-555-0142»",),
     not_found=("0001-748-088-2851", "002-748-088-2851", "001-748-088-28511"),
 )
@@ -200,9 +189,9 @@ SPACED_PHONE = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=("000 - 0000", "000- 0000", "000 -0000"),
-    reach=12,
-    beyond=32,
+    triggers=("000 - 0000", "000- 0000", "000 -0000"),
+    lookbehind=12,
+    window=32,
     found=("«212 - 555 - 0142», «(212) - 555 - 0142 x12»",),
     not_found=("120 - 130 - 140", "112 - 555 - 0142", "12 - 555 - 0142"),
 )
@@ -223,13 +212,13 @@ PHONE_BEFORE_LABEL = Rule(
     is_valid=lambda match: (
         is_number_of_groups(match) and len(_digits(match["number"])) >= 7
     ),
-    needs=tuple(
+    triggers=tuple(
         f"0{between}{word}"
         for between in (" ", "-", " - ", " (", "(")
         for word in words("office mobile cell home work fax pager")
     ),
-    reach=40,
-    beyond=16,
+    lookbehind=40,
+    window=16,
     found=("«089 72 63 41» office", "«555 0142» (cell), «50-98-28-96»-Office"),
     not_found=("120 80 home", "on 1/2/2024 office visit", "45 56 78 home glucose"),
 )
@@ -249,7 +238,6 @@ FAX_GROUPS = Rule(
     is_valid=lambda match: (
         is_number_of_groups(match) and len(_digits(match["number"])) >= 7
     ),
-    needs=words("f fx fax facsimile telefax"),
     found=("F: «212-555-0143», Facsimile: «(212) 555-0143», fax: «061 234 56 78»",),
     not_found=("T 98.6 F. 120", "F: 45 12", "F:101.2 97.5"),
 )

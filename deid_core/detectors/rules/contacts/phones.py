@@ -79,8 +79,8 @@ PHONE = Rule(
     ),
     score=0.95,
     is_valid=is_phone_shaped,
-    needs=("000-0000", "000.0000", "000 0000", "0000000"),
-    reach=10,
+    triggers=("000-0000", "000.0000", "000 0000", "0000000"),
+    lookbehind=10,
     found=(
         "Call «(212) 555-0142» or «212-555-0142» or «212.555.0142».",
         "«1-800-555-0199», «+1 212 555 0142», «+12125550142»",
@@ -111,7 +111,6 @@ INTERNATIONAL_PHONE = Rule(
     ),
     score=0.95,
     is_valid=is_possible_phone,
-    needs=("+0",),
     found=(
         "«+44 20 7946 0018», «+65 6123 4567»",
         "«+49 (30) 901820-123».",
@@ -132,7 +131,6 @@ LABELLED_PHONE = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=_PHONE_WORDS,
     found=(
         "Phone: «555-0142», tel. «2125550142»",
         "reached at «555 0142»; cell #«555.0142 x5»",
@@ -155,7 +153,6 @@ FAX = Rule(
         rf"(?<![a-z])(?:tele)?fax(?:ed[ ]to)?{_SEPARATOR}{_NUMBER}", _FLAGS
     ),
     score=0.97,
-    needs=words("fax faxed telefax"),
     found=(
         "Fax: «212-555-0143» and fax number is «(212) 555-0143»",
         "faxed to «555-0143», FAX# «2125550143»",
@@ -175,7 +172,6 @@ PAGER = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=_PAGER_WORDS,
     found=("pager «12345», beeper #«5-1234», ext. «4567»", "Extension: «30112»"),
     not_found=("extension 120 degrees", "ext 30", "text. 4567", "ext. 120\u00b0"),
 )

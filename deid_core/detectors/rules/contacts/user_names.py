@@ -47,7 +47,6 @@ USERNAME = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=words("user username userid login logon screen"),
     found=("username: «jroe12», User ID = «jane.roe».", "login: «drsmith»"),
     not_found=("user of tobacco", "login failed", "users: 3"),
 )
@@ -66,7 +65,6 @@ USERNAME_BARE = Rule(
         _FLAGS,
     ),
     score=0.85,
-    needs=words("username user userid login logon logged"),
     found=(
         "username «jroe», User ID «jane.roe», logged in as «jroe12», user «jroe12»",
     ),
@@ -89,13 +87,6 @@ USERNAME_OF_ACTION = Rule(
         _FLAGS,
     ),
     score=0.8,
-    needs=words(
-        """
-        entered filed signed typed opened viewed edited printed accessed modified read
-        created closed locked released saved verified updated recorded scanned sent
-        transcribed reviewed ordered completed documented uploaded charted amended
-        """
-    ),
     found=("Note filed by «jroe12», opened electronically by «jane.roe».",),
     not_found=(
         "reviewed by the surgeon. She",
@@ -121,7 +112,6 @@ HANDLE = Rule(
         _FLAGS,
     ),
     score=0.85,
-    needs=_NETWORK_WORDS,
     found=(
         "Instagram: «@jane.roe», Twitter handle «@janeroe», Skype: «live:jane»",
         "on Snapchat as «jane_99», (Facebook: «jane.roe»)",
@@ -149,8 +139,6 @@ HANDLE_FIRST = Rule(
         _FLAGS,
     ),
     score=0.85,
-    needs=("@",),
-    beyond=80,
     found=("posts as «@janeroe» on Twitter, «@j.roe» (Instagram)",),
     not_found=("jane@example.com on Twitter", "@home with her", "@ 3 pm via portal"),
 )
@@ -170,9 +158,6 @@ SPELLED_EMAIL = Rule(
         _FLAGS,
     ),
     score=0.93,
-    needs=("(at)", "[at]", "<at>", "{at}", "_at_", " dot "),
-    reach=130,
-    beyond=140,
     found=(
         "write «jane.roe [at] example [dot] com», «jane(at)example.com» or",
         "that is «janeroe at example dot com»",

@@ -166,7 +166,6 @@ CUED_DAY = Rule(
     ),
     score=0.75,
     is_valid=is_cued_day,
-    needs=("0/0", "00/0"),
     found=(
         "seen on «3/14» for",
         "dated «3/14».",
@@ -202,9 +201,6 @@ RANGE_OF_DAYS = Rule(
     ),
     score=0.8,
     is_valid=is_range_of_days,
-    needs=("0/0-0", "0/00-0", "0/0 - 0", "0/00 - 0"),
-    reach=1,
-    beyond=32,
     found=(
         "away «3/14-3/20»",
         "away «3/14 - 3/20/2024», the weekend of «6/1-6/3»",
@@ -224,7 +220,6 @@ DOTTED_DATE = Rule(
     ),
     score=0.75,
     is_valid=_is_cued_date,
-    needs=("0.0.00", "0.00.00", "00.0.00", "00.00.00"),
     found=("next appt «4.28.25», on «1.2.24».",),
     not_found=("version 4.28.25", "on 44.28.25", "on 1.2.3"),
 )
@@ -249,12 +244,6 @@ LABELLED_DATE = Rule(
     ),
     score=0.9,
     is_valid=_has_possible_digits,
-    needs=words(
-        """
-        dob d dos dod date birth birthdate birthday born admission admit discharge visit
-        service
-        """
-    ),
     found=(
         "DOB: «3 14 1952»",
         "dob «031452»",
@@ -282,11 +271,6 @@ BIRTH_YEAR = Rule(
         re.VERBOSE | re.IGNORECASE,
     ),
     score=0.85,
-    needs=(
-        "d.o.b",
-        *words("dob yob date year birth birthdate birthday birthyear born"),
-    ),
-    beyond=150,
     found=(
         "born in «1932», DOB: «1948», YOB «1951»",
         "She was born in «'41» and he was born about «1950».",
@@ -318,9 +302,6 @@ DAY_OF_MONTH = Rule(
         re.VERBOSE | re.IGNORECASE,
     ),
     score=0.7,
-    needs=("n the 0", "l the 0", "y the 0", "e the 0"),
-    reach=6,
-    beyond=32,
     found=(
         "seen on the «14th», and by the «31st».",
         "since the «3rd of this month»",

@@ -107,17 +107,6 @@ SEPARATED_DATE = Rule(
     ),
     score=0.85,
     is_valid=_is_separated_date,
-    needs=tuple(
-        f"{first}{mark}{second}{mark}{third}"
-        for mark in (",", ":", ".", " ", "\t", "  ")
-        for first, second, third in (
-            *(("0", "0", "0000"), ("0", "00", "0000"), ("0000", "0", "0")),
-            *(("0000", "00", "0"), ("0", "0", "00"), ("0", "00", "00")),
-        )
-        if mark != ":" or "0000" in (first, third)
-    ),
-    reach=2,
-    beyond=12,
     found=(
         "seen «14,5,2024» and «5,14,2024», «2024,05,14»",
         "taken «14:5:2024», then «2024:05:14»",
@@ -166,14 +155,14 @@ WRITTEN_BETWEEN_MARKS = Rule(
     ),
     score=0.9,
     is_valid=_is_month_not_verb,
-    needs=(
+    triggers=(
         *(f"0{mark}{month}" for mark in "-/,:\t" for month in MONTH_WORDS),
         *(f"{month}{mark}0" for mark in "/:\t," for month in MONTH_WORDS),
         *(f"{month} {day} 00" for day in ("0", "00") for month in MONTH_WORDS),
         *(f"0000{day} {month}" for day in ("", " 0", " 00") for month in MONTH_WORDS),
     ),
-    reach=10,
-    beyond=28,
+    lookbehind=10,
+    window=28,
     found=(
         "on «14:May:2024», «14,May,2024», «14\tMay\t2024», «14/May/24»",
         "«24/14/May», «May,14,24»; «May 14 24».",
@@ -196,9 +185,6 @@ CUED_PAIR = Rule(
     ),
     score=0.75,
     is_valid=_is_cued_pair,
-    needs=("0-0", "0.00"),
-    reach=1,
-    beyond=8,
     found=("seen on «14-05», admitted «5-14».", "discharged on «05.14», LMP: «5-14»"),
     not_found=(
         "on 5-14 units",
@@ -226,13 +212,6 @@ SEPARATED_MONTH = Rule(
     ),
     score=0.75,
     is_valid=_is_month_and_year,
-    needs=(
-        *(f"0{mark}0000" for mark in ",: \t"),
-        *(f"0000{mark}00" for mark in ",: \t"),
-        *("0000/0", "0/'00"),
-    ),
-    reach=1,
-    beyond=12,
     found=(
         "«05,2024» and «05:2024», «12/'19»",
         "«2024/5»",

@@ -10,7 +10,7 @@ import re
 from datetime import date
 
 from deid_core.labels import Label
-from deid_core.language.fragments import MONTH, MONTH_WORDS, TIME, UNIT, ends_with
+from deid_core.language.fragments import MONTH, TIME, UNIT, ends_with
 
 from ..rule import Rule
 
@@ -88,12 +88,6 @@ NUMERIC_DATE = Rule(
     ),
     score=0.95,
     is_valid=is_numeric_date,
-    needs=(
-        *("0/0/", "0/00/", "0-0-", "0-00-", "0.0.", "0.00.", "0_0_", "0_00_"),
-        *("0 / 0", "0 - 0"),
-    ),
-    reach=5,
-    beyond=60,
     found=(
         "Seen «1/2/2024» and «01-31-24».",
         "«31.12.2023» Aufnahme, «2024/1/31», «2024.01.31»",
@@ -141,7 +135,6 @@ TIMESTAMP = Rule(
     ),
     score=0.9,
     is_valid=is_calendar_day,
-    needs=("00000000",),
     found=(
         "day «20240131»",
         "|«202401311405»|«20240131140506»|«20240131140506.123-0500»",
@@ -176,9 +169,6 @@ MONTH_AND_YEAR = Rule(
     ),
     score=0.85,
     is_valid=lambda match: not _UNIT.match(match.string, match.end()),
-    needs=("0/0000", "0-0000", "0000/00", "0000-00"),
-    reach=1,
-    beyond=16,
     found=(
         "diagnosed «01/2024», again «7/2019»",
         "in «2024-01», «10-2023»",
@@ -208,8 +198,6 @@ YEAR_FIRST = Rule(
         re.VERBOSE | re.IGNORECASE,
     ),
     score=0.95,
-    needs=MONTH_WORDS,
-    reach=6,
     found=("on «2024-Jan-05»", "«2024 January 5»", "«1998/Sep/30»"),
     not_found=("in 2024 May have", "12024 Jan 5", "2024 Junior 5"),
 )

@@ -9,13 +9,11 @@ from deid_core.language.fragments import (
     DAY,
     MONTH,
     MONTH_NAME,
-    MONTH_WORDS,
     TIME,
     UNIT,
     WEEKDAY,
     YEAR,
     ends_with,
-    words,
 )
 
 from ..rule import Rule
@@ -90,7 +88,6 @@ MONTH_FIRST = Rule(
     ),
     score=0.95,
     is_valid=is_month_not_verb,
-    needs=MONTH_WORDS,
     found=(
         "«January 5th, 2024» and «Jan-05-24»",
         "«January 5», «Sept 12», «Sep. 3, 2019», «DEC 24 2023»",
@@ -132,8 +129,6 @@ DAY_FIRST = Rule(
     ),
     score=0.95,
     is_valid=is_month_not_verb,
-    needs=MONTH_WORDS,
-    reach=22,
     found=(
         "«5 Jan 2024», «05-Jan-24», «05JAN2024», «5/Jan/2024»",
         "the «5th of January» and the «31st day of May, 2020»",
@@ -168,12 +163,6 @@ WEEKDAY_DATE = Rule(
         _FLAGS,
     ),
     score=0.97,
-    needs=words(
-        """
-        monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu
-        thur thurs fri sat sun
-        """
-    ),
     found=(
         "on «Monday, January 5, 2024»",
         "«Tues. 5 March 2024»",
@@ -190,9 +179,6 @@ ORDINAL_WORD_FIRST = Rule(
         rf"(?<![a-z]){_ORDINAL_WORD}[ ](?:day[ ])?of[ ]{MONTH}(?:,?[ ]{YEAR})?", _FLAGS
     ),
     score=0.9,
-    needs=tuple(f" of {month}" for month in MONTH_WORDS),
-    reach=28,
-    beyond=24,
     found=("the «fifth of June 2020» and «twenty-third of May»",),
     not_found=("first of all", "the second of maybe three", "a third of Mayo"),
 )
@@ -212,7 +198,6 @@ MONTH_AFTER_CUE = Rule(
     ),
     score=0.8,
     is_valid=is_month_after_cue,
-    needs=MONTH_WORDS,
     found=(
         "in «March» she",
         "since last «November», and between «May and July»",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import UNIT, words
+from deid_core.language.fragments import UNIT
 
 from ..rule import Rule
 from .labels import SEPARATOR
@@ -48,14 +48,6 @@ BIOMETRIC = Rule(
     ),
     score=0.97,
     is_valid=is_biometric_number,
-    needs=words(
-        """
-        finger fingerprint fingerprints thumb thumbprint palm palmprint foot footprint
-        voice voiceprint face faceprint hand handprint retina retinal iris facial
-        speaker gait biometric biometrics dna
-        """
-    ),
-    beyond=120,
     found=(
         "Fingerprint ID: «FP-123456», fingerprint template «FP-99812»",
         "retina scan ID «RS-1234», voiceprint «VP-1234», iris scan «88123»",

@@ -85,8 +85,6 @@ LOT_BARE = Rule(
     ),
     score=0.8,
     is_valid=lambda match: not _UNIT.match(match.string, match.end()),
-    needs=("lot",),
-    reach=3,
     found=("vaccine lot «AB1234», lot «12345».",),
     not_found=("a lot 1234", "lot of 1000", "lots 1234", "lot 12"),
 )
@@ -98,9 +96,6 @@ MAC_ADDRESS = Rule(
         r"[0-9A-Fa-f](?<![\w:].)[0-9A-Fa-f](?::[0-9A-Fa-f]{2}){5}(?![\w:])"
     ),
     score=0.9,
-    needs=tuple(f"{digit}:" for digit in "0abcdef"),
-    reach=1,
-    beyond=20,
     found=("monitor «00:1A:2B:3C:4D:5E» on", "«AA:BB:CC:DD:EE:FF»"),
     not_found=("at 12:30:45", "00:1A:2B:3C:4D"),
 )
@@ -116,7 +111,6 @@ VIN = Rule(
         _FLAGS,
     ),
     score=0.95,
-    needs=("vin", "vehicle"),
     is_valid=_has_digit,
     found=(
         "VIN: «1HGCM82633A004352»",
@@ -140,9 +134,6 @@ PLATE = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=words(
-        "license licence number registration plate plates tag car truck van vehicle"
-    ),
     is_valid=_has_digit,
     found=(
         "license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",
@@ -167,7 +158,6 @@ MAC_IN_OTHER_FORM = Rule(
         _FLAGS,
     ),
     score=0.9,
-    needs=("mac",),
     found=("MAC «00-1A-2B-3C-4D-5E», mac address: «001A.2B3C.4D5E».",),
     not_found=("10-12-14-16-18-20", "MAC 0-1A-2B-3C-4D-5E", "mac 12", "Mac 1.2.3"),
 )
@@ -180,8 +170,6 @@ ACCESSION = Rule(
         r"[A-Z](?<![\w-].)[A-Z]{0,2}[0-9]{2}-[0-9]{3,7}(?![\w-])(?!\.[0-9])"
     ),
     score=0.75,
-    needs=("00-000",),
-    reach=3,
     found=("pathology «S24-12345» and «SP24-0912».",),
     not_found=("C5-6", "T12-L1", "COVID-19", "S24-12345-7", "IL17-1000.5"),
 )
@@ -200,9 +188,6 @@ LONG_CODE = Rule(
         re.VERBOSE,
     ),
     score=0.6,
-    needs=("00000", "000-000"),
-    reach=9,
-    beyond=24,
     found=(
         "order «E88480165», («G6662432»): «RT-20584-O», «FP-123456».",
         "pump «C8613-53510»",
@@ -234,10 +219,6 @@ CODE_AFTER_NOUN = Rule(
     ),
     score=0.7,
     is_valid=lambda match: sum(map(str.isdigit, match["phi"])) >= 5,
-    needs=words(
-        "order accession specimen sample case claim encounter visit job ticket report"
-        " requisition confirmation referral authorization study slide block culture"
-    ),
     found=("Order «930-C1617» was cancelled, specimen «24B-10293».",),
     not_found=(
         "order D5W 1000",
@@ -254,7 +235,6 @@ LONG_NUMBER = Rule(
     # Measurements stay under seven digits or carry a unit; identifiers do not.
     pattern=re.compile(r"[0-9](?<![\w.,/+$-][0-9])[0-9]{6,19}(?![\w/-])(?![.,][0-9])"),
     score=0.6,
-    needs=("0000000",),
     is_valid=lambda match: not _UNIT.match(match.string, match.end()),
     found=("see «0012345678» today", "(«7788990»)"),
     not_found=(

@@ -42,7 +42,6 @@ SSN = Rule(
         re.VERBOSE,
     ),
     score=0.9,
-    needs=("000-00-0000", "000 00 0000"),
     is_valid=is_plausible_ssn,
     found=("SSN «219-09-9999».", "«219 09 9999»", "«219\u201309\u20139999»"),
     not_found=(
@@ -73,7 +72,6 @@ LABELLED_SSN = Rule(
         re.VERBOSE | re.IGNORECASE,
     ),
     score=0.98,
-    needs=words("ssn ss s soc social itin"),
     found=(
         "SSN: «219099999», social security number is «666-12-3456»",
         "SSN last 4: «9999», SS# «xxx-xx-9999»",
@@ -86,7 +84,6 @@ MASKED_SSN = Rule(
     label=Label.SSN,
     pattern=re.compile(r"[xX*]{2}-(?P<phi>[0-9]{4})(?![0-9])"),
     score=0.95,
-    needs=("xx-0000", "**-0000"),
     found=("on file XXX-XX-«9999»", "***-**-«9999»"),
     not_found=("XXX-XX-XXXX", "xxx-xx-99991"),
 )
@@ -99,7 +96,7 @@ MRN = labelled_rule(
         "medical record",
         "medical records",
         "med rec",
-        "med. rec.",
+        *("med. rec.", "med.rec."),
     ),
     marked=words("mr patient pt chart hospital unit"),
     digits=3,

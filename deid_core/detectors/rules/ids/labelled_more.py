@@ -50,7 +50,6 @@ SSN_LAST_FOUR = Rule(
         _FLAGS,
     ),
     score=0.97,
-    needs=words("last ssn soc social"),
     found=(
         "last four of SSN «9999», last 4 of his social: «1234»",
         "SSN ending «9999», last 4 SSN is «0042»",
@@ -65,7 +64,7 @@ MRN_BARE = Rule(
         r"""
         (?<![A-Za-z.])
         (?:MR|UHID|HN|HRN|URN|MPI|NHI|NHN|PHN|(?i:hosp(?:ital)?[ ](?:no|num|id)\b\.?)
-          |(?:PID|PIN|CHI|HCN|PMI)(?=[ ]?[:\#]))
+          |(?:PID|PIN|CHI|HCN|PMI)(?=[ ]?[:\#]))(?![A-Za-z])
         [ ]?(?:[:\#]|[Nn]o\.?|[Nn]umber)?[ ]{0,2}
         (?P<phi>(?:[A-Z]{1,3}-?)?[0-9]{2,10}(?:-[0-9]{1,6}){0,3})(?![\w%])(?![.,/][0-9])
         """,
@@ -73,7 +72,6 @@ MRN_BARE = Rule(
     ),
     score=0.9,
     is_valid=lambda match: _has_digits(5, match),
-    needs=words("mr uhid hn hrn urn mpi nhi nhn phn hosp hospital pid pin chi hcn pmi"),
     found=(
         "MR «1234567», UHID «123456», HN: «12345-67»",
         "URN «A1234567», PID# «445566», Hosp no. «A123456»",
@@ -96,13 +94,6 @@ HEALTHPLAN_BARE = Rule(
     ),
     score=0.9,
     is_valid=lambda match: _has_digits(5, match),
-    needs=words(
-        """
-        insur insurance policy medicare medicaid medi tricare bcbs hbn blue aetna cigna
-        humana kaiser anthem united unitedhealth unitedhealthcare uhc beneficiary
-        subscriber member membership payer
-        """
-    ),
     found=(
         "policy «XYZ-1234567», insurance plan #«DB-2345678», Member «123456789»",
         "insurance is «QX-789012», insur ID «WX-987654», HBN: «789-456-123»",
@@ -129,10 +120,6 @@ CARD_ENDING = Rule(
         _FLAGS,
     ),
     score=0.92,
-    needs=words(
-        "visa mastercard master amex american discover diners jcb unionpay"
-        " card account acct"
-    ),
     found=("MasterCard ending in «4444», account ending in «9912»",),
     not_found=("ending in 2024", "nerve ending in 4444", "discard ending in 4444"),
 )
@@ -150,7 +137,6 @@ DRIVING_LICENSE = Rule(
     ),
     score=0.9,
     is_valid=lambda match: _has_digits(5, match),
-    needs=words("dl d oln cdl"),
     found=("DL# «D1234567», DL: «S530-4601-2345», CDL no. «123456789»",),
     not_found=("mg/dL: 14000", "dl: 123456", "DL 1234567", "DL: 12 mg"),
 )

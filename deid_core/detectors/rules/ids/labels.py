@@ -64,7 +64,6 @@ def labelled_rule(
         label=label,
         pattern=re.compile(pattern, re.VERBOSE | re.IGNORECASE),
         score=score,
-        needs=tuple({_first_word(phrase): None for phrase in (*bare, *marked)}),
         is_valid=is_valid,
         found=found,
         not_found=not_found,
@@ -73,7 +72,7 @@ def labelled_rule(
 
 def _alternatives(phrases: tuple[str, ...]) -> str:
     longest_first = sorted(phrases, key=len, reverse=True)
-    joined = "|".join(map(re.escape, longest_first)).replace(r"\ ", "[ ]?")
+    joined = "|".join(map(re.escape, longest_first)).replace(r"\ ", "[ ]")
     return f"(?:{joined})(?![a-z])" if joined else "(?!)"
 
 

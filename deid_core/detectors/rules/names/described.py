@@ -54,8 +54,6 @@ AFTER_JOB = Rule(
     ),
     score=0.75,
     is_valid=_is_borne,
-    needs=_JOBS,
-    beyond=64,
     found=(
         "the private aide «Fatoumata» and her coach, «Whitaker»",
         "Optometrist «Wei-Ling» saw it; interpreter («Marta Roe») at hand",
@@ -80,13 +78,9 @@ BEFORE_AGE_AND_SEX = Rule(
     ),
     score=0.8,
     is_valid=_is_no_catheter,
-    needs=(
-        *("0f", "0m", "0 f", "0 m", "0yo", "0 yo", "0y/o", "0 y/o"),
-        *("0yf", "0ym", "0 yf", "0 ym", "0yom", "0yof"),
-    ),
-    reach=80,
-    beyond=4,
-    holds=re.compile(r"[A-Za-z],?[ ]{1,2}[0-9]{1,3}[ ]?(?:y|M|F)"),
+    lookbehind=80,
+    window=4,
+    must_contain=re.compile(r"[A-Za-z],?[ ]{1,2}[0-9]{1,3}[ ]?(?:y|M|F)"),
     found=(
         "«Zubair Lodhi»  43M severe ARDS; pt «Ngozi» 29F, «Roe» 61 yo",
         "«Farah» 16F, LMP in May",

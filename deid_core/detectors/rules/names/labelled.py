@@ -86,7 +86,6 @@ DOCTOR_AFTER_LABEL = Rule(
     ),
     score=0.88,
     is_valid=_is_no_complaint,
-    needs=_ROLES,
     found=(
         "dictated by: «Jane Roe»\nAttending: «John Q. Poe»",
         "cc: «Ann Doe», PCP: «Smith»\nSurgeon: «Doe, Jane»",
@@ -122,7 +121,6 @@ PATIENT_AFTER_LABEL = Rule(
         re.VERBOSE,
     ),
     score=0.88,
-    needs=(*_LABELS, "name", "next", "emergency"),
     found=(
         "Patient: «Jane Roe»\nName: «Doe, Jane»",
         "PATIENT NAME: «DOE, JANE A»",
@@ -154,7 +152,6 @@ NAME_IN_LOWER_CASE_AFTER_LABEL = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=words("patient pt name"),
     found=("name: «jane roe»\n", "patient name: «doe, jane»; dob"),
     not_found=("name: not known\n", "drug name: one tablet twice"),
 )
@@ -172,7 +169,6 @@ KIN = Rule(
     ),
     score=0.75,
     is_valid=_is_no_diagnosis,
-    needs=_KIN,
     found=(
         "his wife «Mary» and daughter, «Ann Lee», son («John»)",
         "her brother named «Michael»",
@@ -200,10 +196,9 @@ SUBJECT_OF_AGE = Rule(
         re.VERBOSE,
     ),
     score=0.9,
-    needs=("0-y", "0 y", "0y", "0-month", "0 month-old", "0-week", "0-day"),
-    reach=100,
-    beyond=20,
-    holds=re.compile(r"[ ][Aa][Nn]?[ ]{1,2}(?:[A-Za-z-]{2,20}[ ]){0,3}[0-9]"),
+    lookbehind=100,
+    window=20,
+    must_contain=re.compile(r"[ ][Aa][Nn]?[ ]{1,2}(?:[A-Za-z-]{2,20}[ ]){0,3}[0-9]"),
     found=(
         "«JANE ROE» IS A 94 YEAR OLD",
         "«Martha Roe» is a 50-year-old female",
@@ -232,9 +227,8 @@ BEFORE_BIRTH = Rule(
         re.VERBOSE,
     ),
     score=0.88,
-    needs=words("dob d.o.b birth birthdate born"),
-    reach=100,
-    beyond=24,
+    lookbehind=100,
+    window=32,
     found=(
         "Call about «Alvin Young», DOB 22-Dec-1960, «JANE ROE» / born Fri 10/2/1950",
         "«Roe, Jane», date of birth: 2/3/1960; «Jane Q. Roe» (born on March 3, 1960)",

@@ -102,11 +102,6 @@ SEEN_OR_DISCUSSED = Rule(
     ),
     score=0.8,
     is_valid=has_a_name,
-    needs=(
-        *words("discussed reviewed staffed spoke rounded seen covering signed paged"),
-        *("primary", "s/b", "s/w", "d/b", "d/w"),
-    ),
-    beyond=120,
     found=(
         "s/b «Rostov», d/w «Ana Rostova»; discussed with «Kowalski» and",
         "c/w pain; s/b: «J. Rostov».",
@@ -132,12 +127,6 @@ SIGNATURE = Rule(
     ),
     score=0.85,
     is_valid=has_a_name,
-    needs=words(
-        "sincerely best kind warm regards respectfully warmly thank thanks yours signed"
-        " cordially"
-    ),
-    reach=8,
-    beyond=140,
     found=(
         "Sincerely,\n\n«Ana Rostova», MD",
         "Signed, «Ana Rostova»\nThank you,\n«J. Rostov»",
@@ -164,9 +153,6 @@ SIGNED_WITH_MARK = Rule(
     ),
     score=0.88,
     is_valid=are_all_name_shaped,
-    needs=("/s/", "signed", "esigned", "esign", "esignature", "signature", "e-signed"),
-    reach=2,
-    beyond=100,
     found=("/s/ «Ana Rostova», E-signed: «Ana Rostova»", "Signature: «Rostova»\n"),
     not_found=("Signature:\nAna", "signature on file", "and/s/or"),
 )
@@ -183,8 +169,6 @@ ROLE_BEFORE_NAME = Rule(
     ),
     score=0.8,
     is_valid=has_no_common_word,
-    needs=tuple(dict.fromkeys(re.split("[^a-z]", w.lower())[0] for w in _ROLE_BEFORE)),
-    beyond=120,
     found=(
         "by RN «Ana Rostova», her cardiologist «Ana M. Rostova» and",
         "interpreter «Ana Rostova» was present",
@@ -215,12 +199,6 @@ NAME_OF_SPEAKER = Rule(
     ),
     score=0.88,
     is_valid=are_all_name_shaped,
-    needs=(
-        *(" name is", " name was", "goes by", " to be called", "a.k.a", "maiden name"),
-        *words("nicknamed nee maiden formerly aka preferred"),
-    ),
-    reach=36,
-    beyond=110,
     found=(
         "My name is «Ana Rostova». She goes by «Annie», née «Rostova»",
         "aka «Ana Rostova», maiden name «Rostova», prefers to be called «Bo»",
@@ -251,10 +229,7 @@ TYPIST = Rule(
             part.upper() in _NO_INITIALS for part in re.split(r"[^A-Za-z]", match[0])
         )
     ),
-    needs=("/", ":", "\\"),
-    reach=5,
-    beyond=16,
-    in_line=4,
+    max_column=4,
     found=("Thank you.\n«JS/mt»\n", "\n«JRS:ab/1234»  D: 01/02/2024", "«AB\\cd»"),
     not_found=("seen by JS/mt\n", "PA/lat\n", "AP/PA\n", "HEENT: ok", "\nBP: wnl\n"),
 )

@@ -107,7 +107,6 @@ PATIENT_AFTER_TITLE = Rule(
     ),
     score=0.92,
     is_valid=_is_no_image,
-    needs=words("mr mrs ms mdm mx miss mister missus madam"),
     found=(
         "Mr. «Smith» and Mrs «Garcia»'s son, Ms. «O'Neil-Brown»",
         "Mr. and Mrs. «John Q. Public»",
@@ -136,7 +135,6 @@ DOCTOR_AFTER_TITLE = Rule(
         rf"{NOT_IN_WORD}{_DOCTOR}{_GAP}(?P<phi>{NAME}|{INITIALS})", re.VERBOSE
     ),
     score=0.92,
-    needs=words("dr drs doctor prof professor aprof eprof"),
     found=(
         "Dr. «Smith» saw, Dr. «J. P. O'Neil-Brown», DR. «SMITH» WILL SEE",
         "Dr. «Ste Marie», A/Prof «Lim Wei Ming», Prof. «Müller», Doctor «Strange»",
@@ -166,7 +164,6 @@ SECOND_DOCTOR = Rule(
         re.VERBOSE,
     ),
     score=0.9,
-    needs=words("drs doctors"),
     found=("Drs. Smith and «Jones», Drs Roe, Doe & «Poe»",),
     not_found=("Dr. Smith and Jones", "Doctors and Nurses"),
 )
@@ -183,7 +180,6 @@ LOWER_CASE_AFTER_TITLE = Rule(
     ),
     score=0.8,
     is_valid=_is_no_disease,
-    needs=words("mr mrs mdm ms"),
     found=("mr «smith» and mrs. «o'brien», ms. «roe»", "saw ms «roe» today"),
     not_found=("mr is", "hx of ms with", "ms flare", "20 ms. then", "mrs. will"),
 )
@@ -196,7 +192,6 @@ LOWER_CASE_DOCTOR = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=words("dr prof"),
     found=("seen by dr «smith» and dr. «müller», prof «roe»",),
     not_found=("Dr. will see", "dr on call", "dr's orders", "dr. recommended rest"),
 )
@@ -215,13 +210,6 @@ OTHER_TITLE = Rule(
     ),
     score=0.8,
     is_valid=_starts_with_a_name,
-    needs=words(
-        """
-        lady sir col colonel gen general sen senator rev reverend fr father sister
-        brother nurse judge officer capt captain lt sgt sergeant rabbi pastor bishop
-        imam deacon detective major
-        """
-    ),
     found=(
         "General «Roe», Sir «John Doe», Senator «Poe», Sen. «Poe»",
         "Rev. «Jane Roe» and Fr. «Martin», Nurse «Kelly»",
@@ -260,9 +248,8 @@ NAME_BEFORE_CREDENTIAL = Rule(
     ),
     score=0.9,
     is_valid=_is_known_credential,
-    needs=_CREDENTIAL_NEEDS,
-    reach=70,
-    beyond=12,
+    lookbehind=69,
+    window=13,
     found=(
         "«Smith», MD and «John Smith», M.D.",
         "«Jane Roe» PT saw him",
@@ -296,10 +283,9 @@ FAMILY_FIRST_BEFORE_CREDENTIAL = Rule(
     ),
     score=0.9,
     is_valid=_is_family_first,
-    needs=_CREDENTIAL_NEEDS,
-    reach=110,
-    beyond=12,
-    holds=re.compile(",[ ]"),
+    lookbehind=109,
+    window=13,
+    must_contain=re.compile(",[ ]"),
     found=(
         "read by «HALVORSEN, INGRID» MD; «Halvorsen, Ingrid A.», M.D.",
         "«Roe, Jane Mary» RN, «DOE, JANE» PA-C; «HALVORSEN, Ingrid» NP",

@@ -54,9 +54,6 @@ COUNTRY = Rule(
     # Above the rule for towns after "born in".
     score=0.85,
     is_valid=_is_country,
-    needs=tuple(dict.fromkeys(name.lower() for name in _COUNTRIES)),
-    reach=14,
-    beyond=60,
     found=(
         "She is originally from «Kenya», flew to «South Korea», born in «Georgia»",
         "immigrated from «Viet Nam», visited «Mexico» and lives in the «UK»",

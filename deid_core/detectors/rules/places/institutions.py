@@ -65,7 +65,6 @@ ZIP_AFTER_STATE = Rule(
     pattern=re.compile(r"[0-9](?<![^ \t][0-9])[0-9]{4}(?:-[0-9]{4})?(?![0-9-])"),
     score=0.95,
     is_valid=_follows_a_state,
-    needs=("00000",),
     found=(
         "Boston, MA «02115» and Springfield, IL  «62704-1234».",
         "Portland, Oregon «97201»",
@@ -86,7 +85,6 @@ LABELLED_ZIP = Rule(
         _FLAGS,
     ),
     score=0.95,
-    needs=words("zip zipcode postal post postcode"),
     found=(
         "zip: «02115», ZIP code «62704-1234», Zip Code is «10001»",
         "postcode «SW1A 1AA», postal code: «560001»",
@@ -102,10 +100,7 @@ STATE_BEFORE_ZIP = Rule(
         rf"(?<![A-Za-z])(?!(?<!,[ ])ID\b)(?P<phi>{STATE})(?={_ZIP_AHEAD})", re.VERBOSE
     ),
     score=0.9,
-    needs=("00000",),
-    reach=24,
-    beyond=12,
-    holds=_BLANK_AND_ZIP,
+    must_contain=_BLANK_AND_ZIP,
     found=("Boston, «MA» 02115", "Reno, «Nevada» 89501", "NY, «New York» 10001-0001"),
     not_found=("MA 1234", "in 12000", "WBC IN, 12 000", "CMA 02115", "Pt ID 12345"),
 )
@@ -122,10 +117,9 @@ CITY_BEFORE_ZIP = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=("00000",),
-    reach=90,
-    beyond=12,
-    holds=_BLANK_AND_ZIP,
+    lookbehind=89,
+    window=13,
+    must_contain=_BLANK_AND_ZIP,
     found=(
         "12 Oak St, «Boston», MA 02115",
         "«St. Paul», MN 55101; «Salt Lake City» UT 84101",
@@ -150,10 +144,9 @@ STREET_BEFORE_ZIP = Rule(
         re.VERBOSE,
     ),
     score=0.9,
-    needs=("00000",),
-    reach=110,
-    beyond=12,
-    holds=_BLANK_AND_ZIP,
+    lookbehind=109,
+    window=13,
+    must_contain=_BLANK_AND_ZIP,
     found=(
         "«3461 Eric Lights Apt. 649», Ann, OH 29238",
         "«4428 Bruce Tunnel», West Ely, DE 35104; «12B Old Plain #4», Reno, NV 89501",
@@ -177,16 +170,6 @@ STREET = Rule(
         re.VERBOSE,
     ),
     score=0.92,
-    needs=words(
-        """
-        street avenue road boulevard lane drive court circle place terrace parkway
-        highway square trail alley plaza turnpike crescent expressway way row loop pike
-        broadway st ave rd blvd ln dr ct cir pl ter pkwy hwy sq tpke cres close gardens
-        grove mews esplanade
-        """
-    ),
-    reach=80,
-    beyond=40,
     found=(
         "lives at «123 Main St», and «4500 N. Lake Shore Drive, Apt 4B».",
         "«221 5th Avenue», «12 Martin Luther King Blvd #3»",
@@ -220,9 +203,6 @@ STREET_NAME = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=words("street avenue road boulevard lane drive parkway highway"),
-    reach=80,
-    beyond=12,
     found=("lives on «Maple Street», near «Old Post Road», off «5th Avenue»",),
     not_found=("on the street", "at work drive-through", "sex drive", "Street"),
 )
@@ -237,9 +217,6 @@ PO_BOX = Rule(
         _FLAGS,
     ),
     score=0.95,
-    needs=("box",),
-    reach=12,
-    beyond=20,
     found=("send to «P.O. Box 1234», «PO Box 77» or «post office box 9»",),
     not_found=("box 12", "po boxed 3", "1 box po"),
 )
@@ -270,7 +247,6 @@ HOME_TOWN = Rule(
         re.VERBOSE,
     ),
     score=0.75,
-    needs=_HOME_NEEDS,
     found=(
         "She lives in «Springfield», Illinois.",
         "born in «Lagos, Nigeria»",
@@ -292,8 +268,6 @@ HOME_STATE = Rule(
         rf"{_HOME_CUE}{_HOME_TOWN},[ ](?P<phi>{STATE})(?![A-Za-z-])", re.VERBOSE
     ),
     score=0.75,
-    needs=_HOME_NEEDS,
-    beyond=120,
     found=("She lives in Springfield, «Illinois», moved to Fort Worth, «TX».",),
     not_found=("lives in Springfield", "born in Lagos, Nigeria", "in Reno, Nevada"),
 )
@@ -313,8 +287,6 @@ LABELLED_STATE = Rule(
         re.VERBOSE,
     ),
     score=0.9,
-    needs=words("birth home state"),
-    beyond=60,
     found=(
         "State: «Vermont».\nState of residence: «Maine»",
         "City: Barre  State: «VT»  Zip: 05641",
@@ -344,8 +316,6 @@ LABELLED_CITY = Rule(
         re.VERBOSE,
     ),
     score=0.95,
-    needs=words("home city town place birth birthplace hometown"),
-    beyond=100,
     found=(
         "City: «Barre»  State: VT, Place of birth: «Fall River», MA",
         "Home town: «Ely»\nBirthplace: «Lagos».",
@@ -371,8 +341,6 @@ LABELLED_COUNTY = Rule(
         re.VERBOSE,
     ),
     score=0.95,
-    needs=words("home county"),
-    beyond=90,
     found=("County: «Washington».\nCounty of residence: «Fall River»",),
     not_found=("County: Unknown\n", "the county: Rural"),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import words
 
 from ..rule import Rule
 
@@ -39,10 +38,6 @@ UK_POSTCODE = Rule(
     pattern=re.compile(rf"(?<![\w.-]){_UK}(?![\w-])", re.VERBOSE),
     score=0.85,
     is_valid=_is_no_dose,
-    # The inward code's letters, in the order in which they stand.
-    needs=("gir0aa", *(f" 0{a}{b}" for a in _INWARD for b in _INWARD)),
-    reach=4,
-    beyond=5,
     found=(
         "London «SW1A 1AA», «M1 1AE», «EC1A 1BB», «B33 8TH»",
         "«GIR 0AA», «W1A 0AX» and «DN55 1PT»",
@@ -70,7 +65,6 @@ UK_DISTRICT = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=words("postcode post london"),
     found=("postcode «SW1A», Postcode area: «M1», London «SE1»",),
     not_found=("post code blue", "postcode SW1A 1AA", "code M1", "post C5"),
 )
@@ -88,9 +82,6 @@ SINGAPORE_POSTCODE = Rule(
     ),
     score=0.9,
     is_valid=_is_sector,
-    needs=("000000",),
-    reach=14,
-    beyond=8,
     found=("Singapore «560123», S(«560123»), S«560123» and Singapore («018956»)",),
     not_found=("Singapore 990123", "S5601234", "IS560123", "SG 56012"),
 )
@@ -110,13 +101,6 @@ CANADIAN_POSTCODE = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=tuple(
-        f"0{letter}{between}0"
-        for letter in "abceghjklmnprstvwxyz"
-        for between in (" ", "", "-")
-    ),
-    reach=1,
-    beyond=8,
     found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»", "Edmundston, NB «E3V4M5»"),
     not_found=(
         "GCS 12 E3V4M5, Montreal A2L3B2",

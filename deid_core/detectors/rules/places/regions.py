@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import words
 
 from ..rule import Rule
 
@@ -26,9 +25,6 @@ COUNTY = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=words("county co borough township twp"),
-    reach=80,
-    beyond=10,
     found=("in «Cook County», «Los Angeles County» and «McLean Township»",),
     not_found=("the County jail", "In County custody", "Our County", "county fair"),
 )
@@ -44,7 +40,6 @@ COUNTY_OF = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=words("county borough township parish district province village"),
     found=("the County of «Kent», borough of «Camden», village of «Fox Hollow»",),
     not_found=("parish of the saints", "District of care"),
 )
@@ -60,9 +55,6 @@ PARISH = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=words("parish village province prefecture shire"),
-    reach=80,
-    beyond=12,
     found=("lives in «Orleans Parish», from «Hunan Province»",),
     not_found=("her Parish", "in the Village", "from a village"),
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import words
 
 from ..rule import Rule
 
@@ -37,8 +36,6 @@ BLOCK = Rule(
         re.VERBOSE,
     ),
     score=0.92,
-    needs=words("blk block"),
-    beyond=120,
     found=(
         "«Blk 123 Ang Mo Kio Ave 3 #04-567», Singapore",
         "at «Block 45 Bedok North Street 1».",
@@ -54,7 +51,6 @@ UNIT_NUMBER = Rule(
         r"#[0-9B](?![0-9]?/)[0-9]{1,2}-[0-9]{2,4}[A-Z]?(?![\w/-])"
     ),
     score=0.8,
-    needs=("#00-00", "#000-00", "#b0-00"),
     found=("Toa Payoh «#04-567», «#12-34A»",),
     not_found=("mobility on #24-25", "#4-0 silk", "#2-0", "##04-567", "#04-5"),
 )
@@ -74,9 +70,6 @@ STREET_BY_PREFIX = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=words("jalan jln lorong lor calle avda avenida rue rua"),
-    reach=7,
-    beyond=80,
     found=(
         "lives at «12 Jalan Besar», «Lorong 4» and «Calle de Alcala 12»",
         "«8 Rue de la Paix»",
@@ -98,9 +91,6 @@ RURAL_BOX = Rule(
         re.VERBOSE,
     ),
     score=0.95,
-    needs=("box",),
-    reach=28,
-    beyond=12,
     found=(
         "«RR 2 Box 45», «Rural Route 2, Box 45», «HC 66 Box 12A»",
         "«PSC 3294, Box 9168»",
@@ -115,9 +105,6 @@ MILITARY_POST = Rule(
         r"(?<![A-Za-z])[AFD]PO,?[ ](?:A[AEP])[ ][0-9]{5}(?:-[0-9]{4})?(?![0-9-])"
     ),
     score=0.95,
-    needs=("po aa 00000", "po ae 00000", "po ap 00000", "po, ae 00000", "po, ap 00000"),
-    reach=1,
-    beyond=24,
     found=("mail to «APO AE 09345», «FPO AP 96349-1234»",),
     not_found=("NPO AE 09345", "APO A-I 12345", "APO AE 0934"),
 )
@@ -133,8 +120,6 @@ CORNER = Rule(
         re.VERBOSE,
     ),
     score=0.85,
-    needs=words("corner intersection"),
-    beyond=120,
     found=(
         "the corner of «5th and Main».",
         "the intersection of «Oak St and Elm Ave»",
@@ -161,12 +146,6 @@ NUMBERED_ROAD = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=(
-        *words("highway hwy interstate route rte road freeway"),
-        *("i-0", "us-0", "us 0"),
-    ),
-    reach=16,
-    beyond=20,
     found=("crash on «Highway 101», off «I-95», near «Route 66»",),
     not_found=(
         "on I-131",
@@ -190,7 +169,6 @@ FLAT = Rule(
         re.VERBOSE,
     ),
     score=0.8,
-    needs=words("apartment apt suite ste flat"),
     found=("«Suite 400», «Apt. 4B», «Apt #12», «Flat 3», 10 High Road",),
     not_found=("suite 12", "Flat 3 mm", "Apt to 3", "Suite A"),
 )
