@@ -1,7 +1,7 @@
 """Detectors and presets that other installed packages add, by entry point.
 
-``deid_core.research`` registers the published systems in the same way: nothing of it is
-imported before a preset names one of its detectors.
+``deid_core.research`` registers the published systems in the same way.  A detector is
+imported when a preset names it, and a package of presets when presets are looked up.
 """
 
 from __future__ import annotations

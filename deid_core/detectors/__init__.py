@@ -98,6 +98,13 @@ DETECTORS: Mapping[str, DetectorSpec] = MappingProxyType(
 """The product's own detectors, by their names in presets."""
 
 
+# Keys of presets, and what else audit events name as a source.
+_RESERVED = (
+    *("name", "summary", "detectors", "recasing", "consistency"),
+    *("echo", "shift"),
+)
+
+
 def detector_names() -> tuple[str, ...]:
     """Return the names of the product's detectors, then of those other packages add.
 
@@ -120,7 +127,7 @@ def detector_spec(name: str) -> DetectorSpec:
 
 
 def _plugins() -> Mapping[str, EntryPoint]:
-    return plugins(GROUP, (*DETECTORS, TERMS))
+    return plugins(GROUP, (*DETECTORS, TERMS, *_RESERVED))
 
 
 def _plugin_spec(plugin: EntryPoint) -> DetectorSpec:

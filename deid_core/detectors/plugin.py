@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ..document import Annotation, Document
+from ..document import Annotation, Document, Span
 from ..labels import Label
 
 Propose = Callable[[Sequence[Document]], list[list[Annotation]]]
@@ -37,15 +37,18 @@ class CheckedDetector:
         Raises:
             TypeError: One of them is no proposal of this detector.
         """
-        proposals = self._propose(documents)
-        for each in proposals:
-            if not all(map(self._is_own, each)):
+        # As lists: what can be read only once would be empty after the check.
+        proposals = [list(each) for each in self._propose(documents)]
+        for document, own in zip(documents, proposals, strict=True):
+            if not all(self._is_own(each, len(document.text)) for each in own):
                 raise TypeError("not a proposal of this detector")
         return proposals
 
-    def _is_own(self, proposal: object) -> bool:
+    def _is_own(self, proposal: object, length: int) -> bool:
         return (
             isinstance(proposal, Annotation)
+            and isinstance(proposal.span, Span)
+            and proposal.span.end <= length
             and isinstance(proposal.label, Label)
             and proposal.detector == self.name
             and _RULE.fullmatch(proposal.rule) is not None

@@ -11,7 +11,8 @@ notes of one letter case every entry does.
 
 **To keep.**  A proposal of a name, place or profession that lies within an occurrence
 of an entry, in any letter case, is dropped before propagation and `merge`.  Never
-dropped: what the patient's record or a list to remove proposes, and what has a digit.
+dropped: what the patient's record or a list to remove proposes, what has a digit, and
+names that a rule finds, by a title, a label or a credential ("Dr. Foley").
 A name that is also found outside of the entry ("Lucy" in "Ms. Lucy" and in "Lucy
 House") is still propagated into it.
 """
@@ -53,6 +54,7 @@ _KEEPABLE = frozenset(
     if label.main in {"NAME", "LOCATION", "PROFESSION"} and label != Label.USERNAME
 )
 _NEVER_DROPPED = frozenset({PATIENT_RECORD, NAME})
+_RULES = "rules"
 
 
 def _checked(label: Label) -> Label:
@@ -227,6 +229,9 @@ class KeptTerms:
 
 def _may_be_dropped(text: str, proposal: Annotation) -> bool:
     if proposal.detector in _NEVER_DROPPED or proposal.label not in _KEEPABLE:
+        return False
+    # A rule's title, label or credential says that the term is a person here.
+    if proposal.detector == _RULES and proposal.label.main == "NAME":
         return False
     written = text[proposal.span.start : proposal.span.end]
     return not any(map(str.isnumeric, written))

@@ -1,8 +1,9 @@
 """Caches of what functions return for short texts.
 
 A cache that an object owns goes with it and may hold any text of a note.  A cache of a
-module lives as long as the process and must therefore hold no PHI: `cached_by_text`
-keeps only texts that its predicate accepts, which are words of the lexicons.
+module lives as long as the process: `cached_by_text` keeps only texts that its
+predicate accepts, which are single words of the public lexicons, surnames and towns
+among them, without any link to a note.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ class TextCache(dict[str, T]):
         self._function = function
         self._most = most
         self._keeps = keeps
+
+    def __repr__(self) -> str:
+        return f"TextCache({len(self)} texts)"
 
     def __missing__(self, text: str) -> T:
         result = self._function(text)

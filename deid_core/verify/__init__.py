@@ -7,8 +7,8 @@ written instead.  Text is compared without invisible characters, compatibility f
 case and diacritics; where an invisible character may separate two words, it is read
 with and without a blank there (`plain_text`).
 
-Independent on purpose: it shares the word lists with the detectors, but none of their
-code.  It can only refuse, so it asks for no more than detection promises.  No leaked
+Independent on purpose: it shares no code with the detectors, only the lexicons.  It can
+only refuse, so it asks for no more than detection promises.  No leaked
 values are therefore: a name that is also a common word ("young", "May") unless given
 name and surname are together; a misspelt name that is written small, is a word itself
 or has fewer than five letters; names of two letters; an eponym before its noun ("Foley
@@ -23,7 +23,9 @@ itself which words are names (`propagation`) and which are part of a clinical te
 (`language.context`), `_is_eponym` repeats the record's eponyms
 (`detectors.patient_record.context`), `record_values` writes out dates with months of
 its own, and `language.plain_text` reads odd characters by Unicode's categories
-(`language.reading`).  Word lists are shared: they are data, not decisions.
+(`language.reading`).  Shared are word lists, the compared form of a word (`normal`) and
+what the lexicons say of it (`is_ordinary`, `is_vocabulary`, `word_classes`): a wrong
+entry there can both miss a value and pass it.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def test_the_command_line_takes_the_preset_of_another_package(install):
     assert "[LOCATION:OTHER]" == done.stdout
 
 
-@pytest.mark.parametrize("name", ["rules", "known", "terms"])
+@pytest.mark.parametrize("name", ["rules", "known", "terms", "summary", "echo"])
 def test_no_package_takes_the_name_of_a_detector_of_the_product(install, name):
     install(entry_points=f"[phistream.detectors]\n{name} = hospital_wards:WARDS\n")
     assert refused("hybrid") == (
@@ -192,6 +192,8 @@ def test_a_broken_package_is_named_with_the_next_step(install, changes, says):
         ("Label.LOCATION_OTHER", "'LOCATION:OTHER'"),
         ("yield Annotation", "yield (found[0], Annotation)[0]; Annotation"),
         ("for found", "if text: raise KeyError(text)\n            for found"),
+        ("Span(*found.span())", "Span(0, len(text) + 1)"),
+        ("Span(*found.span())", "found.span()"),
     ],
 )
 def test_a_detector_that_breaks_on_a_note_refuses_it_without_its_text(install, change):
@@ -204,3 +206,14 @@ def test_a_detector_that_breaks_on_a_note_refuses_it_without_its_text(install, c
     assert "detector 'wards'" in str(refused)
     assert MARKER not in "".join(traceback.format_exception(refused))
     assert "" == scrubbed.text
+
+
+def test_proposals_that_can_be_read_only_once_are_published(install):
+    once = DETECTOR.replace(
+        "[list(self._wards(each.text)) for", "[self._wards(each.text) for"
+    )
+    install(detector=once)
+
+    scrubbed = Deidentifier.from_names("ward").deidentify(Document("1", "Orm Ward"))
+
+    assert "[LOCATION:OTHER]" == scrubbed.text

@@ -73,15 +73,23 @@ class FormCache(dict[str, str]):
     def candidates(self, texts: Mapping[str, T]) -> dict[str, T]:
         """Return, by compared form, the values of what may be a fuzzy match."""
         rest = texts.keys() - self.plain
-        for text in rest - self.unclear:
-            self._weigh(text)
-        return {self[text]: texts[text] for text in rest if text in self.unclear}
+        # Each verdict is used as it is made: a full cache may forget it at once.
+        return {
+            self[text]: texts[text]
+            for text in rest
+            if text in self.unclear or self._is_unclear(text)
+        }
 
-    def _weigh(self, text: str) -> None:
-        kind = self.unclear if _may_be_fuzzy_match(text) else self.plain
-        if len(kind) >= _CACHE_SIZE:
-            kind.clear()
-        kind.add(text)
+    def _is_unclear(self, text: str) -> bool:
+        is_unclear = _may_be_fuzzy_match(text)
+        kept = self.unclear if is_unclear else self.plain
+        if len(kept) >= _CACHE_SIZE:
+            kept.clear()
+        kept.add(text)
+        return is_unclear
+
+    def __repr__(self) -> str:
+        return f"FormCache({len(self)} words)"
 
 
 def _may_be_fuzzy_match(word: str) -> bool:

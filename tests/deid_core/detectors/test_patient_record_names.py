@@ -10,6 +10,7 @@ from deid_core.detectors.patient_record import (
     PatientRecordDetector,
     PatientRecordOptions,
 )
+from deid_core.detectors.patient_record import note as note_module
 from deid_core.detectors.patient_record.hashed_words import MOST_INITIALS
 from deid_core.detectors.patient_record.names import fuzzy_matches
 from deid_core.detectors.patient_record.note import FormCache, Note
@@ -319,3 +320,13 @@ def test_few_words_that_are_not_of_the_record_are_candidates():
     positions = PREFILTER.positions(note, 0.33)
 
     assert [] == positions.keys == positions.near == positions.pairs
+
+
+def test_a_full_cache_forgets_no_candidate_of_the_note(monkeypatch):
+    monkeypatch.setattr(note_module, "_CACHE_SIZE", 2)
+    cache = FormCache()
+    words = dict.fromkeys(("Brzezynsky", "Kowajti", "Quelwright", "Tolemach"), 1)
+
+    assert 4 == len(cache.candidates(words))
+    assert 4 == len(cache.candidates(words))
+    assert "Brzezynsky" not in repr(cache)

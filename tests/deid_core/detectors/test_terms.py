@@ -145,27 +145,36 @@ def test_a_label_that_policies_may_keep_is_refused_with_those_possible():
 
 
 def test_a_term_to_keep_is_not_taken_for_a_name(scrubbed):
-    text = "Dr. Marlowe Lantern is a programme; she joined Dr. Marlowe Lantern."
-    assert "Marlowe" not in scrubbed(text)
-    assert text == scrubbed(text, keep=["Marlowe Lantern"])
+    text = "Walks to Emily Sanders each day."
+    assert "Emily" not in scrubbed(text)
+    assert text == scrubbed(text, keep=["Emily Sanders"])
+
+
+@pytest.mark.parametrize(
+    "text", ["Dr. Foley came.", "Daughter of Mr. Foley.", "Patient: Foley, Jane"]
+)
+def test_what_a_title_or_label_makes_a_person_is_never_kept(scrubbed, text):
+    assert "Foley" not in scrubbed(text, keep=["Foley"])
+    assert "Foley catheter" in scrubbed("Foley catheter.", keep=["Foley"])
 
 
 def test_keep_ignores_letter_case_and_ends_at_the_line(scrubbed):
-    text = "Dr. Marlowe\nLantern was in."
-    assert "Marlowe" not in scrubbed(text, keep=["marlowe lantern"])
-    text = "Dr. Marlowe Lantern was in."
-    assert text == scrubbed(text, keep=["marlowe lantern"])
+    text = "The talk with Emily\nSanders was good."
+    assert "Emily" not in scrubbed(text, keep=["emily sanders"])
+    text = "The talk with Emily Sanders was good."
+    assert text == scrubbed(text, keep=["emily sanders"])
 
 
 def test_more_than_the_term_is_removed(scrubbed):
-    text = "Dr. Marlowe Lantern was in."
-    assert "Dr. [NAME:DOCTOR] was in." == scrubbed(text, keep=["Marlowe"])
+    text = "Walks to Emily Sanders each day."
+    assert "Walks to [NAME:PATIENT] each day." == scrubbed(text, keep=["Emily"])
 
 
 def test_the_patients_record_wins_over_a_term_to_keep(scrubbed):
-    text = "Ms. Quellwright and Quelwright came."
-    keep = ["Quellwright", "Quelwright"]
-    assert "Quel" not in scrubbed(text, keep=keep)
+    text = "Walks to Mabelle Sanders each day."
+    mabelle = KnownIdentifiers(patient_names=(PersonName("Sanders", "Mabelle"),))
+    keep = ["Mabelle Sanders"]
+    assert "Mabelle" not in scrubbed(text, keep=keep, known=mabelle)
     assert text == scrubbed(text, keep=keep, known=KnownIdentifiers())
 
 
@@ -238,7 +247,7 @@ def test_nothing_of_a_list_shows_in_a_repr(listed):
 
 def test_a_preset_names_lists_beside_itself(tmp_path, listed):
     listed("Tollemach", name="staff.txt")
-    listed("Marlowe Lantern", name="programmes.txt")
+    listed("Emily Sanders", name="programmes.txt")
     preset = tmp_path / "own.toml"
     preset.write_text(
         'name = "own"\ndetectors = ["rules", "lexicon"]\n'
@@ -248,9 +257,9 @@ def test_a_preset_names_lists_beside_itself(tmp_path, listed):
     config = load_preset(str(preset))
     system = Deidentifier.from_config(config, load_policy("safe-harbor"))
 
-    text = "Dr. Marlowe Lantern; call Tollemach"
+    text = "Walks to Emily Sanders; call Tollemach"
     scrubbed = system.deidentify(Document("n", text))
-    assert "Dr. Marlowe Lantern; call [NAME:DOCTOR]" == scrubbed.text
+    assert "Walks to Emily Sanders; call [NAME:DOCTOR]" == scrubbed.text
     assert ["terms/remove"] == [each.source for each in scrubbed.annotations]
 
 

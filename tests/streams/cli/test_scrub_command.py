@@ -74,14 +74,14 @@ def test_without_annotations_the_text_alone(notes):
 
 def test_lists_of_terms_to_remove_and_to_keep(tmp_path):
     (tmp_path / "staff.txt").write_text("Tollemach\n")
-    (tmp_path / "programmes.txt").write_text("Marlowe Lantern\n")
+    (tmp_path / "programmes.txt").write_text("Emily Sanders\n")
     lists = ("--remove=NAME:DOCTOR=staff.txt", "--keep=programmes.txt")
-    note = b"Dr. Marlowe Lantern: call Tollemach."
+    note = b"Walks to Emily Sanders; call Tollemach."
 
     done = commands.phistream(
         "scrub", "--preset=lexical", *lists, "-", stdin=note, cwd=tmp_path
     )
-    assert b"Dr. Marlowe Lantern: call [NAME:DOCTOR]." == done.stdout
+    assert b"Walks to Emily Sanders; call [NAME:DOCTOR]." == done.stdout
 
 
 @pytest.mark.parametrize(
