@@ -21,7 +21,7 @@ from ..language.fragments import words
 from ..language.institutions import is_own_name
 from ..language.lexicons import is_common_name, load_list, normal
 from ..language.lexicons.word_classes import WordClass, word_classes
-from .rules.places.institutions import LABELLED_STATE
+from .rules.places.addresses import LABELLED_STATE
 
 # Words around a name.
 

@@ -1,6 +1,7 @@
 """Rules for ages over 89: 45 CFR 164.514(b)(2)(i)(C).  Younger ages stay.
 
-Only the number is annotated, so that "[AGE]-year-old" still reads.
+Only the number is annotated, so that "[AGE]-year-old" still reads.  An age is shown by
+its unit ("92 y/o"), by a cue ("aged 92") or by the person ("his mother, 97,").
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import UNIT, ends_with, words
+from deid_core.language.fragments import MONTH_NAME, UNIT, any_of, ends_with, words
 
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-OVER_89 = r"(?:9[0-9]|1[0-2][0-9])"
+_OVER_89 = r"(?:9[0-9]|1[0-2][0-9])"
 # The two ways a number over 89 can begin, one character first: scanning stays cheap.
 _OVER_89_FIRST = (
     r"[19](?<![0-9][19])(?<![0-9][./,][19])(?:(?<=9)[0-9]|(?<=1)[0-2][0-9])"
@@ -24,7 +25,6 @@ _WRITTEN = r"""
         (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten))?
       |hundred)
 """
-_ORDINAL = words("st nd rd th")
 _ANY_WRITTEN = rf"(?:{_WRITTEN}(?![a-z])(?![- ](?:degrees|percent|per|mg|mcg)))"
 _YEARS_OLD = r"""
     (?:\+?[- ]{0,2}(?:years?|yrs?)\.?[- ]{0,2}(?:old|of[- ]age|young)
@@ -37,18 +37,28 @@ _PATIENT_CUE = re.compile(
     r"(?:^|\n|\b(?:an?|is|was|pt|patient|this|old|elderly|hpi|:))[ :]{0,3}\Z",
     re.IGNORECASE,
 )
-STORY_WORDS = (
+_STORY_WORDS = (
     r"(?:with|who|w/|s/p|h/o|hx|c/o|p/w|presents?|presenting|admitted"
     r"|brought|here|seen|from|in|found|status)"
 )
-_STORY = re.compile(rf"[ ,]{{0,2}}{STORY_WORDS}\b", re.IGNORECASE)
+_STORY = re.compile(rf"[ ,]{{0,2}}{_STORY_WORDS}\b", re.IGNORECASE)
 _NO_READING = re.compile(r"9[0-4]F|9[0-9]M")
-_DESCRIBED = re.compile(rf"[ ]?[,;]|[ ](?:on|{STORY_WORDS})\b", re.IGNORECASE)
+_DESCRIBED = re.compile(rf"[ ]?[,;]|[ ](?:on|{_STORY_WORDS})\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?:^|\n|[A-Za-z][,;:]?[ ])\Z")
 _SEX_LABEL = re.compile(
     r"(?:sex|age|\bpt|patient|\ba)[ ]?[:=]?[ ]{0,2}\Z", re.IGNORECASE
 )
 _UNIT = re.compile(UNIT, _FLAGS)
+_PERSONS = words(
+    """
+    mother father wife husband grandmother grandfather great-grandmother
+    great-grandfather sister brother aunt uncle cousin mom dad spouse partner friend
+    neighbor neighbour mother-in-law father-in-law sister-in-law brother-in-law
+    caregiver roommate fiance fiancee stepmother stepfather son daughter patient mr mrs
+    ms miss
+    """
+)
+_NAME_WORD = r"[A-Z][A-Za-z'-]{1,24}"
 
 
 def is_person(match: re.Match[str]) -> bool:
@@ -98,7 +108,7 @@ AGE_AFTER_CUE = Rule(
              |healthy|retired|widowed|active|driving|working|independent)[ ]
            (?:at|to|until|till)[ ](?:be[ ]|about[ ]|almost[ ]|nearly[ ])?
           |turn(?:ed|ing|s)[ ]|reach(?:ed|ing|es)[ ])
-        (?P<phi>{OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
+        (?P<phi>{_OVER_89}(?![0-9])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
         """,
         _FLAGS,
     ),
@@ -224,6 +234,109 @@ AGE_OVER_SEX = Rule(
     not_found=("HR 98/m", "45/F", "191/F", "1.91/F", "91/FiO2"),
 )
 
+AGE_AFTER_PERSON = Rule(
+    name="age_after_person",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
+          |grandfather|sister|brother)
+        (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
+          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
+        (?P<phi>{_OVER_89})
+        (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
+          |years|(?:in|next|this)[ ](?:month|spring|summer|fall|winter|{MONTH_NAME})
+          |\Z))(?!\.[0-9])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    found=(
+        "She is «95» and lives alone",
+        "the patient is «92», widowed; her mother is now «101».",
+        "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
+    ),
+    not_found=(
+        "patient is 95% on air",
+        "she is 89",
+        "pt is 95 kg",
+        "who is 92.5",
+        "she was 98 and flushed",
+        "he is 900",
+    ),
+)
+
+AGE_OF_KIN = Rule(
+    name="age_of_kin",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:mother|father|wife|husband|(?:great[- ]?)?grandmother
+          |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient)
+        (?:,[ ]|[ ]\(|[ ]at[ ]|[ ])(?P<phi>{_OVER_89})(?=[,)]|[ ]?(?:and|is|has|was)\b)
+        """,
+        _FLAGS,
+    ),
+    score=0.75,
+    found=(
+        "his mother, «97», is well; grandfather («101») and aunt, «95», too",
+        "great-grandmother at «99» and well",
+    ),
+    not_found=(
+        "mother, 89, is well",
+        "patient at 95% and stable",
+        "the patient, 950,",
+        "father 90 pounds",
+    ),
+)
+
+AGE_OF_NAMED_PERSON = Rule(
+    name="age_of_named_person",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ]{_NAME_WORD}){{1,3}}
+        (?:[ ]\((?:age[d]?[ ])?|,[ ](?={_OVER_89},))
+        (?P<phi>{_OVER_89})(?=[),;]|[ ]?(?:yo?|and)\b)
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    found=(
+        "Her husband Emeka («94») died; his sister, Ada Okafor («101»), is well",
+        "her mother-in-law Rose (aged «97») and Mrs. Ada Okafor, «92», were there",
+        "his great-grandmother ANA («103») WAS",
+    ),
+    not_found=(
+        "Her husband Emeka (84) died",
+        "her husband Emeka (94 kg), wife Ann (94%), Mr. Roe, 95 mg",
+        "husband called Ext (940)",
+        "creatinine (94)",
+    ),
+)
+
+AGE_AT_START = Rule(
+    name="age_at_start",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"(?:\A|\n|[.!?][ ]{{1,2}})At[ ](?P<phi>{_OVER_89}),?[ ](?=(?:he|she|they)\b)",
+    ),
+    score=0.75,
+    found=("At «94» she still drives. At «101», he is frail.",),
+    not_found=("At 89 she fell.", "At 90 minutes she woke.", "Heart rate at 94, she"),
+)
+
+AGE_BETWEEN_COMMAS = Rule(
+    name="age_between_commas",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"[a-z],[ ](?P<phi>{_OVER_89}),[ ]{{0,2}}(?={_STORY_WORDS}\b)", _FLAGS
+    ),
+    score=0.75,
+    found=("This patient, «95», presents with",),
+    not_found=("HR 88, 95, with", "sodium, 95, 96", "patient, 85, presents"),
+)
+
 RULES = (
     AGE_OLD,
     AGE_AFTER_CUE,
@@ -231,4 +344,9 @@ RULES = (
     AGE_OVER_SEX,
     AGE_DECADE,
     AGE_IN_WORDS,
+    AGE_AFTER_PERSON,
+    AGE_OF_KIN,
+    AGE_OF_NAMED_PERSON,
+    AGE_AT_START,
+    AGE_BETWEEN_COMMAS,
 )

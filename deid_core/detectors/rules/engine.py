@@ -1,7 +1,4 @@
-"""Detect PHI with rules; the table of all rules, and the engine that runs them.
-
-The rules themselves are data, in the modules beside this one.
-"""
+"""Detect PHI with rules: the table of all rules, and the engine that runs them."""
 
 from __future__ import annotations
 
@@ -10,59 +7,18 @@ from collections.abc import Sequence
 
 from deid_core.document import Annotation, Document, Span
 
-from . import ages, bare_ages, professions
-from .contacts import extensions as house_phones
-from .contacts import internet, phone_groups
-from .contacts import phones as contacts
-from .contacts import user_names as handles
-from .dates import cued as cued_dates
-from .dates import grid as grid_dates
-from .dates import holidays, periods
-from .dates import numeric as dates
-from .dates import written as written_dates
-from .ids import biometrics
-from .ids import checked as checked_ids
-from .ids import devices_and_vehicles as things
-from .ids import labelled as identifiers
-from .ids import labelled_more as labelled_ids
-from .names import described as described_names
-from .names import labelled as labelled_names
-from .names import signatures
-from .names import titled as honorifics
-from .places import countries, postcodes, regions, streets
-from .places import institutions as places
+from . import ages, contacts, dates, ids, names, places, professions
 from .prefilters import prefilter_of
 from .rule import Rule
 from .windows import Windows, WindowTable
 
 RULES: tuple[Rule, ...] = (
     *dates.RULES,
-    *grid_dates.RULES,
-    *cued_dates.RULES,
-    *written_dates.RULES,
-    *holidays.RULES,
-    *periods.RULES,
     *ages.RULES,
-    *bare_ages.RULES,
     *contacts.RULES,
-    *phone_groups.RULES,
-    *house_phones.RULES,
-    *internet.RULES,
-    *handles.RULES,
-    *identifiers.RULES,
-    *labelled_ids.RULES,
-    *checked_ids.RULES,
-    *biometrics.RULES,
-    *things.RULES,
+    *ids.RULES,
     *places.RULES,
-    *postcodes.RULES,
-    *streets.RULES,
-    *regions.RULES,
-    *countries.RULES,
-    *honorifics.RULES,
-    *labelled_names.RULES,
-    *described_names.RULES,
-    *signatures.RULES,
+    *names.RULES,
     *professions.RULES,
 )
 """Every rule, in no particular order: proposals may overlap."""
@@ -136,7 +92,7 @@ class RuleDetector:
     """Propose an annotation for every valid match of every rule.
 
     Args:
-        rules: Names must differ, or audit events could not tell two rules apart.
+        rules: Names must differ, as audit events identify a rule by its name.
     """
 
     name = "rules"

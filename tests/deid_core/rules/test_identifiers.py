@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core.detectors.rules.ids.labelled import SSN
+from deid_core.detectors.rules.ids.unlabelled import SSN
 from deid_core.labels import Label
 from tests.deid_core.rules.rule_examples import labels_of, spans_of
 

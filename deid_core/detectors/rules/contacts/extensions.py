@@ -1,6 +1,6 @@
-"""Rules for numbers inside a house, and for those in letters: Safe Harbor (D).
+"""Rules for numbers that are dialled inside a hospital: Safe Harbor (D).
 
-Extensions, pagers, "call 4-5512", 555-01xx without an area code, 1-800-FLOWERS.
+Extensions, pagers, "call 4-5512".
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import UNIT
 
 from ..rule import Rule
+from .phones import SEPARATOR
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)
@@ -82,41 +83,20 @@ PAGE_AT = Rule(
     not_found=("page 12 of 30", "page 2024", "paged at 14:30", "paged at 12345 mL"),
 )
 
-LOCAL_PHONE = Rule(
-    name="phone_local",
+PAGER = Rule(
+    name="pager_labelled",
     label=Label.PHONE,
-    # 555 is the exchange of directory assistance and of examples: no range of results.
-    # P, T, M, C, O, H and W head the lines of a letter's foot.
     pattern=re.compile(
-        r"""
-        (?:(?<![\w.])[PTMCOHW][:.][ ]{0,2}|(?<![\w./-])(?<![0-9)][ ])(?=555-))
-        (?P<phi>[2-9][0-9]{2}[-.][0-9]{4})(?![\w%])(?![-./][0-9])
+        rf"""
+        (?<![a-z])(?:pager|beeper|bleep|pgr|voalte|ext\.|extension(?=[ ]?[:\#]))
+        {SEPARATOR}(?P<phi>[0-9]{{1,3}}-[0-9]{{3,5}}(?:-[0-9]{{4}})?|[0-9]{{3,7}})
+        (?![0-9])(?!-[0-9])(?![ ]?(?:deg|\u00b0|%))
         """,
-        re.VERBOSE,
-    ),
-    score=0.85,
-    is_valid=_has_no_unit,
-    found=("P: «234-0142» T: «234.0142»", "tonight:\n«555-0142»"),
-    not_found=("range 450-1000", "212-555-0142", "500-1000 mg", "555-2000 mL"),
-)
-
-PHONE_IN_LETTERS = Rule(
-    name="phone_in_letters",
-    label=Label.PHONE,
-    # The toll-free codes of the North American Numbering Plan.
-    pattern=re.compile(
-        r"""
-        (?<![\w-])(?:1[-. ]\(?8(?:00|33|44|55|66|77|88)\)?[-. ]
-          |8(?:00|33|44|55|66|77|88)-)
-        (?:[A-Z]{7,12}|[0-9]{3}-[A-Z]{4,6}|[A-Z]{3}-[A-Z]{4,6}|[A-Z]{3}-[0-9]{4}
-          |[A-Z]-[A-Z]{6}|[0-9A-Z]{1,4}-[A-Z]{3,7})
-        (?![\w-])
-        """,
-        re.VERBOSE,
+        _FLAGS,
     ),
     score=0.9,
-    found=("call «1-800-FLOWERS», «1-888-QUIT-NOW» or «800-555-HELP»",),
-    not_found=("1-800-555-0142", "800 PATIENT", "at 800 MG-ORAL", "1800-FLOWER"),
+    found=("pager «12345», beeper #«5-1234», ext. «4567»", "Extension: «30112»"),
+    not_found=("extension 120 degrees", "ext 30", "text. 4567", "ext. 120\u00b0"),
 )
 
-RULES = (EXTENSION, IN_HOUSE, PAGE_AT, LOCAL_PHONE, PHONE_IN_LETTERS)
+RULES = (EXTENSION, IN_HOUSE, PAGE_AT, PAGER)

@@ -1,4 +1,7 @@
-"""Rules for phone, fax and pager numbers: Safe Harbor (D) and (E).
+"""Rules for phone and fax numbers of all countries: Safe Harbor (D) and (E).
+
+With a label any grouping of digits is a number.  Without one, it has the form of North
+America or is known to Google's numbering plans (the phonenumbers package).
 
 Example numbers are 555-01xx where they can be: reserved for fiction.
 """
@@ -10,11 +13,13 @@ import re
 import phonenumbers
 
 from deid_core.labels import Label
-from deid_core.language.fragments import words
+from deid_core.language.fragments import UNIT, words
 
+from ..dates.numeric import is_date
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
+_UNIT = re.compile(UNIT, _FLAGS)
 _EXTENSION = r"(?:[ ,;]{0,2}(?:x|ext(?:ension)?\.?)[ :#]{0,2}[0-9]{1,6}(?![0-9]))?"
 _PHONE_WORDS = words(
     """
@@ -22,8 +27,7 @@ _PHONE_WORDS = words(
     contact callback called call reached reachable text hotline landline whatsapp
     """
 )
-_PAGER_WORDS = words("pager beeper bleep pgr voalte ext extension")
-_SEPARATOR = r"(?:[ \t]{0,3}(?:numbers?\b|no\b|is\b|at\b|on\b|[:#=.-])){0,4}[ \t]{0,3}"
+SEPARATOR = r"(?:[ \t]{0,3}(?:numbers?\b|no\b|is\b|at\b|on\b|[:#=.-])){0,4}[ \t]{0,3}"
 _NUMBER = rf"""
     (?P<phi>
       (?:
@@ -37,6 +41,20 @@ _NUMBER = rf"""
       {_EXTENSION}
     )
 """
+# Where trunk numbers begin with 0; in others (US, Singapore) a label is needed.
+_TRUNK_REGIONS = words("GB DE FR AU NL BE CH AT IE NZ ZA IN JP MY TH ID PH SE FI IL")
+_BETWEEN_GROUPS = r"(?:[ ]?[-./][ ]?|[ ]{1,2})"
+_GROUPS = (
+    rf"\(?\+?[0-9]{{1,6}}(?:[ ][0-9]{{1,3}}(?=\)))?\)?"
+    rf"(?:{_BETWEEN_GROUPS}\(?[0-9]{{1,10}}\)?){{1,6}}"
+)
+_CUES = (
+    r"(?:telephone|phone|tel|mobile|cellphone|cell[ ]phone|handphone|hp|whatsapp|fax"
+    r"|facsimile|telefax|reach(?:ed|able)?|answering|messages?|call(?:ed|back)?"
+    r"|contact(?:ed)?|ring|text)"
+)
+_ZIP = re.compile("[0-9]{5}-[0-9]{4}")
+_END = r"(?![0-9])(?![-./][0-9])(?![ ]?%)"
 
 
 def is_phone_shaped(match: re.Match[str]) -> bool:
@@ -59,6 +77,49 @@ def is_possible_phone(match: re.Match[str]) -> bool:
     except phonenumbers.NumberParseException:
         return False
     return bool(phonenumbers.is_possible_number(parsed))
+
+
+def _digits(text: str) -> str:
+    return re.sub("[^0-9+]", "", text)
+
+
+def is_number_of_groups(match: re.Match[str]) -> bool:
+    """Return whether the digits have a phone number's length and are no date."""
+    number = match["number"]
+    groups = re.findall("[0-9]+", number)
+    if len(groups) == 1:
+        return 7 <= len(groups[0]) <= 13
+    if len(groups) == 3 and is_date(*groups) and len("".join(groups)) <= 8:
+        return False
+    # "7.35 7.40 7.38" is a row of results; a number's groups have two digits or more.
+    if "(" not in number and min(map(len, groups[1:])) < 2:
+        return False
+    return 6 <= len("".join(groups)) <= 15 and (
+        len(groups[0]) > 1 or number[0] in "+0" or "(" in number
+    )
+
+
+def _is_known(number: str, region: str | None) -> bool:
+    try:
+        parsed = phonenumbers.parse(number, region)
+    except phonenumbers.NumberParseException:
+        return False
+    return bool(phonenumbers.is_valid_number(parsed))
+
+
+def is_known_number(match: re.Match[str]) -> bool:
+    """Return whether some country's numbering plan has the number."""
+    digits = _digits(match["number"])
+    if len(digits) < 9 or _ZIP.fullmatch(match["number"]):
+        return False
+    if digits.startswith("00"):
+        return _is_known("+" + digits[2:], None)
+    return any(_is_known(digits, region) for region in _TRUNK_REGIONS)
+
+
+def is_known_singapore_number(match: re.Match[str]) -> bool:
+    """Return whether Singapore's plan has the number."""
+    return _is_known(_digits(match["number"]), "SG")
 
 
 PHONE = Rule(
@@ -126,7 +187,7 @@ LABELLED_PHONE = Rule(
         rf"""
         (?<![a-z])
         (?:{"|".join(_PHONE_WORDS)})
-        {_SEPARATOR}{_NUMBER}
+        {SEPARATOR}{_NUMBER}
         """,
         _FLAGS,
     ),
@@ -150,7 +211,7 @@ FAX = Rule(
     name="fax_labelled",
     label=Label.FAX,
     pattern=re.compile(
-        rf"(?<![a-z])(?:tele)?fax(?:ed[ ]to)?{_SEPARATOR}{_NUMBER}", _FLAGS
+        rf"(?<![a-z])(?:tele)?fax(?:ed[ ]to)?{SEPARATOR}{_NUMBER}", _FLAGS
     ),
     score=0.97,
     found=(
@@ -160,20 +221,206 @@ FAX = Rule(
     not_found=("faxed 3 pages", "Halifax 2125550143", "fax: none"),
 )
 
-PAGER = Rule(
-    name="pager_labelled",
+GROUPS_AFTER_LABEL = Rule(
+    name="phone_groups_labelled",
     label=Label.PHONE,
     pattern=re.compile(
         rf"""
-        (?<![a-z])(?:pager|beeper|bleep|pgr|voalte|ext\.|extension(?=[ ]?[:\#]))
-        {_SEPARATOR}(?P<phi>[0-9]{{1,3}}-[0-9]{{3,5}}(?:-[0-9]{{4}})?|[0-9]{{3,7}})
-        (?![0-9])(?!-[0-9])(?![ ]?(?:deg|\u00b0|%))
+        (?<![a-z]){_CUES}
+        (?:[ \t]{{0,2}}(?:numbers?\b|no\b|is\b|at\b|on\b|to\b|me\b|him\b|her\b|[:\#=.])
+          ){{0,4}}[ \t]{{0,2}}
+        (?P<phi>(?P<number>{_GROUPS}){_END}{_EXTENSION})
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    is_valid=is_number_of_groups,
+    found=(
+        "phone: «02.27.96.63.08», Phone: «88 165 40 96», call me on «(35) 609-270»",
+        "tel. «061/234 56 78», mobile «98765 43210», answering at «28-81-33-70»",
+        "whatsapp «0479 50 54 03», cell phone «9123 4567»",
+    ),
+    not_found=(
+        "called 1/2/2024",
+        "call 2 4 6 8",
+        "contact 10 20",
+        "ring 20 30 mm",
+        "cells 7.35 7.40 7.38",
+        "contacted on 05-03-2024",
+    ),
+)
+
+NATIONAL_PHONE = Rule(
+    name="phone_national",
+    label=Label.PHONE,
+    pattern=re.compile(
+        rf"""
+        (?P<number>\(?0(?<![\w.,:/-]0)(?<![\w.,:/-]\(0)
+          (?:0?[1-9][0-9]{{0,4}}\)?(?:[-. /][0-9]{{2,8}}){{1,5}}
+            |0?[1-9][0-9]{{8,12}}))
+        {_END}{_EXTENSION}
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    is_valid=is_known_number,
+    triggers=(
+        "000 000",
+        "00 0000",
+        "000-000",
+        "00-0000",
+        "00.00.00",
+        "0000 0",
+        "00 00 00",
+    ),
+    lookbehind=10,
+    window=24,
+    found=(
+        "or «020 7946 0018» and «07700 900123»",
+        "the number (0)… «0044 20 7946 0018», «01.84.17.61.18»",
+        "«0479 50 54 03»",
+    ),
+    not_found=(
+        "01.02.2024",
+        "02115-1234",
+        "00 00 00 00 00",
+        "0.25 000 000",
+        "120 7946 0018",
+    ),
+)
+
+SINGAPORE_PHONE = Rule(
+    name="phone_singapore",
+    label=Label.PHONE,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])(?:hp|h/p|handphone|hand[ ]phone|pager|contact|nok)
+        (?:[ ]?(?:no|number|\#)\b)?[.:]?[ ]{0,2}
+        (?P<phi>(?P<number>[3689][0-9]{3}[ -]?[0-9]{4}))(?![\w%])(?![-./][0-9])
         """,
         _FLAGS,
     ),
     score=0.9,
-    found=("pager «12345», beeper #«5-1234», ext. «4567»", "Extension: «30112»"),
-    not_found=("extension 120 degrees", "ext 30", "text. 4567", "ext. 120\u00b0"),
+    is_valid=is_known_singapore_number,
+    found=("HP «91234567», H/P no: «9123 4567», NOK «6123-4567»",),
+    not_found=("HP 71234567", "hp 912345", "contact 2024 2025"),
+)
+
+PREFIXED_PHONE = Rule(
+    name="phone_prefixed",
+    label=Label.PHONE,
+    # 00 and 011 lead abroad; 1 is North America.
+    pattern=re.compile(
+        rf"""
+        0(?<![\w.-]0)(?:0|11[-. ]?)1[-. ][0-9]{{3}}[-. ][0-9]{{3}}[-. ][0-9]{{4}}
+        {_END}{_EXTENSION}
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    found=("«001-748-088-2851x818», «011-1-212-555-0142»",),
+    not_found=("0001-748-088-2851", "002-748-088-2851", "001-748-088-28511"),
+)
+
+SPACED_PHONE = Rule(
+    name="phone_spaced_dashes",
+    label=Label.PHONE,
+    pattern=re.compile(
+        rf"""
+        \(?[2-9](?<![\w.-][2-9])[0-9]{{2}}\)?[ ]?-[ ]?[0-9]{{3}}[ ]?-[ ]?[0-9]{{4}}
+        {_END}{_EXTENSION}
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    triggers=("000 - 0000", "000- 0000", "000 -0000"),
+    lookbehind=12,
+    window=32,
+    found=("«212 - 555 - 0142», «(212) - 555 - 0142 x12»",),
+    not_found=("120 - 130 - 140", "112 - 555 - 0142", "12 - 555 - 0142"),
+)
+
+PHONE_BEFORE_LABEL = Rule(
+    name="phone_before_label",
+    label=Label.PHONE,
+    pattern=re.compile(
+        rf"""
+        (?P<phi>(?P<number>\(?[+0-9](?<![\w.,:/-][+0-9])[0-9]{{1,5}}\)?
+          (?:{_BETWEEN_GROUPS}\(?[0-9]{{2,8}}\)?){{1,5}}))
+        [ ]{{0,2}}[-(]?[ ]?(?:office|mobile|cell|home|work|fax|pager)(?![a-z])
+        (?![ ](?:visit|care|health|bp|meds?|glucose|phone))
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=lambda match: (
+        is_number_of_groups(match) and len(_digits(match["number"])) >= 7
+    ),
+    triggers=tuple(
+        f"0{between}{word}"
+        for between in (" ", "-", " - ", " (", "(")
+        for word in words("office mobile cell home work fax pager")
+    ),
+    lookbehind=40,
+    window=16,
+    found=("«089 72 63 41» office", "«555 0142» (cell), «50-98-28-96»-Office"),
+    not_found=("120 80 home", "on 1/2/2024 office visit", "45 56 78 home glucose"),
+)
+
+FAX_GROUPS = Rule(
+    name="fax_groups",
+    label=Label.FAX,
+    pattern=re.compile(
+        rf"""
+        (?<![\w.])(?:F|fx|fax|facsimile|telefax)
+        (?:[ ]?(?:numbers?|no)\b)?[ ]?[:.\#]{{1,2}}[ ]{{0,2}}
+        (?P<phi>(?P<number>{_GROUPS}|[0-9]{{7,13}}){_END}{_EXTENSION})
+        """,
+        _FLAGS,
+    ),
+    score=0.96,
+    is_valid=lambda match: (
+        is_number_of_groups(match) and len(_digits(match["number"])) >= 7
+    ),
+    found=("F: «212-555-0143», Facsimile: «(212) 555-0143», fax: «061 234 56 78»",),
+    not_found=("T 98.6 F. 120", "F: 45 12", "F:101.2 97.5"),
+)
+
+LOCAL_PHONE = Rule(
+    name="phone_local",
+    label=Label.PHONE,
+    # 555 is the exchange of directory assistance and of examples: no range of results.
+    # P, T, M, C, O, H and W head the lines of a letter's foot.
+    pattern=re.compile(
+        r"""
+        (?:(?<![\w.])[PTMCOHW][:.][ ]{0,2}|(?<![\w./-])(?<![0-9)][ ])(?=555-))
+        (?P<phi>[2-9][0-9]{2}[-.][0-9]{4})(?![\w%])(?![-./][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    found=("P: «234-0142» T: «234.0142»", "tonight:\n«555-0142»"),
+    not_found=("range 450-1000", "212-555-0142", "500-1000 mg", "555-2000 mL"),
+)
+
+PHONE_IN_LETTERS = Rule(
+    name="phone_in_letters",
+    label=Label.PHONE,
+    # The toll-free codes of the North American Numbering Plan.
+    pattern=re.compile(
+        r"""
+        (?<![\w-])(?:1[-. ]\(?8(?:00|33|44|55|66|77|88)\)?[-. ]
+          |8(?:00|33|44|55|66|77|88)-)
+        (?:[A-Z]{7,12}|[0-9]{3}-[A-Z]{4,6}|[A-Z]{3}-[A-Z]{4,6}|[A-Z]{3}-[0-9]{4}
+          |[A-Z]-[A-Z]{6}|[0-9A-Z]{1,4}-[A-Z]{3,7})
+        (?![\w-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.9,
+    found=("call «1-800-FLOWERS», «1-888-QUIT-NOW» or «800-555-HELP»",),
+    not_found=("1-800-555-0142", "800 PATIENT", "at 800 MG-ORAL", "1800-FLOWER"),
 )
 
 RULES = (
@@ -181,5 +428,13 @@ RULES = (
     INTERNATIONAL_PHONE,
     LABELLED_PHONE,
     FAX,
-    PAGER,
+    GROUPS_AFTER_LABEL,
+    NATIONAL_PHONE,
+    SINGAPORE_PHONE,
+    PREFIXED_PHONE,
+    SPACED_PHONE,
+    PHONE_BEFORE_LABEL,
+    FAX_GROUPS,
+    LOCAL_PHONE,
+    PHONE_IN_LETTERS,
 )

@@ -18,13 +18,6 @@ _NETWORKS = (
     r"|wechat|whatsapp|discord|reddit|youtube|mastodon|bluesky|tumblr|pinterest|twitch"
     r"|threads|signal|messenger|mychart|portal|zoom)"
 )
-_NETWORK_WORDS = words(
-    """
-    twitter instagram insta facebook tiktok snapchat linkedin telegram skype wechat
-    whatsapp discord reddit youtube mastodon bluesky tumblr pinterest twitch threads
-    signal messenger mychart portal zoom handle
-    """
-)
 _DOMAINS = "com|org|net|edu|gov|mil|info|io|health|uk|sg|ca|au|de|fr|es|in|co"
 _AT = r"[ ]?(?:\(at\)|\[at\]|<at>|\{at\}|_at_)[ ]?"
 _DOT = r"[ ]?(?:\(dot\)|\[dot\]|<dot>|\{dot\}|_dot_)[ ]?"

@@ -8,7 +8,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import UNIT
 
 from ..rule import Rule
-from .labels import SEPARATOR
+from .labelled_rule import SEPARATOR
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)

@@ -34,7 +34,6 @@ _IBAN_COUNTRIES = words(
     """
 )
 # CMS: letters without S, L, O, I, B, Z; the form of a Medicare number since 2018.
-_MBI_LETTERS = "acdefghjkmnpqrtuvwxy"
 _MBI_LETTER = "[AC-HJKMNP-RT-Y]"
 _MBI_SIGN = "[0-9AC-HJKMNP-RT-Y]"
 

@@ -1,7 +1,4 @@
-"""Rules for devices, vehicles, and numbers without a label.
-
-Safe Harbor (L), (M) and (R).
-"""
+"""Rules for numbers of devices and vehicles: Safe Harbor (L) and (M)."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, words
 
 from ..rule import Rule
-from .labels import SEPARATOR, labelled_rule
+from .labelled_rule import SEPARATOR, labelled_rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)
@@ -47,7 +44,7 @@ DEVICE = labelled_rule(
 LOT_AND_MODEL = labelled_rule(
     "device_lot",
     Label.DEVICE,
-    # A model's or catalogue's number is that of every piece: it tells nobody apart.
+    # A model's or catalogue's number is that of every piece: it identifies nobody.
     marked=(
         *words("lot batch implant generator lead pacemaker device monitor pump unit"),
         *words("stimulator neurostimulator prosthesis"),
@@ -162,93 +159,6 @@ MAC_IN_OTHER_FORM = Rule(
     not_found=("10-12-14-16-18-20", "MAC 0-1A-2B-3C-4D-5E", "mac 12", "Mac 1.2.3"),
 )
 
-ACCESSION = Rule(
-    name="id_accession_shape",
-    label=Label.IDNUM,
-    # The usual form in pathology: service, two-digit year, running number.
-    pattern=re.compile(
-        r"[A-Z](?<![\w-].)[A-Z]{0,2}[0-9]{2}-[0-9]{3,7}(?![\w-])(?!\.[0-9])"
-    ),
-    score=0.75,
-    found=("pathology «S24-12345» and «SP24-0912».",),
-    not_found=("C5-6", "T12-L1", "COVID-19", "S24-12345-7", "IL17-1000.5"),
-)
-
-LONG_CODE = Rule(
-    name="id_long_code",
-    label=Label.IDNUM,
-    # Letters, then as many digits as no dose, level or vertebra has.
-    pattern=re.compile(
-        r"""
-        (?!(?:CPT|NCT|PMID|PMC|ICD|DSM|ISRCTN|ISBN|ISSN|HCPCS)[0-9-])
-        [A-Z](?<![\w.,/-][A-Z])[A-Z]{0,3}
-        (?:-[0-9]{5,10}|[0-9]{6,10}|[0-9]{3,5}-[0-9]{3,6})(?:-[A-Z0-9]{1,4})?
-        (?![\w-])(?![.,][0-9])
-        """,
-        re.VERBOSE,
-    ),
-    score=0.6,
-    found=(
-        "order «E88480165», («G6662432»): «RT-20584-O», «FP-123456».",
-        "pump «C8613-53510»",
-    ),
-    not_found=(
-        "NCT01234567",
-        "PMID-12345678",
-        "CPT-99213",
-        "HbA1c 7.2",
-        "T12-L1",
-        "B12 1000",
-        "SARS-CoV-2 12345",
-        "L4-5",
-    ),
-)
-
-CODE_AFTER_NOUN = Rule(
-    name="id_code_after_noun",
-    label=Label.IDNUM,
-    pattern=re.compile(
-        r"""
-        (?<![a-z])
-        (?i:order|accession|specimen|sample|case|claim|encounter|visit|job|ticket|report
-          |requisition|confirmation|referral|authorization|study|slide|block|culture)[ ]
-        (?P<phi>(?=[0-9-]{0,10}[A-Z])[A-Z0-9]{1,10}(?:-[A-Z0-9]{1,10}){0,2}(?<=[0-9]))
-        (?![\w-])(?![.,/][0-9])
-        """,
-        re.VERBOSE,
-    ),
-    score=0.7,
-    is_valid=lambda match: sum(map(str.isdigit, match["phi"])) >= 5,
-    found=("Order «930-C1617» was cancelled, specimen «24B-10293».",),
-    not_found=(
-        "order D5W 1000",
-        "visit 12-03-2024",
-        "case 12-YEAR-OLD",
-        "order T4N12",
-        "order K1000MG",
-    ),
-)
-
-LONG_NUMBER = Rule(
-    name="id_long_number",
-    label=Label.IDNUM,
-    # Measurements stay under seven digits or carry a unit; identifiers do not.
-    pattern=re.compile(r"[0-9](?<![\w.,/+$-][0-9])[0-9]{6,19}(?![\w/-])(?![.,][0-9])"),
-    score=0.6,
-    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
-    found=("see «0012345678» today", "(«7788990»)"),
-    not_found=(
-        "platelets 250000",
-        "viral load 1250000 copies",
-        "$1200000",
-        "1234567.5",
-        "2,1234567",
-        "123456",
-        "id-1234567",
-        "A1234567",
-    ),
-)
-
 RULES = (
     DEVICE,
     LOT_AND_MODEL,
@@ -257,8 +167,4 @@ RULES = (
     MAC_IN_OTHER_FORM,
     VIN,
     PLATE,
-    ACCESSION,
-    LONG_CODE,
-    CODE_AFTER_NOUN,
-    LONG_NUMBER,
 )

@@ -6,9 +6,7 @@ case, in any script.  They annotate ``Garcia`` of ``Garcia's``, and never cross 
 
 from __future__ import annotations
 
-import re
-
-from deid_core.language.fragments import words
+from deid_core.language.fragments import any_of, words
 
 # Never a name after a title or a label, in any letter case.
 _NEVER = words(
@@ -83,28 +81,13 @@ _NOT_IN_LOWER_CASE = words(
     """
 )
 
-
-def _any_of(listed: tuple[str, ...]) -> str:
-    """Return a pattern for the words that shares their beginnings, to compile fast."""
-    by_letter: dict[str, list[str]] = {}
-    for word in sorted(set(listed)):
-        by_letter.setdefault(word[:1], []).append(word[1:])
-    ends = by_letter.pop("", None) is not None
-    branches = [
-        re.escape(letter) + _any_of(tuple(rest)) for letter, rest in by_letter.items()
-    ]
-    if not branches:
-        return ""
-    return f"(?:{'|'.join(branches)})" + "?" * ends
-
-
 # "ABC's" ends a word as "ABC" does; "D'Angelo" does not end at its D.
 _END = r"(?![A-Za-z-]|'(?!s(?![A-Za-z]))[A-Za-z])"
 NOT_A_NAME = rf"""
-    (?!(?:(?i:{_any_of(_NEVER)})
-         |{_any_of((*_NAMES_TOO, *(word.upper() for word in _NAMES_TOO)))}){_END})
+    (?!(?:(?i:{any_of(_NEVER)})
+         |{any_of((*_NAMES_TOO, *(word.upper() for word in _NAMES_TOO)))}){_END})
 """
-NOT_IN_LOWER_CASE = rf"(?!{_any_of((*_NEVER, *_NAMES_TOO, *_NOT_IN_LOWER_CASE))}{_END})"
+NOT_IN_LOWER_CASE = rf"(?!{any_of((*_NEVER, *_NAMES_TOO, *_NOT_IN_LOWER_CASE))}{_END})"
 
 _INNER = r"(?:[A-Za-z]|'(?!s(?![A-Za-z]))(?=[A-Za-z])|-(?=[A-Za-z]))"
 _PARTICLES = r"""
@@ -139,7 +122,7 @@ FAMILY_FIRST = rf"""
     (?:{WORD}(?:[ ]{WORD})?,[ ]{{0,2}}{NAME}(?:[ ]{INITIAL}|[ ][A-Z]{_END})?
        (?![ ]?:))
 """
-# "Mr. J.R."; one letter alone ("Dr. X") is a placeholder, and tells nobody apart.
+# "Mr. J.R."; one letter alone ("Dr. X") is a placeholder and identifies nobody.
 INITIALS = r"(?:[A-Z]\.[ ]?[A-Z]\.?(?![A-Za-z0-9'-]))"
 LOWER_CASE_NAME = rf"(?:{NOT_IN_LOWER_CASE}[a-z]{_INNER}{{2,30}}{_END})"
 NOT_IN_WORD = r"(?<![A-Za-z0-9'-])(?!(?<=&)[A-Z][.])"

@@ -228,14 +228,6 @@ OTHER_TITLE = Rule(
     ),
 )
 
-_CREDENTIAL_NEEDS = (
-    *words("md do rn np pa pharmd phd dds dmd dpm fnp crna lpn lvn cnm psyd lcsw csw"),
-    *words("lsw msw dpt otr cna mbbs mbchb frcs frcp aprn arnp dnp msn bsn cnp emt pt"),
-    *words("ot rd rt od ccc esq facs facp facc"),
-    # "M.D." is the words M and D.
-    *words("m d r n p f ph psy pharm"),
-)
-
 NAME_BEFORE_CREDENTIAL = Rule(
     name="name_before_credential",
     label=Label.DOCTOR,

@@ -15,7 +15,6 @@ _UK_AREAS = (
     r"|P[AEHLOR]|R[GHM]|S[AEGKLMNOPRSTWY]?|T[ADFNQRSW]|UB|W[ACDFNRSV]?|YO|ZE)"
 )
 _UK = rf"(?:GIR[ ]?0AA|{_UK_AREAS}[0-9][0-9A-HJKMNP-Y]?[ ][0-9][ABD-HJLNP-UW-Z]{{2}})"
-_INWARD = "abdefghjlnpqrstuwxyz"
 _CANADA_FIRST = "[ABCEGHJ-NPRSTVXY]"
 _CANADA_LETTER = "[ABCEGHJ-NPRSTV-Z]"
 # "B12 5HR" is a vitamin for five hours, "N95 3LB" no place either.

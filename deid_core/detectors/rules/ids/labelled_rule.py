@@ -1,4 +1,4 @@
-"""Build rules for values that stand after a label: "MRN: ...", "policy no. ..."."""
+"""Build a rule for a value after a label: "MRN: ...", "policy no. ..."."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEPARATOR = r"""
     (?:[ \t]{0,3}(?:numbers?\b|num\b|no(?![a-z])|nr(?![a-z])|id\b|identifier\b|code\b
       |is\b|was\b|ending[ ]in\b|[:\#=.(-])){0,5}[ \t]{0,3}
 """
-"""What may stand between a label and its value; for verbose, caseless patterns."""
+"""The text allowed between a label and its value; for verbose, caseless patterns."""
 
 _MARKED = rf"(?=(?:'s)?[^\w\n]{{0,3}}{_MARK})(?:'s)?{SEPARATOR}"
 _VALUE = r"""
@@ -23,6 +23,13 @@ _VALUE = r"""
            |[A-Z0-9](?:[A-Z0-9]|[-_](?=[A-Z0-9])){2,39})
     (?![A-Z0-9])(?![/.,][0-9])
 """
+
+
+def has_digits(match: re.Match[str], at_least: int) -> bool:
+    """Return whether the value has the digits of an identifier, and no unit follows."""
+    return sum(map(str.isdigit, match["phi"])) >= at_least and not _UNIT.match(
+        match.string, match.end()
+    )
 
 
 def labelled_rule(
@@ -39,14 +46,10 @@ def labelled_rule(
     """Return the rule for a value after a label.
 
     Args:
-        name: The rule's name.
-        label: The rule's label.
+        name: As in `Rule`, like all that is not described here.
         bare: Labels that need no more: "MRN 123456".
-        marked: Words in common use, labels only with "no.", "#", "id" or ":" behind.
+        marked: Words in common use, labels only before "no.", "#", "id" or ":".
         digits: The least number of digits in the value.
-        score: The rule's score.
-        found: The rule's examples.
-        not_found: The rule's examples of what is none.
     """
     pattern = rf"""
         (?<![a-z])
@@ -54,17 +57,12 @@ def labelled_rule(
         {_VALUE}
     """
 
-    def is_valid(match: re.Match[str]) -> bool:
-        if sum(map(str.isdigit, match["phi"])) < digits:
-            return False
-        return not _UNIT.match(match.string, match.end())
-
     return Rule(
         name=name,
         label=label,
         pattern=re.compile(pattern, re.VERBOSE | re.IGNORECASE),
         score=score,
-        is_valid=is_valid,
+        is_valid=lambda match: has_digits(match, digits),
         found=found,
         not_found=not_found,
     )
@@ -74,7 +72,3 @@ def _alternatives(phrases: tuple[str, ...]) -> str:
     longest_first = sorted(phrases, key=len, reverse=True)
     joined = "|".join(map(re.escape, longest_first)).replace(r"\ ", "[ ]")
     return f"(?:{joined})(?![a-z])" if joined else "(?!)"
-
-
-def _first_word(phrase: str) -> str:
-    return re.split("[^a-z]", phrase)[0]

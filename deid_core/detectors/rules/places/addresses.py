@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import STATE, ZIP, ends_with, words
+from deid_core.language.fragments import STATE, ZIP, ends_with
 
 from ..rule import Rule
 
@@ -230,11 +230,6 @@ _HOME_TOWN = rf"""
         |Group|Apartment)\b)
       {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}})
 """
-_HOME_NEEDS = words(
-    "lives living lived resides residing resident born grew raised moved native"
-    " originally visiting travel traveled travelled traveling trip flew hometown"
-    " house home"
-)
 
 HOME_TOWN = Rule(
     name="city_after_cue",
