@@ -127,7 +127,7 @@ def _is_patients_own(match: re.Match[str]) -> bool:
 
 
 def _is_agent(match: re.Match[str]) -> bool:
-    """Return whether it is no word of time, kin or habit, and stands like a noun."""
+    """Return whether it is no word of time, kin or habit, and is used as a noun."""
     return match["phi"].lower() not in _NO_AGENTS and (
         match["phi"].islower() or match[0].isupper()
     )

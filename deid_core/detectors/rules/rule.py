@@ -1,4 +1,4 @@
-"""A rule is data: a pattern, a second look, and what it must and must not find.
+"""A rule is data: a pattern, a check, and what it must and must not find.
 
 How to write a rule
 -------------------
@@ -18,8 +18,8 @@ and add it to the module's ``RULES``::
   and apostrophes.  The group ``phi``, if any, is annotated, otherwise the match.
 - Bound every repetition (``[0-9]{1,12}``, not ``[0-9]+``), and nest none in another
   that is unbounded: time must be linear in the note.
-- Cue words ("ward") belong into the pattern; where the pattern cannot say what stands
-  around a match, `is_valid` takes a second look.
+- Cue words ("ward") belong into the pattern; where the pattern cannot describe
+  the text around a match, `is_valid` checks it.
 - Give examples of what is found, and of each kind of text that only looks like it;
   the tests run all of them, alone and in the middle of a note.
 - The table derives from the pattern where to try it (`prefilter`).  Override that only
@@ -51,7 +51,7 @@ class Rule:
         label: What a match is.
         pattern: The group ``phi``, if any, is what is annotated.
         score: Confidence in ``[0, 1]``.
-        is_valid: Second look at a match, its groups and its surroundings.
+        is_valid: Checks a match, its groups and the text around it.
         triggers: Instead of those derived from the pattern: the strings at which the
             pattern is tried, in lower case.  One of letters alone is a whole word;
             any other is searched for as it is, with 0 for every digit: ``000-00-0000``.

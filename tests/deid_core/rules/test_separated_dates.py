@@ -1,4 +1,4 @@
-"""The grid of NUS's section 3.3: orders, separators, and how each part is written."""
+"""All forms of NUS's section 3.3: orders, separators, and how parts are written."""
 
 from itertools import product
 

@@ -47,7 +47,7 @@ EXTENSION = Rule(
     ),
 )
 
-IN_HOUSE = Rule(
+INTERNAL = Rule(
     name="phone_in_house",
     label=Label.PHONE,
     pattern=re.compile(
@@ -99,4 +99,4 @@ PAGER = Rule(
     not_found=("extension 120 degrees", "ext 30", "text. 4567", "ext. 120\u00b0"),
 )
 
-RULES = (EXTENSION, IN_HOUSE, PAGE_AT, PAGER)
+RULES = (EXTENSION, INTERNAL, PAGE_AT, PAGER)

@@ -29,7 +29,7 @@ _UNIT = re.compile(UNIT, _FLAGS)
 def is_ipv4(match: re.Match[str]) -> bool:
     """Return whether four numbers are an address, not a version or an outline.
 
-    A mistyped one ("10.3.4.560") still tells the network.
+    A mistyped one ("10.3.4.560") still identifies the network.
     """
     if ends_with(_IP_CUE, match.string, match.start()):
         return True

@@ -67,7 +67,7 @@ USERNAME_BARE = Rule(
 USERNAME_OF_ACTION = Rule(
     name="username_of_action",
     label=Label.USERNAME,
-    # A name with a digit or a dot in it is nobody's but a computer's.
+    # Only a user name has a digit or a dot in it.
     pattern=re.compile(
         r"""
         (?<![a-z])

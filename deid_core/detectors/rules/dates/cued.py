@@ -1,4 +1,4 @@
-"""Rules for dates that only their surroundings show to be dates: "on 3/14"."""
+"""Rules for dates that need a cue around them: "on 3/14"."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _FIRST_DAY = re.compile(
 
 
 def is_cued_day(match: re.Match[str]) -> bool:
-    """Return whether ``3/14`` stands where a date, not a score, is expected."""
+    """Return whether the text around ``3/14`` makes it a date, not a score."""
     # Most scores and pressures are ruled out by the word before them.
     word = _word_before(match.string, match.start())
     if word not in _CUES_BY_LAST_WORD and word not in _WEAK_CUES:
@@ -85,15 +85,15 @@ def _is_cued(match: re.Match[str], word: str, larger: int) -> bool:
 
 
 def _word_before(text: str, start: int) -> str:
-    """Return the letters before a place and what may stand behind a cue, in small."""
+    """Return the word before an offset in lower case, past the marks after a cue."""
     left = text[max(0, start - _REACH) : start].rstrip(_BEHIND_CUE)
     return left[len(left.rstrip(ascii_letters)) :].lower()
 
 
 def _has_full_cue(text: str, start: int, word: str) -> bool:
-    """Return whether a cue that ends with a word stands before a place.
+    """Return whether a cue that ends with the word precedes the offset.
 
-    Letter by letter: a pattern of all cues would be tried at each of 32 places.
+    Letter by letter: a pattern of all cues would be tried at each of 32 offsets.
     """
     cues = _CUES_BY_LAST_WORD.get(word)
     if cues is None:

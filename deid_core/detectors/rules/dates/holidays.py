@@ -1,4 +1,4 @@
-"""Rules for feasts that date an event: "the day after Thanksgiving", "since Diwali"."""
+"""Rules for holidays that date an event: "after Thanksgiving", "since Diwali"."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from deid_core.language.fragments import YEAR
 from ..rule import Rule
 
 _OF_YEAR = rf"(?:,?[ ](?:of[ ])?(?:{YEAR}|'[0-9]{{2}}(?![0-9])))?"
-# What bears a feast's name and dates nothing.
-_THING = r"""
+# Nouns after which the name of a holiday is no date.
+_NO_DATE = r"""
     (?![ -](?:trees?|disease|factor|seals?|carols?|cards?|cactus|lights|lily|lilies
       |eggs?|bunny|island|candy|costumes?|cookies?)(?![a-z]))
 """
@@ -41,7 +41,7 @@ HOLIDAY = Rule(
           |Mardi[ ]Gras|Ash[ ]Wednesday|Palm[ ]Sunday|Maundy[ ]Thursday|Pentecost
           |Juneteenth|Black[ ]Friday|Cyber[ ]Monday|Super[ ]Bowl(?:[ ]Sunday)?
           |Kwanzaa|Hogmanay|Bonfire[ ]Night|Guy[ ]Fawkes(?:[ ]Night)?)
-        (?![a-z]){_THING}{_OF_YEAR}
+        (?![a-z]){_NO_DATE}{_OF_YEAR}
         """,
         re.VERBOSE | re.IGNORECASE,
     ),

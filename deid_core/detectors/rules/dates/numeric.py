@@ -48,10 +48,10 @@ def is_numeric_date(match: re.Match[str]) -> bool:
         return False
     if separator == "." and not has_long_year and min(len(a), len(b)) < 2:
         return False
-    return is_date(a, b, c) and _stands_free(match, has_long_year=has_long_year)
+    return is_date(a, b, c) and _is_separate(match, has_long_year=has_long_year)
 
 
-def _stands_free(match: re.Match[str], *, has_long_year: bool) -> bool:
+def _is_separate(match: re.Match[str], *, has_long_year: bool) -> bool:
     text, start, end = match.string, match.start(), match.end()
     tail_of_number = start >= 2 and text[start - 1] == match["separator"]
     if tail_of_number and text[start - 2].isdigit():

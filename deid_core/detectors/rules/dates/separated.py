@@ -1,10 +1,10 @@
 """Rules for dates with commas, colons, spaces or tabs between their numbers.
 
-With these, NUS's grid is whole: days and months of one or two digits or short and long
-month names, years of two or four, in the orders dmy, mdy, ydm, ymd, dm, md, ym, my,
-between dash, comma, slash, colon, space and tab (section 3.3).  Its system takes every
-such string; here, one that a list of results could be needs a cue, and two small
-numbers ("vomiting 2/7") are left alone.
+With these, all forms of NUS's section 3.3 are found: days and months of one or two
+digits or month names, years of two or four digits, in the orders dmy, mdy, ydm, ymd,
+dm, md, ym and my, separated by dash, comma, slash, colon, space or tab.  NUS's system
+takes every such string; here, one that could be a list of results needs a cue, and two
+small numbers ("vomiting 2/7") are no date.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _is_separated_date(match: re.Match[str]) -> bool:
     has_cue = ends_with(_CUE, match.string, match.start())
     has_year = 4 in (len(a), len(c))
     if match["separator"] == ":":
-        # "14:05:24" is a time, whatever stands before it.
+        # "14:05:24" is a time even after a cue.
         return has_year
     if match["separator"] == ",":
         return has_year or has_cue
@@ -66,7 +66,7 @@ def _is_separated_date(match: re.Match[str]) -> bool:
 
 
 def _is_alone(match: re.Match[str]) -> bool:
-    """Return whether no other number stands beside, as in a line of results."""
+    """Return whether no number precedes or follows, as in a line of results."""
     return not (
         ends_with(_NUMBER_BEFORE, match.string, match.start())
         or _NUMBER_AFTER.match(match.string, match.end())
@@ -74,7 +74,7 @@ def _is_alone(match: re.Match[str]) -> bool:
 
 
 def _is_month_not_verb(match: re.Match[str]) -> bool:
-    """Return whether a capital or a mark tells "3/mar/24" from "3. may"."""
+    """Return whether a capital or a mark shows a month, unlike "3. may"."""
     return not match[0].islower() or any(mark in match[0] for mark in "/:,-")
 
 

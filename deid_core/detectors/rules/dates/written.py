@@ -53,7 +53,7 @@ def is_month_not_verb(match: re.Match[str]) -> bool:
 
 
 def is_month_after_cue(match: re.Match[str]) -> bool:
-    """Return whether a month alone is capitalised and stands after "in", "since"..."""
+    """Return whether a month alone is capitalised and follows "in", "since" etc."""
     # "Flat by OCT" is a scan; a note in capitals has its small letters back.
     is_scan = match["phi"] == "OCT"
     return (

@@ -26,7 +26,7 @@ _NOUN_ALONE = re.compile(r"(?:print|vein|biometric|geometry|dna)", re.IGNORECASE
 
 
 def is_biometric_number(match: re.Match[str]) -> bool:
-    """Return whether a number stands for a body's measure, not for a finding on it."""
+    """Return whether the number identifies a biometric record and is no finding."""
     value = match["phi"]
     if sum(map(str.isdigit, value)) < 3 or _UNIT.match(match.string, match.end()):
         return False

@@ -1,6 +1,6 @@
-"""Check digits of identifiers, as second looks of rules (`Rule.is_valid`).
+"""Check digits of identifiers, for `Rule.is_valid`.
 
-python-stdnum has most; what it lacks stands here with its source.
+Most are python-stdnum's; those that it lacks are here with their source.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Rules for identifiers that their check digits give away, without a label.
-
-Safe Harbor (G) to (M) and (R).
-"""
+"""Rules for identifiers shown by their check digits: Safe Harbor (G) to (M), (R)."""
 
 from __future__ import annotations
 

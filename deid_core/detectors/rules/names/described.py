@@ -1,4 +1,4 @@
-"""Rules for names beside what somebody does or is: "aide Fatoumata", "Tran 61M"."""
+"""Rules for names next to a job, or an age and sex: "aide Fatoumata", "Tran 61M"."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BORNE = WordClass.GIVEN | WordClass.FAMILY | WordClass.UNKNOWN
 
 
 def _is_borne(match: re.Match[str]) -> bool:
-    """Return whether a list holds one of the words, and none is a thing's name."""
+    """Return whether a word may be a name, and none is an eponym or a drug."""
     kinds = [word_classes(form) for form in forms_of(match["phi"]) if len(form) > 1]
     if any(each & (WordClass.EPONYM | WordClass.DRUG) for each in kinds):
         return False

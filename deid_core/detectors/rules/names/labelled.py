@@ -57,14 +57,14 @@ _ROLES_OF_THINGS = frozenset(
 
 
 def _is_no_complaint(match: re.Match[str]) -> bool:
-    """Return whether more than words follow a label that stands before things, too."""
+    """Return whether more than words follow a label that is not only a person's."""
     if match["role"].lower() not in _ROLES_OF_THINGS:
         return True
     return not all(map(is_mere_word, forms_of(match["phi"])))
 
 
 def _is_no_diagnosis(match: re.Match[str]) -> bool:
-    """Return whether kin is named: "aunt Sjogren" tells what she has."""
+    """Return whether kin is named: "aunt Sjogren" says which disease she has."""
     kinds = [word_classes(form) for form in forms_of(match["phi"])]
     given = WordClass.GIVEN | WordClass.WEAK_GIVEN
     return not all(each & WordClass.EPONYM and not each & given for each in kinds)

@@ -11,8 +11,8 @@ from deid_core.language.lexicons import is_ordinary, load_list, normal
 from ..rule import Rule
 from .shapes import NOT_A_NAME, NOT_IN_WORD
 
-# Lighter than `name_shapes.FULL_NAME`, which would take long to compile so often: that
-# its words may be names is asked of what was found.
+# `shapes.FULL_NAME` would take long to compile so often: this accepts more, and
+# whether the words may be names is checked on what was found.
 _WORD = r"(?:(?!(?:M\.?D|R\.?N|DO|NP|PA|PhD|DDS|RPh)\b)[A-Z][A-Za-z'-]{1,30})"
 _INITIAL = r"(?:[A-Z]\.[ ]?|[A-Z][ ](?=[A-Z]))"
 _FULL_NAME = rf"""
@@ -117,7 +117,7 @@ SEEN_OR_DISCUSSED = Rule(
 SIGNATURE = Rule(
     name="name_in_signature",
     label=Label.DOCTOR,
-    # The one rule that may cross a line: a name stands under its closing words.
+    # The one rule that may cross a line: a name follows its closing words.
     pattern=re.compile(
         rf"""
         {NOT_IN_WORD}{_CLOSING}[,.!]?[ \t]{{0,3}}(?:\r?\n[ \t]{{0,8}}){{0,4}}

@@ -1,4 +1,4 @@
-"""Rules for names beside a title or a credential: "Dr. Smith", "Smith, MD".
+"""Rules for names next to a title or a credential: "Dr. Smith", "Smith, MD".
 
 Titles: NUS's anonymiser of discharge summaries, section 3.1 (mr, mrs, miss, ms, madam,
 mdm, lady, sir, col, dr, doctor, a/prof, e/prof, professor, prof, general, gen, senator,
@@ -49,7 +49,7 @@ _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
 
 
 def _is_no_disease(match: re.Match[str]) -> bool:
-    """Return whether "ms roe" stands like a person, not like multiple sclerosis."""
+    """Return whether "ms roe" is used as a person, not as multiple sclerosis."""
     return match["bare"] is None or ends_with(
         _BEFORE_A_PERSON, match.string, match.start(), within=12
     )

@@ -1,7 +1,7 @@
-"""Rules for addresses: Safe Harbor (B), all that is smaller than a state.
+"""Rules for addresses: streets, post boxes, ZIP codes, cities and states.
 
-Streets, post boxes, ZIP codes, and the city and state beside one.  Hospitals and towns
-without such a cue are for the lexicons.
+Cities and states need a ZIP code, a label or a cue ("lives in"); the lexicons find the
+others, and hospitals.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _SUFFIX = r"""
       |(?:Dr|DR)(?![A-Za-z])\.?+(?![ ][A-Z]))
     (?![A-Za-z])
 """
-_UNIT_OF_HOUSE = r"""
+_UNIT_NUMBER = r"""
     (?:,?[ ]{1,2}(?:(?:[Aa]pt|[Aa]partment|APT|[Uu]nit|UNIT|[Ss]uite|[Ss]te|STE|[Ff]loor
       |[Rr]oom|[Bb]ldg)\.?[ ]{0,2}\#?[ ]?|\#[ ]?)[A-Za-z0-9-]{1,6}(?![A-Za-z0-9]))?
 """
 _STREET_WORD = rf"""
     (?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th)|[NSEW]\.?|[NS][EW]|of|de|la|del|the)
 """
-# "City:" begins a field: no other word of a sentence stands before it.
+# "City:" begins a field: no other word of a sentence precedes it.
 _LABEL_BEFORE = r"(?:(?<![^\n])|(?<=[.;|(>*-])|(?<=[.;|,(>*-][ ])|(?<=[ ][ ])|(?<=\t))"
 _HOME_CUES = (
     *("lives in", "living in", "lived in", "resides in", "residing in", "resident of"),
@@ -131,7 +131,7 @@ CITY_BEFORE_ZIP = Rule(
 STREET_BEFORE_ZIP = Rule(
     name="street_before_zip",
     label=Label.STREET,
-    # Any name is a street's where number, town, state and code stand around it.
+    # Any name between a number and a town, state and code is a street's.
     pattern=re.compile(
         rf"""
         (?<![\w.,/-])
@@ -165,7 +165,7 @@ STREET = Rule(
              |(?i:and|or|from|to|for|with|at|in|on|by|is|was|as|then))\b)
         {_STREET_WORD}(?:[ ]{_STREET_WORD}){{0,3}}?[ ]{_SUFFIX}
         (?:[ ](?:[NSEW]|[NS][EW])\b)?
-        {_UNIT_OF_HOUSE}
+        {_UNIT_NUMBER}
         """,
         re.VERBOSE,
     ),
@@ -272,7 +272,7 @@ _END_OF_FIELD = r"(?=[ \t]{0,3}(?:[.;|)]?[ \t]{0,3}(?:\r?\n|\Z)|[.;|][ \t]|[ \t]
 LABELLED_STATE = Rule(
     name="state_labelled",
     label=Label.STATE,
-    # Nothing else may stand in the field: "State: Virginia Miller" is a name.
+    # The field holds nothing else: "State: Virginia Miller" is a name.
     pattern=re.compile(
         rf"""
         {_LABEL_BEFORE}(?i:(?:birth|home)[ ]state|state(?:[ ]of[ ](?:residence|birth))?)

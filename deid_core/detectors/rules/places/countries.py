@@ -1,7 +1,7 @@
 """Rules for countries, which i2b2-2014 marks: "originally from Kenya".
 
 Names are ISO 3166-1's (pycountry) and those in daily use.  The United States stay: in
-notes written there, they tell nobody apart, and "US" is an ultrasound.
+notes written there, they identify nobody, and "US" is an ultrasound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from deid_core.language.lexicons.places import countries
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-# Persons, birds and states, too: a cue of living or travelling must stand before.
+# Persons, birds and states, too: a cue of living or travelling must precede.
 _AMBIGUOUS = {"Jordan", "Chad", "Georgia", "Turkey", "Guinea", "Jersey", "Israel"}
 _TRAVEL = re.compile(
     r"""
@@ -32,7 +32,7 @@ _COUNTRIES = tuple(sorted(map(to_ascii, countries())))
 
 
 def _is_country(match: re.Match[str]) -> bool:
-    """Return whether a name of a country stands where one is meant."""
+    """Return whether the name means the country: a cue precedes an ambiguous one."""
     if match["phi"].title() not in _AMBIGUOUS:
         return True
     return ends_with(_TRAVEL, match.string, match.start("phi"), within=40)

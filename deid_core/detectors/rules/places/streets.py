@@ -1,4 +1,4 @@
-"""Rules for addresses that are no number and street: Safe Harbor (B).
+"""Rules for addresses of other forms than number and street.
 
 Blocks and units of Singapore, rural routes, military post, corners of streets, roads
 with a number, and the flat alone on its line.

@@ -43,7 +43,7 @@ def test_finds_the_worlds_numbers_after_a_label(subtests):
 
 
 @pytest.mark.parametrize("cue", ["pager ", "pgr ", "beeper #", "page me at ", "x"])
-def test_finds_numbers_inside_the_house(cue):
+def test_finds_internal_numbers(cue):
     assert covers(f"Reach us: {cue}45512.", "45512")
 
 
