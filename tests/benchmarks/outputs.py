@@ -124,7 +124,7 @@ def _ward(notes: int) -> Iterator[dict[str, Any]]:
 
 
 def _written_notes() -> Iterator[dict[str, Any]]:
-    folder = Path("tests/written_notes")
+    folder = Path(__file__).parents[1] / "written_notes"
     for name in ("train", "dev"):
         yield from _texts(folder / f"{name}.jsonl")
 

@@ -18,6 +18,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import to_ascii
 from tests.deid_core.rules.rule_examples import read_marks
 
+NOTES = Path(__file__).parents[2] / "written_notes"
 EXAMPLES = [
     to_ascii(read_marks(example)[0])
     for rule in RULES
@@ -60,7 +61,7 @@ def lost(rules, texts):
 def test_no_rule_loses_a_match():
     """Each pattern is tried everywhere in examples and written notes."""
     rules = [rule for rule in RULES if not rule.triggers]
-    lines = Path("tests/written_notes/dev.jsonl").read_text("utf-8").splitlines()
+    lines = (NOTES / "dev.jsonl").read_text("utf-8").splitlines()
     notes = [to_ascii(json.loads(line)["text"]) for line in lines]
 
     assert len(rules) > 140
