@@ -374,7 +374,7 @@ def _repeated(string: _String, node: Repeat, limit: int) -> list[_String]:
 
 
 def _at_place(string: _String, node: Node) -> _String:
-    """Return the string with what a place tells of it."""
+    """Return the string with what is known of its place."""
     if isinstance(node, _Mark):
         begins = dict(string.begins)
         if node.is_start:
@@ -426,7 +426,7 @@ def _is_no_letter_next(
 
 
 def _ways(node: Node) -> list[Sequence[Node]]:
-    """Return what a node stands for: one series of parts, or several of a choice."""
+    """Return the alternatives of a node, each a series of parts."""
     match node:
         case Choice(parts=parts):
             return [[each] for each in parts]
