@@ -124,14 +124,26 @@ NOTES = Topic(
     retention_days=7,
     max_message_bytes=16 * MIB,
 )
+PATIENT_UPDATES = Topic(
+    name="patient.updates",
+    key="patient (assigning authority and id)",
+    schema_version=1,
+    readers="scrub",
+    phi=True,
+    retention_days=7,
+    max_message_bytes=16 * MIB,
+    copartitioned_with="notes",
+)
 PATIENTS = Topic(
     name="patients",
     key="patient (assigning authority and id)",
     schema_version=1,
-    readers="intake, scrub",
+    readers="scrub",
     phi=True,
     retention_days=-1,
     cleanup="compact",
+    max_message_bytes=16 * MIB,
+    copartitioned_with="notes",
 )
 NOTES_SCRUBBED = Topic(
     name="notes.scrubbed",
@@ -161,13 +173,28 @@ DEAD_LETTERS = Topic(
     max_message_bytes=32 * MIB,
 )
 
-TOPICS = (HL7_RAW, NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
+TOPICS = (
+    HL7_RAW,
+    NOTES,
+    PATIENT_UPDATES,
+    PATIENTS,
+    NOTES_SCRUBBED,
+    PHI_AUDIT,
+    DEAD_LETTERS,
+)
 
 INPUT: Mapping[Stage, Topic] = {Stage.INTAKE: HL7_RAW, Stage.SCRUB: NOTES}
 """The topic whose partitions a stage owns."""
 TOPICS_OF: Mapping[Stage, tuple[Topic, ...]] = {
-    Stage.INTAKE: (HL7_RAW, NOTES, PATIENTS, PHI_AUDIT, DEAD_LETTERS),
-    Stage.SCRUB: (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS),
+    Stage.INTAKE: (HL7_RAW, NOTES, PATIENT_UPDATES, PHI_AUDIT, DEAD_LETTERS),
+    Stage.SCRUB: (
+        NOTES,
+        PATIENT_UPDATES,
+        PATIENTS,
+        NOTES_SCRUBBED,
+        PHI_AUDIT,
+        DEAD_LETTERS,
+    ),
 }
 """The topics that a stage reads or writes."""
 
@@ -226,7 +253,7 @@ def check_topics(settings: Settings) -> list[str]:
         for topic in ALL_TOPICS
         if topic.name not in counts
     ]
-    problems += _join_problems(counts) + _copartition_problems(counts, ALL_TOPICS)
+    problems += _copartition_problems(counts, ALL_TOPICS)
     present = [topic for topic in ALL_TOPICS if topic.name in counts]
     return problems + _config_problems(admin, present)
 
@@ -245,7 +272,7 @@ def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int
             f"{', '.join(missing)}; {TO_HAVE_THEM}"
         )
     required = [topic for topic in ALL_TOPICS if topic.name in names]
-    problems = _join_problems(counts) + _copartition_problems(counts, required)
+    problems = _copartition_problems(counts, required)
     if problems:
         raise ConfigError("; ".join(problems))
     return {name: counts[name] for name in names}
@@ -266,16 +293,6 @@ def partition_counts(admin: AdminClient, *, seconds: float = 10) -> dict[str, in
         for name, topic in metadata.topics.items()
         if topic.error is None
     }
-
-
-def _join_problems(counts: Mapping[str, int]) -> list[str]:
-    notes, patients = counts.get(NOTES.name), counts.get(PATIENTS.name)
-    if notes is None or patients is None or notes == patients:
-        return []
-    return [
-        f"notes has {notes} partitions and patients has {patients}: a note would miss "
-        "its patient; both need the same count"
-    ]
 
 
 def _copartition_problems(

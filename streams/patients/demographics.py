@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any, TypeVar
 
@@ -130,12 +130,16 @@ class Demographics:
 class PatientRecord:
     """A patient record: current and former demographics.
 
+    One message says as much about a patient; merging what all messages say gives the
+    record that is joined with notes.
+
     Args:
         patient: The patient's identifier.
-        updated_at: The sender's time in ISO 8601; empty without one.
+        updated_at: The sender's time in ISO 8601, the latest of all; empty without one.
         current: The current values.
         former: Former values, which earlier notes may hold.
-        merged: Identifiers that were merged with this one (ADT A40).
+        merged: Other identifiers of the same patient (ADT A40, A34, A47, A24).
+        times: The time of each current list (and of `sex`) that is not `updated_at`.
     """
 
     patient: PatientId
@@ -143,16 +147,18 @@ class PatientRecord:
     current: Demographics
     former: Demographics = field(default_factory=Demographics)
     merged: tuple[PatientId, ...] = ()
+    times: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return the value of the `patients` topic, but for its version."""
-        return {
+        value = {
             "patient": asdict(self.patient),
             "updated_at": self.updated_at,
             "current": self.current.to_json(),
             "former": self.former.to_json(),
             "merged": [asdict(each) for each in self.merged],
         }
+        return value | {"times": dict(self.times)} if self.times else value
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PatientRecord:
@@ -163,31 +169,76 @@ class PatientRecord:
             current=Demographics.from_json(value["current"]),
             former=Demographics.from_json(value["former"]),
             merged=_all(value, "merged", PatientId.from_json),
+            times=dict(value.get("times", {})),
         )
+
+    def time_of(self, name: str) -> str:
+        """Return the sender's time of a list of `SNAPSHOT`, or of `sex`."""
+        return self.times.get(name, self.updated_at)
 
 
 def merge_records(older: PatientRecord | None, newer: PatientRecord) -> PatientRecord:
     """Return the patient record after an update; replaced values become former ones.
 
-    The later record by ``updated_at`` determines the current values, in whatever order
-    the two arrive; if a time is unreadable, the one that arrives later does.  Merging
-    the same record again changes nothing.
+    Of each list the values with the later time are current, in whatever order the two
+    arrive; if the times are equal or one is unreadable, those that arrive later.
+    Merging the same record again changes nothing.
+
+    Raises:
+        InvalidRecord: too_many: The patient would have more identifiers than are kept.
     """
     if older is None:
         return newer
-    base, top = older, newer
-    before, after = _moment(older.updated_at), _moment(newer.updated_at)
-    if before is not None and after is not None and after < before:
-        base, top = newer, older
-    current = _current(base.current, top.current)
-    former = _not_in(current, (base.former, top.former, base.current, top.current))
+    updated_at = _later(older.updated_at, newer.updated_at)
+    current: dict[str, Any] = {}
+    times: dict[str, str] = {}
+    for name in (*SNAPSHOT, "sex"):
+        before, after = getattr(older.current, name), getattr(newer.current, name)
+        at, then = older.time_of(name), newer.time_of(name)
+        is_newer = bool(after) and not (before and _is_earlier(then, at))
+        current[name] = after if is_newer else before
+        if before and after:
+            at = _later(at, then)
+        elif after:
+            at = then
+        if current[name] and at != updated_at:
+            times[name] = at
+    first, last = older.current, newer.current
+    if _is_earlier(newer.updated_at, older.updated_at):
+        first, last = last, first
+    for name in ACCUMULATING:
+        current[name] = _bounded(getattr(first, name) + getattr(last, name))
+    made = Demographics(**current)
+    parts = (older.former, newer.former, first, last)
     return PatientRecord(
         patient=newer.patient,
-        updated_at=base.updated_at if after is None else top.updated_at,
-        current=current,
-        former=former,
-        merged=_bounded(older.merged + newer.merged),
+        updated_at=updated_at,
+        current=made,
+        former=_not_in(made, parts),
+        merged=_identifiers(newer.patient, older.merged + newer.merged),
+        times=times,
     )
+
+
+def is_day(text: str) -> bool:
+    """Return whether the text is a date as the schemas have it (YYYY-MM-DD)."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _later(one: str, other: str) -> str:
+    """Return the later time; the readable one if the other is not, else the first."""
+    if _moment(other) is None:
+        return one
+    return one if _is_earlier(other, one) else other
+
+
+def _is_earlier(one: str, other: str) -> bool:
+    """Return whether both times are readable, and the first one is the earlier."""
+    before, after = _moment(one), _moment(other)
+    return before is not None and after is not None and before < after
 
 
 def _moment(updated_at: str) -> float | None:
@@ -200,17 +251,6 @@ def _moment(updated_at: str) -> float | None:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
-def _current(base: Demographics, top: Demographics) -> Demographics:
-    changes: dict[str, Any] = {
-        name: getattr(top, name) or getattr(base, name) for name in SNAPSHOT
-    }
-    changes |= {
-        name: _bounded(getattr(base, name) + getattr(top, name))
-        for name in ACCUMULATING
-    }
-    return replace(top, sex=top.sex or base.sex, **changes)
-
-
 def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographics:
     """Return the values of the parts that ``current`` does not hold, oldest first."""
     sources = tuple(parts)
@@ -220,6 +260,18 @@ def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographic
         values = [each for part in sources for each in getattr(part, name)]
         kept[name] = _bounded(each for each in values if each not in now)
     return Demographics(**kept)
+
+
+def _identifiers(own: PatientId, merged: Iterable[PatientId]) -> tuple[PatientId, ...]:
+    found = tuple(each for each in dict.fromkeys(merged) if each != own)
+    if len(found) > MAX_VALUES:
+        # A dropped identifier would not be found in the notes.
+        raise InvalidRecord(
+            ReasonCode.TOO_MANY,
+            f"merged: more than {MAX_VALUES} identifiers of one patient; check the "
+            "merges of its sender",
+        )
+    return found
 
 
 def _bounded(values: Iterable[T]) -> tuple[T, ...]:

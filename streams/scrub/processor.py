@@ -6,7 +6,6 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
 
 import orjson
 
@@ -28,6 +27,7 @@ from ..engine.records import Output, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter
+from ..patients.demographics import is_day
 from ..patients.table import PatientsTable
 from .join import Joined, PatientJoin
 from .outputs import ScrubOutputs
@@ -173,7 +173,7 @@ class Scrub:
         A tag or a pseudonym would be no date, and a time of day is never published.
         """
         day = joined.note.written_at[:10]
-        if not _is_day(day):
+        if not is_day(day):
             return ""
         written = self._deidentifier.replaced_value(joined.document, Label.DATE, day)
         return written if _DAY_OR_YEAR.fullmatch(written) else ""
@@ -204,13 +204,6 @@ def decode(record: Record, *, max_bytes: int) -> ClinicalNote:
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     return ClinicalNote.from_json(value)
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
 
 
 def _checked(results: Sequence[Result]) -> Sequence[Result]:

@@ -1,0 +1,145 @@
+"""Patient updates: what one message or system says about a patient, and what follows.
+
+An update is a `PatientRecord` of its own; merged into the record of its patient it
+changes what is known.  Between the identifiers of one patient (merged or linked) scrub
+forwards updates, since the identifiers belong to different partitions:
+
+* An update from outside goes on to all identifiers that are linked with its own.
+* When a record gains a linked identifier, all of the record goes to all of them.  Each
+  then knows the others, and forwards its own record in return.
+
+What was forwarded is not forwarded again, except by the second rule.  Links are never
+removed, so this comes to an end: after any chain of merges every identifier has what
+every other one knew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from schemas import SchemaError
+
+from ..cluster.topics import PATIENT_UPDATES
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
+from .demographics import Demographics, PatientId, PatientRecord, is_day, merge_records
+
+
+@dataclass(frozen=True, slots=True)
+class PatientUpdate:
+    """What one message says about a patient.
+
+    Args:
+        record: The patient's values as the message has them.
+        is_forwarded: Whether scrub forwarded it from another identifier.
+    """
+
+    record: PatientRecord
+    is_forwarded: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value of `patient.updates`, but for its version."""
+        record = self.record
+        value: dict[str, Any] = {
+            "patient": asdict(record.patient),
+            "updated_at": record.updated_at,
+            "demographics": record.current.to_json(),
+        }
+        if former := record.former.to_json():
+            value["former"] = former
+        if record.merged:
+            value["merged"] = [asdict(each) for each in record.merged]
+        if record.times:
+            value["times"] = dict(record.times)
+        if self.is_forwarded:
+            value["forwarded"] = True
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PatientUpdate:
+        """Return the update of a valid value."""
+        record = PatientRecord(
+            patient=PatientId.from_json(value["patient"]),
+            updated_at=value.get("updated_at", ""),
+            current=Demographics.from_json(value.get("demographics", {})),
+            former=Demographics.from_json(value.get("former", {})),
+            merged=tuple(map(PatientId.from_json, value.get("merged", ()))),
+            times=dict(value.get("times", {})),
+        )
+        return cls(record, value.get("forwarded", False))
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The record after an update, and what its partition forwards.
+
+    Args:
+        record: All that is known of the patient now.
+        forwards: Updates of other identifiers of the patient.
+    """
+
+    record: PatientRecord
+    forwards: tuple[PatientUpdate, ...] = field(default=())
+
+
+def fold(known: PatientRecord | None, update: PatientUpdate) -> Folded:
+    """Return the record of a patient after an update, and what is forwarded.
+
+    Args:
+        known: The record before; None for a patient not seen before.
+        update: Of the same patient.
+
+    Raises:
+        InvalidRecord: too_many: The patient would have more identifiers than are kept.
+    """
+    # Merged with itself, a record holds no value as both current and former, nor its
+    # own identifier among the merged ones.
+    said = merge_records(update.record, update.record)
+    record = said if known is None else merge_records(known, said)
+    is_linked_anew = set(record.merged) - set(known.merged if known else ())
+    if is_linked_anew:
+        passed = record
+    elif record != known and not update.is_forwarded:
+        passed = said
+    else:
+        return Folded(record)
+    return Folded(record, tuple(_forward(passed, to, record) for to in record.merged))
+
+
+def _forward(
+    passed: PatientRecord, to: PatientId, record: PatientRecord
+) -> PatientUpdate:
+    linked = (record.patient, *(each for each in record.merged if each != to))
+    return PatientUpdate(replace(passed, patient=to, merged=linked), is_forwarded=True)
+
+
+def decode_update(value: bytes) -> PatientUpdate:
+    """Return the update that a value of `patient.updates` holds.
+
+    Raises:
+        InvalidRecord: The value is not JSON, or breaks its schema.
+    """
+    try:
+        found = orjson.loads(value)
+        PATIENT_UPDATES.schema.check(found)
+        update = PatientUpdate.from_json(found)
+    except orjson.JSONDecodeError:
+        raise InvalidRecord(
+            ReasonCode.BAD_JSON, "patient.updates: the value is not JSON"
+        ) from None
+    except SchemaError as error:
+        raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
+    for part, name in (
+        (update.record.current, "demographics"),
+        (update.record.former, "former"),
+    ):
+        if not all(map(is_day, part.birth_dates)):
+            raise InvalidRecord(
+                ReasonCode.SCHEMA,
+                f"patient.updates: {name}.birth_dates: must be dates (YYYY-MM-DD)",
+            )
+    return update
