@@ -185,6 +185,8 @@ TOPICS = (
 
 INPUT: Mapping[Stage, Topic] = {Stage.INTAKE: HL7_RAW, Stage.SCRUB: NOTES}
 """The topic whose partitions a stage owns."""
+READ_ALONG: Mapping[Stage, Topic] = {Stage.SCRUB: PATIENT_UPDATES}
+"""A topic whose partitions a stage owns together with those of its input."""
 TOPICS_OF: Mapping[Stage, tuple[Topic, ...]] = {
     Stage.INTAKE: (HL7_RAW, NOTES, PATIENT_UPDATES, PHI_AUDIT, DEAD_LETTERS),
     Stage.SCRUB: (

@@ -26,8 +26,12 @@ class TransactionalProducer(Protocol):
     ) -> None:
         """Add the consumer's progress to the open transaction."""
 
-    def commit(self) -> None:
-        """Make the transaction visible."""
+    def commit(self) -> Mapping[Partition, int]:
+        """Make the transaction visible.
+
+        Returns:
+            The offset after the last record of each changelog's partition.
+        """
 
     def abort(self) -> None:
         """Discard the open transaction."""
@@ -41,8 +45,20 @@ class Checkpoint:
         self._offsets: dict[Partition, int] = {}
         self._is_open = False
 
-    def add(self, records: Sequence[Record], outputs: Iterable[Output]) -> None:
-        """Stage the outputs of a batch, and the offsets of its records."""
+    def add(
+        self,
+        records: Sequence[Record],
+        outputs: Iterable[Output],
+        fences: Mapping[Partition, int] | None = None,
+    ) -> None:
+        """Stage the outputs of a batch, and the offsets of its records.
+
+        Args:
+            records: Processed now.
+            outputs: Of these records.
+            fences: Offsets already committed, for outputs that belong to no record:
+                committing them again proves that this worker still owns the partition.
+        """
         # Not earlier: the broker aborts a transaction that stays open longer than
         # transaction.timeout.ms, as it would on an idle topic.
         if not self._is_open:
@@ -50,19 +66,26 @@ class Checkpoint:
             self._is_open = True
         for output in outputs:
             self._producer.produce(output)
+        for partition, offset in (fences or {}).items():
+            self._offsets.setdefault(partition, offset)
         for record in records:
             self._offsets[record.partition] = record.next_offset
 
-    def commit(self, group: object, metadata: Callable[[Partition], str]) -> None:
+    def commit(
+        self, group: object, metadata: Callable[[Partition], str]
+    ) -> Mapping[Partition, int]:
         """Commit what was staged, if anything.
 
         Args:
             group: The consumer group's current metadata.
             metadata: Returns the metadata to commit with a partition's offset.
+
+        Returns:
+            The offset after the last record of each changelog's partition.
         """
         if not self._is_open:
-            return
-        self._commit(
+            return {}
+        return self._commit(
             {
                 partition: CommittedOffset(offset, metadata(partition))
                 for partition, offset in self._offsets.items()
@@ -97,10 +120,11 @@ class Checkpoint:
 
     def _commit(
         self, offsets: Mapping[Partition, CommittedOffset], group: object
-    ) -> None:
+    ) -> Mapping[Partition, int]:
         self._producer.send_offsets(offsets, group)
-        self._producer.commit()
+        written = self._producer.commit()
         self._forget()
+        return written
 
     def _forget(self) -> None:
         self._offsets = {}

@@ -29,8 +29,8 @@ class Group(Protocol):
     """The part of a consumer that custody needs."""
 
     def committed(
-        self, partitions: Sequence[int], seconds: float
-    ) -> Mapping[int, CommittedOffset]:
+        self, partitions: Sequence[Partition], seconds: float
+    ) -> Mapping[Partition, CommittedOffset]:
         """Return the committed offsets of the group."""
 
     def group_metadata(self) -> object:
@@ -40,8 +40,11 @@ class Group(Protocol):
 class Custody:
     """The claims of the assigned partitions.
 
+    A partition's number stands for that partition of all topics: they are assigned, and
+    flow, together.
+
     Args:
-        topic: The topic of the partitions.
+        topics: The topics that the worker reads.
         checkpoint: Commits the claims.
         batch: Maximum number of records in a batch.
         died: Called with a partition whose previous owner died without releasing it.
@@ -50,20 +53,20 @@ class Custody:
 
     def __init__(
         self,
-        topic: str,
+        topics: Sequence[str],
         checkpoint: Checkpoint,
         *,
         batch: int,
         died: Callable[[int], None] = lambda _partition: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._topic = topic
+        self._topics = tuple(topics)
         self._checkpoint = checkpoint
         self._batch = batch
         self._died = died
         self._group: Group | None = None
-        self._claims: dict[int, Claim] = {}
-        self._offsets: dict[int, int] = {}
+        self._claims: dict[Partition, Claim] = {}
+        self._offsets: dict[Partition, int] = {}
         self._unclaimed: set[int] = set()
         self._ready: set[int] = set()
         self._needs_renewal = False
@@ -80,9 +83,9 @@ class Custody:
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Remove partitions, released or lost."""
-        for partition in partitions:
-            self._claims.pop(partition, None)
-            self._offsets.pop(partition, None)
+        for each in self._of(partitions):
+            self._claims.pop(each, None)
+            self._offsets.pop(each, None)
         self._unclaimed.difference_update(partitions)
         self._ready.difference_update(partitions)
 
@@ -91,7 +94,7 @@ class Custody:
 
         If that fails, the next owner processes some records one by one.
         """
-        ours = self._claims if partitions is None else partitions
+        ours = list(self._claims) if partitions is None else self._of(partitions)
         released = {p: self._claims[p].released() for p in ours if p in self._claims}
         try:
             self._mark(released)
@@ -111,8 +114,12 @@ class Custody:
         if self._needs_renewal:
             self._checkpoint.renew()
             self._needs_renewal = False
-        self._claim(sorted(self._ready & self._unclaimed))
-        free = sorted(self._ready & self._claims.keys())
+        self._claim(self._of(sorted(self._ready & self._unclaimed)))
+        free = [
+            p
+            for p in sorted(self._ready)
+            if all(each in self._claims for each in self._of([p]))
+        ]
         self._ready.difference_update(free)
         return free
 
@@ -120,7 +127,7 @@ class Custody:
         """Wait until the state of the partitions is ready again."""
         self._ready.difference_update(partitions)
 
-    def resume(self, committed: Mapping[int, CommittedOffset]) -> None:
+    def resume(self, committed: Mapping[Partition, CommittedOffset]) -> None:
         """Adopt the committed claims after a batch was undone."""
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
@@ -132,41 +139,43 @@ class Custody:
             else:
                 # The offset was set from outside, e.g. by a reset of the group.
                 del self._claims[partition]
-                self._unclaimed.add(partition)
-                self._ready.add(partition)
+                self._unclaimed.add(partition.index)
+                self._ready.add(partition.index)
 
     def owns(self, partition: Partition) -> bool:
-        """Return whether the partition is claimed."""
-        return partition.index in self._claims
+        """Return whether the partition is claimed, in all topics."""
+        return all(each in self._claims for each in self._of([partition.index]))
 
     def is_quarantine(self, partition: Partition) -> bool:
         """Return whether the partition's records must be processed one by one."""
-        return self._claims[partition.index].is_quarantine
+        return self._claims[partition].is_quarantine
 
     def is_poison(self, record: Record) -> bool:
         """Return whether the record has ended too many workers."""
-        return self._claims[record.partition.index].is_poison(record.offset)
+        return self._claims[record.partition].is_poison(record.offset)
 
     def deaths(self, record: Record) -> int:
         """Return how many owners died with a suspect of the partition in hand."""
-        return self._claims[record.partition.index].deaths
+        return self._claims[record.partition].deaths
 
     @property
     def quarantined(self) -> int:
         """Number of partitions in quarantine."""
-        return sum(claim.is_quarantine for claim in self._claims.values())
+        return len(
+            {p.index for p, claim in self._claims.items() if claim.is_quarantine}
+        )
 
     def suspect(self, records: Sequence[Record]) -> None:
         """Have these records processed one by one; none of them is committed."""
-        counts = Counter(record.partition.index for record in records)
+        counts = Counter(record.partition for record in records)
         for partition, count in counts.items():
             self._claims[partition] = self._claims[partition].suspecting(count)
 
     def take(self, record: Record | None) -> None:
         """Commit that this record is in hand, and no other; with None, no record."""
-        changed: dict[int, Claim] = {}
+        changed: dict[Partition, Claim] = {}
         for partition, claim in self._claims.items():
-            is_it = record is not None and partition == record.partition.index
+            is_it = record is not None and partition == record.partition
             if is_it and record is not None:
                 if not (claim.is_in_hand and claim.record == record.offset):
                     changed[partition] = claim.taking(record.offset)
@@ -176,21 +185,32 @@ class Custody:
 
     def pass_on(self, record: Record, following: Record | None) -> None:
         """Count a suspect as done; its commit also puts the next one in hand."""
-        claim = self._claims[record.partition.index].passed()
+        claim = self._claims[record.partition].passed()
         if following is not None and claim.is_quarantine:
             claim = claim.taking(following.offset)
-        self._claims[record.partition.index] = claim
+        self._claims[record.partition] = claim
 
     def metadata(self, partition: Partition) -> str:
         """Return the metadata to commit with the offset of a partition."""
-        return str(self._claims[partition.index])
+        return str(self._claims[partition])
 
     def committed(self, records: Iterable[Record]) -> None:
         """Record that the offsets of these records are committed."""
         for record in records:
-            self._offsets[record.partition.index] = record.next_offset
+            self._offsets[record.partition] = record.next_offset
 
-    def _claim(self, partitions: Sequence[int]) -> None:
+    def fences(self, partition: int) -> Mapping[Partition, int]:
+        """Return the committed offsets of a claimed partition.
+
+        Committing them again, with outputs that belong to no record, proves that the
+        partition is still this worker's.
+        """
+        return {p: self._offsets[p] for p in self._of([partition]) if p in self._claims}
+
+    def _of(self, numbers: Iterable[int]) -> list[Partition]:
+        return [Partition(topic, n) for n in numbers for topic in self._topics]
+
+    def _claim(self, partitions: Sequence[Partition]) -> None:
         if not partitions or self._clock() < self._not_before:
             return
         found = self._committed(partitions)
@@ -199,12 +219,18 @@ class Custody:
             claims[partition] = Claim.read(each.metadata).taken_over(self._batch)
             self._offsets[partition] = each.offset
         self._mark(claims)
-        self._unclaimed.difference_update(claims)
+        self._unclaimed = {
+            p
+            for p in self._unclaimed
+            if not all(each in self._claims for each in self._of([p]))
+        }
         for partition, each in found.items():
             if Claim.read(each.metadata).is_held:
                 self._report_death(partition, each.offset)
 
-    def _committed(self, partitions: Sequence[int]) -> Mapping[int, CommittedOffset]:
+    def _committed(
+        self, partitions: Sequence[Partition]
+    ) -> Mapping[Partition, CommittedOffset]:
         """Return the committed offsets, without partitions that do not answer."""
         if self._group is None:
             return {}
@@ -214,30 +240,30 @@ class Custody:
             # A transaction of a dead owner may still be open on one of them, until the
             # broker ends it.  The other partitions need not wait for that.
             self._not_before = self._clock() + WAIT_SECONDS
-        found: dict[int, CommittedOffset] = {}
+        found: dict[Partition, CommittedOffset] = {}
         for partition in partitions:
             with suppress(RetriableError):
                 found |= self._group.committed([partition], CLAIM_SECONDS)
         return found
 
-    def _report_death(self, partition: int, offset: int) -> None:
+    def _report_death(self, partition: Partition, offset: int) -> None:
         claim = self._claims[partition]
         log.warning(
-            "%s[%d]: the last owner died at offset %d; the next %d records are "
+            "%s: the last owner died at offset %d; the next %d records are "
             "processed one at a time",
-            self._topic,
             partition,
             offset,
             claim.suspects,
         )
-        self._died(partition)
+        if partition.topic == self._topics[-1]:
+            self._died(partition.index)
 
-    def _mark(self, claims: Mapping[int, Claim]) -> None:
+    def _mark(self, claims: Mapping[Partition, Claim]) -> None:
         if not claims or self._group is None:
             return
         self._checkpoint.mark(
             {
-                Partition(self._topic, p): CommittedOffset(self._offsets[p], str(claim))
+                p: CommittedOffset(self._offsets[p], str(claim))
                 for p, claim in claims.items()
             },
             self._group.group_metadata(),

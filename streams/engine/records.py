@@ -56,10 +56,20 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A record to write; unless it is timeless, the producer adds the time."""
+    """A record to write; unless it is timeless, the producer adds the time.
+
+    Args:
+        topic: To write to.
+        key: Decides the partition, unless one is given.
+        value: None deletes the key's value in a compacted topic.
+        headers: Without PHI.
+        timeless: Whether the record has no timestamp.
+        partition: Given for a changelog: that of the input, whose table it restores.
+    """
 
     topic: str
     key: bytes | None = field(repr=False)
     value: bytes | None = field(repr=False)
     headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     timeless: bool = False
+    partition: int | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -28,7 +29,7 @@ from .errors import (
 )
 from .observer import Observer
 from .reasons import ReasonCode
-from .records import CommittedOffset, Output, Record
+from .records import CommittedOffset, Output, Partition, Record
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Consumer(Protocol):
     def pause(self, partitions: Iterable[int]) -> None:
         """Hold back the records of these partitions."""
 
-    def rewind(self) -> Mapping[int, CommittedOffset]:
+    def rewind(self) -> Mapping[Partition, CommittedOffset]:
         """Go back to the committed offsets, and return them."""
 
     def group_metadata(self) -> object:
@@ -72,8 +73,15 @@ class Processor(Protocol):
     def ready(self) -> Iterable[int]:
         """Return the partitions whose state has caught up since the last call."""
 
-    def prepare(self, records: Sequence[Record]) -> None:
-        """Bring the state up to date that processing these records will read."""
+    def settled(self, claimed: Iterable[int]) -> Iterable[int]:
+        """Return the partitions whose state holds all that was committed before.
+
+        Args:
+            claimed: Newly; from now on no previous owner can commit.
+        """
+
+    def due(self) -> Mapping[int, Sequence[Output]]:
+        """Return outputs that no record causes but time, by partition."""
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         """Return one outcome per record: its outputs, or why there can be none.
@@ -84,11 +92,18 @@ class Processor(Protocol):
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
         """Return the outputs for a record that can't be processed."""
 
-    def committed(self) -> None:
-        """Handle the commit: the outputs of the last batch are visible."""
+    def committed(self, written: Mapping[Partition, int]) -> None:
+        """Handle the commit: the outputs of the last batch are visible.
+
+        Args:
+            written: The offset after the last record of each changelog's partition.
+        """
 
     def aborted(self) -> None:
         """Discard everything that belongs to the last batch."""
+
+    def reread(self) -> None:
+        """Bring the state up to date: the last batch may have been committed."""
 
     def rebuild(self) -> None:
         """Replace everything that `process` changes in place: it was interrupted."""
@@ -190,21 +205,34 @@ class Runner:
     def _batch(self) -> int:
         # No record is in hand while tables are read: they have claims of their own.
         self._custody.take(None)
-        self._consumer.resume(self._custody.open(self._processor.ready()))
+        claimed = self._custody.open(self._processor.ready())
+        self._consumer.resume(self._processor.settled(claimed))
+        self._write_due()
         records = self._consumer.poll(self._max_records, self._limits.poll_seconds)
         if not records:
             return 0
-        self._processor.prepare(records)
         self._beat()
         ours = [r for r in records if self._custody.owns(r.partition)]
-        alone = [r for r in ours if self._custody.is_quarantine(r.partition)]
-        suspects = {record.partition for record in alone}
-        rest = [r for r in ours if r.partition not in suspects]
+        # The records of a partition's topics keep their order, so none goes ahead.
+        suspects = {
+            r.partition.index for r in ours if self._custody.is_quarantine(r.partition)
+        }
+        alone = [r for r in ours if r.partition.index in suspects]
+        rest = [r for r in ours if r.partition.index not in suspects]
         done = self._together(rest) if rest else 0
         done += self._one_by_one(alone) if alone else 0
         if done < len(records):
             self._consumer.rewind()
         return done
+
+    def _write_due(self) -> None:
+        """Commit what is due by time, each partition fenced by its offsets."""
+        due = self._processor.due()
+        for partition, outputs in due.items():
+            self._checkpoint.add([], outputs, self._custody.fences(partition))
+            self._observer.staged(outputs)
+        if due:
+            self._commit([])
 
     def _together(self, records: Sequence[Record]) -> int:
         """Process records in micro-batches and commit them in one transaction."""
@@ -232,8 +260,12 @@ class Runner:
         """Process suspects, each in hand and in a transaction of its own."""
         begun, done = self._clock(), 0
         # A record with deaths waits until the suspects of other partitions are done.
+        deaths: Counter[int] = Counter()
+        for each in records:
+            index = each.partition.index
+            deaths[index] = max(deaths[index], self._custody.deaths(each))
         records = sorted(
-            records, key=lambda each: (self._custody.deaths(each), each.partition)
+            records, key=lambda r: (deaths[r.partition.index], r.partition.index)
         )
         for at, record in enumerate(records):
             self._observer.begun([record])
@@ -284,11 +316,13 @@ class Runner:
                 yield from outcome
 
     def _commit(self, records: Sequence[Record]) -> None:
-        self._checkpoint.commit(self._consumer.group_metadata(), self._custody.metadata)
+        written = self._checkpoint.commit(
+            self._consumer.group_metadata(), self._custody.metadata
+        )
         self._custody.committed(records)
-        self._processor.committed()
+        self._processor.committed(written)
         self._observer.committed()
-        log.debug("committed %d records up to %s", len(records), records[-1])
+        log.debug("committed %d records", len(records))
 
     def _quarantine(
         self, records: Sequence[Record], micro_batch: Sequence[Record]
@@ -341,6 +375,7 @@ class Runner:
         self._processor.aborted()
         if isinstance(error, Fenced | UnknownOutcome):
             self._checkpoint.renew()
+            self._processor.reread()
         else:
             self._checkpoint.abort()
         self._beat()

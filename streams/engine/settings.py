@@ -103,12 +103,6 @@ class Settings(BaseModel):
     broker_wait_seconds: float = Field(
         60, gt=0, description="time to wait for a broker at the start"
     )
-    join_wait_seconds: float = Field(
-        2,
-        ge=0,
-        le=30,
-        description="time to wait for an unknown patient's record in flight",
-    )
     max_message_bytes: int = Field(
         8 * 1024 * 1024,
         ge=1024,

@@ -56,6 +56,12 @@ def encoded(
     )
 
 
+def changelog(topic: Topic, key: bytes, value: bytes | None, source: Record) -> Output:
+    """Return a row of the table that is restored from a topic; None deletes it."""
+    headers = {SOURCE: source_header(source), SCHEMA: schema_header(topic)}
+    return Output(topic.name, key, value, headers, partition=source.partition.index)
+
+
 def schema_header(topic: Topic) -> bytes:
     """Return kind and version of a topic's values as a header's value."""
     return f"{topic.schema.kind}/{topic.schema.version}".encode()

@@ -1,29 +1,45 @@
-"""Join notes with what is known of their patients: the table and the note's message."""
+"""Join notes with what is known of their patients, and keep what is known up to date.
+
+The rows are those of the table, and those that the open transaction changes.  A row is
+written to the table when its transaction is committed.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from typing import Protocol
 
 import orjson
 
 from deid_core import Document, KnownIdentifiers
 
-from ..engine.errors import InvalidRecord
+from ..cluster.topics import PATIENT_UPDATES, PATIENTS
+from ..engine.errors import FatalError, InvalidRecord
 from ..engine.reasons import ReasonCode
-from ..engine.records import Record
+from ..engine.records import Output, Partition, Record
 from ..events.notes import ClinicalNote
+from ..events.outputs import changelog, encoded
 from ..patients.demographics import Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
-from ..patients.table import PatientsTable
+from ..patients.updates import PatientUpdate, decode_update, fold
 
 CACHED_ROWS = 4096
-MAX_WAITED_FOR = 10_000
-WAIT_AGAIN_SECONDS = 10.0
-"""Time after which an unknown patient's record in flight is waited for again."""
 LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
+
+
+class Rows(Protocol):
+    """The part of a table that the join needs."""
+
+    def get(self, partition: int, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
+
+    def write(
+        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
+    ) -> None:
+        """Put or (None) delete rows, which its changelog holds below the offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +50,7 @@ class Joined:
         record: The input record.
         note: Its note.
         document: The note's text and the patient's identifiers.
-        is_known: Whether the table holds the patient.
+        is_known: Whether the table holds a name of the patient.
     """
 
     record: Record
@@ -44,35 +60,40 @@ class Joined:
 
 
 class PatientJoin:
-    """Joins notes with the rows of the patients table.
+    """The records of the patients of the assigned partitions.
 
     Args:
-        table: The assigned partitions of `patients`, opened by the processor.
-        in_flight_seconds: How long to wait for an unknown patient's record in flight.
-        clock: Seconds since 1970.
+        table: Their rows as of the last commit.
     """
 
-    def __init__(
-        self,
-        table: PatientsTable,
-        in_flight_seconds: float,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, table: Rows) -> None:
         self._table = table
-        self._in_flight_seconds = in_flight_seconds
-        self._clock = clock
-        self._rows: dict[tuple[int, bytes], bytes | None] = {}
-        self._waited_at: dict[bytes, float] = {}
-        self.forget()
+        self._changed: dict[int, dict[bytes, bytes | None]] = {}
+        self._parsed: OrderedDict[bytes, _Row] = OrderedDict()
 
-    def prepare(self, records: Sequence[Record]) -> None:
-        """Read the table to its end, and the rows of these records' patients.
+    def update(self, record: Record) -> list[Output]:
+        """Fold an update into its patient's record; return what is to be written.
 
-        The table does not change until the next call: neither do the rows.
+        Raises:
+            InvalidRecord: It is no update, its key is not its patient, or the patient
+                would have too many identifiers.
         """
-        self._rows.clear()
-        self._table.catch_up({record.partition.index for record in records})
-        self._wait_for([record for record in records if self._is_unknown(record)])
+        partition, key = record.partition.index, record.key or b""
+        if record.value is None:
+            return self._erase(record, key)
+        update = decode_update(record.value)
+        if update.record.patient.key != key:
+            raise InvalidRecord(
+                ReasonCode.WRONG_KEY,
+                "patient.updates: the key is not the update's patient",
+            )
+        row = self._row(partition, key)
+        known = None if row is None else row.record
+        folded = fold(known, update)
+        outputs = [_forward(each, record) for each in folded.forwards]
+        if folded.record != known:
+            outputs.append(self._put(record, key, folded.record))
+        return outputs
 
     def join(self, record: Record, note: ClinicalNote) -> Joined:
         """Return the note with everything that is known of its patient.
@@ -82,72 +103,98 @@ class PatientJoin:
         """
         key = note.patient.key
         row = self._row(record.partition.index, key)
-        try:
-            known = self._identifiers(row, note.demographics)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidRecord(
-                ReasonCode.PATIENT_RECORD,
-                f"patients: {type(error).__name__} in the patient record; write a "
-                "tombstone under its key, then send the patient again",
-            ) from None
+        with _refused():
+            known = _known(row, note.demographics)
         document = Document(
             note.note_id, note.text, known, key.decode(), note.note_type
         )
-        return Joined(record, note, document, row is not None)
+        is_known = row is not None and bool(row.known.patient_names)
+        return Joined(record, note, document, is_known)
+
+    def commit(self, written: Mapping[Partition, int]) -> None:
+        """Write the changed rows to the table: their transaction is committed.
+
+        Args:
+            written: The offset after the last record of each changelog's partition.
+        """
+        changed, self._changed = self._changed, {}
+        for partition, rows in changed.items():
+            after = written.get(Partition(PATIENTS.name, partition))
+            if after is None:
+                raise FatalError("patients: a changed row was not written; report it")
+            self._table.write(partition, rows, after)
+
+    def abort(self) -> None:
+        """Drop the changed rows."""
+        self._changed.clear()
 
     def forget(self) -> None:
         """Drop the parsed rows, which an interrupted call may have been changing."""
-        # The detectors prepare an object once: the same row gives the same object.
-        self._parsed = lru_cache(CACHED_ROWS)(_parse)
+        self._parsed.clear()
 
-    def _identifiers(
-        self, row: bytes | None, own: Demographics | None
-    ) -> KnownIdentifiers:
-        """Return all values of the row, and of the note's own demographics."""
-        if row is None:
-            return known_identifiers(own)
-        parsed = self._parsed(row)
-        if own is None or parsed.holds(own):
-            return parsed.known
-        return known_identifiers(parsed.record, own)
+    def _put(self, source: Record, key: bytes, record: PatientRecord) -> Output:
+        partition = source.partition.index
+        value = orjson.dumps(PATIENTS.schema.versioned(record.to_json()))
+        self._changed.setdefault(partition, {})[key] = value
+        self._remember(key, _Row.of(value, record, self._parsed.get(key)))
+        return changelog(PATIENTS, key, value, source)
 
-    def _row(self, partition: int, key: bytes) -> bytes | None:
-        if (partition, key) not in self._rows:
-            self._rows[partition, key] = self._table.get(partition, key)
-        return self._rows[partition, key]
+    def _erase(self, source: Record, key: bytes) -> list[Output]:
+        partition = source.partition.index
+        self._parsed.pop(key, None)
+        if self._value(partition, key) is None:
+            return []
+        self._changed.setdefault(partition, {})[key] = None
+        return [changelog(PATIENTS, key, None, source)]
 
-    def _is_unknown(self, record: Record) -> bool:
-        try:
-            key = record.key
-            return key is not None and self._row(record.partition.index, key) is None
-        except InvalidRecord:
-            return False
+    def _value(self, partition: int, key: bytes) -> bytes | None:
+        changed = self._changed.get(partition, {})
+        return changed[key] if key in changed else self._table.get(partition, key)
 
-    def _wait_for(self, records: Sequence[Record]) -> None:
-        """Wait for records in flight of patients that were not waited for recently."""
-        now = self._clock()
-        new = {
-            record.key: record.partition.index
-            for record in records
-            if record.key is not None
-            and now - self._waited_at.get(record.key, 0) > WAIT_AGAIN_SECONDS
-        }
-        if not new or not self._in_flight_seconds:
-            return
-        self._table.wait_for_open_transactions({*new.values()}, self._in_flight_seconds)
-        self._rows.clear()
-        if len(self._waited_at) > MAX_WAITED_FOR:
-            self._waited_at.clear()
-        self._waited_at.update(dict.fromkeys(new, now))
+    def _row(self, partition: int, key: bytes) -> _Row | None:
+        value = self._value(partition, key)
+        if value is None:
+            return None
+        parsed = self._parsed.get(key)
+        if parsed is None or parsed.value != value:
+            with _refused():
+                record = PatientRecord.from_json(orjson.loads(value))
+                parsed = _Row.of(value, record, parsed)
+        self._remember(key, parsed)
+        return parsed
+
+    def _remember(self, key: bytes, row: _Row) -> None:
+        self._parsed[key] = row
+        self._parsed.move_to_end(key)
+        if len(self._parsed) > CACHED_ROWS:
+            self._parsed.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     """A parsed row of the table."""
 
+    value: bytes = field(repr=False)
     record: PatientRecord
     values: dict[str, frozenset[object]] = field(repr=False)
     known: KnownIdentifiers
+
+    @classmethod
+    def of(cls, value: bytes, record: PatientRecord, before: _Row | None) -> _Row:
+        """Return a row; with the values of the row before, their very objects.
+
+        Detectors prepare an object once: the same values must be the same object, also
+        when a message only confirms what is known.
+        """
+        if before is not None and _says_the_same(before.record, record):
+            return cls(value, record, before.values, before.known)
+        values = {
+            name: frozenset(
+                getattr(record.current, name) + getattr(record.former, name)
+            )
+            for name in LISTS
+        }
+        return cls(value, record, values, known_identifiers(record))
 
     def holds(self, demographics: Demographics) -> bool:
         """Return whether the row holds every value of the demographics."""
@@ -156,10 +203,37 @@ class _Row:
         )
 
 
-def _parse(row: bytes) -> _Row:
-    record = PatientRecord.from_json(orjson.loads(row))
-    values = {
-        name: frozenset(getattr(record.current, name) + getattr(record.former, name))
-        for name in LISTS
-    }
-    return _Row(record, values, known_identifiers(record))
+def _says_the_same(one: PatientRecord, other: PatientRecord) -> bool:
+    return (
+        one.patient == other.patient
+        and one.current == other.current
+        and one.former == other.former
+        and one.merged == other.merged
+    )
+
+
+def _known(row: _Row | None, own: Demographics | None) -> KnownIdentifiers:
+    """Return all values of the row, and of the note's own demographics."""
+    if row is None:
+        return known_identifiers(own)
+    if own is None or row.holds(own):
+        return row.known
+    return known_identifiers(row.record, own)
+
+
+def _forward(update: PatientUpdate, source: Record) -> Output:
+    patient = update.record.patient
+    return encoded(PATIENT_UPDATES, patient.key, update.to_json(), source)
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Refuse a record whose patient's row is unreadable."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidRecord(
+            ReasonCode.PATIENT_RECORD,
+            f"patients: {type(error).__name__} in the patient record; write a null "
+            "value under its key to patient.updates, then send the patient again",
+        ) from None

@@ -1,11 +1,11 @@
-"""The processor of `notes`: decode, join, de-identify, write."""
+"""The processor of `notes` and `patient.updates`: fold, join, de-identify, write."""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import orjson
 
@@ -20,15 +20,16 @@ from deid_core import (
 from schemas import SchemaError
 
 from ..cluster.partitioner import partition_of
-from ..cluster.topics import NOTES, Stage
-from ..engine.errors import CorruptState, InvalidRecord
+from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
+from ..engine.errors import CorruptState, InvalidRecord, StreamError
+from ..engine.observer import TableProgress
 from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Record
+from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter
 from ..patients.demographics import is_day
-from ..patients.table import PatientsTable
+from ..tables.table import ChangelogTable
 from .join import Joined, PatientJoin
 from .outputs import ScrubOutputs
 
@@ -40,33 +41,31 @@ Result = ScrubbedDocument | DeidError
 
 
 class Scrub:
-    """The processor of `notes`.
+    """The processor of `notes` and `patient.updates`.
 
     Args:
         make: Returns the pipeline of deid_core; called again after an interruption.
         table: The assigned partitions of `patients`; opened and closed here.
         outputs: Makes the outputs of scrubbed notes.
-        partitions: The number of partitions of `notes` and of `patients`.
+        partitions: The number of partitions of both topics, and of `patients`.
         max_bytes: A larger note is a dead letter.
-        join_wait: Seconds to wait for an unknown patient's record in flight.
         clock: Seconds since 1970.
     """
 
     def __init__(
         self,
         make: Callable[[], Deidentifier],
-        table: PatientsTable,
+        table: ChangelogTable,
         outputs: ScrubOutputs,
         partitions: int,
         *,
         max_bytes: int,
-        join_wait: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._make = make
         self._deidentifier = make()
         self._table = table
-        self._join = PatientJoin(table, join_wait, clock)
+        self._join = PatientJoin(table)
         self._outputs = outputs
         self._partitions = partitions
         self._max_bytes = max_bytes
@@ -78,10 +77,12 @@ class Scrub:
         self._to_open.update(partitions)
 
     def revoked(self, partitions: Sequence[int]) -> None:
-        """Close the tables; the next owner continues from its own."""
+        """Give up the tables; the next owner continues from its own."""
         self._to_open.difference_update(partitions)
+        self._join.abort()
+        self._join.forget()
         try:
-            self._table.close(partitions)
+            self._table.release(partitions)
         except CorruptState as error:
             log.warning("a table did not close: %s", error)
 
@@ -92,29 +93,43 @@ class Scrub:
             self._to_open.clear()
         return self._table.ready()
 
-    def prepare(self, records: Sequence[Record]) -> None:
-        """Read the current records of the notes' patients."""
-        self._join.prepare(records)
+    def settled(self, claimed: Iterable[int]) -> Iterable[int]:
+        """Return the partitions whose table holds all that previous owners wrote."""
+        self._table.settle(claimed)
+        return self._table.settled()
+
+    def due(self) -> Mapping[int, Sequence[Output]]:
+        """Return nothing: all outputs belong to records."""
+        return {}
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
-        """Return the scrubbed note and the audit event of each note."""
-        joined = [self._joined(record) for record in records]
-        documents = [each.document for each in joined if isinstance(each, Joined)]
+        """Return what each update writes, and each scrubbed note with its audit event.
+
+        The updates of a partition come before its notes.
+        """
+        prepared = [self._prepared(record) for record in records]
+        documents = [each.document for each in prepared if isinstance(each, Joined)]
         results = iter(_checked(self._deidentifier.deidentify_batch(documents)))
         return [
             self._outcome(each, next(results)) if isinstance(each, Joined) else each
-            for each in joined
+            for each in prepared
         ]
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
-        """Return the dead letter of a note, and its audit event."""
+        """Return the dead letter of a record, and its audit event."""
         return dead_letter(Stage.SCRUB, record, error, self._now())
 
-    def committed(self) -> None:
-        """Do nothing: no state depends on the batch."""
+    def committed(self, written: Mapping[Partition, int]) -> None:
+        """Write the rows that the batch has changed to the table."""
+        self._join.commit(written)
 
     def aborted(self) -> None:
-        """Do nothing: no state depends on the batch."""
+        """Drop the rows that the batch has changed."""
+        self._join.abort()
+
+    def reread(self) -> None:
+        """Read what the last batch may have written to `patients`."""
+        self._table.reread()
 
     def rebuild(self) -> None:
         """Replace the pipeline and the cache of patients."""
@@ -122,30 +137,51 @@ class Scrub:
         self._deidentifier = self._make()
 
     def drop_state(self) -> Iterable[int]:
-        """Delete the tables; their notes wait until they are restored."""
+        """Delete the tables; their records wait until they are restored."""
         return self._table.drop()
+
+    def progress(self) -> Sequence[TableProgress]:
+        """Return the progress of each table."""
+        return self._table.progress()
 
     def close(self) -> None:
         """Release the tables' files."""
         self._table.close()
 
-    def _joined(self, record: Record) -> Joined | InvalidRecord:
+    def _prepared(self, record: Record) -> Joined | Outcome:
         try:
+            if record.partition.topic == PATIENT_UPDATES.name:
+                self._require_key(record, record.key or b"")
+                return self._updated(record)
             note = decode(record, max_bytes=self._max_bytes)
             self._require_key(record, note.patient.key)
             return self._join.join(record, note)
         except InvalidRecord as error:
             return error
 
+    def _updated(self, record: Record) -> Outcome:
+        try:
+            return self._join.update(record)
+        except (InvalidRecord, StreamError):
+            raise
+        except Exception as error:
+            log.exception("%s: a patient record can't be merged", record)
+            raise InvalidRecord(
+                ReasonCode.MERGE_FAILED,
+                f"patient.updates: {type(error).__name__} while the patient record was "
+                "merged; report it",
+            ) from None
+
     def _require_key(self, record: Record, key: bytes) -> None:
+        topic = record.partition.topic
         if record.key != key:
             raise InvalidRecord(
-                ReasonCode.WRONG_KEY, "notes: the key is not the note's patient"
+                ReasonCode.WRONG_KEY, f"{topic}: the key is not that of the patient"
             )
         if partition_of(key, self._partitions) != record.partition.index:
             raise InvalidRecord(
                 ReasonCode.WRONG_PARTITION,
-                "notes: the key belongs to another partition, where the join would "
+                f"{topic}: the key belongs to another partition, where the join would "
                 "miss; the producer needs partitioner=murmur2_random",
             )
 

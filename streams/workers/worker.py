@@ -13,8 +13,17 @@ from typing import Protocol
 from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
 
-from ..cluster.client import KafkaConsumer, KafkaProducer, wait_for_broker
-from ..cluster.topics import INPUT, PATIENTS, TOPICS_OF, Stage, require_topics
+from ..cluster.client import wait_for_broker
+from ..cluster.consumer import KafkaConsumer
+from ..cluster.producer import KafkaProducer
+from ..cluster.topics import (
+    INPUT,
+    PATIENTS,
+    READ_ALONG,
+    TOPICS_OF,
+    Stage,
+    require_topics,
+)
 from ..engine import gc_tuning
 from ..engine.checkpoint import Checkpoint
 from ..engine.custody import Custody
@@ -23,19 +32,24 @@ from ..engine.errors import BrokerUnreachable, ConfigError, StorageFull
 from ..engine.exit_status import status_of
 from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
-from ..engine.observer import CompositeListener, Observer, PartitionListener
+from ..engine.observer import (
+    CompositeListener,
+    Observer,
+    PartitionListener,
+    TableView,
+)
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
 from ..intake.processor import Intake
 from ..operations.metrics.observing import observing
-from ..patients.table import PatientsTable
 from ..scrub.outputs import Pseudonyms, ScrubOutputs
 from ..scrub.processor import Scrub
+from ..tables.table import ChangelogTable
 
 log = logging.getLogger(__name__)
 
 
-class StageProcessor(Processor, PartitionListener, Protocol):
+class StageProcessor(Processor, PartitionListener, TableView, Protocol):
     """A processor whose state follows the assignment of partitions."""
 
     def close(self) -> None:
@@ -91,18 +105,20 @@ def _run(
 ) -> None:
     wait_for_broker(settings)
     counts = require_topics(settings, [topic.name for topic in TOPICS_OF[stage]])
-    partitions, topic = counts[PATIENTS.name], INPUT[stage].name
-    limited = Deadline()
-    table = PatientsTable(settings, f"{stage}-{slot}", partitions, limited=limited)
-    processor = _processor(stage, settings, table, partitions)
+    topic, updates = INPUT[stage].name, READ_ALONG.get(stage)
+    processor = _processor(stage, slot, settings, counts[topic])
     name = f"{settings.group}-{stage}-{slot}"
     checkpoint = Checkpoint(KafkaProducer(settings, name))
     custody = Custody(
-        topic, checkpoint, batch=settings.batch_records, died=observer.died
+        [updates.name, topic] if updates else [topic],
+        checkpoint,
+        batch=settings.batch_records,
+        died=observer.died,
     )
     consumer = KafkaConsumer(
         settings,
         topic,
+        updates=updates.name if updates else "",
         group=f"{settings.group}-{stage}",
         member=name,
         listener=CompositeListener(custody, processor, observer),
@@ -115,7 +131,7 @@ def _run(
         checkpoint,
         custody,
         _limits(settings),
-        limited=limited,
+        limited=Deadline(),
         back_off=_back_off,
         beat=pulse.beat,
         observer=observer,
@@ -126,7 +142,7 @@ def _run(
     try:
         while not stop():
             runner.run_once()
-            observer.turned(consumer.paused, table, custody.quarantined)
+            observer.turned(consumer.paused, processor, custody.quarantined)
         custody.release()
     except (ConfigError, BrokerUnreachable, StorageFull):
         # These are never caused by a record.
@@ -155,13 +171,13 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _processor(
-    stage: Stage, settings: Settings, table: PatientsTable, partitions: int
+    stage: Stage, slot: int, settings: Settings, partitions: int
 ) -> StageProcessor:
     if stage is Stage.INTAKE:
-        return Intake(table, partitions, max_bytes=settings.max_message_bytes)
+        return Intake(max_bytes=settings.max_message_bytes)
     return Scrub(
         lambda: _deidentifier(settings),
-        table,
+        ChangelogTable(settings, PATIENTS, f"{stage}-{slot}", partitions),
         ScrubOutputs(
             Pseudonyms(settings.pseudonym_key()),
             preset=Path(settings.preset).stem,
@@ -169,7 +185,6 @@ def _processor(
         ),
         partitions,
         max_bytes=settings.max_note_bytes,
-        join_wait=settings.join_wait_seconds,
     )
 
 

@@ -92,8 +92,13 @@ class LocalProducer:
             self._broker.committed[output.topic].append(output)
         self._broker.offsets.update(offsets)
         self._broker._open = None
+        written = {}
+        for at, output in enumerate(outputs):
+            if output.partition is not None:
+                written[Partition(output.topic, output.partition)] = at + 1
         # The transaction is through, but its answer may be lost.
         self._step("after_commit")
+        return written
 
     def abort(self):
         self._step("abort")
@@ -132,10 +137,7 @@ class LocalConsumer:
     def committed(self, partitions, seconds=0):
         self._broker.meet("committed")
         offsets = self._broker.offsets
-        return {
-            p: offsets.get(Partition("notes", p), CommittedOffset(0))
-            for p in partitions
-        }
+        return {p: offsets.get(p, CommittedOffset(0)) for p in partitions}
 
     def resume(self, partitions):
         self._flowing.update(partitions)
@@ -144,7 +146,8 @@ class LocalConsumer:
         self._flowing.difference_update(partitions)
 
     def rewind(self):
-        committed = self.committed(range(self._broker.partitions))
+        numbers = range(self._broker.partitions)
+        committed = self.committed([Partition("notes", p) for p in numbers])
         self._go_back()
         return committed
 
@@ -163,7 +166,7 @@ def start(broker, processor, *, observer=None, limited=without_limit, **limits):
     checkpoint = Checkpoint(LocalProducer(broker))
     consumer = LocalConsumer(broker)
     limits = Limits(**({"max_records": 2, "poll_seconds": 0} | limits))
-    custody = Custody("notes", checkpoint, batch=limits.max_records)
+    custody = Custody(["notes"], checkpoint, batch=limits.max_records)
     custody.follow(consumer)
     custody.assigned(range(broker.partitions))
     return Runner(

@@ -23,11 +23,11 @@ class Clock:
 class Owner:
     """A worker's custody of all partitions of a broker."""
 
-    def __init__(self, broker, batch=10):
+    def __init__(self, broker, batch=10, topics=("notes",)):
         self.broker, self.clock, self.dead = broker, Clock(), []
         self.consumer = local.LocalConsumer(broker)
         self.custody = Custody(
-            "notes",
+            topics,
             Checkpoint(local.LocalProducer(broker)),
             batch=batch,
             died=self.dead.append,
@@ -106,7 +106,7 @@ def test_a_partition_that_does_not_answer_holds_up_no_other(broker):
     inner = owner.consumer.committed
 
     def committed(partitions, seconds=0):
-        if 1 in partitions and owner.clock.now < 110:
+        if Partition("notes", 1) in partitions and owner.clock.now < 110:
             raise RetriableError("committed: _TIMED_OUT")
         return inner(partitions, seconds)
 
@@ -126,7 +126,9 @@ def test_what_holds_after_an_undo_is_what_is_committed(broker):
     assert 1 == owner.custody.quarantined
     broker.offsets[Partition("notes", 2)] = CommittedOffset(5, "by hand")
 
-    owner.custody.resume(owner.consumer.committed(range(3)))
+    owner.custody.resume(
+        owner.consumer.committed([Partition("notes", p) for p in range(3)])
+    )
 
     assert 0 == owner.custody.quarantined
     # What somebody else has set is claimed anew before it flows.
@@ -143,3 +145,35 @@ def test_a_partition_that_is_not_claimed_is_not_owned(broker):
 
     assert owner.custody.owns(Partition("notes", 0))
     assert not owner.custody.owns(Partition("notes", 1))
+
+
+def test_a_partition_flows_when_it_is_claimed_in_every_topic(broker):
+    owner = Owner(broker, topics=("updates", "notes"))
+    inner = owner.consumer.committed
+    silent = Partition("updates", 1)
+
+    def committed(partitions, seconds=0):
+        if silent in partitions and owner.clock.now < 110:
+            raise RetriableError("committed: _TIMED_OUT")
+        return inner(partitions, seconds)
+
+    owner.consumer.committed = committed
+
+    assert [0, 2] == owner.custody.open([0, 1, 2])
+    assert not owner.custody.owns(Partition("notes", 1))
+    owner.clock.now += 20
+    assert [1] == owner.custody.open([])
+    assert owner.custody.owns(Partition("notes", 1))
+
+
+def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
+    broker.offsets[Partition("notes", 2)] = CommittedOffset(7)
+    owner = Owner(broker, topics=("updates", "notes"))
+    owner.custody.open([2])
+    owner.custody.committed([Record(Partition("updates", 2), 3, b"k", b"v")])
+
+    assert {
+        Partition("updates", 2): 4,
+        Partition("notes", 2): 7,
+    } == owner.custody.fences(2)
+    assert {} == owner.custody.fences(0)

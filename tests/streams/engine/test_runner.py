@@ -34,8 +34,14 @@ class Upper:
         done, self._ready = self._ready, []
         return done
 
-    def prepare(self, records):
-        self.told.append("prepared")
+    def settled(self, claimed):
+        return claimed
+
+    def due(self):
+        return {}
+
+    def reread(self):
+        self.told.append("reread")
 
     def rebuild(self):
         self.told.append("rebuilt")
@@ -49,7 +55,7 @@ class Upper:
     def dead_letter(self, record, error):
         return (Output("dead", record.key, record.value), Output("audit", None, b"1"))
 
-    def committed(self):
+    def committed(self, written):
         self.told.append("committed")
 
     def aborted(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import orjson
@@ -10,11 +11,19 @@ import pytest
 from deid_core import Deidentifier, Document
 from deid_core.policy import load_policy
 from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PATIENTS,
+    PHI_AUDIT,
+)
 from streams.engine.errors import InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.patients.updates import PatientUpdate, decode_update
 from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
 
@@ -23,24 +32,21 @@ KNOWN = PatientRecord(PATIENT, "", Demographics(names=(Name("Quellwright", "Mabe
 
 
 class MemoryTable:
-    """The rows alone; what is in flight arrives when it is waited for."""
+    """The rows alone; the real one is tested on Kafka in tests/end_to_end."""
 
     def __init__(self):
         self.rows = {}
-        self.in_flight = {}
-        self.waits = []
-        self.reads = []
-
-    def catch_up(self, partitions):
-        pass
-
-    def wait_for_open_transactions(self, partitions, seconds):
-        self.waits.append(seconds)
-        self.rows |= self.in_flight
+        self.next_offset = 0
 
     def get(self, partition, key):
-        self.reads.append(key)
         return self.rows.get(key)
+
+    def write(self, partition, rows, next_offset):
+        self.next_offset = next_offset
+        for key, value in rows.items():
+            self.rows[key] = value
+            if value is None:
+                del self.rows[key]
 
 
 @pytest.fixture
@@ -60,7 +66,6 @@ def scrub_made_by(make, table):
         ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
         4,
         max_bytes=10_000,
-        join_wait=1.5,
         clock=lambda: 2000.0,
     )
 
@@ -72,7 +77,6 @@ def scrub_with(system, table, pseudonyms):
         ScrubOutputs(pseudonyms, preset="hybrid", policy="surrogate"),
         4,
         max_bytes=10_000,
-        join_wait=0,
     )
 
 
@@ -115,40 +119,143 @@ def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
     assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
     assert note.key == audit.key == Pseudonyms(b"k" * 32).patient(PATIENT.key).encode()
     assert b"1" == audit.headers["outputs"]
-    assert [] == table.waits
 
 
-def test_waits_for_an_unknown_patients_record_in_flight(scrub, table):
-    table.in_flight[PATIENT.key] = orjson.dumps(KNOWN.to_json())
-
-    records = [record("Quellwright is well.")]
-    scrub.prepare(records)
-    [(note, _)] = scrub.process(records)
-
-    assert [1.5] == table.waits
-    assert "found" == orjson.loads(note.value)["join"]
+def update(family, *, patient=PATIENT, merged=(), offset=0, day=1, value=b""):
+    time = f"2024-01-{day:02}T00:00:00"
+    known = Demographics(names=(Name(family),))
+    said = PatientUpdate(PatientRecord(patient, time, known, merged=tuple(merged)))
+    value = value or orjson.dumps(PATIENT_UPDATES.schema.versioned(said.to_json()))
+    at = Partition(PATIENT_UPDATES.name, partition_of(patient.key, 4))
+    return Record(at, offset, patient.key, value)
 
 
-def test_reads_the_row_of_a_patient_once_for_a_batch(scrub, table):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
-    records = [record("Quellwright.", offset=offset) for offset in range(3)]
-
-    scrub.prepare(records)
-    scrub.process(records[:2])
-    scrub.process(records[2:])
-
-    assert [PATIENT.key] == table.reads
+def rows_written(outcomes):
+    return [
+        each for outcome in outcomes for each in outcome if each.topic == "patients"
+    ]
 
 
-def test_a_row_that_changes_between_batches_is_read_again(scrub, table):
-    records = [record("Quellwright is well.")]
-    scrub.prepare(records)
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+def commit(scrub, outcomes):
+    scrub.committed({Partition(PATIENTS.name, p): 9 for p in range(4)})
+    return outcomes
 
-    scrub.prepare(records)
-    [(note, _)] = scrub.process(records)
 
-    assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
+def test_a_note_sees_the_updates_before_it_in_the_same_batch(scrub, table):
+    first, (note, _) = scrub.process([update("Quellwright"), record("Quellwright.")])
+
+    [row] = first
+    assert "[NAME:PATIENT]." == orjson.loads(note.value)["text"]
+    assert (PATIENT.key, partition_of(PATIENT.key, 4)) == (row.key, row.partition)
+    assert {} == table.rows
+
+
+def test_a_row_is_in_the_table_when_its_transaction_is_committed(scrub, table):
+    [[row]] = commit(scrub, scrub.process([update("Quellwright")]))
+
+    assert {PATIENT.key: row.value} == table.rows
+    assert 9 == table.next_offset
+
+
+def test_what_is_aborted_was_never_said(scrub, table):
+    scrub.process([update("Quellwright")])
+    scrub.aborted()
+    commit(scrub, scrub.process([update("Other", day=2)]))
+
+    known = PatientRecord.from_json(orjson.loads(table.rows[PATIENT.key]))
+    assert () == known.former.names
+
+
+def test_former_names_are_kept_and_found(scrub):
+    commit(scrub, scrub.process([update("Zwergenheim"), update("Quellwright", day=2)]))
+
+    [(note, _)] = scrub.process([record("Zwergenheim, now Quellwright.")])
+
+    assert "[NAME:PATIENT], now [NAME:PATIENT]." == orjson.loads(note.value)["text"]
+
+
+def test_an_update_that_says_nothing_new_writes_nothing(scrub):
+    commit(scrub, scrub.process([update("Quellwright")]))
+
+    assert [[]] == scrub.process([update("Quellwright", offset=1)])
+
+
+def test_a_confirmed_record_stays_the_same_object_for_the_detectors(scrub):
+    commit(scrub, scrub.process([update("Quellwright")]))
+    before = scrub._join._parsed[PATIENT.key].known
+    commit(scrub, scrub.process([update("Quellwright", day=2, offset=1)]))
+
+    assert before is scrub._join._parsed[PATIENT.key].known
+
+
+def test_an_update_is_forwarded_to_the_identifiers_of_the_same_patient(scrub):
+    other = PatientId("N", "other")
+
+    [outputs] = commit(scrub, scrub.process([update("Quellwright", merged=[other])]))
+
+    [forward] = [each for each in outputs if each.topic == PATIENT_UPDATES.name]
+    said = decode_update(forward.value)
+    assert (other.key, None, True) == (
+        forward.key,
+        forward.partition,
+        said.is_forwarded,
+    )
+    assert ((Name("Quellwright"),), (PATIENT,)) == (
+        said.record.current.names,
+        said.record.merged,
+    )
+
+
+def test_a_tombstone_erases_a_patient_from_table_changelog_and_caches(scrub, table):
+    commit(scrub, scrub.process([update("Quellwright")]))
+    erase = replace(update("Quellwright", offset=1), value=None)
+
+    [[row], (note, _)] = commit(scrub, scrub.process([erase, record("Quellwright.")]))
+
+    assert (PATIENT.key, None) == (row.key, row.value)
+    assert {} == table.rows
+    assert {} == scrub._join._parsed
+    assert "missing" == orjson.loads(note.value)["join"]
+    assert [[]] == scrub.process([erase])
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (update("Ada", value=b"{"), "bad_json"),
+        (update("Ada", value=b'{"patient": {"id": "x"}}'), "schema"),
+        (replace(update("Ada"), key=b"N|other"), "wrong_key"),
+        (replace(update("Ada"), key=None), "wrong_key"),
+        (
+            replace(update("Ada"), partition=Partition(PATIENT_UPDATES.name, 9)),
+            "wrong_partition",
+        ),
+    ],
+)
+def test_refuses_an_update_and_goes_on_with_the_others(scrub, bad, code):
+    refused, fine = scrub.process([bad, update("Quellwright")])
+
+    assert code == refused.code
+    assert 1 == len(fine)
+    letter, audit = scrub.dead_letter(bad, refused)
+    assert (DEAD_LETTERS.name, PHI_AUDIT.name) == (letter.topic, audit.topic)
+
+
+def test_an_unreadable_row_refuses_update_and_note(scrub, table):
+    table.rows[PATIENT.key] = b'{"patient": 7}'
+
+    outcomes = scrub.process([update("Quellwright"), record("Quellwright.")])
+
+    assert ["patient_record"] * 2 == [each.code for each in outcomes]
+
+
+def test_a_patient_of_whom_no_name_is_known_counts_as_missing(scrub):
+    nameless = PatientUpdate(PatientRecord(PATIENT, "", Demographics(sex="F")))
+    value = orjson.dumps(nameless.to_json())
+
+    _, (note, _) = scrub.process([update("", value=value), record("Stable.")])
+
+    assert "missing" == orjson.loads(note.value)["join"]
 
 
 def test_the_notes_own_demographics_join_without_the_table(scrub):

@@ -1,0 +1,371 @@
+"""The consumer of a worker: a member of a group."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from ..engine.errors import ConfigError, Fenced, StreamError
+from ..engine.observer import PartitionListener
+from ..engine.records import CommittedOffset, Partition, Record
+from ..engine.settings import Settings
+from .client import (
+    CALL_SECONDS,
+    CONSUMER,
+    admin_client,
+    log_error,
+    record_of,
+    translated,
+)
+from .offsets import END_OF_PARTITION, high_watermarks
+from .updates_first import UpdatesFirst
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 0.1
+FOLLOW_SECONDS = 0.25
+"""How long a call of `poll` waits for updates, with the notes that need them held."""
+UNEVEN_SECONDS = 15.0
+"""How long partitions may be assigned unevenly, in the middle of a rebalance."""
+
+
+class KafkaConsumer:
+    """A member of a group whose partitions start paused.
+
+    A partition's number stands for that partition of all topics that are read.
+
+    Args:
+        settings: Address of the cluster, and time limits.
+        topic: The topic to read.
+        updates: A topic that is partitioned alike; see `updates_first`.
+        group: The consumer group.
+        member: Stable per slot: a worker that restarts within the session timeout gets
+            its partitions back at once, without a rebalance (KIP-345).
+        listener: Called with assigned and revoked partitions.
+        release: Called with partitions that are about to be handed over in order.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        topic: str,
+        *,
+        updates: str = "",
+        group: str,
+        member: str,
+        listener: PartitionListener,
+        release: Callable[[Sequence[int]], None] = lambda _partitions: None,
+    ) -> None:
+        self._topics = (updates, topic) if updates else (topic,)
+        self._topic, self._updates = topic, updates
+        self._listener = listener
+        self._release = release
+        self._max_bytes = settings.batch_bytes
+        self._owned: set[Partition] = set()
+        self._assigned: set[int] = set()
+        self._paused: set[int] = set()
+        self._uneven_since: float | None = None
+        self._revoked_in_poll: set[int] = set()
+        self._order = _updates_first(settings, updates) if updates else None
+        self._throttled: set[int] = set()
+        self._is_eager = bool(updates) and not _is_new_protocol(settings)
+        self._consumer = Consumer(
+            settings.client(
+                **CONSUMER,
+                **_assignment(settings, is_even=bool(updates)),
+                **{
+                    "group.id": group,
+                    "group.instance.id": member,
+                    "max.poll.interval.ms": int(settings.poll_seconds * 1000),
+                    "enable.partition.eof": bool(updates),
+                },
+                error_cb=log_error,
+            ),
+            logger=log,
+        )
+        self._consumer.subscribe(
+            list(self._topics),
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_lost,
+        )
+
+    def poll(self, max_records: int, seconds: float) -> list[Record]:
+        """Return up to ``max_records`` of the assigned partitions, updates first.
+
+        Records that arrived while the last batch was processed are returned at once;
+        after the first record the batch waits for ``seconds`` for more.  The record
+        that brings it to `batch_bytes` is its last.
+
+        Raises:
+            ConfigError: The group's assignor does not partition the topics alike.
+        """
+        self._revoked_in_poll.clear()
+        order = self._order
+        idle = IDLE_SECONDS if order is None or order.is_empty else 0.0
+        records = self._gathered(max_records, seconds, idle)
+        self._require_even()
+        if order is not None:
+            order.add(records)
+            records = self._in_order(order, max_records)
+        if not self._revoked_in_poll:
+            return records
+        return [r for r in records if r.partition.index not in self._revoked_in_poll]
+
+    def resume(self, partitions: Iterable[int]) -> None:
+        """Deliver the records of these partitions from now on."""
+        ours = self._assigned.intersection(partitions)
+        if ours:
+            self._consumer.resume(self._places(ours))
+            self._paused -= ours
+
+    def pause(self, partitions: Iterable[int]) -> None:
+        """Hold back the records of these partitions until they are resumed."""
+        ours = self._assigned.intersection(partitions)
+        if ours:
+            self._consumer.pause(self._places(ours))
+            self._paused |= ours
+
+    @property
+    def paused(self) -> frozenset[int]:
+        """The partitions whose records are held back."""
+        return frozenset(self._paused)
+
+    def rewind(self) -> Mapping[Partition, CommittedOffset]:
+        """Go back to the committed offsets, and return them.
+
+        Aborting a transaction does not move the consumer's position.
+        """
+        self._forget(self._assigned)
+        self._unthrottle(self._throttled)
+        committed = self.committed(
+            [Partition(t, p) for p in sorted(self._assigned) for t in self._topics]
+        )
+        for each, at in committed.items():
+            self._seek(TopicPartition(each.topic, each.index, at.offset))
+        return committed
+
+    def committed(
+        self, partitions: Sequence[Partition], seconds: float = CALL_SECONDS
+    ) -> Mapping[Partition, CommittedOffset]:
+        """Return the committed offsets of the group; without one, the first offset.
+
+        Raises:
+            RetriableError: The coordinator did not answer in time, e.g. because a
+                transaction of a dead owner is still open.
+        """
+        wanted = [TopicPartition(each.topic, each.index) for each in partitions]
+        if not wanted:
+            return {}
+        with translated("committed"):
+            answers = self._consumer.committed(wanted, timeout=seconds)
+            return {
+                Partition(each.topic, each.partition): self._as_committed(each)
+                for each in answers
+            }
+
+    def group_metadata(self) -> object:
+        """Return the group's generation, which fences offsets of zombies (KIP-447)."""
+        return self._consumer.consumer_group_metadata()
+
+    def close(self) -> None:
+        """Release the partitions.
+
+        The group waits for a static member until its session times out; until then it
+        can come back without a rebalance.
+        """
+        self._consumer.close()
+
+    def _gathered(
+        self,
+        max_records: int,
+        seconds: float,
+        idle: float,
+        waiting: UpdatesFirst | None = None,
+    ) -> list[Record]:
+        """Return the records that are there, or soon will be.
+
+        Args:
+            max_records: At most.
+            seconds: To wait for further records after the first.
+            idle: Seconds to wait for the first.
+            waiting: Ends the call when nothing is lacking any more.
+        """
+        records: list[Record] = []
+        size, deadline = 0, time.monotonic() + idle
+        while len(records) < max_records and size < self._max_bytes:
+            with translated("poll"):
+                message = self._consumer.poll(max(0.0, deadline - time.monotonic()))
+            if message is None:
+                break
+            record = self._record(message)
+            if record is not None:
+                if not records:
+                    deadline = time.monotonic() + seconds
+                records.append(record)
+                size += record.size
+            elif waiting is not None and not waiting.lacking:
+                break
+        return records
+
+    def _record(self, message: Message) -> Record | None:
+        """Return the record of a message; None for an event of the client."""
+        error = message.error()
+        if error is None:
+            return record_of(message)
+        if error.code() != END_OF_PARTITION:
+            _check(error)
+        elif self._order is not None and message.topic() == self._updates:
+            self._order.reach(message.partition() or 0, message.offset() or 0)
+        return None
+
+    def _in_order(self, order: UpdatesFirst, max_records: int) -> list[Record]:
+        """Return updates, and the notes whose updates have all been delivered."""
+        order.ask()
+        deadline = time.monotonic() + FOLLOW_SECONDS
+        while order.lacking and order.updates < max_records:
+            if time.monotonic() > deadline or self._revoked_in_poll:
+                break
+            if order.waiting > max_records:
+                self._throttle(order.lacking - self._throttled)
+            order.add(self._gathered(max_records, 0.0, 0.02, order))
+        records = order.take()
+        self._unthrottle(self._throttled - order.lacking)
+        return records
+
+    def _throttle(self, partitions: Collection[int]) -> None:
+        """Receive no more notes of partitions whose updates are far behind."""
+        if partitions:
+            self._consumer.pause(self._places(partitions, self._topic))
+            self._throttled |= set(partitions)
+
+    def _unthrottle(self, partitions: Collection[int]) -> None:
+        if flowing := self._assigned.intersection(partitions) - self._paused:
+            self._consumer.resume(self._places(flowing, self._topic))
+        self._throttled -= set(partitions)
+
+    def _as_committed(self, answer: TopicPartition) -> CommittedOffset:
+        if answer.offset >= 0:
+            return CommittedOffset(answer.offset, answer.metadata or "")
+        where = TopicPartition(answer.topic, answer.partition)
+        low, _high = self._consumer.get_watermark_offsets(where, timeout=CALL_SECONDS)
+        return CommittedOffset(int(low))
+
+    def _forget(self, partitions: Collection[int]) -> None:
+        if self._order is not None:
+            self._order.forget(partitions)
+
+    def _places(self, partitions: Iterable[int], *topics: str) -> list[TopicPartition]:
+        return [
+            TopicPartition(topic, p)
+            for p in sorted(partitions)
+            for topic in topics or self._topics
+        ]
+
+    def _seek(self, partition: TopicPartition) -> None:
+        # A new partition is not seekable until its fetcher has started.
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                with translated("seek"):
+                    self._consumer.seek(partition)
+            except StreamError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        assign = consumer.assign if self._is_eager else consumer.incremental_assign
+        assign(partitions)
+        if partitions:
+            consumer.pause(partitions)
+        self._owned.update(Partition(p.topic, p.partition) for p in partitions)
+        whole = self._whole()
+        new = sorted(whole - self._assigned)
+        log.info("assigned %s", new)
+        self._assigned |= whole
+        self._paused.update(new)
+        self._listener.assigned(new)
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # No transaction is open here: a batch is committed before the next poll.
+        gone = sorted({p.partition for p in partitions} & self._assigned)
+        self._release(gone)
+        log.info("revoked %s", gone)
+        self._remove(consumer, partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # Another member may own them by now: they can't be released any more.
+        log.warning("lost %s", sorted({p.partition for p in partitions}))
+        self._remove(consumer, partitions)
+
+    def _remove(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._owned.difference_update(
+            Partition(p.topic, p.partition) for p in partitions
+        )
+        gone = self._assigned - self._whole()
+        self._revoked_in_poll |= gone
+        self._assigned -= gone
+        self._paused -= gone
+        self._throttled -= gone
+        self._forget(gone)
+        self._listener.revoked(sorted(gone))
+        if self._is_eager:
+            consumer.unassign()
+        else:
+            consumer.incremental_unassign(partitions)
+
+    def _whole(self) -> set[int]:
+        """Return the partitions that this member owns in all topics."""
+        numbers = [
+            {each.index for each in self._owned if each.topic == topic}
+            for topic in self._topics
+        ]
+        return set.intersection(*numbers)
+
+    def _require_even(self) -> None:
+        if len(self._owned) == len(self._assigned) * len(self._topics):
+            self._uneven_since = None
+            return
+        now = time.monotonic()
+        self._uneven_since = self._uneven_since or now
+        if now - self._uneven_since > UNEVEN_SECONDS:
+            raise ConfigError(
+                f"{' and '.join(self._topics)}: the group's assignor gives this member "
+                "different partitions of them; use range (group.remote.assignor=range "
+                "with group.protocol=consumer), and the same in all members"
+            )
+
+
+def _updates_first(settings: Settings, updates: str) -> UpdatesFirst:
+    admin = admin_client(settings)
+    return UpdatesFirst(updates, lambda p: high_watermarks(admin, updates, p))
+
+
+def _is_new_protocol(settings: Settings) -> bool:
+    return settings.kafka.get("group.protocol", "").lower() == "consumer"
+
+
+def _assignment(settings: Settings, *, is_even: bool) -> dict[str, object]:
+    """Return the properties that decide how partitions are assigned.
+
+    Of the assignors only `range` gives a member the same partitions of several topics,
+    also after members have come and gone.
+    """
+    if _is_new_protocol(settings):
+        return {"group.remote.assignor": "range"} if is_even else {}
+    return {
+        "partition.assignment.strategy": "range" if is_even else "cooperative-sticky",
+        "session.timeout.ms": int(settings.session_seconds * 1000),
+    }
+
+
+def _check(error: KafkaError) -> None:
+    if error.fatal():
+        raise Fenced(f"poll: {error.name()}")
+    log.warning("poll: %s", error.name())

@@ -1,0 +1,110 @@
+"""The transactional producer of a worker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, Message, Producer, TopicPartition
+
+from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
+from ..engine.settings import Settings
+from .client import CALL_SECONDS, PRODUCER, log_error, transactional
+
+log = logging.getLogger(__name__)
+
+STAMPED_NOW = 0
+"""The timestamp that librdkafka replaces by the time of the call."""
+
+
+class KafkaProducer:
+    """A transactional producer under a stable id, which can be renewed.
+
+    Args:
+        settings: Address of the cluster, and time limits.
+        transactional_id: Stable per slot, so that a restart aborts the transaction of
+            the previous process at once.
+    """
+
+    def __init__(self, settings: Settings, transactional_id: str) -> None:
+        self._config = settings.client(
+            **PRODUCER,
+            **{
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": int(settings.transaction_seconds * 1000),
+            },
+            error_cb=log_error,
+        )
+        self._written: dict[Partition, int] = {}
+        self._producer = self._new()
+
+    def renew(self) -> None:
+        """Replace the producer; the new one's init fences the old one's transaction."""
+        self._producer = self._new()
+
+    def begin(self) -> None:
+        """Open a transaction."""
+        self._written.clear()
+        with transactional("begin"):
+            self._producer.begin_transaction()
+
+    def produce(self, output: Output) -> None:
+        """Add a record to the open transaction."""
+        changelog: dict[str, Any] = {}
+        if output.partition is not None:
+            changelog = {"partition": output.partition, "on_delivery": self._delivered}
+        while True:
+            try:
+                with transactional("produce"):
+                    self._producer.produce(
+                        output.topic,
+                        value=output.value,
+                        key=output.key,
+                        headers=list(output.headers.items()),
+                        timestamp=NO_TIMESTAMP if output.timeless else STAMPED_NOW,
+                        **changelog,
+                    )
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                return
+
+    def send_offsets(
+        self, offsets: Mapping[Partition, CommittedOffset], group: object
+    ) -> None:
+        """Add the consumer's progress to the open transaction."""
+        positions = [
+            TopicPartition(p.topic, p.index, each.offset, metadata=each.metadata)
+            for p, each in offsets.items()
+        ]
+        with transactional("send_offsets"):
+            self._producer.send_offsets_to_transaction(positions, group, CALL_SECONDS)
+
+    def commit(self) -> Mapping[Partition, int]:
+        """Make the transaction visible.
+
+        Returns:
+            The offset after the last record of each changelog's partition.
+        """
+        with transactional("commit"):
+            # Delivers all records first, and calls back for those of changelogs.
+            self._producer.commit_transaction(CALL_SECONDS)
+        return dict(self._written)
+
+    def abort(self) -> None:
+        """Discard the open transaction."""
+        with transactional("abort"):
+            self._producer.abort_transaction(CALL_SECONDS)
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            partition = Partition(message.topic() or "", message.partition() or 0)
+            after = (message.offset() or 0) + 1
+            self._written[partition] = max(after, self._written.get(partition, 0))
+
+    def _new(self) -> Producer:
+        producer = Producer(self._config, logger=log)
+        with transactional("init"):
+            producer.init_transactions(CALL_SECONDS)
+        return producer

@@ -1,0 +1,227 @@
+"""What a note is guaranteed to see, on real Kafka with transactions that are open."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from streams.cluster import consumer
+from streams.cluster.client import admin_client
+from streams.cluster.consumer import KafkaConsumer
+from streams.cluster.offsets import end_offsets, high_watermarks
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.topics import NOTES, PATIENT_UPDATES
+from streams.engine.errors import ConfigError
+from streams.engine.records import CommittedOffset, Output, Partition
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class Listener:
+    def __init__(self):
+        self.partitions = set()
+
+    def assigned(self, partitions):
+        self.partitions |= set(partitions)
+
+    def revoked(self, partitions):
+        self.partitions -= set(partitions)
+
+
+class Member:
+    """A consumer that reads both topics, and lets all partitions flow."""
+
+    def __init__(self, settings, name="member-0"):
+        self.listener = Listener()
+        self.consumer = KafkaConsumer(
+            settings,
+            NOTES.name,
+            updates=PATIENT_UPDATES.name,
+            group=f"{settings.group}-scrub",
+            member=name,
+            listener=self.listener,
+        )
+        self.records = []
+
+    def poll(self, seconds=0.5):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = self.consumer.poll(100, 0.0)
+            self.consumer.resume(self.listener.partitions)
+            self.records += found
+        return self.seen
+
+    def wait_for(self, count, seconds=20):
+        deadline = time.monotonic() + seconds
+        while len(self.records) < count and time.monotonic() < deadline:
+            self.poll(0.05)
+        return self.seen
+
+    @property
+    def seen(self):
+        return [each.value for each in self.records]
+
+
+@pytest.fixture
+def member(settings):
+    made = Member(settings)
+    while len(made.listener.partitions) < settings.partitions:
+        made.poll(0.1)
+    yield made
+    made.consumer.close()
+
+
+def write(producer, topic, value, key=b"k"):
+    producer.produce(Output(topic.name, key, value))
+
+
+def commit(producer, *pairs):
+    producer.begin()
+    for topic, value in pairs:
+        write(producer, topic, value)
+    return producer.commit()
+
+
+def flushed(producer):
+    """Have the broker hold the records of the open transaction."""
+    assert 0 == producer._producer.flush(10)
+
+
+def test_a_note_waits_for_an_update_hidden_by_another_open_transaction(
+    settings, member
+):
+    """The update is committed, but not stable: an older transaction is open."""
+    slow, quick = KafkaProducer(settings, "slow"), KafkaProducer(settings, "quick")
+    slow.begin()
+    write(slow, PATIENT_UPDATES, b"of the open transaction")
+    flushed(slow)
+    commit(quick, (PATIENT_UPDATES, b"update"))
+    commit(quick, (NOTES, b"note"))
+
+    assert [] == member.poll(2.0)
+    slow.commit()
+
+    assert [b"of the open transaction", b"update", b"note"] == member.wait_for(3)
+
+
+def test_a_note_does_not_wait_for_what_is_aborted(settings, member):
+    slow, quick = KafkaProducer(settings, "slow"), KafkaProducer(settings, "quick")
+    slow.begin()
+    write(slow, PATIENT_UPDATES, b"aborted")
+    flushed(slow)
+    commit(quick, (PATIENT_UPDATES, b"update"), (NOTES, b"note"))
+    assert [] == member.poll(0.5)
+    slow.abort()
+
+    assert [b"update", b"note"] == member.wait_for(2)
+
+
+def test_after_a_rewind_updates_come_first_again(settings, member):
+    producer = KafkaProducer(settings, "one")
+    commit(producer, (PATIENT_UPDATES, b"update"), (NOTES, b"note"))
+    assert [b"update", b"note"] == member.wait_for(2)
+
+    for _ in range(3):
+        member.records.clear()
+        member.consumer.rewind()
+        assert [b"update", b"note"] == member.wait_for(2)
+
+
+def test_after_a_rewind_a_note_does_not_wait_for_updates_already_processed(
+    settings, member
+):
+    """The updates are committed and read; below the watermark are markers alone."""
+    producer = KafkaProducer(settings, "one")
+    commit(producer, (PATIENT_UPDATES, b"update"), (NOTES, b"note"))
+    member.wait_for(2)
+    update = member.records[0]
+    producer.begin()
+    write(producer, NOTES, b"to open it")
+    producer.send_offsets(
+        {update.partition: CommittedOffset(update.next_offset)},
+        member.consumer.group_metadata(),
+    )
+    producer.commit()
+    member.records.clear()
+
+    member.consumer.rewind()
+
+    assert [b"note", b"to open it"] == member.wait_for(2)
+
+
+def test_updates_far_behind_do_not_fill_the_memory_with_notes(settings, member):
+    """The notes are throttled until their updates are through, and flow again then."""
+    producer = KafkaProducer(settings, "one")
+    member.consumer.pause(member.listener.partitions)
+    commit(producer, *((PATIENT_UPDATES, b"update %d" % n) for n in range(3000)))
+    commit(producer, *((NOTES, b"note %d" % n) for n in range(1000)))
+
+    seen = member.wait_for(4000, 60)
+
+    updates = [value for value in seen if value.startswith(b"update")]
+    assert [b"update %d" % n for n in range(3000)] == updates
+    assert [b"note %d" % n for n in range(1000)] == seen[3000:]
+
+
+def test_members_own_the_same_partitions_of_both_topics(settings, member):
+    """Also after others have come and gone."""
+    other = Member(settings, "member-1")
+    deadline = time.monotonic() + 40
+    while len(other.listener.partitions) != 2 and time.monotonic() < deadline:
+        member.poll(0.1)
+        other.poll(0.1)
+    assert {0, 1} == member.listener.partitions
+    assert {2, 3} == other.listener.partitions
+    producer = KafkaProducer(settings, "one")
+    for n in range(20):
+        producer.begin()
+        for topic in (PATIENT_UPDATES, NOTES):
+            write(producer, topic, b"%d" % n, key=b"%d" % n)
+        producer.commit()
+    deadline = time.monotonic() + 20
+    while len(member.records) + len(other.records) < 40 and time.monotonic() < deadline:
+        member.poll(0.1)
+        other.poll(0.1)
+    other.consumer.close()
+
+    for each in (member, other):
+        of_notes = {r.key for r in each.records if r.partition.topic == NOTES.name}
+        of_updates = {r.key for r in each.records if r.partition.topic != NOTES.name}
+        assert of_notes
+        assert of_notes == of_updates
+
+
+def test_topics_that_are_assigned_unevenly_stop_the_worker(settings, monkeypatch):
+    """A member of the group that reads one of the topics alone splits the pairs."""
+    monkeypatch.setattr(consumer, "UNEVEN_SECONDS", 1.0)
+    first, second = Member(settings, "a"), Member(settings, "b")
+    first.consumer._consumer.subscribe([NOTES.name])
+
+    with pytest.raises(ConfigError, match="use range"):
+        poll_all([first, second], 40)
+
+
+def poll_all(members, seconds):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for each in members:
+            each.poll(0.1)
+
+
+def test_the_producer_reports_the_offset_after_its_changelog_records(settings):
+    producer = KafkaProducer(settings, "one")
+    rows = [(b"a", 0), (b"b", 3), (b"c", 0)]
+    for _ in range(2):
+        producer.begin()
+        for key, partition in rows:
+            producer.produce(Output("patients", key, b"v", partition=partition))
+        write(producer, NOTES, b"note")
+        written = producer.commit()
+
+    admin = admin_client(settings)
+    ends = high_watermarks(admin, "patients", range(4))
+    # The commit's marker follows.
+    assert {Partition("patients", p): ends[p] - 1 for p in (0, 3)} == written
+    assert {} == commit(producer, (NOTES, b"another"))
+    assert end_offsets(admin, "patients", [1, 2]) == {1: 0, 2: 0}
