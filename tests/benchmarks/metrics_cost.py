@@ -41,9 +41,6 @@ MODEL = {"model": "english", "sha256": "80dce609e010"}
 class NoTable:
     """A patients table without patients: the join is not measured."""
 
-    def catch_up(self, partitions):
-        pass
-
     def get(self, partition, key):
         return None
 
@@ -63,13 +60,16 @@ class Replay:
     def ready(self):
         return [0]
 
-    def prepare(self, records):
-        pass
+    def settled(self, claimed):
+        return claimed
+
+    def due(self):
+        return {}
 
     def process(self, records):
         return [self._outputs[record.offset] for record in records]
 
-    def committed(self):
+    def committed(self, written):
         pass
 
 
@@ -90,7 +90,6 @@ def scrubbing():
         ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
         1,
         max_bytes=1 << 20,
-        join_wait=0,
     )
 
 

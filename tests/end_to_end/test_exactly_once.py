@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.cluster.client import KafkaProducer
+from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import NOTES_SCRUBBED
 from streams.demo.ward import Ward
 from streams.engine.errors import Fenced, RetriableError

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams.engine.errors import CorruptState
-from streams.patients.store import Table
+from streams.tables.store import PartitionStore, StoreMemory
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn
@@ -55,11 +55,11 @@ def probe(base: Path, folder: Path) -> Finding:
 def written_and_read(folder: Path) -> bytes | None:
     """Return the value of a store after it was closed and reopened."""
     for _ in range(2):
-        table = Table(folder, "doctor", oldest=60)
-        if table.next_offset == 0:
-            table.write({b"key": b"value"}, 1)
-        value = table.get(b"key")
-        table.close()
+        store = PartitionStore(folder, "doctor", oldest=60, memory=StoreMemory())
+        if store.next_offset == 0:
+            store.write({b"key": b"value"}.items(), 1)
+        value = store.get(b"key")
+        store.close()
     return value
 
 

@@ -93,23 +93,25 @@ def poison_scrub(module):
 
 
 def poison_intake(module):
-    inner = module.merge_records
+    inner = module.route
 
-    def merge_records(older, newer):
-        if any(MARK in name.family for name in newer.current.names):
+    def route(value, **options):
+        if MARK.encode() in (value or b""):
             globals()[os.environ["TESTS_FAULT"]]()
-        return inner(older, newer)
+        return inner(value, **options)
 
-    module.merge_records = merge_records
+    module.route = route
 
 
-def poison_table(module):
-    def merge_records(older, newer):
-        if any(MARK in name.family for name in newer.current.names):
+def poison_update(module):
+    inner = module.fold
+
+    def fold(known, update):
+        if any(MARK in name.family for name in update.record.current.names):
             globals()[os.environ["TESTS_FAULT"]]()
-        return inner(older, newer)
+        return inner(known, update)
 
-    inner, module.merge_records = module.merge_records, merge_records
+    module.fold = fold
 
 
 def poison_watch(module):
@@ -126,7 +128,7 @@ def poison_watch(module):
 PLACES = {
     "scrub": ("streams.workers.worker", poison_scrub),
     "intake": ("streams.intake.processor", poison_intake),
-    "table": ("streams.patients.table", poison_table),
+    "update": ("streams.scrub.join", poison_update),
     "watch": ("streams.operations.watch.topic_counter", poison_watch),
 }
 

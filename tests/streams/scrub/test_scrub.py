@@ -219,12 +219,20 @@ def test_a_tombstone_erases_a_patient_from_table_changelog_and_caches(scrub, tab
     assert [[]] == scrub.process([erase])
 
 
+NEIGHBOUR = next(
+    b"N|%d" % n
+    for n in range(99)
+    if partition_of(b"N|%d" % n, 4) == partition_of(PATIENT.key, 4)
+)
+"""The key of another patient of the same partition."""
+
+
 @pytest.mark.parametrize(
     ("bad", "code"),
     [
         (update("Ada", value=b"{"), "bad_json"),
         (update("Ada", value=b'{"patient": {"id": "x"}}'), "schema"),
-        (replace(update("Ada"), key=b"N|other"), "wrong_key"),
+        (replace(update("Ada"), key=NEIGHBOUR), "wrong_key"),
         (replace(update("Ada"), key=None), "wrong_key"),
         (
             replace(update("Ada"), partition=Partition(PATIENT_UPDATES.name, 9)),
