@@ -34,6 +34,7 @@ LAYERS = {
     "streams": (
         {"engine"},
         {"cluster"},
+        {"tables"},
         {"patients"},
         {"events"},
         {"hl7"},

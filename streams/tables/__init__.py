@@ -1,0 +1,1 @@
+"""Local tables: what a compacted changelog topic holds, by partition, on disk."""

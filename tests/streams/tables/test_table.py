@@ -1,0 +1,454 @@
+"""The table of a changelog on a real broker: restore, takeover, outcomes, copies."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streams.cluster.client import PRODUCER, admin_client
+from streams.cluster.offsets import end_offsets, high_watermarks
+from streams.cluster.topics import Topic
+from streams.engine.errors import ConfigError, CorruptState, RetriableError
+from streams.tables import table as tables
+from streams.tables.table import ChangelogTable
+from tests.brokers import wait_until
+from tests.conftest import has_leaders, settings_for
+
+PARTITIONS = 4
+CHANGELOG = Topic(
+    name="changelog", key="any", readers="its owner", phi=True, retention_days=-1,
+    cleanup="compact",
+)  # fmt: skip
+
+
+@pytest.fixture
+def settings(cluster, tmp_path):
+    settings = settings_for(cluster, tmp_path, partitions=PARTITIONS)
+    create(settings)
+    return settings
+
+
+def create(settings):
+    admin = AdminClient(settings.client())
+    wanted = NewTopic(
+        CHANGELOG.name, num_partitions=PARTITIONS, config=CHANGELOG.config()
+    )
+    admin.create_topics([wanted])[CHANGELOG.name].result(20)
+    wait_until(lambda: has_leaders(admin, CHANGELOG.name))
+
+
+@pytest.fixture
+def opened(settings):
+    """Return tables of workers; closed in the end."""
+    made = []
+
+    def opened(owner="scrub-0"):
+        made.append(ChangelogTable(settings, CHANGELOG, owner, PARTITIONS))
+        return made[-1]
+
+    yield opened
+    for table in made:
+        table.close()
+
+
+class Owner:
+    """A producer of rows in transactions, as the owner of a partition is one."""
+
+    def __init__(self, settings, name="scrub-0", **properties):
+        self._producer = Producer(
+            settings.client(**PRODUCER, **{"transactional.id": name, **properties})
+        )
+        self._producer.init_transactions(20)
+
+    def begin(self, partition, rows):
+        """Write rows in a new transaction; return one more than the last's offset."""
+        offsets = []
+        self._producer.begin_transaction()
+        for key, value in rows:
+            self._producer.produce(
+                CHANGELOG.name,
+                key=key,
+                value=value,
+                partition=partition,
+                on_delivery=lambda _error, message: offsets.append(message.offset()),
+            )
+        self._producer.flush(20)
+        return max(offsets) + 1
+
+    def commit(self, partition=None, rows=()):
+        after = self.begin(partition, rows) if rows else None
+        self._producer.commit_transaction(20)
+        return after
+
+    def abort(self):
+        self._producer.abort_transaction(20)
+
+
+@pytest.fixture
+def owner(settings):
+    return Owner(settings)
+
+
+def until(answer, wanted, seconds=30):
+    """Call until the answers name these partitions."""
+    left, deadline = {*wanted}, time.monotonic() + seconds
+    while left:
+        assert time.monotonic() < deadline, "waited in vain"
+        left -= {*answer()}
+
+
+def take_over(table, partitions):
+    table.open(partitions)
+    until(table.ready, partitions)
+    table.settle(partitions)
+    until(table.settled, partitions)
+    return table
+
+
+def rows_of(table, partition):
+    return dict(table.scan(partition, b""))
+
+
+def reached(table, partition):
+    return {each.partition: each.next_offset for each in table.progress()}[partition]
+
+
+def stop_as_killed(table):
+    """Leave the files as a killed process does: what was not flushed is lost."""
+    for part in table._parts.values():
+        shutil.copytree(folder_of(part.store), f"{folder_of(part.store)}.killed")
+    paths = [table._path(p) for p in table._parts]
+    table.close()
+    for path in paths:
+        shutil.rmtree(path)
+        shutil.move(f"{path}.killed", path)
+        (path / "LOCK").unlink()
+
+
+def folder_of(store):
+    return store._rows.path()
+
+
+def test_a_restored_table_holds_the_last_value_of_each_key(opened, owner):
+    owner.commit(1, [(b"%d" % n, b"first") for n in range(3000)])
+    owner.commit(1, [(b"%d" % n, b"") for n in range(0, 3000, 2)])
+    owner.commit(1, [(b"%d" % n, None) for n in range(0, 3000, 3)])
+    owner.commit(2, [(b"%d" % n, b"other partition") for n in range(10)])
+
+    table = take_over(opened(), [1, 2])
+
+    assert {
+        b"%d" % n: b"first" if n % 2 else b"" for n in range(3000) if n % 3
+    } == rows_of(table, 1)
+    assert 10 == len(rows_of(table, 2))
+
+
+def test_rows_of_aborted_transactions_never_appear(opened, owner):
+    owner.commit(0, [(b"a", b"1")])
+    owner.begin(0, [(b"a", b"aborted"), (b"b", b"aborted")])
+    owner.abort()
+
+    table = take_over(opened(), [0])
+
+    assert {b"a": b"1"} == rows_of(table, 0)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_an_open_transaction_is_waited_for_before_a_partition_is_settled(
+    opened, settings, owner, is_committed
+):
+    Owner(settings, "earlier").commit(0, [(b"a", b"1")])
+    owner.begin(0, [(b"a", b"2")])
+    table = opened()
+    table.open([0])
+    until(table.ready, [0])
+    table.settle([0])
+    for _ in range(10):
+        assert [] == table.settled()
+    assert {b"a": b"1"} == rows_of(table, 0)
+
+    if is_committed:
+        owner.commit()
+    else:
+        owner.abort()
+
+    until(table.settled, [0])
+    assert {b"a": b"2" if is_committed else b"1"} == rows_of(table, 0)
+
+
+def test_a_partition_is_not_written_before_it_is_settled(opened, owner):
+    """A row of the previous owner might otherwise replace the newer one."""
+    owner.commit(0, [(b"a", b"1")])
+    table = opened()
+    table.open([0])
+    until(table.ready, [0])
+
+    with pytest.raises(ValueError, match="before it settled"):
+        table.write(0, {b"a": b"2"}, 9)
+
+
+def test_the_owner_reads_nothing_back_of_what_it_writes(opened, owner):
+    table = take_over(opened(), [0])
+
+    for n in range(5):
+        table.write(0, {b"a": b"%d" % n}, owner.commit(0, [(b"a", b"%d" % n)]))
+
+    assert {b"a": b"4"} == rows_of(table, 0)
+    assert not table._followed
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_after_an_unknown_outcome_committed_rows_are_read(
+    opened, owner, settings, is_committed
+):
+    table = take_over(opened(), [0, 1])
+    table.write(0, {b"a": b"1"}, owner.commit(0, [(b"a", b"1")]))
+    owner.begin(0, [(b"a", b"2"), (b"b", b"2")])
+    if is_committed:
+        owner.commit()
+    else:
+        Owner(settings)  # a new producer ends the transaction
+
+    table.reread()
+
+    assert [] == table.settled()
+    new = {b"a": b"2", b"b": b"2"} if is_committed else {b"a": b"1"}
+    assert new == rows_of(table, 0)
+    table.write(0, {b"c": b"3"}, Owner(settings).commit(0, [(b"c", b"3")]))
+    assert new | {b"c": b"3"} == rows_of(table, 0)
+
+
+def test_nothing_is_written_while_an_outcome_is_unknown(opened, owner, monkeypatch):
+    table = take_over(opened(), [0])
+    owner.begin(0, [(b"a", b"1")])
+    monkeypatch.setattr(tables, "CALL_SECONDS", 0.5)
+
+    with pytest.raises(RetriableError, match="not read in time"):
+        table.reread()
+    with pytest.raises(ValueError, match="before it settled"):
+        table.write(0, {b"a": b"2"}, 9)
+
+    owner.commit()
+    table.reread()
+    assert {b"a": b"1"} == rows_of(table, 0)
+
+
+def test_a_crash_between_commit_and_write_is_repaired_from_the_changelog(opened, owner):
+    table = take_over(opened(), [0])
+    table.write(0, {b"a": b"1"}, owner.commit(0, [(b"a", b"1")]))
+    owner.commit(0, [(b"a", b"2"), (b"b", b"2")])
+    table.close()
+
+    assert {b"a": b"2", b"b": b"2"} == rows_of(take_over(opened(), [0]), 0)
+
+
+def test_a_killed_worker_reads_again_what_it_had_not_flushed(opened, owner):
+    table = take_over(opened(), [0])
+    table.write(0, {b"a": b"1"}, owner.commit(0, [(b"a", b"1")]))
+    table._parts[0].store.flush()
+    table.write(0, {b"a": b"2"}, owner.commit(0, [(b"a", b"2"), (b"b", None)]))
+    stop_as_killed(table)
+
+    table = opened()
+    table.open([0])
+    until(table.ready, [0])
+
+    assert b"2" == table.get(0, b"a")
+
+
+def test_a_warm_table_reads_the_rest_alone(opened, owner, monkeypatch):
+    owner.commit(0, [(b"%d" % n, b"1") for n in range(100)])
+    take_over(opened(), [0]).close()
+    owner.commit(0, [(b"0", b"2"), (b"1", None)])
+    read = count_records(monkeypatch)
+
+    table = take_over(opened(), [0])
+
+    assert [b"0", b"1"] == read
+    assert (b"2", 99) == (table.get(0, b"0"), len(rows_of(table, 0)))
+
+
+def count_records(monkeypatch):
+    """Return a list of the keys that tables read from now on."""
+    read = []
+    inner = tables.PartitionStore.write
+
+    def write(self, changes, next_offset, *, is_current):
+        changes = list(changes)
+        read.extend(key for key, _ in changes)
+        inner(self, changes, next_offset, is_current=is_current)
+
+    monkeypatch.setattr(tables.PartitionStore, "write", write)
+    return read
+
+
+def test_a_released_partition_that_comes_back_is_not_opened_again(
+    opened, owner, monkeypatch
+):
+    """The eager protocol revokes everything in each rebalance, and then assigns it."""
+    owner.commit(0, [(b"a", b"1")])
+    table = take_over(opened(), [0, 1])
+    monkeypatch.setattr(table, "_open", None)
+    read = count_records(monkeypatch)
+
+    table.release([0, 1])
+    with pytest.raises(ValueError, match="not owned"):
+        table.get(0, b"a")
+    take_over(table, [0, 1])
+
+    assert {b"a": b"1"} == rows_of(table, 0)
+    assert [] == read
+
+
+def test_what_another_owner_wrote_in_between_is_read(opened, owner):
+    table = take_over(opened(), [0])
+    table.release([0])
+    owner.commit(0, [(b"a", b"2")])
+
+    assert {b"a": b"2"} == rows_of(take_over(table, [0]), 0)
+
+
+def test_a_released_partition_is_closed_when_another_is_taken_over(opened, settings):
+    table = take_over(opened(), [0])
+    table.release([0])
+    take_over(table, [1])
+
+    assert [1] == list(table._parts)
+
+
+def test_a_released_partition_is_closed_after_a_while(opened, monkeypatch):
+    table = take_over(opened(), [0])
+    table.release([0])
+    table.ready()
+    assert [0] == list(table._parts)
+
+    monkeypatch.setattr(tables, "KEPT_SECONDS", 0.0)
+    table.ready()
+
+    assert [] == list(table._parts)
+
+
+def test_a_table_of_a_deleted_topic_is_restored(opened, owner, settings):
+    owner.commit(0, [(b"a", b"1")])
+    take_over(opened(), [0]).close()
+    admin = admin_client(settings)
+    admin.delete_topics([CHANGELOG.name])[CHANGELOG.name].result(20)
+    wait_until(lambda: CHANGELOG.name not in admin.list_topics(timeout=10).topics)
+    create(settings)
+    Owner(settings).commit(0, [(b"b", b"2")])
+
+    assert {b"b": b"2"} == rows_of(take_over(opened(), [0]), 0)
+
+
+@pytest.mark.parametrize("was_open", [True, False])
+def test_a_table_ahead_of_its_topic_is_restored(opened, owner, was_open):
+    """The topic was truncated, e.g. by an unclean election of its leader."""
+    owner.commit(0, [(b"a", b"1")])
+    table = take_over(opened(), [0])
+    table._parts[0].store.write([(b"lost", b"1")], 1000, is_current=True)
+    table.release([0])
+    if not was_open:
+        table.close()
+        table = opened()
+
+    assert {b"a": b"1"} == rows_of(take_over(table, [0]), 0)
+
+
+def test_a_table_that_is_current_is_not_ahead_of_a_slow_commit(opened, owner, settings):
+    """The commit has returned, but its marker is not in the partition yet.
+
+    The last stable offset is then below what the table holds.
+    """
+    admin = admin_client(settings)
+    table = take_over(opened(), [0])
+    after = owner.begin(0, [(b"a", b"1")])
+    table.write(0, {b"a": b"1"}, after)
+    table.close()
+    assert end_offsets(admin, CHANGELOG.name, [0])[0] < after
+    assert after == high_watermarks(admin, CHANGELOG.name, [0])[0]
+
+    table = opened()
+    table.open([0])
+    until(table.ready, [0])
+
+    assert after == reached(table, 0)
+    owner.commit()
+
+
+def test_only_damaged_stores_are_dropped_and_restored(opened, owner, monkeypatch):
+    for partition in (0, 1):
+        owner.commit(partition, [(b"%05d" % n, b"v" * 200) for n in range(3000)])
+    table = take_over(opened(), [0, 1])
+    damage(table, 0)
+    with pytest.raises(CorruptState):
+        rows_of(table, 0)
+
+    assert [0] == table.drop()
+
+    with pytest.raises(ValueError, match="not owned"):
+        table.get(0, b"00001")
+    assert 3000 == len(rows_of(table, 1))
+    until(table.ready, [0])
+    table.settle([0])
+    until(table.settled, [0])
+    assert 3000 == len(rows_of(table, 0))
+
+
+def damage(table, partition):
+    """Damage the files of a store, and open them again."""
+    part = table._parts[partition]
+    folder = table._path(partition)
+    part.store.close()
+    for file in folder.glob("*.sst"):
+        content = bytearray(file.read_bytes())
+        third = len(content) // 3
+        content[third : 2 * third] = bytes(third)
+        file.write_bytes(content)
+    part.store = table._store(folder)
+
+
+def test_after_a_failure_records_that_were_read_are_read_again(
+    opened, owner, monkeypatch
+):
+    """Those of the other partitions would be missing from their tables."""
+    for partition in range(PARTITIONS):
+        owner.commit(partition, [(b"%d" % n, b"1") for n in range(50)])
+    inner = tables.PartitionStore.write
+    failures = iter([CorruptState("table: broken")])
+
+    def write(self, *args, **kwargs):
+        for failure in failures:
+            raise failure
+        inner(self, *args, **kwargs)
+
+    monkeypatch.setattr(tables.PartitionStore, "write", write)
+    table = opened()
+    table.open(range(PARTITIONS))
+    with pytest.raises(CorruptState):
+        until(table.ready, range(PARTITIONS))
+
+    until(table.ready, range(PARTITIONS))
+
+    assert [50] * PARTITIONS == [len(rows_of(table, p)) for p in range(PARTITIONS)]
+
+
+def test_a_topic_with_another_number_of_partitions_is_refused(settings):
+    with pytest.raises(ConfigError, match="both need the same count"):
+        ChangelogTable(settings, CHANGELOG, "scrub-0", PARTITIONS + 1)
+
+
+def test_progress_counts_what_is_left_of_a_restore(opened, owner):
+    owner.commit(0, [(b"%d" % n, b"1") for n in range(100)])
+    table = opened()
+    table.open([0])
+    until(table.ready, [0])
+
+    [progress] = table.progress()
+
+    assert (0, 101, 0, 100) == (
+        progress.partition, progress.next_offset, progress.behind, progress.rows
+    )  # fmt: skip
