@@ -22,8 +22,8 @@ from rich.table import Table as Grid
 from deid_core import Deidentifier
 from streams.cluster.client import PRODUCER, admin_client, record_of
 from streams.cluster.consumer import KafkaConsumer
-from streams.cluster.producer import KafkaProducer
 from streams.cluster.offsets import GroupOffsets, end_offsets
+from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward

@@ -14,16 +14,18 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from streams.cluster.topics import (
     DEAD_LETTERS,
-    NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PATIENTS,
     check_topics,
 )
+from streams.demo.flow import read_topic
 from streams.demo.services import start_service
 from streams.patients.demographics import PatientId
+from tests.brokers import wait_until
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_main_job import FAMILY, adt, event
-from tests.harness import RawMessage, drain, feed_and_drain, produce, running, values
+from tests.harness import RawMessage, feed_and_drain, produce, running, values
 
 MRNS = [f"7700112{n}" for n in range(8)]
 _unused = itertools.cycle(MRNS)
@@ -47,18 +49,23 @@ def table_lines(settings):
     ]
 
 
-def test_another_partitioner_on_patients_refuses(settings):
+def test_another_partitioner_on_patient_updates_refuses_what_would_be_missed(settings):
     """A record in a partition where murmur2 does not put it: the join would miss."""
     producer = Producer(settings.client())
+    update = b'{"patient": {"assigning_authority": "N", "id": "1"}}'
     for partition in range(settings.partitions):
-        producer.produce(PATIENTS.name, key=b"x", value=b"{}", partition=partition)
+        producer.produce(
+            PATIENT_UPDATES.name, key=b"N|1", value=update, partition=partition
+        )
     producer.flush()
 
-    service = start_service("scrub", settings)
+    with running(settings, "scrub") as services:
+        wait_until(lambda: len(values(settings, DEAD_LETTERS.name)) == 3, 120)
+        services[0].check()
 
-    assert 78 == service.process.wait(120)
-    assert "murmur2_random" in logs(settings, "scrub")
-    service.stop()
+    codes = {each["code"] for each in values(settings, DEAD_LETTERS.name)}
+    assert {"wrong_partition"} == codes
+    assert 1 == len(values(settings, PATIENTS.name))
 
 
 def test_unequal_partition_counts_refuse_to_start(settings):
@@ -142,26 +149,25 @@ def test_a_damaged_table_is_dropped_and_restored(stopped, mrn, damage):
 
 
 def test_a_tombstone_forgets_the_patient(stopped, mrn):
-    produce(stopped, PATIENTS.name, [(PatientId("NORTH", mrn).key, None)])
+    """The topic, the table, and the cache of a worker that has the patient in it."""
+    produce(stopped, PATIENT_UPDATES.name, [(PatientId("NORTH", mrn).key, None)])
 
     [(_, join)] = scrub_another(stopped, mrn)
 
     assert "missing" == join
+    rows = {m.key(): m.value() for m in read_topic(stopped, PATIENTS.name)}
+    assert rows[PatientId("NORTH", mrn).key] is None
 
 
-def test_a_record_that_breaks_its_schema_refuses_the_patients_notes(stopped, mrn):
-    """What is known can't be told, so the note must not go out by rules alone."""
-    before = published(stopped)
-    key = PatientId("NORTH", mrn).key
-    produce(stopped, PATIENTS.name, [(key, b'{"no": 1}')])
+def test_an_update_that_breaks_its_schema_is_a_dead_letter(stopped, mrn):
+    """The patient's notes go on with what is known."""
+    produce(
+        stopped, PATIENT_UPDATES.name, [(PatientId("NORTH", mrn).key, b'{"no": 1}')]
+    )
 
-    with running(stopped, "scrub") as services:
-        note = json.loads(event("n2", f"{FAMILY} two.", mrn=mrn)) | {
-            "schema_version": 1,
-            "note_type": "",
-        }
-        produce(stopped, NOTES.name, [(key, json.dumps(note).encode())])
-        drain(stopped, services)
+    assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
 
-    assert before == published(stopped)
-    assert "patient_record" in [d["code"] for d in values(stopped, DEAD_LETTERS.name)]
+    letters = values(stopped, DEAD_LETTERS.name)
+    assert [("schema", "patient.updates")] == [
+        (each["code"], each["source"]["topic"]) for each in letters
+    ]

@@ -57,7 +57,7 @@ def written_and_read(folder: Path) -> bytes | None:
     for _ in range(2):
         store = PartitionStore(folder, "doctor", oldest=60, memory=StoreMemory())
         if store.next_offset == 0:
-            store.write({b"key": b"value"}.items(), 1)
+            store.write({b"key": b"value"}.items(), 1, is_current=True)
         value = store.get(b"key")
         store.close()
     return value

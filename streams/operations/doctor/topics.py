@@ -10,10 +10,9 @@ from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 from streams.cluster.client import translated
 from streams.cluster.topics import (
     ALL_TOPICS,
-    NOTES,
-    PATIENTS,
     TO_HAVE_THEM,
     TOPICS,
+    WATCH_TOPICS,
     Topic,
 )
 
@@ -87,20 +86,22 @@ def judge_presence(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
 def judge_counts(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
     """Check that topics have as many partitions as those they depend on."""
     counts = {name: each.partitions for name, each in seen.items()}
-    notes, patients = counts.get(NOTES.name), counts.get(PATIENTS.name)
-    if None not in (notes, patients) and notes != patients:
-        yield fail(
-            f"notes has {notes} partitions and patients {patients}: notes would miss "
-            "their patients",
-            "recreate both with the same count; adding partitions later moves keys",
-        )
     for topic in ALL_TOPICS:
         own, other = counts.get(topic.name), counts.get(topic.copartitioned_with)
-        if None not in (own, other) and own != other:
+        if None in (own, other) or own == other:
+            continue
+        differ = (
+            f"{topic.name} has {own} partitions and {topic.copartitioned_with} {other}"
+        )
+        if topic in WATCH_TOPICS:
             yield fail(
-                f"{topic.name} has {own} partitions and {topic.copartitioned_with} "
-                f"{other}: watch refuses to start",
+                f"{differ}: watch refuses to start",
                 f"delete {topic.name}, then {CREATE}; watch counts again",
+            )
+        else:
+            yield fail(
+                f"{differ}: notes would miss their patients",
+                "recreate both with the same count; adding partitions later moves keys",
             )
 
 

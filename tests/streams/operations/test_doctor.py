@@ -348,7 +348,7 @@ def test_partitions_that_can_not_be_joined_fail():
     findings = [*topic_checks.judge_counts(all_seen(patients=seen(partitions=4)))]
 
     assert [FAIL] == levels(findings)
-    assert "notes has 6 partitions and patients 4" in text_of(findings)
+    assert "patients has 4 partitions and notes 6" in text_of(findings)
 
 
 def test_a_table_of_watch_with_another_count_than_its_topic_fails():

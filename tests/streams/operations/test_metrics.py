@@ -156,13 +156,19 @@ class Copy:
         done, self._ready = self._ready, []
         return done
 
-    def prepare(self, records):
+    def settled(self, claimed):
+        return claimed
+
+    def due(self):
+        return {}
+
+    def reread(self):
         pass
 
     def process(self, records):
         return [[scrubbed()] for _ in records]
 
-    def committed(self):
+    def committed(self, written):
         pass
 
     def aborted(self):
