@@ -58,6 +58,12 @@ class Settings(BaseModel):
     cache_dir: Path = Field(
         Path("~/.cache/phistream"), description="folder of Kafka's jars"
     )
+    standby_copies: int = Field(
+        0,
+        ge=0,
+        le=3,
+        description="number of lost workers whose partitions others hold copies of",
+    )
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
     batch_records: int = Field(
         500, ge=1, le=10_000, description="maximum number of records in a transaction"

@@ -3,118 +3,25 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams.cluster.client import PRODUCER, admin_client
+from streams.cluster.client import admin_client
 from streams.cluster.offsets import end_offsets, high_watermarks
-from streams.cluster.topics import Topic
 from streams.engine.errors import ConfigError, CorruptState, RetriableError
 from streams.tables import table as tables
 from streams.tables.table import ChangelogTable
 from tests.brokers import wait_until
-from tests.conftest import has_leaders, settings_for
-
-PARTITIONS = 4
-CHANGELOG = Topic(
-    name="changelog", key="any", readers="its owner", phi=True, retention_days=-1,
-    cleanup="compact",
-)  # fmt: skip
-
-
-@pytest.fixture
-def settings(cluster, tmp_path):
-    settings = settings_for(cluster, tmp_path, partitions=PARTITIONS)
-    create(settings)
-    return settings
-
-
-def create(settings):
-    admin = AdminClient(settings.client())
-    wanted = NewTopic(
-        CHANGELOG.name, num_partitions=PARTITIONS, config=CHANGELOG.config()
-    )
-    admin.create_topics([wanted])[CHANGELOG.name].result(20)
-    wait_until(lambda: has_leaders(admin, CHANGELOG.name))
-
-
-@pytest.fixture
-def opened(settings):
-    """Return tables of workers; closed in the end."""
-    made = []
-
-    def opened(owner="scrub-0"):
-        made.append(ChangelogTable(settings, CHANGELOG, owner, PARTITIONS))
-        return made[-1]
-
-    yield opened
-    for table in made:
-        table.close()
-
-
-class Owner:
-    """A producer of rows in transactions, as the owner of a partition is one."""
-
-    def __init__(self, settings, name="scrub-0", **properties):
-        self._producer = Producer(
-            settings.client(**PRODUCER, **{"transactional.id": name, **properties})
-        )
-        self._producer.init_transactions(20)
-
-    def begin(self, partition, rows):
-        """Write rows in a new transaction; return one more than the last's offset."""
-        offsets = []
-        self._producer.begin_transaction()
-        for key, value in rows:
-            self._producer.produce(
-                CHANGELOG.name,
-                key=key,
-                value=value,
-                partition=partition,
-                on_delivery=lambda _error, message: offsets.append(message.offset()),
-            )
-        self._producer.flush(20)
-        return max(offsets) + 1
-
-    def commit(self, partition=None, rows=()):
-        after = self.begin(partition, rows) if rows else None
-        self._producer.commit_transaction(20)
-        return after
-
-    def abort(self):
-        self._producer.abort_transaction(20)
-
-
-@pytest.fixture
-def owner(settings):
-    return Owner(settings)
-
-
-def until(answer, wanted, seconds=30):
-    """Call until the answers name these partitions."""
-    left, deadline = {*wanted}, time.monotonic() + seconds
-    while left:
-        assert time.monotonic() < deadline, "waited in vain"
-        left -= {*answer()}
-
-
-def take_over(table, partitions):
-    table.open(partitions)
-    until(table.ready, partitions)
-    table.settle(partitions)
-    until(table.settled, partitions)
-    return table
-
-
-def rows_of(table, partition):
-    return dict(table.scan(partition, b""))
-
-
-def reached(table, partition):
-    return {each.partition: each.next_offset for each in table.progress()}[partition]
+from tests.streams.tables.changelog import (
+    CHANGELOG,
+    PARTITIONS,
+    Owner,
+    create,
+    reached,
+    rows_of,
+    take_over,
+    until,
+)
 
 
 def stop_as_killed(table):
@@ -452,3 +359,125 @@ def test_progress_counts_what_is_left_of_a_restore(opened, owner):
     assert (0, 101, 0, 100) == (
         progress.partition, progress.next_offset, progress.behind, progress.rows
     )  # fmt: skip
+
+
+def follow_until(table, wanted):
+    """Follow the copies until they have reached these offsets."""
+    wait_until(lambda: table.follow() or offsets_of(table) == wanted, 30)
+
+
+def stores_of(table):
+    return [part.store for part in table._parts.values()]
+
+
+def offsets_of(table):
+    return {each.partition: each.next_offset for each in table.copies()}
+
+
+def test_a_takeover_of_a_copy_reads_only_the_rest(opened, owner, monkeypatch):
+    first = take_over(opened("scrub-0"), [0])
+    after = owner.commit(0, [(b"%d" % n, b"1") for n in range(1000)])
+    standby = take_over(opened("scrub-1"), [1])
+    standby.copy([0])
+    follow_until(standby, {0: after + 1})
+    monkeypatch.setattr(standby, "_open", None)
+    first.close()
+    owner.commit(0, [(b"0", b"2"), (b"1", None)])
+    read = count_records(monkeypatch)
+
+    take_over(standby, [0])
+
+    assert [b"0", b"1"] == read
+    assert (b"2", 999) == (standby.get(0, b"0"), len(rows_of(standby, 0)))
+    assert [] == standby.copies()
+
+
+def test_a_copy_follows_its_changelog_and_is_not_read_by_the_join(opened, owner):
+    table = take_over(opened(), [0])
+    table.copy([1, 2])
+    follow_until(table, {1: 0, 2: 0})
+
+    after = owner.commit(1, [(b"a", b"1")])
+    follow_until(table, {1: after + 1, 2: 0})
+
+    with pytest.raises(ValueError, match="not owned"):
+        table.get(1, b"a")
+    assert [0] == [each.partition for each in table.progress()]
+
+
+def test_a_copy_that_is_not_wanted_any_more_is_closed_and_its_files_kept(
+    opened, owner, monkeypatch
+):
+    after = owner.commit(1, [(b"a", b"1")])
+    table = take_over(opened(), [0])
+    table.copy([1])
+    follow_until(table, {1: after + 1})
+
+    table.copy([2])
+
+    assert [] == table.copies()
+    table.copy([1])
+    follow_until(table, {1: after + 1})
+
+
+def test_a_copy_waits_for_the_restore_of_owned_partitions(opened, owner, settings):
+    after = owner.commit(1, [(b"a", b"1")])
+    table = opened()
+    table.copy([1])
+    follow_until(table, {1: after + 1})
+    owner.begin(0, [(b"b", b"1")])
+    table.open([0])
+    until(table.ready, [0])
+    table.settle([0])
+
+    Owner(settings, "another").commit(1, [(b"c", b"1")])
+    table.follow()
+    assert {1: after + 1} == offsets_of(table)
+
+    owner.commit()
+    until(table.settled, [0])
+    follow_until(table, {1: after + 3})
+
+
+def test_a_released_partition_becomes_a_copy_without_being_opened_again(
+    opened, owner, monkeypatch
+):
+    table = take_over(opened(), [0])
+    after = owner.commit(0, [(b"a", b"1")])
+    monkeypatch.setattr(table, "_open", None)
+    table.copy([0])
+
+    table.release([0])
+    follow_until(table, {0: after + 1})
+
+    assert {b"a": b"1"} == rows_of(take_over(table, [0]), 0)
+
+
+def test_a_damaged_copy_is_restored_and_the_owned_tables_are_kept(
+    opened, owner, monkeypatch
+):
+    after = owner.commit(1, [(b"a", b"1")])
+    table = take_over(opened(), [0])
+    table.copy([1])
+    follow_until(table, {1: after + 1})
+    damaged = table._parts[1].store
+    damaged.close()  # each further use fails as damage does
+    after = owner.commit(1, [(b"a", b"2")])
+    wait_until(lambda: table.follow() or damaged not in stores_of(table))
+
+    follow_until(table, {1: after + 1})
+
+    take_over(table, [1])
+    assert {b"a": b"2"} == rows_of(table, 1)
+
+
+def test_a_copy_that_another_process_has_open_is_left_alone(opened, settings):
+    other = opened("scrub-0")
+    take_over(other, [1])
+    table = opened("scrub-0")
+    take_over(table, [0])
+
+    table.copy([1])
+    table.follow()
+
+    assert [] == table.copies()

@@ -1,0 +1,85 @@
+"""What the tests of tables share: a changelog, its owner, and waiting."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streams.cluster.client import PRODUCER
+from streams.cluster.topics import Topic
+from tests.brokers import wait_until
+from tests.conftest import has_leaders
+
+PARTITIONS = 4
+CHANGELOG = Topic(
+    name="changelog", key="any", readers="its owner", phi=True, retention_days=-1,
+    cleanup="compact",
+)  # fmt: skip
+
+
+def create(settings):
+    admin = AdminClient(settings.client())
+    wanted = NewTopic(
+        CHANGELOG.name, num_partitions=PARTITIONS, config=CHANGELOG.config()
+    )
+    admin.create_topics([wanted])[CHANGELOG.name].result(20)
+    wait_until(lambda: has_leaders(admin, CHANGELOG.name))
+
+
+class Owner:
+    """A producer of rows in transactions, as the owner of a partition is one."""
+
+    def __init__(self, settings, name="scrub-0", **properties):
+        self._producer = Producer(
+            settings.client(**PRODUCER, **{"transactional.id": name, **properties})
+        )
+        self._producer.init_transactions(20)
+
+    def begin(self, partition, rows):
+        """Write rows in a new transaction; return one more than the last's offset."""
+        offsets = []
+        self._producer.begin_transaction()
+        for key, value in rows:
+            self._producer.produce(
+                CHANGELOG.name,
+                key=key,
+                value=value,
+                partition=partition,
+                on_delivery=lambda _error, message: offsets.append(message.offset()),
+            )
+        self._producer.flush(20)
+        return max(offsets) + 1
+
+    def commit(self, partition=None, rows=()):
+        after = self.begin(partition, rows) if rows else None
+        self._producer.commit_transaction(20)
+        return after
+
+    def abort(self):
+        self._producer.abort_transaction(20)
+
+
+def until(answer, wanted, seconds=30):
+    """Call until the answers name these partitions."""
+    left, deadline = {*wanted}, time.monotonic() + seconds
+    while left:
+        assert time.monotonic() < deadline, "waited in vain"
+        left -= {*answer()}
+
+
+def take_over(table, partitions):
+    table.open(partitions)
+    until(table.ready, partitions)
+    table.settle(partitions)
+    until(table.settled, partitions)
+    return table
+
+
+def rows_of(table, partition):
+    return dict(table.scan(partition, b""))
+
+
+def reached(table, partition):
+    return {each.partition: each.next_offset for each in table.progress()}[partition]
