@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 160
 """Columns of a file or pipe, which has no width of its own."""
-GAP = 3
+GAP = 2
 """Spaces between two columns of a table."""
 
 
@@ -110,7 +110,9 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     A terminal narrower than the longest words gets a table as wide as they need.
     """
     columns = [*zip(headers, *rows, strict=True)]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     widths = _widths(columns, console().width - GAP * len(columns))
     for header, column_width in zip(headers, widths, strict=True):
         table.add_column(header, width=column_width)

@@ -10,6 +10,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 from streams.cluster.client import translated
 from streams.cluster.topics import (
     ALL_TOPICS,
+    NOTES,
     TO_HAVE_THEM,
     TOPICS,
     WATCH_TOPICS,

@@ -3,10 +3,11 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import orjson
 import pytest
+from rocksdict import Options, Rdict
 
 from streams.engine.errors import CorruptState, StateLocked, StorageFull
-from streams.patients.store import Table
 from streams.tables.store import PartitionStore, drop_store
 
 WEEK = 7 * 86400.0
@@ -131,8 +132,10 @@ def test_a_store_of_the_previous_version_is_refused_and_can_be_dropped(
     opened, tmp_path, clock
 ):
     """Its rows are merged, and its offsets are those of merged records."""
-    old = Table(tmp_path / "t", "topic-1", oldest=WEEK, clock=clock)
-    old.write({b"a": b"1"}, 5)
+    meta = {"identity": "topic-1", "next_offset": 5, "rows": 1, "saved_at": clock()}
+    old = Rdict(str(tmp_path / "t"), options=Options(raw_mode=True))
+    old.put(b"ra", b"1")
+    old.put(b"m", orjson.dumps(meta))
     old.close()
 
     with pytest.raises(CorruptState, match="another version"):
