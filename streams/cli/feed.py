@@ -1,4 +1,4 @@
-"""`phistream feed`: publish files of messages on hl7.raw."""
+"""`phistream feed`: publish files of messages or of patient updates."""
 
 from __future__ import annotations
 
@@ -9,27 +9,40 @@ import typer
 from rich.console import Console
 
 from ..cluster.client import wait_for_broker
+from ..cluster.topics import HL7_RAW, PATIENT_UPDATES, require_topics
 from ..engine.settings import load_settings
 from ..files.feed import feed as publish
 from ..files.feed import raw_messages
-from ..files.sources import records_in, require_present
+from ..files.patient_updates import update_messages
+from ..files.sources import lines_in, records_in, require_present
 from .options import Bootstrap, Config
 from .terminal import counting, say
 
 MAX_REASONS = 20
-"""Refused notes that are listed one by one."""
+"""Refused records that are listed one by one."""
 
 
 def feed(
     files: Annotated[list[Path], typer.Argument(help="Files or folders of messages.")],
+    updates: Annotated[
+        bool,
+        typer.Option(
+            "--updates",
+            help="The files hold patient updates as JSON lines, for patient.updates.",
+        ),
+    ] = False,
     config: Config = None,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Publish HL7 v2 messages and JSON notes on hl7.raw; exit 1 if a note is refused.
+    """Publish HL7 v2 messages and JSON notes on hl7.raw, or updates on patient.updates.
+
+    Exits 1 if a record is refused; the others are published.
 
     A JSON note is a note event, or has the short form {"id", "text",
     "patient_id"[, "patient": demographics][, "note_type"]}; the patient id is
-    required.  See schemas/README.md.
+    required.  With --updates each line is a value of patient.updates, or
+    {"patient": {...}, "erase": true}, which erases the patient; all are checked
+    against the schema.  See schemas/README.md.
     """
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
@@ -37,17 +50,28 @@ def feed(
     wait_for_broker(settings)
     skipped: list[Path] = []
     refused: list[str] = []
-    records = records_in(files, skipped=skipped.append)
-    with counting("messages published") as bar:
+    if updates:
+        topic, what, kind = PATIENT_UPDATES, "patient updates", "lines"
+        require_topics(settings, [topic.name])
+        records = update_messages(
+            lines_in(files, skipped=skipped.append), refused.append
+        )
+    else:
+        topic, what, kind = HL7_RAW, "messages", "JSON notes"
+        records = raw_messages(
+            records_in(files, skipped=skipped.append), refused.append
+        )
+    with counting(f"{what} published") as bar:
         task = bar.add_task("feed", total=None, count=0)
         count = publish(
             settings,
-            raw_messages(records, refused.append),
+            records,
+            topic=topic,
             progress=lambda done: bar.update(task, count=done),
         )
     for reason in refused[:MAX_REASONS]:
         say(f"refused: {reason}")
     note = f", {len(skipped)} files of other kinds skipped" if skipped else ""
-    note += f", {len(refused)} JSON notes refused" if refused else ""
-    Console().print(f"{count} messages published on hl7.raw{note}", highlight=False)
+    note += f", {len(refused)} {kind} refused" if refused else ""
+    Console().print(f"{count} {what} published on {topic.name}{note}", highlight=False)
     raise typer.Exit(1 if refused else 0)

@@ -1,4 +1,4 @@
-"""Publishes messages on `hl7.raw`, as an interface engine of the hospital would."""
+"""Publishes messages and patient updates, as systems of the hospital would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import KafkaError, Message, Producer
 
 from ..cluster.client import PRODUCER
-from ..cluster.topics import HL7_RAW
+from ..cluster.topics import HL7_RAW, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.settings import Settings
 from .json_notes import for_topic
@@ -22,7 +22,7 @@ FLUSH_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A record for `hl7.raw`."""
+    """A record to publish."""
 
     value: bytes | None = field(repr=False)
     key: bytes | None = field(default=None, repr=False)
@@ -51,6 +51,7 @@ def feed(
     settings: Settings,
     messages: Iterable[RawMessage],
     *,
+    topic: Topic = HL7_RAW,
     progress: Callable[[int], None] = lambda _count: None,
 ) -> int:
     """Publish messages in order; return the number that the cluster has confirmed.
@@ -70,14 +71,15 @@ def feed(
 
     count = 0
     for count, message in enumerate(messages, start=1):
-        _produce(producer, message, confirm)
+        _produce(producer, topic, message, confirm)
         if count % 100 == 0:
             progress(count)
     left = producer.flush(FLUSH_SECONDS)
     if failures or left:
         raise FatalError(
-            f"hl7.raw: {len(failures) + left} of {count} messages were not confirmed "
-            f"({', '.join(sorted(set(failures))) or 'time ran out'}); feed them again"
+            f"{topic.name}: {len(failures) + left} of {count} messages were not "
+            f"confirmed ({', '.join(sorted(set(failures))) or 'time ran out'}); "
+            "feed them again"
         )
     progress(count)
     return count
@@ -85,13 +87,14 @@ def feed(
 
 def _produce(
     producer: Producer,
+    topic: Topic,
     message: RawMessage,
     confirm: Callable[[KafkaError | None, Message], None],
 ) -> None:
     while True:
         try:
             producer.produce(
-                HL7_RAW.name,
+                topic.name,
                 value=message.value,
                 key=message.key,
                 headers=list(message.headers.items()),

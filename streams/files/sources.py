@@ -36,7 +36,7 @@ class SourceRecord:
 
     Args:
         origin: The file.
-        ordinal: Its number among the file's records, from 0.
+        ordinal: Its number among the file's records (`lines_in`: lines), from 0.
         value: The bytes to publish.
     """
 
@@ -67,6 +67,63 @@ def records_in(
     paths = tuple(paths)
     require_present(paths)
     return _records_of(paths, skipped)
+
+
+def lines_in(
+    paths: Iterable[Path], *, skipped: Callable[[Path], None] = _ignore
+) -> Iterator[SourceRecord]:
+    """Yield the lines of JSON Lines files that are not blank, in order.
+
+    A folder means all its files at any depth; a file that is named is read whatever its
+    suffix, e.g. ``/dev/stdin``.
+
+    Args:
+        paths: Files and folders; all are checked before the first line.
+        skipped: Called with each file of a folder that is not .jsonl or .ndjson.
+
+    Raises:
+        InputError: A path is absent or unreadable.
+        FatalError: A line is larger than ``MAX_RECORD_BYTES``.
+    """
+    paths = tuple(paths)
+    require_present(paths)
+    return _lines_of(paths, skipped)
+
+
+def _lines_of(
+    paths: tuple[Path, ...], skipped: Callable[[Path], None]
+) -> Iterator[SourceRecord]:
+    named = frozenset(paths)
+    for path in files_in(paths):
+        if path not in named and path.suffix.lower() not in (".jsonl", ".ndjson"):
+            skipped(path)
+            continue
+        try:
+            with path.open("rb") as stream:
+                yield from _numbered(path, stream)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+def _numbered(path: Path, stream: BinaryIO) -> Iterator[SourceRecord]:
+    """Yield the lines of a file; unlike `_Source.lines` it counts blank ones."""
+    number = 0
+    while line := stream.readline(MAX_RECORD_BYTES + 1):
+        if len(line) > MAX_RECORD_BYTES:
+            raise too_large(path)
+        if number == 0:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        if content := line.strip():
+            yield SourceRecord(path, number, content)
+        number += 1
+
+
+def too_large(path: Path) -> FatalError:
+    """Return the error of a record that would not fit in memory."""
+    return FatalError(
+        f"{path}: a record of more than {MAX_RECORD_BYTES} bytes;"
+        " split the file into messages"
+    )
 
 
 def require_present(paths: Iterable[Path]) -> None:
@@ -123,17 +180,10 @@ class _Source:
     """An open file without its byte order mark, read in bounded pieces."""
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self._path = path
+        self.path = path
         self._stream = stream
         head = stream.read(len(BYTE_ORDER_MARK))
         self._head = b"" if head == BYTE_ORDER_MARK else head
-
-    def too_large(self) -> FatalError:
-        """Return the error of a record that would not fit in memory."""
-        return FatalError(
-            f"{self._path}: a record of more than {MAX_RECORD_BYTES} bytes;"
-            " split the file into messages"
-        )
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the file in pieces of at most ``CHUNK_BYTES``."""
@@ -150,7 +200,7 @@ class _Source:
         """
         content = self._head + self._stream.read(MAX_RECORD_BYTES + 1)
         if len(content) > MAX_RECORD_BYTES:
-            raise self.too_large()
+            raise too_large(self.path)
         return content
 
     def lines(self) -> Iterator[bytes]:
@@ -168,7 +218,7 @@ class _Source:
                 rest.append(line)
                 size += len(line)
                 if size > MAX_RECORD_BYTES:
-                    raise self.too_large()
+                    raise too_large(self.path)
                 if line.endswith((b"\r", b"\n")):
                     yield b"".join(rest)
                     rest, size = [], 0
@@ -222,7 +272,7 @@ class _Splitter:
             self._lines.append(line)
             self._size += len(line)
         if self._size > MAX_RECORD_BYTES:
-            raise self._source.too_large()
+            raise too_large(self._source.path)
 
     def _close(self) -> Iterator[bytes]:
         message = b"".join(self._lines).rstrip(b"\r\n")

@@ -8,6 +8,7 @@ import pytest
 
 import schemas
 from schemas import Schema, SchemaError
+from streams.engine.reasons import REASONS
 from streams.files.json_notes import note_event_of
 
 FOLDER = Path(schemas.__file__).parent
@@ -127,9 +128,30 @@ def test_a_name_of_the_senders_choice_is_never_part_of_the_message():
 
 def test_the_two_forms_of_a_json_note_in_the_readme_are_one_note_event():
     text = (FOLDER / "README.md").read_text("utf-8")
-    event, short = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    event, short, _ = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
 
     Schema("note_event", 1).check(event)
     Schema("note_event", 1).check(note_event_of(short))
     assert event == note_event_of(event)
     assert event["text"] == note_event_of(short)["text"]
+
+
+def test_the_patient_update_of_the_readme_is_one_and_each_property_is_explained():
+    text = (FOLDER / "README.md").read_text("utf-8").partition("## Patient updates")[2]
+    [update] = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    [erasure] = re.findall(r"`(\{.*\})`", text)
+    schema = Schema("patient.updates", 1)
+
+    schema.check_strictly(json.loads(update))
+    assert {"patient", "erase"} == json.loads(erasure).keys()
+    explained = {*re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)}
+    assert schema.definition()["properties"].keys() - {"schema_version"} == explained
+
+
+def test_the_codes_of_refused_updates_in_the_readme_exist():
+    text = (FOLDER / "README.md").read_text("utf-8")
+    [refused] = re.findall(r"^\*\*Refused\*\*.*?\. `phistream", text, re.M | re.DOTALL)
+
+    codes = re.findall(r"`(\w+)` \(", refused)
+    assert 5 == len(codes)
+    assert {*codes} <= {*REASONS}
