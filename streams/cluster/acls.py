@@ -16,7 +16,9 @@ from .topics import (
     DEAD_LETTERS,
     HL7_RAW,
     INPUT,
+    NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
     TOPICS_OF,
@@ -26,6 +28,18 @@ from .topics import (
 )
 
 READ, WRITE = ("Read", "Describe"), ("Write", "Describe")
+BOTH = ("Read", *WRITE)
+ONLY_READ: Mapping[Stage, tuple[Topic, ...]] = {
+    Stage.INTAKE: (HL7_RAW,),
+    Stage.SCRUB: (NOTES,),
+}
+READ_AND_WRITTEN: Mapping[Stage, tuple[Topic, ...]] = {
+    Stage.INTAKE: (),
+    # Updates are forwarded between linked patients; the table is restored from its
+    # changelog.
+    Stage.SCRUB: (PATIENT_UPDATES, PATIENTS),
+}
+"""What a stage does with its topics; it writes the others."""
 Resource = Literal["topic", "group", "transactional-id", "cluster"]
 
 
@@ -64,6 +78,7 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
     """
     return {
         "sender": (_topic(HL7_RAW, WRITE),),
+        "feeder": (_topic(PATIENT_UPDATES, WRITE),),
         "intake": tuple(_worker(group, Stage.INTAKE)),
         "scrub": tuple(_worker(group, Stage.SCRUB)),
         "watch": tuple(_watch(group)),
@@ -77,10 +92,10 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
 
 def _worker(group: str, stage: Stage) -> Iterator[Grant]:
     for topic in TOPICS_OF[stage]:
-        # Intake merges the topic's patient records with what a message says.
-        is_both = stage is Stage.INTAKE and topic is PATIENTS
-        operations = READ if topic in (INPUT[stage], PATIENTS) else WRITE
-        yield _topic(topic, ("Read", *WRITE) if is_both else operations)
+        if topic in ONLY_READ[stage]:
+            yield _topic(topic, READ)
+        else:
+            yield _topic(topic, BOTH if topic in READ_AND_WRITTEN[stage] else WRITE)
     yield Grant("group", f"{group}-{stage}", ("Read", "Describe"), is_prefix=True)
     yield Grant("transactional-id", f"{group}-{stage}-", WRITE, is_prefix=True)
 
@@ -89,7 +104,7 @@ def _watch(group: str) -> Iterator[Grant]:
     for topic in (PHI_AUDIT, DEAD_LETTERS):
         yield _topic(topic, READ)
     for topic in WATCH_TOPICS:
-        yield _topic(topic, ("Read", *WRITE))
+        yield _topic(topic, BOTH)
     yield Grant("group", f"{group}-watch", ("Read", "Describe"))
     # For the lag of the workers, and the time of the first record that waits.
     for stage, topic in INPUT.items():

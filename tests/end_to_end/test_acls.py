@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 
 from streams.cluster.acls import grants
 from streams.cluster.local_broker import Cluster
-from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
+from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENT_UPDATES
 from streams.demo.ward import Ward
 from streams.files.feed import feed
 from streams.operations.reconcile import Auditor
@@ -166,6 +166,22 @@ def test_all_services_work_with_their_grants_alone(house):
     assert "AUTHORIZATION" not in doctor.stdout
 
 
+def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
+    file = house.folder / "updates.jsonl"
+    file.write_text('{"patient": {"assigning_authority": "A", "id": "1"}}')
+
+    updates = ask(house, "feeder", "feed", "--updates", file)
+    messages = ask(house, "feeder", "feed", file)
+
+    assert (0, "") == (updates.returncode, updates.stderr.strip())
+    assert "1 patient updates published on patient.updates" in updates.stdout
+    assert 70 == messages.returncode
+    assert "hl7.raw: 1 of 1 messages were not confirmed" in messages.stderr
+    assert "TOPIC_AUTHORIZATION_FAILED" in messages.stderr
+    seen = reading(house, "feeder", PATIENT_UPDATES.name)
+    assert KafkaError.GROUP_AUTHORIZATION_FAILED == seen.error().code()
+
+
 @pytest.mark.parametrize(
     ("topic", "error"),
     [
@@ -175,9 +191,16 @@ def test_all_services_work_with_their_grants_alone(house):
     ],
 )
 def test_a_subscriber_reads_scrubbed_notes_and_nothing_else(house, topic, error):
+    found = reading(house, "subscriber", topic)
+
+    assert error == (found.error() and found.error().code())
+
+
+def reading(house, user, topic):
+    """Return the first record of a topic, or the error in its place."""
     consumer = Consumer(
-        settings_of(house, "subscriber").client(
-            **{"group.id": "subscriber-1", "auto.offset.reset": "earliest"}
+        settings_of(house, user).client(
+            **{"group.id": f"{user}-1", "auto.offset.reset": "earliest"}
         )
     )
     consumer.subscribe([topic])
@@ -185,12 +208,9 @@ def test_a_subscriber_reads_scrubbed_notes_and_nothing_else(house, topic, error)
     found = None
     while found is None and time.monotonic() < deadline:
         found = consumer.poll(0.5)
-        if topic == NOTES_SCRUBBED.name and found is None:
-            time.sleep(0.1)
     consumer.close()
-
     assert found is not None
-    assert error == (found.error() and found.error().code())
+    return found
 
 
 def test_what_a_worker_may_not_publish_waits_until_it_may(house):

@@ -1,3 +1,4 @@
+import pytest
 from typer.testing import CliRunner
 
 from streams.cli.app import app
@@ -22,17 +23,26 @@ def test_who_reads_scrubbed_notes_is_granted_nothing_with_identifiers():
     assert {"notes.scrubbed": {"Read", "Describe"}} == topics_of("subscriber")
 
 
-def test_nobody_but_intake_writes_notes_and_nobody_but_scrub_what_is_scrubbed():
-    writers = {
-        topic: {s for s in grants("house") if "Write" in topics_of(s).get(topic, ())}
-        for topic in ("notes", "patients", "notes.scrubbed")
-    }
+def test_who_publishes_updates_of_patients_may_read_nothing():
+    assert {"patient.updates": {"Write", "Describe"}} == topics_of("feeder")
 
-    assert {
-        "notes": {"intake"},
-        "patients": {"intake"},
-        "notes.scrubbed": {"scrub"},
-    } == writers
+
+@pytest.mark.parametrize(
+    ("topic", "writers", "readers"),
+    [
+        ("hl7.raw", {"sender"}, {"intake", "watch", "operator"}),
+        ("notes", {"intake"}, {"scrub", "watch", "operator"}),
+        ("patient.updates", {"intake", "feeder", "scrub"}, {"scrub", "operator"}),
+        ("patients", {"scrub"}, {"scrub", "operator"}),
+        ("notes.scrubbed", {"scrub"}, {"subscriber", "operator"}),
+        ("dead.letters", {"intake", "scrub"}, {"watch", "operator"}),
+    ],
+)
+def test_a_topic_is_written_and_read_by_those_who_need_it(topic, writers, readers):
+    def allowed(operation):
+        return {s for s in grants("x") if operation in topics_of(s).get(topic, ())}
+
+    assert (writers, readers) == (allowed("Write"), allowed("Read"))
 
 
 def test_a_grant_is_a_line_of_kafkas_own_tool():
