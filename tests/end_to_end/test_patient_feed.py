@@ -1,17 +1,29 @@
-"""`phistream feed --updates` on a real broker: keys, partitions, erasures, counts."""
+"""A site's own demographics on a real broker: `phistream feed --updates`, examples."""
 
 from __future__ import annotations
 
+import csv
+import subprocess
+import sys
+
 import orjson
 import pytest
+from confluent_kafka.admin import NewTopic
 
+from streams.cluster.client import admin_client
+from streams.cluster.offsets import GroupOffsets
 from streams.cluster.partitioner import partition_of
 from streams.cluster.topics import PATIENT_UPDATES
 from streams.demo.flow import read_topic
-from streams.patients.updates import decode_update
+from streams.patients.demographics import PatientId
+from streams.patients.updates import decode_update, fold
+from tests.brokers import wait_until
 from tests.commands import phistream
+from tests.conftest import has_leaders
+from tests.deploy.example import EXAMPLES, load
+from tests.harness import produce
 
-pytestmark = pytest.mark.kafka
+PATIENCE = 150
 
 
 def patient(n):
@@ -76,3 +88,160 @@ def test_without_the_topic_nothing_is_published_and_the_next_step_is_named(clust
 
     assert 78 == done.returncode
     assert "patient.updates; run: phistream topics create" in done.stderr
+
+
+@pytest.fixture
+def example(settings):
+    """Run an example against the broker until it ends, or the test ends it."""
+    started = []
+
+    def run(name, *arguments):
+        process = subprocess.Popen(
+            [sys.executable, EXAMPLES / f"{name}.py", settings.bootstrap, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def updates(settings):
+    return [*read_topic(settings, PATIENT_UPDATES.name)]
+
+
+def records_of(messages, partitions):
+    """Return what scrub knows after the messages, by key; check each message."""
+    known = {}
+    for message in messages:
+        assert partition_of(message.key(), partitions) == message.partition()
+        if message.value() is None:
+            known.pop(message.key(), None)
+            continue
+        update = decode_update(message.value())
+        assert message.key() == update.record.patient.key
+        known[message.key()] = fold(known.get(message.key()), update).record
+    return known
+
+
+def test_the_export_of_a_patient_index_becomes_the_patients_records(
+    settings, example, tmp_path
+):
+    index = load("patient_index")
+    empty = dict.fromkeys(index.COLUMNS, "")
+    rows = [
+        empty
+        | {
+            "authority": "NORTH|X",
+            "id": f"{n}",
+            "family": f"Quell{n}",
+            "former_families": "Marsh",
+            "linked_ids": "900" if n == 3 else "",
+        }
+        for n in range(200)
+    ]
+    rows.append(empty | {"authority": "NORTH|X", "id": "5", "erased": "yes"})
+    file = tmp_path / "export.csv"
+    with file.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, index.COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+
+    out, error = example("patient_index", file).communicate(timeout=PATIENCE)
+
+    assert "" == error
+    assert "201 of 201 patients published on patient.updates\n" == out
+    known = records_of(updates(settings), settings.partitions)
+    assert {PatientId("NORTH|X", f"{n}").key for n in range(200) if n != 5} == {*known}
+    third = known[b"NORTH\\|X|3"]
+    assert ("Quell3", "Marsh") == (
+        third.current.names[0].family,
+        third.former.names[0].family,
+    )
+    assert (PatientId("NORTH|X", "900"),) == third.merged
+
+
+def test_captured_changes_become_records_and_deletes_erase_also_after_kill_9(
+    settings, example
+):
+    """Each patient is added, marries, and one in ten is deleted."""
+    admin = admin_client(settings)
+    admin.create_topics([NewTopic("ehr.public.patient", 3, 1)])["ehr.public.patient"]
+    wait_until(lambda: has_leaders(admin, "ehr.public.patient"))
+    people = range(2000)
+    events = [(n, change("c", None, row(n, "Marsh"), day=1)) for n in people]
+    events += [
+        (n, change("u", row(n, "Marsh"), row(n, "Quellwright"), day=2)) for n in people
+    ]
+    for n in people[::10]:
+        events += [(n, change("d", row(n, "Quellwright"), None, day=3)), (n, None)]
+    pairs = [
+        (b"%d" % n, None if each is None else orjson.dumps(each)) for n, each in events
+    ]
+    produce(settings, "ehr.public.patient", pairs)
+
+    first = example("patient_changes", "ehr.public.patient")
+    wait_until(lambda: updates(settings))
+    first.kill()
+    before = len(updates(settings))
+    second = example("patient_changes", "ehr.public.patient")
+    group = GroupOffsets(settings, "patient-changes", "ehr.public.patient")
+    wait_until(lambda: len(pairs) == sum(group.read(range(3)).values()), PATIENCE)
+    group.close()
+    second.kill()
+
+    messages = updates(settings)
+    known = records_of(messages, settings.partitions)
+    assert 0 < before < len(messages)
+    assert len([each for each in pairs if each[1]]) <= len(messages)
+    assert {b"NORTH|%d" % n for n in people if n % 10} == {*known}
+    for record in known.values():
+        assert ["Quellwright"] == [name.family for name in record.current.names]
+        assert ["Marsh"] == [name.family for name in record.former.names]
+
+
+def change(op, before, after, *, day):
+    at = 1_700_000_000_000 + day * 86_400_000
+    return {
+        "schema": {},
+        "payload": {
+            "op": op,
+            "before": before,
+            "after": after,
+            "ts_ms": at + 5,
+            "source": {"ts_ms": at},
+        },
+    }
+
+
+def row(n, family):
+    empty = ("middle_name", "sex", "street", "city", "state", "zip")
+    return {
+        **dict.fromkeys((*empty, "mobile", "email", "ssn")),
+        "mrn": f"{n}",
+        "facility": "NORTH",
+        "last_name": family,
+        "first_name": "Mabelle",
+        "date_of_birth": -6502,
+        "phone": f"555-{n:04}",
+    }
+
+
+def test_a_change_that_is_not_understood_stops_the_feed_before_it(settings, example):
+    admin = admin_client(settings)
+    admin.create_topics([NewTopic("ehr.public.patient", 1, 1)])["ehr.public.patient"]
+    wait_until(lambda: has_leaders(admin, "ehr.public.patient"))
+    truncated = orjson.dumps({"op": "t", "before": None, "after": None, "ts_ms": 1})
+    produce(settings, "ehr.public.patient", [(None, truncated)])
+
+    process = example("patient_changes", "ehr.public.patient")
+    _, error = process.communicate(timeout=PATIENCE)
+
+    assert 1 == process.returncode
+    assert "ehr.public.patient[0]@0: op: must be one of c, r, u, d" in error
+    assert [] == updates(settings)
