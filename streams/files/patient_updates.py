@@ -7,7 +7,6 @@ value, which erases a patient, is ``{"patient": {...}, "erase": true}`` in a fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -15,7 +14,7 @@ import orjson
 from ..cluster.topics import PATIENT_UPDATES
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
-from ..patients.demographics import PatientId
+from ..patients.demographics import PatientId, is_time
 from ..patients.updates import PatientUpdate, decode_update
 from .feed import RawMessage
 from .sources import SourceRecord
@@ -70,17 +69,9 @@ def _check_sender(update: PatientUpdate) -> None:
     times = {"updated_at": record.updated_at}
     times |= {f"times.{name}": each for name, each in record.times.items()}
     for name, time in times.items():
-        if time and not _is_time(time):
+        if time and not is_time(time):
             reason = f"{name}: must be ISO 8601, e.g. 2024-03-01T09:30:00+01:00"
             raise _refusal(ReasonCode.SCHEMA, reason)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _refusal(code: ReasonCode, reason: str) -> InvalidRecord:

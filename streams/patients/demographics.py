@@ -228,6 +228,11 @@ def is_day(text: str) -> bool:
         return False
 
 
+def is_time(text: str) -> bool:
+    """Return whether the text is a time that decides which values are current."""
+    return _moment(text) is not None
+
+
 def _later(one: str, other: str) -> str:
     """Return the later time; the readable one if the other is not, else the first."""
     if _moment(other) is None:
