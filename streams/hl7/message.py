@@ -7,9 +7,9 @@ knows neither FT commands without a count nor bytes in \\X...\\.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, partial
 
 import hl7
 
@@ -20,6 +20,8 @@ Component = tuple[str, ...]
 """The subcomponents of a component."""
 Repetition = tuple[Component, ...]
 """The components of a repetition."""
+Wanted = Mapping[str, Sequence[int]]
+"""The segments to read, with the numbers of their fields in ascending order."""
 
 NULL = '""'
 DEFAULT_MARKS = "^~\\&"
@@ -44,34 +46,55 @@ class Delimiters:
 
 
 class Field:
-    """A field, parsed at most once however many segments repeat it."""
+    """A field, split when it is first read and once, however many segments repeat it.
 
-    def __init__(self, parsed: object, delimiters: Delimiters) -> None:
-        self._items = _items(parsed)
+    Args:
+        raw: Its text, with escape sequences.
+        delimiters: Of the message.
+    """
+
+    __slots__ = ("_delimiters", "_lines", "_raw", "_repetitions")
+
+    def __init__(self, raw: str, delimiters: Delimiters) -> None:
+        self._raw = raw
         self._delimiters = delimiters
+        self._repetitions: tuple[Repetition, ...] | None = None
+        self._lines: tuple[str, ...] | None = None
 
-    @cached_property
+    @property
     def repetitions(self) -> tuple[Repetition, ...]:
         """The repetitions that are not empty."""
-        found = (self._repetition(each) for each in self._items)
-        return tuple(each for each in found if any(any(c) for c in each))
+        if self._repetitions is None:
+            self._repetitions = _repetitions(self._raw, self._delimiters)
+        return self._repetitions
 
-    @cached_property
+    @property
     def lines(self) -> tuple[str, ...]:
         """The repetitions as text; separators within them were not escaped."""
-        texts = (str(each) for each in self._items)
-        return tuple(
-            "" if each == NULL else unescape(each, self._delimiters) for each in texts
-        )
+        if self._lines is None:
+            self._lines = tuple(_lines(self._raw, self._delimiters))
+        return self._lines
 
-    def _repetition(self, repetition: object) -> Repetition:
-        return tuple(
-            tuple([self._value(str(leaf)) for leaf in _items(component)])
-            for component in _items(repetition)
-        )
 
-    def _value(self, raw: str) -> str:
-        return "" if raw == NULL else unescape(raw, self._delimiters).strip()
+class ReferenceField(Field):
+    """A field as python-hl7 splits it."""
+
+    __slots__ = ()
+
+    def __init__(self, parsed: object, delimiters: Delimiters) -> None:
+        super().__init__("", delimiters)
+        items = _items(parsed)
+        self._lines = tuple(_text(str(each), delimiters) for each in items)
+        found = tuple(
+            tuple(
+                tuple(
+                    _text(str(leaf), delimiters).strip() for leaf in _items(component)
+                )
+                for component in _items(repetition)
+            )
+            for repetition in items
+        )
+        self._repetitions = tuple(each for each in found if any(map(any, each)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,55 +128,126 @@ def part(repetition: Repetition, component: int, subcomponent: int = 1) -> str:
     return values[subcomponent - 1] if subcomponent <= len(values) else ""
 
 
-def parse(text: str, wanted: Mapping[str, frozenset[int]]) -> list[Segment]:
+def parse(text: str, wanted: Wanted) -> list[Segment]:
     """Return the wanted segments of a message in their order; MSH is the first.
 
-    python-hl7 takes about 10 microseconds per field, even an empty one.  A tenth of the
-    fields of a laboratory report is ever read: only those are parsed.
+    The fields are split here, since python-hl7 takes about 10 microseconds for each,
+    even an empty one.  `parse_by_python_hl7` is the reference: tests hold the two
+    together on real and mutated messages.
 
     Args:
         text: One message, CR between its segments.
-        wanted: The segments to parse, with the numbers of their fields.
+        wanted: The segments and fields to read.
+
+    Raises:
+        InvalidRecord: bad_msh: the delimiters are invalid.
+    """
+    delimiters = _delimiters(text)
+    if delimiters.field == delimiters.subcomponent:
+        # A subcomponent separator that MSH-2 leaves out is "&", and so may MSH-1 be.
+        return parse_by_python_hl7(text, wanted)
+    rows = _rows(text, wanted, delimiters.field)
+    parts: dict[str, Field] = {}
+    last = ""
+    for _, fields in rows:
+        for raw in fields.values():
+            if raw not in parts:
+                parts[raw] = Field(raw, delimiters)
+                last = raw
+    if last:
+        # As python-hl7, which strips the text it parses.
+        parts[last] = Field(last.rstrip(), delimiters)
+    return _segments(rows, parts)
+
+
+def parse_by_python_hl7(text: str, wanted: Wanted) -> list[Segment]:
+    """Return the same as `parse`, with fields that python-hl7 has split.
 
     Raises:
         InvalidRecord: bad_msh: the delimiters are invalid.
     """
     delimiters = _delimiters(text)
     separator = delimiters.field
-    header, *lines = text.split("\r")
-    # MSH-1 is the separator itself, so MSH-2 is the first field after the name.
-    rows = [("MSH", _fields(header, wanted["MSH"], separator, first=2))]
-    rows += [
-        (line[:3], _fields(line, wanted[line[:3]], separator, first=1))
-        for line in lines
-        if line[:3] in wanted and line[3:4] in ("", separator)
-    ]
-    head = separator.join(("MSH", header.split(separator, 2)[1], ""))
-    # Providers and codes recur in every OBX: each distinct field is parsed once.
+    rows = _rows(text, wanted, separator)
     texts = dict.fromkeys(each for _, fields in rows for each in fields.values())
+    marks = text.split("\r", 1)[0].split(separator, 2)[1]
     try:
-        _, parsed = hl7.parse(f"{head}\r{separator.join(('SEG', *texts))}")
+        _, parsed = hl7.parse(
+            f"MSH{separator}{marks}{separator}\r{separator.join(('SEG', *texts))}"
+        )
     except Exception:  # its exceptions show the message
         raise InvalidRecord(
             ReasonCode.BAD_MSH,
             "MSH: the message can't be parsed; check the sender's framing",
         ) from None
-    parts = {
-        text: Field(each, delimiters)
+    parts: dict[str, Field] = {
+        text: ReferenceField(each, delimiters)
         for text, each in zip(texts, list(parsed)[1:], strict=True)
     }
+    return _segments(rows, parts)
+
+
+def _rows(
+    text: str, wanted: Wanted, separator: str
+) -> list[tuple[str, dict[int, str]]]:
+    """Return the wanted segments, with their wanted fields that are not empty."""
+    header, *lines = text.split("\r")
+    # MSH-1 is the separator itself, so MSH-2 is the first field after the name.
+    values = ["MSH", "", *header.split(separator)[1:]]
+    rows = [("MSH", _fields(values, wanted["MSH"]))]
+    for line in lines:
+        name = line[:3]
+        if name in wanted and line[3:4] in ("", separator):
+            rows.append((name, _fields(line.split(separator), wanted[name])))
+    return rows
+
+
+def _fields(values: list[str], numbers: Sequence[int]) -> dict[int, str]:
+    count = len(values)
+    return {n: values[n] for n in numbers if n < count and values[n]}
+
+
+def _segments(
+    rows: list[tuple[str, dict[int, str]]], parts: Mapping[str, Field]
+) -> list[Segment]:
     return [
-        Segment(name, {number: parts[each] for number, each in fields.items()})
+        Segment(name, {number: parts[raw] for number, raw in fields.items()})
         for name, fields in rows
     ]
 
 
-def _fields(
-    line: str, numbers: frozenset[int], separator: str, *, first: int
-) -> dict[int, str]:
-    """Return the wanted fields of a line by number, without empty ones."""
-    values = enumerate(line.split(separator)[1:], first)
-    return {number: each for number, each in values if each and number in numbers}
+def _repetitions(raw: str, delimiters: Delimiters) -> tuple[Repetition, ...]:
+    value: Callable[[str], str] = str.strip
+    if delimiters.escape in raw or NULL in raw:
+        value = partial(_value, delimiters=delimiters)
+    split, within = delimiters.component, delimiters.subcomponent
+    found = (
+        tuple(
+            [
+                tuple([value(leaf) for leaf in component.split(within)])
+                if within in component
+                else (value(component),)
+                for component in repetition.split(split)
+            ]
+        )
+        for repetition in raw.split(delimiters.repetition)
+    )
+    return tuple([each for each in found if any(map(any, each))])
+
+
+def _lines(raw: str, delimiters: Delimiters) -> Sequence[str]:
+    texts = raw.split(delimiters.repetition)
+    if delimiters.escape in raw or NULL in raw:
+        return [_text(each, delimiters) for each in texts]
+    return texts
+
+
+def _value(raw: str, delimiters: Delimiters) -> str:
+    return _text(raw, delimiters).strip()
+
+
+def _text(raw: str, delimiters: Delimiters) -> str:
+    return "" if raw == NULL else unescape(raw, delimiters)
 
 
 def unescape(raw: str, delimiters: Delimiters) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import orjson
@@ -19,7 +19,7 @@ from ..hl7 import fields, narrative
 from ..hl7.datatypes import birth_date_of, time_of
 from ..hl7.demographics import PatientGroup, patient_groups
 from ..hl7.framing import messages_of
-from ..hl7.message import parse
+from ..hl7.message import Segment, Wanted, parse
 from ..hl7.message_types import event_of
 from ..hl7.narrative import narrative_of
 from ..patients.demographics import PatientRecord
@@ -27,11 +27,15 @@ from ..patients.demographics import PatientRecord
 MAX_BYTES = 8 * 1024 * 1024
 HEADER = {"MSH": frozenset((4, 7, 9, 10)), "EVN": frozenset((1, 2))}
 WANTED = {
-    name: table.get(name, frozenset()) | narrative.FIELDS.get(name, frozenset())
+    name: tuple(
+        sorted(table.get(name, frozenset()) | narrative.FIELDS.get(name, frozenset()))
+    )
     for table in (HEADER | fields.wanted(),)
     for name in table.keys() | narrative.FIELDS.keys()
 }
 """The segments and fields that are read."""
+
+Parse = Callable[[str, Wanted], list[Segment]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,15 @@ class Routed:
     skipped: Mapping[str, int] = field(default_factory=dict)
 
 
-def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
+def route(
+    value: bytes | None, *, max_bytes: int = MAX_BYTES, parse: Parse = parse
+) -> Routed:
     """Return the content of a record, which may be a batch of messages.
+
+    Args:
+        value: Of the record.
+        max_bytes: A larger value is refused.
+        parse: Returns the segments of a message; tests pass the reference.
 
     Raises:
         InvalidRecord: It can't be processed.  One invalid message refuses its whole
@@ -67,7 +78,9 @@ def route(value: bytes | None, *, max_bytes: int = MAX_BYTES) -> Routed:
         )
     if value.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         return _note_event(value.removeprefix(codecs.BOM_UTF8))
-    parts = [_message(text, n) for n, text in enumerate(messages_of(value))]
+    parts = [
+        _message(parse(text, WANTED), n) for n, text in enumerate(messages_of(value))
+    ]
     skipped: Counter[str] = Counter()
     for each in parts:
         skipped.update(each.skipped)
@@ -99,8 +112,8 @@ def _note_event(value: bytes) -> Routed:
     return Routed((update,), (note,))
 
 
-def _message(text: str, ordinal: int) -> Routed:
-    msh, *segments = parse(text, WANTED)
+def _message(parsed: list[Segment], ordinal: int) -> Routed:
+    msh, *segments = parsed
     evn = next((each for each in segments if each.name == "EVN"), None)
     event = event_of(msh, evn)
     authority = msh.value(4) or msh.value(4, 2)

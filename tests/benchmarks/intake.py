@@ -6,6 +6,8 @@ ADT and ORU messages of about 1.5 kB of the demo ward, and the real messages of 
 which has a JSON object per line with the property ``message``.  A field is split when
 it is first read, so that this counts as demographics or narrative.  Every column is
 measured in new processes, which see each message once; the least of several counts.
+Every set is read twice: with fields split by python-hl7, the reference, and as intake
+does.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import mean
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import orjson
 import typer
@@ -35,10 +38,10 @@ from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import audit_event, encoded
 from streams.hl7.demographics import PatientGroup, patient_groups
 from streams.hl7.framing import messages_of
-from streams.hl7.message import Segment, parse
+from streams.hl7.message import Segment, parse, parse_by_python_hl7
 from streams.hl7.message_types import event_of
 from streams.hl7.narrative import narrative_of
-from streams.intake.route import WANTED, Routed, route
+from streams.intake.route import WANTED, Parse, Routed, route
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 SOURCE = Record(Partition("hl7.raw", 0), 1, None, None)
@@ -55,7 +58,8 @@ VITALS = (
     ("8462-4^Diastolic blood pressure^LN", "82", "mm[Hg]"),
 )
 WHOLE = "all in one"
-READER = "for comparison: JSON and schema in scrub"
+READER = "(scrub: JSON, schema)"
+PARSERS = {"python-hl7": parse_by_python_hl7, "intake": parse}
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -135,7 +139,7 @@ class Stopwatch:
     """Applies a step to all messages; refused ones are left out of later steps."""
 
     def __init__(self, messages: int) -> None:
-        self.costs: Costs = {}
+        self.costs: Costs = Counter()
         self._messages = messages
 
     def timed(self, step: str, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
@@ -146,7 +150,7 @@ class Stopwatch:
                 results.append(do(each))
             except InvalidRecord:
                 continue
-        self.costs[step] = (time.process_time() - began) / self._messages
+        self.costs[step] += (time.process_time() - began) / self._messages
         return results
 
 
@@ -192,12 +196,7 @@ def check(outputs: list[Output]) -> None:
         topic.schema.check(orjson.loads(each.value))
 
 
-def whole(value: bytes) -> tuple[list[Output], Output]:
-    routed = route(value)
-    return outputs_of(routed), audit_of(routed)
-
-
-def costs_by_step(values: list[bytes]) -> Costs:
+def costs_by_step(values: list[bytes], parse: Parse) -> Costs:
     """Return what each step costs; framing is that of the whole record."""
     watch = Stopwatch(len(values))
     texts = watch.timed("framing", messages_of, values)
@@ -205,31 +204,46 @@ def costs_by_step(values: list[bytes]) -> Costs:
     parsed = watch.timed("parse", lambda text: parse(text, WANTED), flat)
     groups = watch.timed("demographics", groups_of, parsed)
     watch.timed("narrative", narratives_of, groups)
-    routed = Stopwatch(1).timed("", route, values)
+    routed = Stopwatch(1).timed("", lambda value: route(value, parse=parse), values)
     outputs = watch.timed("encoding", outputs_of, routed)
     watch.timed("audit event", audit_of, routed)
     watch.timed(READER, check, outputs)
     return watch.costs
 
 
-def costs_of_whole(values: list[bytes]) -> Costs:
+def costs_of_whole(values: list[bytes], parse: Parse) -> Costs:
+    """Return what intake costs, with garbage as in a worker."""
+
+    def outputs(value: bytes) -> tuple[list[Output], Output]:
+        routed = route(value, parse=parse)
+        return outputs_of(routed), audit_of(routed)
+
     watch = Stopwatch(len(values))
-    watch.timed(WHOLE, whole, values)
+    for each in values:
+        watch.timed(WHOLE, outputs, [each])
     return watch.costs
 
 
-def measured(job: tuple[Callable[[list[bytes]], Costs], list[bytes]]) -> Costs:
+class Job(NamedTuple):
+    """What a process measures."""
+
+    measure: Callable[[list[bytes], Parse], Costs]
+    values: list[bytes]
+    parse: Parse
+
+
+def measured(job: Job) -> Costs:
     """Measure in a process that has seen some messages, but none of these."""
-    measure, values = job
-    measure(values[:WARM])
+    job.measure(job.values[:WARM], job.parse)
     gc_tuning.settle()
-    return measure(values[WARM:])
+    return job.measure(job.values[WARM:], job.parse)
 
 
-def least_costs(values: list[bytes]) -> Costs:
+def least_costs(values: list[bytes], parse: Parse) -> Costs:
     """Return the least costs of several new processes."""
     context = multiprocessing.get_context("spawn")
-    jobs = [(each, values) for each in (costs_by_step, costs_of_whole)] * ROUNDS
+    measures = (costs_by_step, costs_of_whole) * ROUNDS
+    jobs = [Job(each, values, parse) for each in measures]
     found: Costs = {}
     with context.Pool(1, maxtasksperchild=1) as pool:
         for costs in pool.imap(measured, jobs):
@@ -267,7 +281,9 @@ def main(
     columns = {}
     for name, values in sets_of(messages, seed, file):
         size = f"{mean(map(len, values)) / 1000:.1f} kB"
-        columns[f"{len(values):,} {name} of {size}"] = least_costs(values)
+        for how, parser in PARSERS.items():
+            title = f"{len(values):,} {name} of {size}, {how}"
+            columns[title] = least_costs(values, parser)
     console = Console()
     Console(width=max(console.width, WIDTH)).print(table_of(columns))
 

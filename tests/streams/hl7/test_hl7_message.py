@@ -7,9 +7,9 @@ from streams.hl7.message import Delimiters, parse, part, unescape
 
 USUAL = Delimiters("|", "^", "~", "\\", "&")
 WANTED = {
-    "MSH": frozenset((3, 9, 10)),
-    "PID": frozenset((3, 5)),
-    "ZZZ": frozenset((1,)),
+    "MSH": (3, 9, 10),
+    "PID": (3, 5),
+    "ZZZ": (1,),
 }
 MSH = "MSH|^~\\&|APP|||||||ID"
 

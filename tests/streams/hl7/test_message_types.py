@@ -4,7 +4,7 @@ from streams.engine.errors import InvalidRecord
 from streams.hl7.message import parse
 from streams.hl7.message_types import Event, event_of
 
-WANTED = {"MSH": frozenset((9,)), "EVN": frozenset((1,))}
+WANTED = {"MSH": (9,), "EVN": (1,)}
 
 
 def event(msh_9, evn=None):
