@@ -55,6 +55,8 @@ class Topic:
         copartitioned_with: A topic whose number of partitions this one must have.
         timeless: Whether its records may not tell when the event happened (decision
             12).
+        checked_by_reader: Whether phistream checks each value when it reads it, so that
+            it need not be checked when it is written.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Topic:
     max_message_bytes: int = 8 * MIB
     copartitioned_with: str = ""
     timeless: bool = False
+    checked_by_reader: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -123,6 +126,7 @@ NOTES = Topic(
     phi=True,
     retention_days=7,
     max_message_bytes=16 * MIB,
+    checked_by_reader=True,
 )
 PATIENT_UPDATES = Topic(
     name="patient.updates",
@@ -133,6 +137,7 @@ PATIENT_UPDATES = Topic(
     retention_days=7,
     max_message_bytes=16 * MIB,
     copartitioned_with="notes",
+    checked_by_reader=True,
 )
 PATIENTS = Topic(
     name="patients",

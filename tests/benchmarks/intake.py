@@ -27,7 +27,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from streams.cluster.topics import NOTES, PATIENTS, Stage
+from streams.cluster.topics import NOTES, PATIENT_UPDATES, Stage
 from streams.demo import segments
 from streams.demo.people import WardPatient
 from streams.demo.segments import Stamp, segment, ts, xad, xcn, xpn, xtn
@@ -42,6 +42,7 @@ from streams.hl7.message import Segment, parse, parse_by_python_hl7
 from streams.hl7.message_types import event_of
 from streams.hl7.narrative import narrative_of
 from streams.intake.route import WANTED, Parse, Routed, route
+from streams.patients.updates import PatientUpdate
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 SOURCE = Record(Partition("hl7.raw", 0), 1, None, None)
@@ -170,7 +171,9 @@ def narratives_of(found: tuple[list[Segment], list[PatientGroup]]) -> int:
 
 def outputs_of(routed: Routed) -> list[Output]:
     updates = [
-        encoded(PATIENTS, each.patient.key, each.to_json(), SOURCE)
+        encoded(
+            PATIENT_UPDATES, each.patient.key, PatientUpdate(each).to_json(), SOURCE
+        )
         for each in routed.updates
     ]
     notes = [
@@ -192,7 +195,7 @@ def audit_of(routed: Routed) -> Output:
 
 def check(outputs: list[Output]) -> None:
     for each in outputs:
-        topic = NOTES if each.topic == NOTES.name else PATIENTS
+        topic = NOTES if each.topic == NOTES.name else PATIENT_UPDATES
         topic.schema.check(orjson.loads(each.value))
 
 

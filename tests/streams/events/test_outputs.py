@@ -12,9 +12,11 @@ import pytest
 import schemas
 from schemas import Schema, SchemaError
 from streams.cluster.topics import NOTES, PATIENTS, TOPICS, WATCH_TOPICS
-from streams.engine.errors import FatalError
+from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.outputs import encoded
+from streams.patients.updates import decode_update
+from streams.scrub.processor import decode
 
 RECORD = Record(Partition("hl7.raw", 0), 1, b"k", b"v")
 NOTE = {
@@ -53,8 +55,22 @@ def test_one_topic_gets_a_second_version_and_the_others_stay(notes_v2):
 
 
 def test_what_breaks_the_declared_version_is_never_written(notes_v2):
+    checked = replace(notes_v2, checked_by_reader=False)
+
     with pytest.raises(FatalError, match="notes: value: lacks ward"):
-        encoded(notes_v2, b"k", NOTE, RECORD)
+        encoded(checked, b"k", NOTE, RECORD)
+
+
+def test_only_what_phistream_reads_itself_is_left_to_the_check_of_its_reader():
+    """`decode` of scrub checks notes, and `decode_update` patient updates."""
+    left = {topic.name for topic in TOPICS if topic.checked_by_reader}
+    broken = Record(Partition("notes", 0), 1, b"A|1", b'{"text": "ZZVALUE"}')
+
+    assert {"notes", "patient.updates"} == left
+    with pytest.raises(InvalidRecord, match="schema: notes: "):
+        decode(broken, max_bytes=1000)
+    with pytest.raises(InvalidRecord, match=r"schema: patient\.updates: "):
+        decode_update(broken.value)
 
 
 def test_every_topic_of_the_contract_declares_a_schema_that_exists():

@@ -5,12 +5,11 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import orjson
 import pytest
 
-from streams.cluster.topics import NOTES, PATIENTS
 from streams.engine.errors import InvalidRecord
 from streams.intake.route import route
+from tests.streams.hl7.hl7_text import assert_keeps_schemas
 
 FOLDER = Path(__file__).parents[4] / "shared/data/hl7"
 REASON = f"no messages at {FOLDER.parent.name}/{FOLDER.name} beside the repository"
@@ -36,14 +35,7 @@ def outcome_of(value):
         assert NAMES_SEGMENT_AND_FIELD.match(routed.reason)
         return routed.code
     assert routed.updates
-    for update in routed.updates:
-        value = PATIENTS.schema.versioned(update.to_json())
-        PATIENTS.schema.check(orjson.loads(orjson.dumps(value)))
-    for note in routed.notes:
-        value = NOTES.schema.versioned(note.to_json())
-        NOTES.schema.check(orjson.loads(orjson.dumps(value)))
-    ids = [note.note_id for note in routed.notes]
-    assert len(ids) == len(set(ids))
+    assert_keeps_schemas(routed)
     return "routed"
 
 
