@@ -36,6 +36,12 @@ T = TypeVar("T")
 
 NO_ADDRESS = Address()
 
+LINK = "A24"
+"""All patients of the message are the same person (chapter 3.3.24)."""
+NO_MERGES = ("A37", "A43", "A44", "A45")
+"""Events that merge no patients: patients are unlinked, or something is moved from the
+patient of MRG, who is another person (chapters 3.3.37 and 3.3.43 to 3.3.45)."""
+
 MEDICAL_RECORD_TYPES = ("MR", "MRN", "PI", "PT")
 NOT_OF_THE_PATIENT_INDEX = {
     *("SS", "SSN", "DL", "DLN", "PPN", "NPI", "EN"),  # other numbers of persons
@@ -52,6 +58,8 @@ class PatientGroup:
         patient: The identifier that keys notes.
         others: Medical record numbers of other authorities, which key notes as well.
         prior: Identifiers that this message merges into ``patient`` (MRG).
+        merged: All identifiers of the patient, also of other groups, if this message
+            merges or links any.
         demographics: Those in the segments.
         segments: All segments, PID first; the first group holds those before its PID.
     """
@@ -59,12 +67,18 @@ class PatientGroup:
     patient: PatientId
     others: tuple[PatientId, ...]
     prior: tuple[PatientId, ...]
+    merged: tuple[PatientId, ...]
     demographics: Demographics
     segments: tuple[Segment, ...] = field(repr=False)
 
+    @property
+    def keys(self) -> tuple[PatientId, ...]:
+        """All identifiers that the group's demographics are of."""
+        return tuple(dict.fromkeys((self.patient, *self.others, *self.prior)))
+
 
 def patient_groups(
-    segments: Sequence[Segment], authority: str, facility: str
+    segments: Sequence[Segment], authority: str, facility: str, trigger: str = ""
 ) -> list[PatientGroup]:
     """Return the groups of a message, one for each PID.
 
@@ -72,9 +86,11 @@ def patient_groups(
         segments: Of the message, without MSH.
         authority: Replaces an empty CX.4.
         facility: The sending facility's name (MSH-4).
+        trigger: The event, which may merge or link patients.
 
     Raises:
-        InvalidRecord: no_patient: there is no PID, or one without an identifier.
+        InvalidRecord: no_patient: there is no PID, or one without an identifier;
+            too_many: a list has more values than are kept.
     """
     starts = [at for at, each in enumerate(segments) if each.name == "PID"]
     if not starts:
@@ -85,14 +101,18 @@ def patient_groups(
     first = starts[0]
     ordered = [segments[first], *segments[:first], *segments[first + 1 :]]
     bounds = [0, *starts[1:], len(segments)]
-    return [
-        _group(tuple(ordered[start:end]), authority, facility)
+    groups = [
+        _group(tuple(ordered[start:end]), authority, facility, trigger)
         for start, end in pairwise(bounds)
     ]
+    if trigger != LINK:
+        return groups
+    merged = _unique(key for each in groups for key in each.keys)
+    return [replace(each, merged=merged) for each in groups]
 
 
 def _group(
-    segments: tuple[Segment, ...], authority: str, facility: str
+    segments: tuple[Segment, ...], authority: str, facility: str, trigger: str
 ) -> PatientGroup:
     pid = segments[0]
     candidates = _patient_ids(pid, authority)
@@ -102,10 +122,12 @@ def _group(
             "PID-3: no patient identifier; nor in PID-2 and PID-4",
         )
     patient, *others = candidates
+    prior = _prior(segments, patient, authority) if trigger not in NO_MERGES else ()
     return PatientGroup(
         patient=patient,
         others=tuple(others),
-        prior=_prior(segments, patient, authority),
+        prior=prior,
+        merged=_unique((patient, *others, *prior)) if prior else (),
         demographics=_demographics(segments, facility),
         segments=segments,
     )

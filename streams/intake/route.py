@@ -117,7 +117,7 @@ def _message(parsed: list[Segment], ordinal: int) -> Routed:
     evn = next((each for each in segments if each.name == "EVN"), None)
     event = event_of(msh, evn)
     authority = msh.value(4) or msh.value(4, 2)
-    groups = patient_groups(segments, authority, msh.value(4))
+    groups = patient_groups(segments, authority, msh.value(4), event.trigger)
     sent_at = time_of(evn.value(2) if evn else "") or time_of(msh.value(7))
     updates = [update for group in groups for update in _updates(group, sent_at)]
     skipped: Counter[str] = Counter()
@@ -134,16 +134,15 @@ def _message(parsed: list[Segment], ordinal: int) -> Routed:
 def _updates(group: PatientGroup, sent_at: str) -> list[PatientRecord]:
     """Return the patient record under every key that notes of this patient may have.
 
-    After a merge (A40, chapter 3.3.40) these are the surviving and the prior key.
+    After a merge (A40, chapter 3.3.40) these are the surviving and the prior key.  Each
+    record names the other ones; after a link (A24) also those of the other PID.
     """
-    keys = dict.fromkeys((group.patient, *group.others, *group.prior))
-    merged = (group.patient, *group.prior) if group.prior else ()
     return [
         PatientRecord(
             key,
             sent_at,
             group.demographics,
-            merged=tuple(each for each in merged if each != key),
+            merged=tuple(each for each in group.merged if each != key),
         )
-        for key in keys
+        for key in group.keys
     ]

@@ -11,9 +11,9 @@ from streams.patients.demographics import Identifier, Kin, Name, PatientId
 MSH = "MSH|^~\\&|APP|HOSP|||20240301093000||ADT^A08|C1|P|2.5.1"
 
 
-def groups_of(*lines, authority="HOSP", facility=""):
+def groups_of(*lines, authority="HOSP", facility="", trigger="A08"):
     _, *segments = parse("\r".join((MSH, *lines)), WANTED)
-    return patient_groups(segments, authority, facility)
+    return patient_groups(segments, authority, facility, trigger)
 
 
 def group_of(*lines, **keywords):
@@ -281,7 +281,7 @@ def test_reads_facilities_and_employers():
 @pytest.mark.parametrize("trigger", ["A40", "A34", "A36", "A39", "A47", "A18", "A30"])
 def test_a_merge_names_the_prior_identifier(trigger):
     group = group_of(
-        f"EVN|{trigger}", pid(), "MRG|0815^^^WARD^MR~9^^^X^SS|||0816|||Sample^E"
+        pid(), "MRG|0815^^^WARD^MR~9^^^X^SS|||0816|||Sample^E", trigger=trigger
     )
 
     assert (PatientId("WARD", "0815"), PatientId("HOSP", "0816")) == group.prior
@@ -292,7 +292,18 @@ def test_a_merge_names_the_prior_identifier(trigger):
 
 
 def test_a_merge_into_oneself_is_none():
-    assert () == group_of(pid(), "MRG|4711^^^WARD^MR").prior
+    group = group_of(pid(), "MRG|4711^^^WARD^MR")
+
+    assert ((), ()) == (group.prior, group.merged)
+
+
+@pytest.mark.parametrize("trigger", ["A37", "A43", "A44", "A45"])
+def test_an_unlink_or_a_move_merges_nobody(trigger):
+    """MRG of a move names another person, from whom something was moved."""
+    group = group_of(pid(), "MRG|0815^^^WARD^MR|||0816", trigger=trigger)
+
+    assert ((), ()) == (group.prior, group.merged)
+    assert (PatientId("WARD", "4711"),) == group.keys
 
 
 def test_every_patient_of_a_message_has_what_follows_the_pid():
@@ -318,6 +329,10 @@ def test_what_precedes_the_first_pid_is_of_that_patient():
         [pid(f13="~".join(f"555-{n:04}" for n in range(129)))],
         [pid(), "MRG|" + "~".join(f"{n}^^^A^MR" for n in range(129))],
         [pid(f3="~".join(f"{n}^^^A^MR" for n in range(129)))],
+        [
+            pid(f3="~".join(f"{n}^^^A^MR" for n in range(65))),
+            "MRG|" + "~".join(f"{n}^^^B^MR" for n in range(64)),
+        ],
     ],
 )
 def test_refuses_more_values_than_a_record_remembers(lines):

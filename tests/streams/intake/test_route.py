@@ -107,6 +107,64 @@ def test_a_merge_updates_both_keys_and_each_names_the_other():
     assert updates[0].current == updates[1].current
 
 
+def merged_of(*segments, event):
+    """Return the other identifiers that the update under each key names."""
+    updates = route(message(*segments, event=event)).updates
+    return [(each.patient.id, [m.id for m in each.merged]) for each in updates]
+
+
+@pytest.mark.parametrize("event", ["ADT^A34", "ADT^A40", "ADT^A47"])
+def test_a_merge_names_all_numbers_of_the_patient_under_each(event):
+    found = merged_of("PID|||1^^^A^MR~2^^^B^MR", "MRG|3^^^A^MR~2^^^B^MR", event=event)
+
+    assert [("1", ["2", "3"]), ("2", ["1", "3"]), ("3", ["1", "2"])] == found
+
+
+def test_every_group_of_a_merge_has_its_own_survivor():
+    found = merged_of(
+        "PID|||1", "PD1", "MRG|2", "PV1", "PID|||3", "MRG|4", event="ADT^A40"
+    )
+
+    assert [("1", ["2"]), ("2", ["1"]), ("3", ["4"]), ("4", ["3"])] == found
+
+
+def test_a_link_names_the_numbers_of_the_other_pid_and_keeps_the_records_apart():
+    value = message(
+        "PID|||1^^^A^MR~2^^^B^MR||Example^Edith",
+        "PV1",
+        "PID|||3^^^A^MR||Sample^Edith",
+        "PV1",
+        event="ADT^A24",
+    )
+
+    updates = route(value).updates
+
+    assert [("1", ["2", "3"]), ("2", ["1", "3"]), ("3", ["1", "2"])] == [
+        (each.patient.id, [m.id for m in each.merged]) for each in updates
+    ]
+    assert ["Example", "Example", "Sample"] == [
+        each.current.names[0].family for each in updates
+    ]
+
+
+def test_a_link_of_two_visits_of_one_patient_names_nobody_else():
+    found = merged_of("PID|||1", "PV1", "PID|||1", "PV1", event="ADT^A24")
+
+    assert [("1", []), ("1", [])] == found
+
+
+@pytest.mark.parametrize("event", ["ADT^A37", "ADT^A17", "ADT^A01"])
+def test_two_patients_of_a_message_that_does_not_link_them_stay_apart(event):
+    assert [("1", []), ("2", [])] == merged_of("PID|||1", "PID|||2", event=event)
+
+
+@pytest.mark.parametrize("event", ["ADT^A43", "ADT^A44", "ADT^A45"])
+def test_a_move_from_another_person_updates_its_target_alone(event):
+    found = merged_of("PID|||1|||||||||||||||V1", "MRG|2||V1", event=event)
+
+    assert [("1", [])] == found
+
+
 def test_every_medical_record_number_has_its_update():
     updates = route(message("PID|||1^^^A^MR~2^^^B^MR")).updates
 
