@@ -7,19 +7,23 @@ import signal
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import sub
 
 import orjson
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streams.cluster.client import PRODUCER, admin_client
+from streams.cluster.lag import LagReader
 from streams.cluster.offsets import GroupOffsets, end_offsets
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, partition_counts
+from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, partition_counts
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.engine.errors import RetriableError
 from streams.files.feed import RawMessage, feed
-from streams.operations.reconcile import Auditor
+from streams.operations.reconcile import Auditor, Verdict
+from tests.join_audit import JoinVerdict, Observer, audit_join
 
 
 @contextmanager
@@ -51,10 +55,13 @@ def feed_and_drain(settings, services, messages):
     return count
 
 
-def drain(settings, services=()):
+def drain(settings, services=(), turn=lambda: None):
+    """Wait until both stages have processed everything; ``turn`` may send more."""
+
     def check():
         for service in services:
             service.check()
+        turn()
 
     wait_until_drained(settings, check, lambda _progress: None)
 
@@ -99,83 +106,131 @@ def count_records(settings, topic, isolation):
     return count
 
 
-def kill_at_random_moments(settings, service, rng, *, notes, kills, progress=None):
-    """SIGKILL a worker ``kills`` times while notes flow; return how many were hit.
+class Killer:
+    """Kills workers (SIGKILL) at random moments of their stage's progress.
 
-    Each kill waits for a random number of notes to be committed, and then for a random
-    part of the next batch.
+    A kill waits for a random number of records to be committed, for the worker killed
+    before it to be back at work, and then for a random part of the next batch.
     """
-    # The last of them leaves notes enough for the restarted worker to be seen at work.
-    moments = sorted(rng.randrange(int(notes * 0.6)) for _ in range(kills))
-    group = GroupOffsets(settings, f"{settings.group}-scrub", NOTES.name)
 
-    deadline = time.monotonic() + 300
+    def __init__(self, settings, services, rng, *, kills, records):
+        self._rng = rng
+        self._services = {each.stage: each for each in services}
+        topics = {"intake": HL7_RAW.name, "scrub": NOTES.name}
+        self._groups = {
+            stage: GroupOffsets(settings, f"{settings.group}-{stage}", topics[stage])
+            for stage in self._services
+        }
+        self._partitions = range(settings.partitions)
+        self._last = {stage: self._committed(stage) for stage in self._services}
+        # The last of them leaves records enough for the restarted worker to be seen
+        # at work.
+        self._moments = {stage: [] for stage in self._services}
+        for number in range(kills):
+            stage = list(self._services)[number % len(self._services)]
+            moment = self._last[stage] + rng.randrange(int(records * 0.6))
+            self._moments[stage] = sorted([*self._moments[stage], moment])
+        self.done = Counter()
 
-    def committed():
-        return _committed(group, settings.partitions, deadline)
-
-    done = 0
-    last = committed()
-    while done < kills and time.monotonic() < deadline:
-        now = committed()
-        if now >= notes:
-            break  # nothing is left to be hit
-        service.check()
-        if now <= max(last, moments[done]):  # the last kill's worker is back at work
+    def run(self, *, until, turn, progress):
+        """Kill until all is done, or every stage has committed ``until`` records."""
+        deadline = time.monotonic() + 300
+        while any(self._moments.values()) and time.monotonic() < deadline:
+            turn()
+            for stage in [each for each, left in self._moments.items() if left]:
+                self._services[stage].check()
+                now = self._committed(stage)
+                if now >= until[stage]:
+                    self._moments[stage].clear()  # nothing is left to be hit
+                elif now > max(self._last[stage], self._moments[stage][0]):
+                    self._kill(stage, progress)
             time.sleep(0.02)
-            continue
-        time.sleep(rng.uniform(0.0, 0.5))
-        workers = worker_processes(service)
+        for group in self._groups.values():
+            group.close()
+
+    def _kill(self, stage, progress):
+        time.sleep(self._rng.uniform(0.0, 0.5))
+        workers = worker_processes(self._services[stage])
         if workers:
-            rng.choice(workers).send_signal(signal.SIGKILL)
-            done += 1
-            last = committed()
+            self._rng.choice(workers).send_signal(signal.SIGKILL)
+            self._moments[stage].pop(0)
+            self.done[stage] += 1
+            self._last[stage] = self._committed(stage)
             if progress:
-                progress(done, last)
-    group.close()
-    return done
+                progress(stage, self.done[stage], self._last[stage])
+
+    def _committed(self, stage):
+        # A killed worker's transaction hides its offsets until the next worker is up.
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                return sum(self._groups[stage].read(self._partitions).values())
+            except RetriableError:
+                assert time.monotonic() < deadline
 
 
-def _committed(group, partitions, deadline):
-    # A killed worker's transaction hides its offsets until the next worker is up.
-    while True:
-        try:
-            return sum(group.read(range(partitions)).values())
-        except RetriableError:
-            assert time.monotonic() < deadline
+@dataclass(frozen=True, slots=True)
+class AfterKills:
+    """What is left after kills.
+
+    Args:
+        verdicts: On missing, doubled and out-of-order outputs.
+        join: On what the join saw.
+        kills: How many were made, by stage.
+        aborted: Copies that only `read_uncommitted` sees, by topic: what the kills left
+            behind in open transactions.
+    """
+
+    verdicts: list[Verdict]
+    join: JoinVerdict
+    kills: Counter
+    aborted: dict[str, int]
 
 
 def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=None):
-    """Feed a ward's notes, kill the scrub worker at random moments, and audit.
+    """Feed a `RenamedWard`, kill workers of both stages at random moments, and audit.
 
-    Returns:
-        The verdicts, the number of kills, and the copies that only `read_uncommitted`
-        sees: what the kills left behind in open transactions.
+    Args:
+        settings: Of the services.
+        ward: Makes the messages.
+        notes: How many it makes; the observer sends up to a tenth as many.
+        kills: Half of them of intake, half of scrub.
+        seed: Decides when and whom.
+        workers: Of each stage.
+        progress: Called with stage, number of the kill, and committed offsets.
     """
-    rng = random.Random(seed)
-    with running(settings, "intake") as services:
-        feed_and_drain_intake(settings, services, map(raw, ward.admissions()))
-        feed_and_drain_intake(settings, services, map(raw, ward.notes(notes)))
-        with running(settings, "scrub", workers=workers) as (scrub,):
-            killed = kill_at_random_moments(
-                settings, scrub, rng, notes=notes, kills=kills, progress=progress
-            )
-            drain(settings, [*services, scrub])
-    seen = Counter(
-        {
-            level: count_records(settings, NOTES_SCRUBBED.name, level)
-            for level in ("read_committed", "read_uncommitted")
-        }
-    )
-    aborted = seen["read_uncommitted"] - seen["read_committed"]
-    return Auditor(settings).verdicts(), killed, aborted
+    with (
+        running(settings, "intake", workers=workers) as intake,
+        running(settings, "scrub", workers=workers) as scrub,
+    ):
+        services = [*intake, *scrub]
+        feed_and_drain(settings, services, ward.admissions())
+        messages = list(ward.messages(notes))
+        killer = Killer(
+            settings, services, random.Random(seed), kills=kills, records=notes
+        )
+        observer = Observer(settings, ward, notes=notes // 10)
+        feed(settings, messages)
+        until = {"intake": len(messages), "scrub": notes}
+        killer.run(until=until, turn=observer.turn, progress=progress)
+        drain(settings, services, observer.turn)
+        for keys, surnames in ward.merged():
+            for key in keys:
+                observer.send(key, surnames)
+        observer.turn()
+        drain(settings, services)
+        observer.close()
+    levels = ("read_uncommitted", "read_committed")
+    aborted = {
+        topic.name: sub(*(count_records(settings, topic.name, each) for each in levels))
+        for topic in (NOTES, NOTES_SCRUBBED)
+    }
+    join = audit_join(settings, observer.promised)
+    return AfterKills(Auditor(settings).verdicts(), join, killer.done, aborted)
 
 
 def feed_and_drain_intake(settings, services, messages):
     """Publish on hl7.raw and wait until intake has routed all of it."""
-    from streams.cluster.lag import LagReader
-    from streams.cluster.topics import HL7_RAW
-
     feed(settings, messages)
     admin = admin_client(settings)
     reader = LagReader(settings, admin, HL7_RAW.name, f"{settings.group}-intake")

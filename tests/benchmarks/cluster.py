@@ -8,19 +8,21 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from streams.cluster.client import wait_for_broker
 from streams.cluster.local_broker import Cluster
 from streams.cluster.topics import create_topics
 from streams.engine.settings import Settings
+
+CACHE = Path("~/.cache/phistream/maven").expanduser()
 
 
 @contextmanager
 def benchmark_settings(*, brokers=1, **changes):
     """Yield settings for a new cluster with topics."""
     folder = Path(tempfile.mkdtemp(prefix="phistream-bench-"))
-    cluster = Cluster(
-        folder / "broker", cache=Path("~/.cache/phistream/maven").expanduser()
-    )
+    cluster = Cluster(folder / "broker", cache=CACHE)
     key = folder / "pseudonym.key"
     key.write_text(secrets.token_hex(32))
     try:
@@ -28,7 +30,7 @@ def benchmark_settings(*, brokers=1, **changes):
         settings = Settings(
             bootstrap=cluster.bootstrap,
             state_dir=folder / "state",
-            broker_dir=folder / "none",
+            broker_dir=folder / "broker",
             pseudonym_key_file=key,
             replication=brokers,
             **changes,
@@ -39,3 +41,9 @@ def benchmark_settings(*, brokers=1, **changes):
     finally:
         cluster.down()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def broker_processes(settings):
+    """Return the processes of the cluster that `benchmark_settings` started."""
+    nodes = Cluster(settings.broker_dir, cache=CACHE).nodes
+    return [psutil.Process(node.pid) for node in nodes]

@@ -23,6 +23,7 @@ from tests.harness import (
     running,
     worker_processes,
 )
+from tests.join_audit import RenamedWard
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -44,12 +45,16 @@ def assert_sound(verdicts):
 def test_kills_at_random_moments_lose_and_double_nothing(settings):
     """The small run of `python -m tests.benchmarks.kills`."""
     settings = settings.model_copy(update={"batch_records": 200})
+    ward = RenamedWard(seed=5, split="test", patients=80, note_words=60)
 
-    verdicts, killed, _ = run_with_kills(settings, ward(), notes=2000, kills=3, seed=2)
+    after = run_with_kills(settings, ward, notes=2000, kills=4, seed=2)
 
-    assert 3 == killed
-    assert 2000 == next(v.scrubbed for v in verdicts if v.topic == "notes")
-    assert_sound(verdicts)
+    assert {"intake": 2, "scrub": 2} == after.kills
+    [notes] = [each for each in after.verdicts if each.topic == "notes"]
+    assert 2000 <= notes.inputs == notes.scrubbed
+    assert_sound(after.verdicts)
+    assert 2000 < after.join.due
+    assert (0, 0) == (after.join.misses, after.join.refused), after.join.examples
 
 
 def test_an_aborted_transaction_is_not_seen_by_read_committed(settings):
