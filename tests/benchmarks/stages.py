@@ -15,17 +15,13 @@ same messages, a broker of its own, and the packages of this environment.
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Annotated
 
 import numpy as np
@@ -33,9 +29,14 @@ import orjson
 import psutil
 import typer
 from rich.console import Console
-from rich.table import Table as Grid
 
-from deid_core import Deidentifier, Document, ScrubbedDocument
+from deid_core import (
+    Deidentifier,
+    Document,
+    KnownIdentifiers,
+    PersonName,
+    ScrubbedDocument,
+)
 from streams.cluster.client import admin_client
 from streams.cluster.lag import LagReader
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
@@ -48,13 +49,13 @@ from streams.files.feed import RawMessage, feed
 from streams.patients.demographics import PatientRecord
 from streams.patients.known_identifiers import known_identifiers
 from tests.benchmarks.arrivals import Reader, Timed
+from tests.benchmarks.checkouts import Figures, figures_of, versions
 from tests.benchmarks.cluster import benchmark_settings, broker_processes
 from tests.harness import drain, feed_and_drain_intake, running
 
 BATCH = 64
 WARM_UP = 600
 WARM_UP_SECONDS = 3
-CHECKOUT = Path(__file__).parents[2]
 HL7 = ("oru", "mdm")
 
 
@@ -70,18 +71,16 @@ def main(
 ) -> None:
     """Print a table of figures, with those of another version beside them."""
     console = Console(width=110)
-    versions = {"this version": CHECKOUT}
-    if other is not None:
-        versions = {"other version": other.resolve()} | versions
-    found = {name: defaultdict(list) for name in versions}
+    checkouts = versions(other)
+    figures = Figures(checkouts)
     with tempfile.TemporaryDirectory(prefix="phistream-stages-") as folder:
         file = Path(folder) / "messages.json"
         console.print(write_messages(file, notes=notes, words=words, seed=seed))
         for _ in range(rounds):
-            for name, checkout in versions.items():
-                for figure, value in measured_in(checkout, file, seconds).items():
-                    found[name][figure].append(value)
-    print_figures(console, found)
+            for name, checkout in checkouts.items():
+                found = figures_of(checkout, "tests.benchmarks.stages", file, seconds)
+                figures.add(name, found)
+    console.print(figures.grid())
 
 
 def write_messages(file: Path, *, notes: int, words: int, seed: int) -> str:
@@ -106,39 +105,6 @@ def write_messages(file: Path, *, notes: int, words: int, seed: int) -> str:
         f"{notes:,} HL7 messages of {size:,.0f} bytes, with notes of {length:,.0f} "
         f"characters, of 400 patients"
     )
-
-
-def measured_in(checkout: Path, file: Path, seconds: float) -> dict[str, float]:
-    """Return the figures of a checkout, measured in a process that runs its code."""
-    with tempfile.TemporaryDirectory(prefix="phistream-stages-") as folder:
-        # Benchmarks and harness are this version's in both; the rest is the checkout's.
-        (Path(folder) / "tests").symlink_to(CHECKOUT / "tests")
-        result = Path(folder) / "figures.json"
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "tests.benchmarks.stages", "measure"),
-                *(str(file), str(result), str(seconds)),
-            ],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{checkout}"},
-            check=True,
-        )
-        return json.loads(result.read_text())
-
-
-def print_figures(console: Console, found) -> None:
-    """Print a row for each figure; of several rounds the median."""
-    grid = Grid("figure", *found)
-    names = list(found)
-    if len(names) == 2:
-        grid.add_column("ratio")
-    for figure in found["this version"]:
-        values = [median(found[name][figure]) for name in names if found[name][figure]]
-        cells = [f"{value:,.0f}" for value in values]
-        if len(values) == 2:
-            cells.append(f"{values[1] / values[0]:.2f}" if values[0] else "")
-        grid.add_row(figure, *cells)
-    console.print(grid)
 
 
 # What follows runs in a process of the version that is measured.
@@ -222,6 +188,7 @@ def measure(settings, load, seconds):
     for workers in (1, 2):
         name = f"whole, 2 intake, {workers} scrub"
         with whole(settings, scrub=workers) as services:
+            _wait_for_members(settings, {"intake": 2, "scrub": workers}, services)
             feed(settings, load["warm_up"])
             drain(settings, services)
             meter = Meter(settings, services, NOTES_SCRUBBED.name)
@@ -311,6 +278,23 @@ def _named(name, phase):
     }
 
 
+def _wait_for_members(settings, workers, services):
+    """Wait until each worker has partitions: the warm-up is for all of them."""
+    admin = admin_client(settings)
+    groups = {f"{settings.group}-{stage}": n for stage, n in workers.items()}
+    while True:
+        for service in services:
+            service.check()
+        described = admin.describe_consumer_groups(list(groups))
+        members = {group: each.result().members for group, each in described.items()}
+        if all(
+            len([m for m in members[group] if m.assignment.topic_partitions]) == count
+            for group, count in groups.items()
+        ):
+            return
+        time.sleep(0.2)
+
+
 def _drain_watch(settings, check):
     group = f"{settings.group}-watch"
     reader = LagReader(settings, admin_client(settings), PHI_AUDIT.name, group)
@@ -335,7 +319,7 @@ def _free_port():
         return each.getsockname()[1]
 
 
-def _measure(file: str, result: str, seconds: str) -> None:
+def _measure(result: str, file: str, seconds: str) -> None:
     load = {
         name: [
             RawMessage(value.encode("latin-1"), b"%d" % patient)
@@ -343,9 +327,17 @@ def _measure(file: str, result: str, seconds: str) -> None:
         ]
         for name, rows in orjson.loads(Path(file).read_bytes()).items()
     }
+    _compile([each.value.decode("latin-1") for each in load["warm_up"][:BATCH]])
     with benchmark_settings() as settings:
         figures = measure(settings, load, float(seconds))
     Path(result).write_text(json.dumps(figures))
+
+
+def _compile(texts):
+    """Have the kernels compiled, which a checkout does once."""
+    known = KnownIdentifiers(patient_names=(PersonName("Quellwright", "Mabelle"),))
+    documents = [Document("d", each, known, "p") for each in texts]
+    Deidentifier.from_names().deidentify_batch(documents)
 
 
 if __name__ == "__main__":
