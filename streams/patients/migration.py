@@ -21,7 +21,6 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from ..cluster.client import (
     CALL_SECONDS,
     CONSUMER,
-    KafkaProducer,
     admin_client,
     record_of,
     translated,
@@ -33,6 +32,7 @@ from ..cluster.offsets import (
     high_watermarks,
 )
 from ..cluster.partitioner import partition_of
+from ..cluster.producer import KafkaProducer
 from ..cluster.topics import (
     ALL_TOPICS,
     HL7_RAW,

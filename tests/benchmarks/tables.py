@@ -24,6 +24,7 @@ import typer
 from confluent_kafka import Producer
 from rich.console import Console
 from rich.table import Table as Grid
+from streams.patients.table import PatientsTable
 
 from streams.cluster.client import PRODUCER, admin_client
 from streams.cluster.partitioner import partition_of
@@ -32,7 +33,6 @@ from streams.demo.ward import Ward
 from streams.intake.route import route
 from streams.patients.demographics import PatientId, PatientRecord
 from streams.patients.known_identifiers import known_identifiers
-from streams.patients.table import PatientsTable
 from tests.benchmarks.cluster import benchmark_settings
 
 TEMPLATES = 400
