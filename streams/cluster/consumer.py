@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka.admin import ConsumerGroupDescription
 
-from ..engine.errors import ConfigError, Fenced, StreamError
+from ..engine.errors import ConfigError, Fenced, RetriableError, StreamError
 from ..engine.observer import PartitionListener
 from ..engine.records import CommittedOffset, Partition, Record
 from ..engine.settings import Settings
@@ -340,6 +341,38 @@ class KafkaConsumer:
                 "different partitions of them; use range (group.remote.assignor=range "
                 "with group.protocol=consumer), and the same in all members"
             )
+
+
+def require_assignor(settings: Settings, group: str) -> None:
+    """Check that the members of a group, if it has any, assign partitions by range.
+
+    Raises:
+        ConfigError: They do not: a worker that joined them would be refused, or would
+            get different partitions of its topics.
+        RetriableError: The group's coordinator did not answer.
+    """
+    found = _description(settings, group)
+    if found.members and found.partition_assignor not in ("range", ""):
+        raise ConfigError(
+            f"group {group}: its members use the assignor {found.partition_assignor}, "
+            "which does not keep notes and patient.updates together: stop them all, "
+            "wait until the group is empty (session_seconds), then start again"
+        )
+
+
+def _description(settings: Settings, group: str) -> ConsumerGroupDescription:
+    admin, deadline = admin_client(settings), time.monotonic() + CALL_SECONDS
+    while True:
+        try:
+            with translated("describe group"):
+                answers = admin.describe_consumer_groups([group])
+                found: ConsumerGroupDescription = answers[group].result(CALL_SECONDS)
+                return found
+        except RetriableError:
+            # A coordinator that has just moved fails until it has loaded.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def _updates_first(settings: Settings, updates: str) -> UpdatesFirst:

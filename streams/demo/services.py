@@ -176,7 +176,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         for name in (
             "bootstrap", "group", "state_dir", "broker_dir", "pseudonym_key_file",
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
-            "max_message_bytes", "broker_wait_seconds",
+            "max_message_bytes", "broker_wait_seconds", "standby_copies",
             "log_level", "first_slot", "session_seconds", "transaction_seconds",
             "watch_workers", "metrics_host", "metrics_port", "poll_seconds",
             "watchdog_seconds", "startup_seconds", "note_seconds",

@@ -49,6 +49,7 @@ class Scrub:
         outputs: Makes the outputs of scrubbed notes.
         partitions: The number of partitions of both topics, and of `patients`.
         max_bytes: A larger note is a dead letter.
+        keep_copies: Called in each turn of the loop, for tables of other workers.
         clock: Seconds since 1970.
     """
 
@@ -60,6 +61,7 @@ class Scrub:
         partitions: int,
         *,
         max_bytes: int,
+        keep_copies: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._make = make
@@ -69,6 +71,7 @@ class Scrub:
         self._outputs = outputs
         self._partitions = partitions
         self._max_bytes = max_bytes
+        self._keep_copies = keep_copies
         self._clock = clock
         self._to_open: set[int] = set()
 
@@ -88,6 +91,7 @@ class Scrub:
 
     def ready(self) -> Iterable[int]:
         """Return the partitions whose table has newly caught up."""
+        self._keep_copies()
         if self._to_open:
             self._table.open(sorted(self._to_open))
             self._to_open.clear()

@@ -93,6 +93,7 @@ class Standby:
         self._admin = admin_client(settings)
         self._answer: Future[ConsumerGroupDescription] | None = None
         self._ask_at = clock()
+        self._kept: frozenset[int] = frozenset()
 
     def turn(self) -> None:
         """Follow the copies for a moment; call it in each turn of the loop.
@@ -132,6 +133,9 @@ class Standby:
         if group.state is not ConsumerGroupState.STABLE:
             return
         copies = self._copies(group.members)
+        if copies != self._kept:
+            log.info("keeps copies of %s", sorted(copies))
+            self._kept = copies
         for table in self._tables:
             table.copy(copies)
 

@@ -168,6 +168,8 @@ class ChangelogTable:
             RetriableError: The cluster does not answer.
         """
         ours = [p for p in partitions if self._owns(p)]
+        if not ours:
+            return
         ends = high_watermarks(self._admin, self._topic, ours)
         for partition in ours:
             part = self._parts[partition]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -14,7 +14,7 @@ from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
 
 from ..cluster.client import wait_for_broker
-from ..cluster.consumer import KafkaConsumer
+from ..cluster.consumer import KafkaConsumer, require_assignor
 from ..cluster.producer import KafkaProducer
 from ..cluster.topics import (
     INPUT,
@@ -44,6 +44,7 @@ from ..intake.processor import Intake
 from ..operations.metrics.observing import observing
 from ..scrub.outputs import Pseudonyms, ScrubOutputs
 from ..scrub.processor import Scrub
+from ..tables.standby import Standby
 from ..tables.table import ChangelogTable
 
 log = logging.getLogger(__name__)
@@ -106,8 +107,11 @@ def _run(
     wait_for_broker(settings)
     counts = require_topics(settings, [topic.name for topic in TOPICS_OF[stage]])
     topic, updates = INPUT[stage].name, READ_ALONG.get(stage)
+    group = f"{settings.group}-{stage}"
+    if updates:
+        require_assignor(settings, group)
     processor = _processor(stage, slot, settings, counts[topic])
-    name = f"{settings.group}-{stage}-{slot}"
+    name = f"{group}-{slot}"
     checkpoint = Checkpoint(KafkaProducer(settings, name))
     custody = Custody(
         [updates.name, topic] if updates else [topic],
@@ -119,7 +123,7 @@ def _run(
         settings,
         topic,
         updates=updates.name if updates else "",
-        group=f"{settings.group}-{stage}",
+        group=group,
         member=name,
         listener=CompositeListener(custody, processor, observer),
         release=custody.release,
@@ -175,9 +179,10 @@ def _processor(
 ) -> StageProcessor:
     if stage is Stage.INTAKE:
         return Intake(max_bytes=settings.max_message_bytes)
+    table = ChangelogTable(settings, PATIENTS, f"{stage}-{slot}", partitions)
     return Scrub(
         lambda: _deidentifier(settings),
-        ChangelogTable(settings, PATIENTS, f"{stage}-{slot}", partitions),
+        table,
         ScrubOutputs(
             Pseudonyms(settings.pseudonym_key()),
             preset=Path(settings.preset).stem,
@@ -185,7 +190,25 @@ def _processor(
         ),
         partitions,
         max_bytes=settings.max_note_bytes,
+        keep_copies=_standby(settings, slot, [table], partitions),
     )
+
+
+def _standby(
+    settings: Settings, slot: int, tables: Sequence[ChangelogTable], partitions: int
+) -> Callable[[], None]:
+    """Return what keeps the copies of other workers' partitions, called each turn."""
+    if not settings.standby_copies:
+        return lambda: None
+    group = f"{settings.group}-{Stage.SCRUB}"
+    return Standby(
+        settings,
+        tables,
+        group=group,
+        member=f"{group}-{slot}",
+        topic=INPUT[Stage.SCRUB],
+        partitions=partitions,
+    ).turn
 
 
 def _deidentifier(settings: Settings) -> Deidentifier:
