@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..patients.demographics import Demographics, PatientId
@@ -31,9 +31,12 @@ class ClinicalNote:
 
     def to_json(self) -> dict[str, Any]:
         """Return the value of the `notes` topic, but for its version."""
-        value = {
+        value: dict[str, Any] = {
             "note_id": self.note_id,
-            "patient": asdict(self.patient),
+            "patient": {
+                "assigning_authority": self.patient.assigning_authority,
+                "id": self.patient.id,
+            },
             "note_type": self.note_type,
             "written_at": self.written_at,
             "text": self.text,

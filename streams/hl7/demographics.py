@@ -35,6 +35,9 @@ from .message import Repetition, Segment, part
 T = TypeVar("T")
 
 NO_ADDRESS = Address()
+NO_FIELDS: frozenset[int] = frozenset()
+HOLDING = fields.wanted()
+"""The fields that hold demographics, by segment."""
 
 LINK = "A24"
 """All patients of the message are the same person (chapter 3.3.24)."""
@@ -175,6 +178,12 @@ def _prior(
 
 def _demographics(segments: Sequence[Segment], facility: str) -> Demographics:
     pid = segments[0]
+    # Most segments of a report are results and comments that name nobody.
+    segments = [
+        each
+        for each in segments
+        if not HOLDING.get(each.name, NO_FIELDS).isdisjoint(each.fields)
+    ]
     birth_date = birth_date_of(pid.value(7))
     phones = [value for _, value in _values(segments, fields.PHONES)]
     return Demographics(

@@ -34,7 +34,6 @@ CHARACTER_SETS = {
 _HEADER = re.compile(r"MSH[^\w\s]")
 _ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 
 
@@ -47,10 +46,10 @@ def messages_of(value: bytes) -> list[str]:
     Raises:
         InvalidRecord: undecodable; or bad_msh: the record does not begin with MSH.
     """
-    lines = _LINE_END.split(_decoded(value))
+    lines = _decoded(value).replace("\r\n", "\r").replace("\n", "\r").split("\r")
     messages: list[list[str]] = []
     for line in (each.strip(START_BLOCK + END_BLOCK) for each in lines):
-        if not line.strip() or _ENVELOPE.match(line):
+        if not line or line.isspace() or _ENVELOPE.match(line):
             continue
         if _HEADER.match(line):
             messages.append([line])

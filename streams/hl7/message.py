@@ -61,6 +61,24 @@ class Field:
         self._repetitions: tuple[Repetition, ...] | None = None
         self._lines: tuple[str, ...] | None = None
 
+    def split_as(self, parsed: object) -> None:
+        """Take the parts of the field from its container of python-hl7."""
+        value = partial(_value, delimiters=self._delimiters)
+        items = _items(parsed)
+        self._lines = tuple(_text(str(each), self._delimiters) for each in items)
+        found = (
+            tuple(
+                tuple(value(str(leaf)) for leaf in _items(component))
+                for component in _items(repetition)
+            )
+            for repetition in items
+        )
+        self._repetitions = tuple(each for each in found if any(map(any, each)))
+
+    def strip_end(self) -> None:
+        """Strip the end of the text, which python-hl7 does with that of a message."""
+        self._raw = self._raw.rstrip()
+
     @property
     def repetitions(self) -> tuple[Repetition, ...]:
         """The repetitions that are not empty."""
@@ -74,27 +92,6 @@ class Field:
         if self._lines is None:
             self._lines = tuple(_lines(self._raw, self._delimiters))
         return self._lines
-
-
-class ReferenceField(Field):
-    """A field as python-hl7 splits it."""
-
-    __slots__ = ()
-
-    def __init__(self, parsed: object, delimiters: Delimiters) -> None:
-        super().__init__("", delimiters)
-        items = _items(parsed)
-        self._lines = tuple(_text(str(each), delimiters) for each in items)
-        found = tuple(
-            tuple(
-                tuple(
-                    _text(str(leaf), delimiters).strip() for leaf in _items(component)
-                )
-                for component in _items(repetition)
-            )
-            for repetition in items
-        )
-        self._repetitions = tuple(each for each in found if any(map(any, each)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +143,10 @@ def parse(text: str, wanted: Wanted) -> list[Segment]:
     if delimiters.field == delimiters.subcomponent:
         # A subcomponent separator that MSH-2 leaves out is "&", and so may MSH-1 be.
         return parse_by_python_hl7(text, wanted)
-    rows = _rows(text, wanted, delimiters.field)
-    parts: dict[str, Field] = {}
-    last = ""
-    for _, fields in rows:
-        for raw in fields.values():
-            if raw not in parts:
-                parts[raw] = Field(raw, delimiters)
-                last = raw
-    if last:
-        # As python-hl7, which strips the text it parses.
-        parts[last] = Field(last.rstrip(), delimiters)
-    return _segments(rows, parts)
+    segments, parts = _read(text, wanted, delimiters)
+    if parts:
+        parts[next(reversed(parts))].strip_end()
+    return segments
 
 
 def parse_by_python_hl7(text: str, wanted: Wanted) -> list[Segment]:
@@ -168,71 +157,66 @@ def parse_by_python_hl7(text: str, wanted: Wanted) -> list[Segment]:
     """
     delimiters = _delimiters(text)
     separator = delimiters.field
-    rows = _rows(text, wanted, separator)
-    texts = dict.fromkeys(each for _, fields in rows for each in fields.values())
+    segments, parts = _read(text, wanted, delimiters)
     marks = text.split("\r", 1)[0].split(separator, 2)[1]
     try:
         _, parsed = hl7.parse(
-            f"MSH{separator}{marks}{separator}\r{separator.join(('SEG', *texts))}"
+            f"MSH{separator}{marks}{separator}\r{separator.join(('SEG', *parts))}"
         )
     except Exception:  # its exceptions show the message
         raise InvalidRecord(
             ReasonCode.BAD_MSH,
             "MSH: the message can't be parsed; check the sender's framing",
         ) from None
-    parts: dict[str, Field] = {
-        text: ReferenceField(each, delimiters)
-        for text, each in zip(texts, list(parsed)[1:], strict=True)
-    }
-    return _segments(rows, parts)
+    for ours, theirs in zip(parts.values(), list(parsed)[1:], strict=True):
+        ours.split_as(theirs)
+    return segments
 
 
-def _rows(
-    text: str, wanted: Wanted, separator: str
-) -> list[tuple[str, dict[int, str]]]:
-    """Return the wanted segments, with their wanted fields that are not empty."""
+def _read(
+    text: str, wanted: Wanted, delimiters: Delimiters
+) -> tuple[list[Segment], dict[str, Field]]:
+    """Return the wanted segments, and their distinct fields by text, not split yet."""
+    separator = delimiters.field
     header, *lines = text.split("\r")
     # MSH-1 is the separator itself, so MSH-2 is the first field after the name.
-    values = ["MSH", "", *header.split(separator)[1:]]
-    rows = [("MSH", _fields(values, wanted["MSH"]))]
-    for line in lines:
-        name = line[:3]
-        if name in wanted and line[3:4] in ("", separator):
-            rows.append((name, _fields(line.split(separator), wanted[name])))
-    return rows
-
-
-def _fields(values: list[str], numbers: Sequence[int]) -> dict[int, str]:
-    count = len(values)
-    return {n: values[n] for n in numbers if n < count and values[n]}
-
-
-def _segments(
-    rows: list[tuple[str, dict[int, str]]], parts: Mapping[str, Field]
-) -> list[Segment]:
-    return [
-        Segment(name, {number: parts[raw] for number, raw in fields.items()})
-        for name, fields in rows
+    rows = [["MSH", "", *header.split(separator)[1:]]]
+    rows += [
+        line.split(separator)
+        for line in lines
+        if line[:3] in wanted and line[3:4] in ("", separator)
     ]
+    segments: list[Segment] = []
+    parts: dict[str, Field] = {}
+    for row in rows:
+        name, count = row[0], len(row)
+        fields: dict[int, Field] = {}
+        for number in wanted[name]:
+            if number >= count:
+                break
+            if raw := row[number]:
+                if raw not in parts:
+                    parts[raw] = Field(raw, delimiters)
+                fields[number] = parts[raw]
+        segments.append(Segment(name, fields))
+    return segments, parts
 
 
 def _repetitions(raw: str, delimiters: Delimiters) -> tuple[Repetition, ...]:
     value: Callable[[str], str] = str.strip
     if delimiters.escape in raw or NULL in raw:
         value = partial(_value, delimiters=delimiters)
-    split, within = delimiters.component, delimiters.subcomponent
-    found = (
-        tuple(
-            [
-                tuple([value(leaf) for leaf in component.split(within)])
-                if within in component
-                else (value(component),)
-                for component in repetition.split(split)
-            ]
-        )
-        for repetition in raw.split(delimiters.repetition)
-    )
-    return tuple([each for each in found if any(map(any, each))])
+    found: list[Repetition] = []
+    for repetition in raw.split(delimiters.repetition):
+        components = repetition.split(delimiters.component)
+        if delimiters.subcomponent in repetition:
+            parts = (each.split(delimiters.subcomponent) for each in components)
+            values = tuple([tuple(map(value, each)) for each in parts])
+        else:
+            values = tuple([(value(each),) for each in components])
+        if any(map(any, values)):
+            found.append(values)
+    return tuple(found)
 
 
 def _lines(raw: str, delimiters: Delimiters) -> Sequence[str]:
