@@ -1,13 +1,14 @@
-"""Processor time of intake without Kafka, by step: microseconds a message.
+"""Processor time of intake, by step: microseconds a message.
 
-    python -m tests.benchmarks.intake --messages 1500
+    python -m tests.benchmarks.intake --messages 1500 --kafka
 
 ADT and ORU messages of about 1.5 kB of the demo ward, and the real messages of FILE,
 which has a JSON object per line with the property ``message``.  A field is split when
 it is first read, so that this counts as demographics or narrative.  Every column is
 measured in new processes, which see each message once; the least of several counts.
 Every set is read twice: with fields split by python-hl7, the reference, and as intake
-does.
+does.  With ``--kafka`` a worker reads the messages from a new broker as well: its whole
+processor time, Kafka's client and transactions included.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import mean
@@ -36,6 +37,7 @@ from streams.engine import gc_tuning
 from streams.engine.errors import InvalidRecord
 from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import audit_event, encoded
+from streams.files.feed import RawMessage
 from streams.hl7.demographics import PatientGroup, patient_groups
 from streams.hl7.framing import messages_of
 from streams.hl7.message import Segment, parse, parse_by_python_hl7
@@ -43,6 +45,8 @@ from streams.hl7.message_types import event_of
 from streams.hl7.narrative import narrative_of
 from streams.intake.route import WANTED, Parse, Routed, route
 from streams.patients.updates import PatientUpdate
+from tests.benchmarks.cluster import benchmark_settings
+from tests.harness import feed_and_drain_intake, running, worker_processes
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 SOURCE = Record(Partition("hl7.raw", 0), 1, None, None)
@@ -255,6 +259,26 @@ def least_costs(values: list[bytes], parse: Parse) -> Costs:
     return found
 
 
+def costs_with_kafka(sets: dict[str, list[bytes]]) -> Costs:
+    """Return the whole processor time of a worker a message, by set."""
+    found: Costs = {}
+    with benchmark_settings() as settings, running(settings, "intake") as services:
+
+        def feed(values: list[bytes]) -> None:
+            raw = (RawMessage(value, None, {}) for value in values)
+            feed_and_drain_intake(settings, services, raw)
+
+        for name, values in sets.items():
+            feed(values[:WARM])
+            (worker,) = worker_processes(services[0])
+            before = worker.cpu_times()
+            feed(values[WARM:])
+            after = worker.cpu_times()
+            seconds = after.user + after.system - before.user - before.system
+            found[name] = seconds / len(values[WARM:])
+    return found
+
+
 def table_of(columns: dict[str, Costs]) -> Table:
     grid = Table(title="CPU microseconds a message, intake without Kafka")
     grid.add_column("step")
@@ -268,27 +292,37 @@ def table_of(columns: dict[str, Costs]) -> Table:
     return grid
 
 
-def sets_of(count: int, seed: int, file: Path) -> Iterator[tuple[str, list[bytes]]]:
-    yield "ADT", adt_messages(count, seed)
-    yield "ORU", oru_messages(count, seed)
+def sets_of(count: int, seed: int, file: Path) -> dict[str, list[bytes]]:
+    sets = {"ADT": adt_messages(count, seed), "ORU": oru_messages(count, seed)}
     if file.is_file():
-        yield "real", real_messages(file)
+        sets["real"] = real_messages(file)
+    return {
+        f"{len(values):,} {name} of {mean(map(len, values)) / 1000:.1f} kB": values
+        for name, values in sets.items()
+    }
 
 
 def main(
     file: Annotated[Path, typer.Argument(help="A JSON object per line.")] = FILE,
     messages: Annotated[int, typer.Option(help="Of each kind.")] = 1500,
     seed: Annotated[int, typer.Option(help="Seed of the ward.")] = 3,
+    kafka: Annotated[bool, typer.Option(help="Measure a worker, too.")] = False,
 ) -> None:
     """Print the table."""
-    columns = {}
-    for name, values in sets_of(messages, seed, file):
-        size = f"{mean(map(len, values)) / 1000:.1f} kB"
-        for how, parser in PARSERS.items():
-            title = f"{len(values):,} {name} of {size}, {how}"
-            columns[title] = least_costs(values, parser)
+    sets = sets_of(messages, seed, file)
+    columns = {
+        f"{name}, {how}": least_costs(values, parser)
+        for name, values in sets.items()
+        for how, parser in PARSERS.items()
+    }
     console = Console()
-    Console(width=max(console.width, WIDTH)).print(table_of(columns))
+    console = Console(width=max(console.width, WIDTH))
+    console.print(table_of(columns))
+    for name, seconds in costs_with_kafka(sets).items() if kafka else ():
+        console.print(
+            f"{name}: {seconds * 1e6:,.0f} us of a worker with Kafka, "
+            f"{1 / seconds:,.0f} messages a CPU second"
+        )
 
 
 if __name__ == "__main__":
