@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 import time
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import sub
@@ -106,65 +105,76 @@ def count_records(settings, topic, isolation):
     return count
 
 
-class Killer:
-    """Kills workers (SIGKILL) at random moments of their stage's progress.
+class Target:
+    """A stage whose workers are killed (SIGKILL) at random moments of its progress.
 
-    A kill waits for a random number of records to be committed, for the worker killed
-    before it to be back at work, and then for a random part of the next batch.
+    A kill waits for a random number of records to be committed, and then for a random
+    part of the next batch.  Between two kills at least one record is committed, and up
+    to three batches: the worker may still process suspects one by one, or no more.
+
+    Args:
+        settings: Of the service.
+        service: The stage.
+        rng: Decides when and whom.
+        kills: How many.
+        records: How many records the stage will commit from now on.
     """
 
-    def __init__(self, settings, services, rng, *, kills, records):
-        self._rng = rng
-        self._services = {each.stage: each for each in services}
-        topics = {"intake": HL7_RAW.name, "scrub": NOTES.name}
-        self._groups = {
-            stage: GroupOffsets(settings, f"{settings.group}-{stage}", topics[stage])
-            for stage in self._services
-        }
+    def __init__(self, settings, service, rng, *, kills, records):
+        self._service, self._rng = service, rng
+        topic = {"intake": HL7_RAW.name, "scrub": NOTES.name}[service.stage]
+        group = f"{settings.group}-{service.stage}"
+        self._offsets = GroupOffsets(settings, group, topic)
         self._partitions = range(settings.partitions)
-        self._last = {stage: self._committed(stage) for stage in self._services}
-        # The last of them leaves records enough for the restarted worker to be seen
-        # at work.
-        self._moments = {stage: [] for stage in self._services}
-        for number in range(kills):
-            stage = list(self._services)[number % len(self._services)]
-            moment = self._last[stage] + rng.randrange(int(records * 0.6))
-            self._moments[stage] = sorted([*self._moments[stage], moment])
-        self.done = Counter()
+        self._batch = settings.batch_records
+        self._last = self._not_before = first = self._committed()
+        self._end = first + records
+        # After the last of them records enough are left for the new worker to be seen.
+        moments = (first + rng.randrange(int(records * 0.6)) for _ in range(kills))
+        self._moments = sorted(moments)
+        self._changed_at, self._batch_seconds = time.monotonic(), 0.1
+        self.kills = 0
 
-    def run(self, *, until, turn, progress):
-        """Kill until all is done, or every stage has committed ``until`` records."""
-        deadline = time.monotonic() + 300
-        while any(self._moments.values()) and time.monotonic() < deadline:
-            turn()
-            for stage in [each for each, left in self._moments.items() if left]:
-                self._services[stage].check()
-                now = self._committed(stage)
-                if now >= until[stage]:
-                    self._moments[stage].clear()  # nothing is left to be hit
-                elif now > max(self._last[stage], self._moments[stage][0]):
-                    self._kill(stage, progress)
-            time.sleep(0.02)
-        for group in self._groups.values():
-            group.close()
+    @property
+    def is_done(self):
+        return not self._moments
 
-    def _kill(self, stage, progress):
-        time.sleep(self._rng.uniform(0.0, 0.5))
-        workers = worker_processes(self._services[stage])
-        if workers:
-            self._rng.choice(workers).send_signal(signal.SIGKILL)
-            self._moments[stage].pop(0)
-            self.done[stage] += 1
-            self._last[stage] = self._committed(stage)
-            if progress:
-                progress(stage, self.done[stage], self._last[stage])
+    def turn(self, progress):
+        """Look at the progress, and kill a worker if it is time."""
+        self._service.check()
+        now = self._committed()
+        if now >= self._end:
+            self._moments.clear()  # nothing is left to be hit
+        elif now > max(self._not_before, self._moments[0]):
+            self._kill(progress)
+        elif now != self._last:
+            changed_at = time.monotonic()
+            self._batch_seconds = min(3.0, changed_at - self._changed_at)
+            self._last, self._changed_at = now, changed_at
 
-    def _committed(self, stage):
+    def close(self):
+        self._offsets.close()
+
+    def _kill(self, progress):
+        time.sleep(self._rng.uniform(0, self._batch_seconds))
+        workers = worker_processes(self._service)
+        if not workers:
+            return  # it is being restarted
+        self._rng.choice(workers).send_signal(signal.SIGKILL)
+        self._moments.pop(0)
+        self.kills += 1
+        now = self._committed()
+        pause = self._rng.randrange(3 * self._batch)
+        self._not_before = now + min(pause, (self._end - now) // 4)
+        if progress:
+            progress(self._service.stage, self.kills, now)
+
+    def _committed(self):
         # A killed worker's transaction hides its offsets until the next worker is up.
         deadline = time.monotonic() + 120
         while True:
             try:
-                return sum(self._groups[stage].read(self._partitions).values())
+                return sum(self._offsets.read(self._partitions).values())
             except RetriableError:
                 assert time.monotonic() < deadline
 
@@ -176,14 +186,14 @@ class AfterKills:
     Args:
         verdicts: On missing, doubled and out-of-order outputs.
         join: On what the join saw.
-        kills: How many were made, by stage.
+        kills: How many were made: of intake, of scrub.
         aborted: Copies that only `read_uncommitted` sees, by topic: what the kills left
             behind in open transactions.
     """
 
     verdicts: list[Verdict]
     join: JoinVerdict
-    kills: Counter
+    kills: list[int]
     aborted: dict[str, int]
 
 
@@ -205,14 +215,25 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
     ):
         services = [*intake, *scrub]
         feed_and_drain(settings, services, ward.admissions())
-        messages = list(ward.messages(notes))
-        killer = Killer(
-            settings, services, random.Random(seed), kills=kills, records=notes
-        )
+        messages, rng = list(ward.messages(notes)), random.Random(seed)
+        targets = [
+            Target(settings, each, rng, kills=count, records=records)
+            for each, count, records in zip(
+                services,
+                (kills // 2, kills - kills // 2),
+                (len(messages), notes),
+                strict=True,
+            )
+        ]
         observer = Observer(settings, ward, notes=notes // 10)
         feed(settings, messages)
-        until = {"intake": len(messages), "scrub": notes}
-        killer.run(until=until, turn=observer.turn, progress=progress)
+        deadline = time.monotonic() + 600
+        while left := [each for each in targets if not each.is_done]:
+            assert time.monotonic() < deadline, "the kills take too long"
+            observer.turn()
+            for each in left:
+                each.turn(progress)
+            time.sleep(0.02)
         drain(settings, services, observer.turn)
         for keys, surnames in ward.merged():
             for key in keys:
@@ -225,8 +246,14 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
         topic.name: sub(*(count_records(settings, topic.name, each) for each in levels))
         for topic in (NOTES, NOTES_SCRUBBED)
     }
-    join = audit_join(settings, observer.promised)
-    return AfterKills(Auditor(settings).verdicts(), join, killer.done, aborted)
+    for each in targets:
+        each.close()
+    return AfterKills(
+        Auditor(settings).verdicts(),
+        audit_join(settings, observer.promised),
+        [each.kills for each in targets],
+        aborted,
+    )
 
 
 def feed_and_drain_intake(settings, services, messages):

@@ -51,9 +51,11 @@ def main(
         )
         seconds = time.monotonic() - started
     console.print(verdict_table(after.verdicts))
-    killed = ", ".join(f"{n} of {stage}" for stage, n in after.kills.items())
     aborted = ", ".join(f"{n:,} in {topic}" for topic, n in after.aborted.items())
-    console.print(f"kill -9: {killed}; {seconds:.0f} s; aborted copies: {aborted}")
+    console.print(
+        "kill -9: {} of intake, {} of scrub; ".format(*after.kills)
+        + f"{seconds:.0f} s; aborted copies: {aborted}"
+    )
     join = after.join
     console.print(
         f"join: {join.notes:,} notes held {join.due:,} names that it had to see "
@@ -63,7 +65,7 @@ def main(
         f"refused {' '.join(join.examples)}"
     )
     is_sound = all(each.is_sound and not each.pending for each in after.verdicts)
-    is_hit = after.kills.total() == kills and any(after.aborted.values())
+    is_hit = sum(after.kills) == kills and any(after.aborted.values())
     has_seen = join.due and not join.misses and not join.refused
     raise typer.Exit(0 if is_sound and is_hit and has_seen else 1)
 
