@@ -22,7 +22,7 @@ from streams.demo.services import start_service
 from streams.engine.errors import RetriableError
 from streams.files.feed import RawMessage, feed
 from streams.operations.reconcile import Auditor, Verdict
-from tests.join_audit import JoinVerdict, Observer, audit_join
+from tests.join_audit import UPDATES, JoinVerdict, Observer, audit_join
 
 
 @contextmanager
@@ -63,6 +63,7 @@ def drain(settings, services=(), turn=lambda: None):
         turn()
 
     wait_until_drained(settings, check, lambda _progress: None)
+    _wait_for_group(settings, UPDATES.name, "scrub", check)
 
 
 def produce(settings, topic, records):
@@ -258,11 +259,20 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
 
 def feed_and_drain_intake(settings, services, messages):
     """Publish on hl7.raw and wait until intake has routed all of it."""
-    feed(settings, messages)
-    admin = admin_client(settings)
-    reader = LagReader(settings, admin, HL7_RAW.name, f"{settings.group}-intake")
-    while not reader.is_drained(reader.read()):
+
+    def check():
         for service in services:
             service.check()
+
+    feed(settings, messages)
+    _wait_for_group(settings, HL7_RAW.name, "intake", check)
+
+
+def _wait_for_group(settings, topic, stage, check):
+    reader = LagReader(
+        settings, admin_client(settings), topic, f"{settings.group}-{stage}"
+    )
+    while not reader.is_drained(reader.read()):
+        check()
         time.sleep(0.2)
     reader.close()

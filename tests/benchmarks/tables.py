@@ -24,15 +24,17 @@ import typer
 from confluent_kafka import Producer
 from rich.console import Console
 from rich.table import Table as Grid
-from streams.patients.table import PatientsTable
 
 from streams.cluster.client import PRODUCER, admin_client
 from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import PATIENTS, partition_counts
+from streams.cluster.topics import NOTES, PATIENTS, partition_counts
 from streams.demo.ward import Ward
+from streams.engine.records import Partition, Record
+from streams.events.notes import ClinicalNote
 from streams.intake.route import route
 from streams.patients.demographics import PatientId, PatientRecord
-from streams.patients.known_identifiers import known_identifiers
+from streams.scrub.join import PatientJoin
+from streams.tables.table import ChangelogTable
 from tests.benchmarks.cluster import benchmark_settings
 
 TEMPLATES = 400
@@ -143,12 +145,15 @@ def opened_and_joined(settings, patients):
     table, cost = _open(settings)
     rng, count = random.Random(patients), partition_counts(admin_client(settings))
     templates = [patient for patient, _ in _templates()]
-    places = []
+    notes = []
     for number in rng.sample(range(patients), min(JOINS, patients)):
         authority = templates[number % TEMPLATES].assigning_authority
-        key = PatientId(authority, _mrn(number).decode()).key
-        places.append((partition_of(key, count[PATIENTS.name]), key))
-    joins = [_microseconds_a_join(table, places) for _ in ("cold", "warm")]
+        patient = PatientId(authority, _mrn(number).decode())
+        partition = partition_of(patient.key, count[PATIENTS.name])
+        record = Record(Partition(NOTES.name, partition), number, patient.key, b"")
+        notes.append((record, ClinicalNote("", patient, "", "", "Seen today.")))
+    join = PatientJoin(table)
+    joins = [_microseconds_a_join(join, notes) for _ in ("cold", "warm")]
     table.close()
     return cost, *joins
 
@@ -158,23 +163,24 @@ def _open(settings):
     before = process.memory_info().rss
     started, cpu = time.monotonic(), time.process_time()
     count = partition_counts(admin_client(settings))[PATIENTS.name]
-    table = PatientsTable(settings, OWNER, count)
+    table = ChangelogTable(settings, PATIENTS, OWNER, count)
     table.open(range(count))
-    ready = 0
-    while ready < count:
-        ready += len(table.ready())
+    settled = 0
+    while settled < count:
+        # A worker claims the partition in between.
+        table.settle(table.ready())
+        settled += len(table.settled())
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
     after = process.memory_info().rss
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return table, Opened(seconds, cpu, before, after, peak)
 
 
-def _microseconds_a_join(table, places):
+def _microseconds_a_join(join, notes):
     started = time.process_time()
-    for partition, key in places:
-        row = table.get(partition, key)
-        assert known_identifiers(PatientRecord.from_json(orjson.loads(row)))
-    return (time.process_time() - started) / len(places) * 1e6
+    for record, note in notes:
+        assert join.join(record, note).is_known
+    return (time.process_time() - started) / len(notes) * 1e6
 
 
 def _in_a_process(function, *arguments):
