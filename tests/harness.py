@@ -245,7 +245,7 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
     levels = ("read_uncommitted", "read_committed")
     aborted = {
         topic.name: sub(*(count_records(settings, topic.name, each) for each in levels))
-        for topic in (NOTES, NOTES_SCRUBBED)
+        for topic in (NOTES, UPDATES, NOTES_SCRUBBED)
     }
     for each in targets:
         each.close()

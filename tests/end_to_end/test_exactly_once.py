@@ -42,10 +42,10 @@ def assert_sound(verdicts):
         ), verdict.examples
 
 
-def test_kills_at_random_moments_lose_and_double_nothing(settings):
+def test_kills_at_random_moments_lose_double_and_miss_nothing(settings):
     """The small run of `python -m tests.benchmarks.kills`."""
     settings = settings.model_copy(update={"batch_records": 200})
-    ward = RenamedWard(seed=5, split="test", patients=80, note_words=60)
+    ward = RenamedWard(seed=5, merges=True, split="test", patients=80, note_words=60)
 
     after = run_with_kills(settings, ward, notes=2000, kills=4, seed=2)
 
@@ -53,7 +53,8 @@ def test_kills_at_random_moments_lose_and_double_nothing(settings):
     [notes] = [each for each in after.verdicts if each.topic == "notes"]
     assert 2000 <= notes.inputs == notes.scrubbed
     assert_sound(after.verdicts)
-    assert 2000 < after.join.due
+    assert 2000 < after.join.by_order
+    assert 100 < after.join.by_sight
     assert (0, 0) == (after.join.misses, after.join.refused), after.join.examples
 
 
