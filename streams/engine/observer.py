@@ -27,9 +27,9 @@ class TableProgress:
     Args:
         partition: Of the topic.
         next_offset: The first offset that is not in the table yet.
-        behind: Offsets still to be read in the first restore; 0 afterwards.
-        seconds: Duration of that restore, so far or in total.
-        rows: Number of patients in the table.
+        behind: Offsets still to be read before the partition's records go on.
+        seconds: Duration of the restore, so far or in total.
+        rows: Number of keys in the table; may be an estimate.
     """
 
     partition: int

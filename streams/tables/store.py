@@ -219,7 +219,7 @@ class PartitionStore:
             raise
         except Exception as error:
             translated = _stream_error(str(error), type(error).__name__)
-            self.is_damaged = isinstance(translated, CorruptState)
+            self.is_damaged |= isinstance(translated, CorruptState)
             raise translated from None
 
 
@@ -242,6 +242,9 @@ def _options(memory: StoreMemory) -> Options:
     options.set_compression_type(DBCompressionType.lz4())
     options.set_write_buffer_size(MEMORY_TABLE_BYTES)
     options.set_write_buffer_manager(memory.buffers)
+    # A restore writes faster than files are merged, and waits for that by default.
+    options.set_level_zero_slowdown_writes_trigger(200)
+    options.set_level_zero_stop_writes_trigger(400)
     options.set_block_based_table_factory(blocks)
     return options
 

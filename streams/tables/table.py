@@ -35,7 +35,7 @@ from .store import PartitionStore, StoreMemory, drop_store
 
 log = logging.getLogger(__name__)
 
-READ_AT_ONCE = 4000
+READ_AT_ONCE = 2000
 RESTORE_SECONDS = 0.5
 SETTLE_SECONDS = 0.05
 COPY_SECONDS = 0.02
@@ -49,7 +49,6 @@ RESTORE = {
     # Bounds memory; the default is 64 MB, and a full queue then sleeps for a second.
     "queued.max.messages.kbytes": 16 * 1024,
     "fetch.queue.backoff.ms": 5,
-    "fetch.message.max.bytes": 4 * 1024 * 1024,
 }
 
 
@@ -77,7 +76,6 @@ class _Part:
         phase: What this worker has to do with it.
         since: When it was opened or released, in monotonic seconds.
         target: The offset at which the phase ends, if it ends by reading.
-        first_target: The last stable offset when it was opened.
         seconds: Duration of the restore, once it has ended.
     """
 
@@ -85,7 +83,6 @@ class _Part:
     phase: _Phase
     since: float
     target: int = 0
-    first_target: int = 0
     seconds: float | None = None
 
 
@@ -267,18 +264,18 @@ class ChangelogTable:
             self._delete(damaged)
 
     def drop(self) -> list[int]:
-        """Delete the damaged stores, or all if none is known to be; restore them.
+        """Delete the damaged stores, or all if none is known to be.
 
         Returns:
-            The owned partitions among them: they wait until `ready` names them, and
-            then to be settled again.
+            All owned partitions: the write that found the damage may also be missing
+            from the others.  They wait until `ready` names them, and are settled again.
         """
         owned = [p for p, part in self._parts.items() if part.phase.is_owned]
         damaged = [p for p in owned if self._parts[p].store.is_damaged]
-        dropped = damaged or owned
-        self._delete(dropped)
-        self.open(dropped)
-        return dropped
+        self.release(owned)
+        self._delete(damaged or owned)
+        self.open(owned)
+        return owned
 
     def progress(self) -> list[TableProgress]:
         """Return the progress of each owned partition."""
@@ -300,7 +297,7 @@ class ChangelogTable:
         for partition, store in self._opened(partitions).items():
             target = stable[partition]
             self._parts[partition] = _Part(
-                store, _Phase.RESTORING, self._clock(), target, target
+                store, _Phase.RESTORING, self._clock(), target
             )
             log.info(
                 "%s[%d]: table at %d of %d",
@@ -501,7 +498,7 @@ class ChangelogTable:
         return TableProgress(
             partition,
             reached,
-            max(0, part.first_target - reached) if part.seconds is None else 0,
+            max(0, part.target - reached),
             self._clock() - part.since if part.seconds is None else part.seconds,
             part.store.rows,
         )

@@ -293,16 +293,31 @@ def test_only_damaged_stores_are_dropped_and_restored(opened, owner, monkeypatch
     damage(table, 0)
     with pytest.raises(CorruptState):
         rows_of(table, 0)
+    read = count_records(monkeypatch)
 
-    assert [0] == table.drop()
+    assert [0, 1] == table.drop()
 
     with pytest.raises(ValueError, match="not owned"):
-        table.get(0, b"00001")
-    assert 3000 == len(rows_of(table, 1))
-    until(table.ready, [0])
-    table.settle([0])
-    until(table.settled, [0])
-    assert 3000 == len(rows_of(table, 0))
+        table.get(1, b"00001")
+    take_over(table, [0, 1])
+    assert [3000, 3000] == [len(rows_of(table, p)) for p in (0, 1)]
+    assert 3000 == len(read)
+
+
+def test_rows_that_damage_elsewhere_kept_from_being_written_are_read(
+    opened, owner, monkeypatch
+):
+    """The transaction is committed, and one of its partitions cannot be written."""
+    table = take_over(opened(), [0, 1])
+    for partition in (0, 1):
+        owner.commit(partition, [(b"a", b"1")])
+    table._parts[0].store.close()
+    with pytest.raises(CorruptState):
+        table.write(0, {b"a": b"1"}, 1)  # and partition 1 is not written any more
+
+    take_over(table, table.drop())
+
+    assert [{b"a": b"1"}] * 2 == [rows_of(table, p) for p in (0, 1)]
 
 
 def damage(table, partition):
@@ -359,6 +374,19 @@ def test_progress_counts_what_is_left_of_a_restore(opened, owner):
     assert (0, 101, 0, 100) == (
         progress.partition, progress.next_offset, progress.behind, progress.rows
     )  # fmt: skip
+
+
+def test_progress_shows_that_an_open_transaction_is_waited_for(opened, owner):
+    table = opened()
+    table.open([0])
+    until(table.ready, [0])
+    owner.begin(0, [(b"a", b"1")])
+    table.settle([0])
+
+    [progress] = table.progress()
+
+    assert 1 == progress.behind
+    owner.abort()
 
 
 def follow_until(table, wanted):
