@@ -4,8 +4,9 @@
     python -m tests.benchmarks.tables --patients 5000000
 
 One worker holds all partitions.  Each step runs in a process of its own, so that memory
-is that of the step.  A join is cold when the table was just opened, and warm when it
-has just read the same patient.
+is that of the step.  Then another worker, which has copied all partitions, takes them
+over, and has them taken and given back, as in a rebalance.  A join is cold when the
+table was just opened, and warm when it has just read the same patient.
 """
 
 from __future__ import annotations
@@ -27,19 +28,17 @@ from rich.table import Table as Grid
 
 from streams.cluster.client import PRODUCER, admin_client
 from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import NOTES, PATIENTS, partition_counts
+from streams.cluster.topics import PATIENTS, partition_counts
 from streams.demo.ward import Ward
-from streams.engine.records import Partition, Record
-from streams.events.notes import ClinicalNote
 from streams.intake.route import route
 from streams.patients.demographics import PatientId, PatientRecord
-from streams.scrub.join import PatientJoin
+from streams.patients.known_identifiers import known_identifiers
 from streams.tables.table import ChangelogTable
 from tests.benchmarks.cluster import benchmark_settings
 
 TEMPLATES = 400
 JOINS = 2000
-OWNER = "scrub-0"
+OWNER, STANDBY = "scrub-0", "scrub-1"
 QUICK = {
     "linger.ms": 50,
     "batch.num.messages": 10_000,
@@ -61,7 +60,9 @@ def main(
             length = fill(settings, size)
             restore = _in_a_process(opened, settings)
             warm = _in_a_process(opened_and_joined, settings, size)
-            columns.append(_shown(size, length, restore, *warm, _on_disk(settings)))
+            disk = _on_disk(settings)
+            again = _in_a_process(copied_and_taken_over, settings, size)
+            columns.append(_shown(size, length, restore, *warm, disk, *again))
     grid = Grid("", *(f"{size:,} patients" for size in sizes))
     for name in columns[0]:
         grid.add_row(name, *(column[name] for column in columns))
@@ -145,17 +146,29 @@ def opened_and_joined(settings, patients):
     table, cost = _open(settings)
     rng, count = random.Random(patients), partition_counts(admin_client(settings))
     templates = [patient for patient, _ in _templates()]
-    notes = []
+    places = []
     for number in rng.sample(range(patients), min(JOINS, patients)):
         authority = templates[number % TEMPLATES].assigning_authority
-        patient = PatientId(authority, _mrn(number).decode())
-        partition = partition_of(patient.key, count[PATIENTS.name])
-        record = Record(Partition(NOTES.name, partition), number, patient.key, b"")
-        notes.append((record, ClinicalNote("", patient, "", "", "Seen today.")))
-    join = PatientJoin(table)
-    joins = [_microseconds_a_join(join, notes) for _ in ("cold", "warm")]
+        key = PatientId(authority, _mrn(number).decode()).key
+        places.append((partition_of(key, count[PATIENTS.name]), key))
+    joins = [_microseconds_a_join(table, places) for _ in ("cold", "warm")]
     table.close()
     return cost, *joins
+
+
+def copied_and_taken_over(settings, patients):
+    """Copy a table; return the seconds to own the copies, and to own them again."""
+    count = partition_counts(admin_client(settings))[PATIENTS.name]
+    table = ChangelogTable(settings, PATIENTS, STANDBY, count)
+    table.copy(range(count))
+    while sum(copy.next_offset for copy in table.copies()) < patients:
+        table.follow()
+    seconds = []
+    for _ in range(2):
+        seconds.append(_take_over(table, count))
+        table.release(range(count))
+    table.close()
+    return seconds
 
 
 def _open(settings):
@@ -164,23 +177,32 @@ def _open(settings):
     started, cpu = time.monotonic(), time.process_time()
     count = partition_counts(admin_client(settings))[PATIENTS.name]
     table = ChangelogTable(settings, PATIENTS, OWNER, count)
-    table.open(range(count))
-    settled = 0
-    while settled < count:
-        # A worker claims the partition in between.
-        table.settle(table.ready())
-        settled += len(table.settled())
+    _take_over(table, count)
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
     after = process.memory_info().rss
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return table, Opened(seconds, cpu, before, after, peak)
 
 
-def _microseconds_a_join(join, notes):
-    started = time.process_time()
-    for record, note in notes:
-        assert join.join(record, note).is_known
-    return (time.process_time() - started) / len(notes) * 1e6
+def _take_over(table, count):
+    """Own all partitions; return the seconds until their records could go on."""
+    started = time.monotonic()
+    table.open(range(count))
+    ready = settled = 0
+    while ready < count:
+        ready += len(table.ready())
+    table.settle(range(count))
+    while settled < count:
+        settled += len(table.settled())
+    return time.monotonic() - started
+
+
+def _microseconds_a_join(table, places):
+    started = time.thread_time()
+    for partition, key in places:
+        row = table.get(partition, key)
+        assert known_identifiers(PatientRecord.from_json(orjson.loads(row)))
+    return (time.thread_time() - started) / len(places) * 1e6
 
 
 def _in_a_process(function, *arguments):
@@ -193,16 +215,18 @@ def _on_disk(settings):
     return sum(each.stat().st_blocks * 512 for each in files)
 
 
-def _shown(patients, length, restore, warm, cold_join, warm_join, disk):
+def _shown(patients, length, restore, warm, cold_join, warm_join, disk, taken, back):
     return {
         "bytes a record": f"{length:,.0f}",
         "restore, s": f"{restore.seconds:.2f}",
         "restore, records/s": f"{patients / restore.seconds:,.0f}",
-        "restore, processor time, s": f"{restore.cpu:.2f}",
+        "restore, processor time, µs/record": f"{restore.cpu / patients * 1e6:.1f}",
         "process before, MB": f"{restore.before / 1e6:,.0f}",
         "process at most, MB": f"{restore.peak / 1e6:,.0f}",
         "process afterwards, MB": f"{restore.after / 1e6:,.0f}",
         "warm start, s": f"{warm.seconds:.2f}",
+        "takeover of copies, s": f"{taken:.3f}",
+        "taken and given back, s": f"{back:.3f}",
         "process after a warm start, MB": f"{warm.after / 1e6:,.0f}",
         "on disk, MB": f"{disk / 1e6:,.1f}",
         "a cold join, µs": f"{cold_join:,.0f}",
