@@ -118,6 +118,8 @@ class ChangelogTable:
         self._identity = self._checked_id(partitions)
         self._parts: dict[int, _Part] = {}
         self._to_open: set[int] = set()
+        self._to_settle: set[int] = set()
+        self._to_reread: set[int] = set()
         self._followed: set[int] = set()
         self._wanted_copies: frozenset[int] = frozenset()
         self._newly_ready: list[int] = []
@@ -156,30 +158,24 @@ class ChangelogTable:
         return done
 
     def settle(self, partitions: Iterable[int]) -> None:
-        """Begin to read all that a previous owner has written.
+        """Have all read that a previous owner has written, by calls of `settled`.
 
         Call it when the claims of these partitions were just committed: from then on
         no previous owner can commit.
-
-        Raises:
-            RetriableError: The cluster does not answer.
         """
-        ours = [p for p in partitions if self._owns(p)]
-        if not ours:
-            return
-        ends = high_watermarks(self._admin, self._topic, ours)
-        for partition in ours:
-            part = self._parts[partition]
-            part.phase, part.target = _Phase.SETTLING, ends[partition]
-        self._newly_settled = [p for p in self._newly_settled if p not in ends]
-        self._unfollow(self._in(_Phase.COPY))
-        self._advance()
+        self._to_settle.update(p for p in partitions if self._owns(p))
 
     def settled(self) -> list[int]:
         """Continue reading; return the partitions that are newly complete.
 
         Their changelog is not followed any more: this worker is its only writer.
+
+        Raises:
+            RetriableError: The cluster does not answer; the next call tries again.
         """
+        if self._to_settle:
+            self._begin_to_settle(self._to_settle)
+            self._to_settle.clear()
         self._read_while(_Phase.SETTLING, SETTLE_SECONDS)
         done, self._newly_settled = self._newly_settled, []
         return done
@@ -216,17 +212,19 @@ class ChangelogTable:
             RetriableError: The changelog was not read in time; nothing can be written
                 until another call succeeds.
         """
-        settled = self._in(_Phase.SETTLED)
-        known = {*settled} - {*self._newly_settled}
-        self.settle([*settled, *self._in(_Phase.SETTLING)])
-        if not self._read_while(_Phase.SETTLING, CALL_SECONDS):
+        reported = {*self._in(_Phase.SETTLED)} - {*self._newly_settled}
+        self._to_reread.update(reported)
+        self._begin_to_settle({*self._in(_Phase.SETTLED)} | self._to_reread)
+        if not self._read_while(_Phase.SETTLING, CALL_SECONDS, self._to_reread):
             raise RetriableError(f"{self._topic}: not read in time; trying again")
+        known, self._to_reread = self._to_reread, set()
         self._newly_settled = [p for p in self._newly_settled if p not in known]
 
     def release(self, partitions: Iterable[int]) -> None:
         """Give partitions up; their files are kept."""
         wanted = list(partitions)
-        self._to_open.difference_update(wanted)
+        for noted in (self._to_open, self._to_settle, self._to_reread):
+            noted.difference_update(wanted)
         gone = [p for p in wanted if self._owns(p)]
         self._unfollow(gone)
         self._withdraw(gone)
@@ -311,6 +309,15 @@ class ChangelogTable:
         self._close({*self._in(_Phase.RELEASED)} - self._wanted_copies)
         self._advance()
 
+    def _begin_to_settle(self, partitions: Collection[int]) -> None:
+        ends = high_watermarks(self._admin, self._topic, partitions)
+        for partition, end in ends.items():
+            part = self._parts[partition]
+            part.phase, part.target = _Phase.SETTLING, end
+        self._newly_settled = [p for p in self._newly_settled if p not in ends]
+        self._unfollow(self._in(_Phase.COPY))
+        self._advance()
+
     def _opened(self, wanted: Collection[int]) -> dict[int, PartitionStore]:
         """Return the stores of partitions, open already or from their files."""
         ends = high_watermarks(self._admin, self._topic, wanted)
@@ -365,10 +372,18 @@ class ChangelogTable:
         else:
             self._parts[partition] = _Part(store, _Phase.COPY, self._clock())
 
-    def _read_while(self, phase: _Phase, seconds: float) -> bool:
-        """Read until no partition is in the phase; return whether that was in time."""
+    def _read_while(
+        self, phase: _Phase, seconds: float, among: Collection[int] | None = None
+    ) -> bool:
+        """Read until no partition is in the phase; return whether that was in time.
+
+        Args:
+            phase: It ends by reading.
+            seconds: The limit.
+            among: The partitions to wait for, if not all.
+        """
         deadline = self._clock() + seconds
-        while self._in(phase):
+        while any(among is None or p in among for p in self._in(phase)):
             if self._clock() > deadline:
                 return False
             self._follow([*self._in(_Phase.RESTORING), *self._in(_Phase.SETTLING)])

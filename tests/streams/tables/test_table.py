@@ -144,6 +144,50 @@ def test_nothing_is_written_while_an_outcome_is_unknown(opened, owner, monkeypat
     assert {b"a": b"1"} == rows_of(table, 0)
 
 
+def test_a_reread_does_not_wait_for_the_transaction_of_a_dead_owner(
+    opened, owner, settings
+):
+    """Its partition is not settled yet, and waits by itself."""
+    Owner(settings, "dead").begin(1, [(b"a", b"1")])
+    table = take_over(opened(), [0])
+    table.open([1])
+    until(table.ready, [1])
+    table.settle([1])
+    assert [] == table.settled()
+    table.write(0, {b"a": b"1"}, owner.commit(0, [(b"a", b"1")]))
+
+    table.reread()
+
+    table.write(0, {b"a": b"2"}, owner.commit(0, [(b"a", b"2")]))
+    assert [] == table.settled()
+    Owner(settings, "dead")
+    until(table.settled, [1])
+
+
+def test_a_partition_is_taken_over_although_the_cluster_did_not_answer_at_first(
+    opened, owner, monkeypatch
+):
+    owner.commit(0, [(b"a", b"1")])
+    table = opened()
+
+    for answer, note in ((table.ready, table.open), (table.settled, table.settle)):
+        inner = tables.high_watermarks
+        failures = iter([RetriableError("list offsets: timed out")])
+
+        def fails_once(*args, failures=failures, inner=inner):
+            for failure in failures:
+                raise failure
+            return inner(*args)
+
+        monkeypatch.setattr(tables, "high_watermarks", fails_once)
+        note([0])
+        with pytest.raises(RetriableError):
+            answer()
+        until(answer, [0])
+
+    assert {b"a": b"1"} == rows_of(table, 0)
+
+
 def test_a_crash_between_commit_and_write_is_repaired_from_the_changelog(opened, owner):
     table = take_over(opened(), [0])
     table.write(0, {b"a": b"1"}, owner.commit(0, [(b"a", b"1")]))
@@ -382,6 +426,7 @@ def test_progress_shows_that_an_open_transaction_is_waited_for(opened, owner):
     until(table.ready, [0])
     owner.begin(0, [(b"a", b"1")])
     table.settle([0])
+    assert [] == table.settled()
 
     [progress] = table.progress()
 
@@ -457,6 +502,7 @@ def test_a_copy_waits_for_the_restore_of_owned_partitions(opened, owner, setting
     table.open([0])
     until(table.ready, [0])
     table.settle([0])
+    assert [] == table.settled()
 
     Owner(settings, "another").commit(1, [(b"c", b"1")])
     table.follow()
