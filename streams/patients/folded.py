@@ -276,6 +276,7 @@ def _options() -> Options:
     options = Options(raw_mode=True)
     options.create_if_missing(True)
     options.set_keep_log_file_num(1)
+    options.set_write_buffer_size(16 * 1024 * 1024)
     return options
 
 

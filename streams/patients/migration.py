@@ -69,12 +69,12 @@ def require_stopped(settings: Settings) -> None:
         RetriableError: The cluster did not answer.
     """
     stages = {f"{settings.group}-{stage}": stage for stage in Stage}
+    admin = admin_client(settings)
     with translated("describe groups"):
-        answers = admin_client(settings).describe_consumer_groups([*stages])
-        members = {
-            name: len(answer.result(CALL_SECONDS).members)
-            for name, answer in answers.items()
-        }
+        answers = admin.describe_consumer_groups(
+            [*stages], request_timeout=CALL_SECONDS
+        )
+        members = {name: len(each.result().members) for name, each in answers.items()}
     running = [
         f"{name} has {count} members; stop phistream run {stages[name]} on every host"
         for name, count in members.items()
