@@ -147,8 +147,8 @@ def _migrate_patients(settings: Settings, *, dry_run: bool) -> int:
         _tell(f"left as it is: {each}")
     if left:
         _tell(
-            f"{len(left)} records are left: write a tombstone under the key of each, "
-            "then send the patient again"
+            f"{len(left)} records are left: before scrub starts, write a tombstone "
+            "under the key of each to patients, then send the patient again"
         )
     return len(left)
 

@@ -300,7 +300,7 @@ def test_a_value_that_is_broken_is_counted_left_and_named_and_the_rest_is_done(o
 
     assert 1 == done.returncode
     assert f"left as it is: {where}: breaks its schema" in done.stdout
-    assert "1 records are left: write a tombstone under the key" in done.stdout
+    assert "1 records are left: before scrub starts, write a tombstone" in done.stdout
     assert "ZZMARKER" not in done.stdout + done.stderr
     values = [m.value() for m in read_topic(old.settings, PATIENTS.name)]
     assert 1 == values.count(broken[1])
