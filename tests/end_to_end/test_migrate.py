@@ -21,6 +21,7 @@ from streams.cluster.topics import (
     ALL_TOPICS,
     HL7_RAW,
     NOTES,
+    NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
     check_topics,
@@ -37,7 +38,7 @@ from streams.patients.demographics import (
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import has_leaders, settings_for
-from tests.harness import count_records, produce
+from tests.harness import count_records, drain, produce, running, values
 
 PARTITIONS = 3
 OLD_TOPICS = [topic for topic in ALL_TOPICS if topic is not PATIENT_UPDATES]
@@ -330,3 +331,37 @@ def test_a_cluster_without_a_deployment_needs_no_migration(cluster, tmp_path):
 
     assert 78 == done.returncode
     assert "a new deployment needs no migration" in done.stderr
+
+
+def test_notes_that_waited_are_scrubbed_with_what_earlier_records_said(old):
+    """Tables of the version before lie in the state folder, and are replaced."""
+    settings = old.settings.model_copy(update={"preset": "lexical"})
+    records = [said(n, "Ozzrick", 1, merged=[3 - n]) for n in (1, 2)]
+    records.append(said(1, "Tillquen", 2))
+    produce(settings, PATIENTS.name, [*map(written, records)])
+    waiting = [
+        (
+            patient(n).key,
+            orjson.dumps(
+                NOTES.schema.versioned(
+                    {
+                        "note_id": f"W-{n}",
+                        "patient": {"assigning_authority": "NORTH", "id": f"{n}"},
+                        "note_type": "11506-3",
+                        "written_at": "2024-03-01T09:30:00",
+                        "text": "Uses Ozzrick or Tillquen.",
+                    }
+                )
+            ),
+        )
+        for n in (1, 2)
+    ]
+    produce(settings, NOTES.name, waiting)
+    assert 0 == migrate(old).returncode
+
+    with running(settings, "scrub", "intake") as services:
+        drain(settings, services)
+
+    texts = [each["text"] for each in values(settings, NOTES_SCRUBBED.name)]
+    assert 2 == len(texts)
+    assert not [each for each in texts if "Ozzrick" in each or "Tillquen" in each]

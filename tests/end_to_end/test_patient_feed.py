@@ -13,15 +13,21 @@ from confluent_kafka.admin import NewTopic
 from streams.cluster.client import admin_client
 from streams.cluster.offsets import GroupOffsets
 from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import PATIENT_UPDATES
+from streams.cluster.topics import (
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PATIENTS,
+    PHI_AUDIT,
+)
 from streams.demo.flow import read_topic
+from streams.files.feed import RawMessage
 from streams.patients.demographics import PatientId
 from streams.patients.updates import decode_update, fold
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import has_leaders
 from tests.deploy.example import EXAMPLES, load
-from tests.harness import produce
+from tests.harness import feed_and_drain, produce, running, values
 
 PATIENCE = 150
 
@@ -245,3 +251,67 @@ def test_a_change_that_is_not_understood_stops_the_feed_before_it(settings, exam
     assert 1 == process.returncode
     assert "ehr.public.patient[0]@0: op: must be one of c, r, u, d" in error
     assert [] == updates(settings)
+
+
+TEXT = "Vexmoor came, once Ozzrick, and Tillquen."
+NAMES = ("Vexmoor", "Ozzrick", "Tillquen")
+
+
+def note(n, person):
+    return orjson.dumps({"note_id": f"N-{n}", "patient": patient(person), "text": TEXT})
+
+
+def scrubbed(settings):
+    """Return which names of each note are left, and whether its patient was known."""
+    joins = {
+        (event["source"]["partition"], event["source"]["offset"]): event["join"]
+        for event in values(settings, PHI_AUDIT.name)
+        if "join" in event
+    }
+    return sorted(
+        (
+            [name for name in NAMES if name in each["text"]],
+            joins[each["source"]["partition"], each["source"]["offset"]],
+        )
+        for each in values(settings, NOTES_SCRUBBED.name)
+    )
+
+
+def test_notes_are_scrubbed_with_what_was_fed_until_it_is_erased(settings, tmp_path):
+    """The messages themselves name nobody."""
+    settings = settings.model_copy(update={"preset": "lexical"})
+    name, former = ({"family": each} for each in NAMES[:2])
+    kin = {"name": {"family": NAMES[2]}}
+    update = {
+        "patient": patient(1),
+        "updated_at": "2024-03-01",
+        "demographics": {"names": [name], "kin": [kin]},
+        "former": {"names": [former]},
+        "merged": [patient(2)],
+    }
+    erasures = [{"patient": patient(n), "erase": True} for n in (1, 2)]
+    file = tmp_path / "updates.jsonl"
+    with running(settings, "intake", "scrub") as services:
+        file.write_bytes(orjson.dumps(update))
+        assert 0 == feed(settings, "--updates", file).returncode
+        # Scrub has forwarded what it was told of 1 to 2, which is linked with it.
+        wait_until(lambda: 2 <= len(known_of(settings)))
+        messages = [RawMessage(note(n, person)) for n, person in enumerate((1, 2, 3))]
+        feed_and_drain(settings, services, messages)
+        before = scrubbed(settings)
+        file.write_bytes(b"\n".join(map(orjson.dumps, erasures)))
+        assert 0 == feed(settings, "--updates", file).returncode
+        feed_and_drain(settings, services, [RawMessage(note(n, n)) for n in (1, 2)])
+
+    # "Vexmoor came" is found without a record, too.
+    known, unknown = ([], "found"), ([*NAMES[1:]], "missing")
+    assert [known, known, unknown] == before
+    assert [known, known, unknown, unknown, unknown] == scrubbed(settings)
+    last = {
+        message.key(): message.value() for message in read_topic(settings, "patients")
+    }
+    assert {b"NORTH|1": None, b"NORTH|2": None} == last
+
+
+def known_of(settings):
+    return {message.key() for message in read_topic(settings, PATIENTS.name)}
