@@ -11,6 +11,7 @@ from rich.console import Console
 from ..cluster.acls import grants
 from ..cluster.client import wait_for_broker
 from ..cluster.topics import ALL_TOPICS, check_topics, create_topics
+from ..engine.errors import ConfigError
 from ..engine.settings import Settings, load_settings
 from ..patients.migration import (
     PatientsMigration,
@@ -97,7 +98,12 @@ def migrate(
     """
     settings = load_settings(config, {"bootstrap": bootstrap})
     wait_for_broker(settings)
-    require_stopped(settings)
+    try:
+        require_stopped(settings)
+    except ConfigError as error:
+        if not dry_run:
+            raise
+        _tell(f"would refuse: {error}")
     would = "would be " if dry_run else ""
     missing = missing_topics(settings)
     _tell(f"topics {would}created: {', '.join(missing) or 'none, all exist'}")

@@ -119,7 +119,7 @@ class PatientsMigration:
 
     Args:
         settings: Address of the cluster, and the state folder.
-        is_dry_run: Only read.
+        is_dry_run: Only read, even while workers write.
 
     Raises:
         StateLocked: Another migration runs with this state folder.
@@ -152,7 +152,10 @@ class PatientsMigration:
             RetriableError: The topic was not read in time.
         """
         partitions = range(partition_counts(self._admin)[PATIENTS.name])
-        self._ends = self._stable_ends(partitions)
+        if self._producer is None:
+            self._ends = end_offsets(self._admin, PATIENTS.name, partitions)
+        else:
+            self._ends = self._stable_ends(partitions)
         count = 0
         for records in self._records():
             self.folded.add([each for each in records if self._is_in_place(each)])

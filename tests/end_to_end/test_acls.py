@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
+import orjson
 import pytest
 from confluent_kafka import Consumer, KafkaError
 from confluent_kafka.admin import (
@@ -21,15 +23,22 @@ from confluent_kafka.admin import (
 
 from streams.cluster.acls import grants
 from streams.cluster.local_broker import Cluster
-from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENT_UPDATES
+from streams.cluster.topics import (
+    HL7_RAW,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PATIENTS,
+)
 from streams.demo.ward import Ward
 from streams.files.feed import feed
 from streams.operations.reconcile import Auditor
+from streams.patients.demographics import Demographics, PatientId, PatientRecord
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, labels_of, wait_for
-from tests.harness import count_records, drain, raw
+from tests.harness import count_records, drain, produce, raw
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
@@ -166,6 +175,29 @@ def test_all_services_work_with_their_grants_alone(house):
     assert "AUTHORIZATION" not in doctor.stdout
 
 
+def test_a_migration_needs_no_more_than_its_grants(house):
+    def done():
+        # Workers that were stopped stay members until their sessions end.
+        asked.append(ask(house, "migration", "topics", "migrate"))
+        return "members" not in asked[-1].stderr
+
+    asked = []
+    partial = PatientRecord(
+        PatientId("A", "lacking"), "", Demographics(phones=("555-0100",))
+    )
+    whole = replace(partial, current=Demographics(phones=("555-0101",)))
+    rows = [PATIENTS.schema.versioned(each.to_json()) for each in (partial, whole)]
+    produce(
+        house.settings,
+        PATIENTS.name,
+        [(b"A|lacking", orjson.dumps(row)) for row in rows],
+    )
+    wait_for(done)
+
+    assert (0, "") == (asked[-1].returncode, asked[-1].stderr.strip())
+    assert "; 1 lack values" in asked[-1].stdout
+
+
 def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
     file = house.folder / "updates.jsonl"
     file.write_text('{"patient": {"assigning_authority": "A", "id": "1"}}')
@@ -255,7 +287,7 @@ def test_a_worker_without_grants_says_what_it_lacks(house):
     done = ask(house, "stranger", "run", "scrub")
 
     assert 0 != done.returncode
-    assert "hidden from this user: notes, patients" in done.stderr
+    assert "hidden from this user: notes, patient.updates, patients" in done.stderr
     assert "phistream topics acls" in done.stderr
     assert "Traceback" not in done.stderr
 

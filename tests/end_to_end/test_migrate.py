@@ -217,6 +217,7 @@ def test_while_a_worker_runs_or_its_session_lasts_nothing_is_done(old, stage, to
     static = {"group.instance.id": f"{stage}-0"}
     with member(old.settings, stage, topic, **static):
         running = migrate(old)
+        dry = migrate(old, "--dry-run")
     # A static member that was stopped belongs to the group until its session ends.
     stopped = migrate(old)
 
@@ -224,6 +225,8 @@ def test_while_a_worker_runs_or_its_session_lasts_nothing_is_done(old, stage, to
         assert 78 == done.returncode
         assert f"{stage} has 1 members; stop phistream run {stage}" in done.stderr
         assert "wait until their sessions have ended (6 s)" in done.stderr
+    assert (0, True) == (dry.returncode, "would refuse: " in dry.stdout)
+    assert "patients: 0 records of 0 patients read" in dry.stdout
     assert PATIENT_UPDATES.name not in partition_counts(old.admin)
     assert (old.state / "intake-0").exists()
 
