@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import subprocess
 import sys
 
@@ -121,6 +122,12 @@ def updates(settings):
     return [*read_topic(settings, PATIENT_UPDATES.name)]
 
 
+def with_topic(settings, name, partitions):
+    admin = admin_client(settings)
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+    wait_until(lambda: has_leaders(admin, name))
+
+
 def records_of(messages, partitions):
     """Return what scrub knows after the messages, by key; check each message."""
     known = {}
@@ -176,9 +183,7 @@ def test_captured_changes_become_records_and_deletes_erase_also_after_kill_9(
     settings, example
 ):
     """Each patient is added, marries, and one in ten is deleted."""
-    admin = admin_client(settings)
-    admin.create_topics([NewTopic("ehr.public.patient", 3, 1)])["ehr.public.patient"]
-    wait_until(lambda: has_leaders(admin, "ehr.public.patient"))
+    with_topic(settings, "ehr.public.patient", 3)
     people = range(2000)
     events = [(n, change("c", None, row(n, "Marsh"), day=1)) for n in people]
     events += [
@@ -189,12 +194,13 @@ def test_captured_changes_become_records_and_deletes_erase_also_after_kill_9(
     pairs = [
         (b"%d" % n, None if each is None else orjson.dumps(each)) for n, each in events
     ]
-    produce(settings, "ehr.public.patient", pairs)
+    produce(settings, "ehr.public.patient", pairs[:1500])
 
     first = example("patient_changes", "ehr.public.patient")
     wait_until(lambda: updates(settings))
     first.kill()
     before = len(updates(settings))
+    produce(settings, "ehr.public.patient", pairs[1500:])
     second = example("patient_changes", "ehr.public.patient")
     group = GroupOffsets(settings, "patient-changes", "ehr.public.patient")
     wait_until(lambda: len(pairs) == sum(group.read(range(3)).values()), PATIENCE)
@@ -239,9 +245,7 @@ def row(n, family):
 
 
 def test_a_change_that_is_not_understood_stops_the_feed_before_it(settings, example):
-    admin = admin_client(settings)
-    admin.create_topics([NewTopic("ehr.public.patient", 1, 1)])["ehr.public.patient"]
-    wait_until(lambda: has_leaders(admin, "ehr.public.patient"))
+    with_topic(settings, "ehr.public.patient", 1)
     truncated = orjson.dumps({"op": "t", "before": None, "after": None, "ts_ms": 1})
     produce(settings, "ehr.public.patient", [(None, truncated)])
 
@@ -277,26 +281,22 @@ def scrubbed(settings):
     )
 
 
-def test_notes_are_scrubbed_with_what_was_fed_until_it_is_erased(settings, tmp_path):
-    """The messages themselves name nobody."""
+def test_notes_are_scrubbed_with_what_was_fed_until_it_is_erased(
+    settings, example, tmp_path
+):
+    """The messages themselves name nobody; each feed has named all three."""
     settings = settings.model_copy(update={"preset": "lexical"})
-    name, former = ({"family": each} for each in NAMES[:2])
-    kin = {"name": {"family": NAMES[2]}}
-    update = {
-        "patient": patient(1),
-        "updated_at": "2024-03-01",
-        "demographics": {"names": [name], "kin": [kin]},
-        "former": {"names": [former]},
-        "merged": [patient(2)],
-    }
     erasures = [{"patient": patient(n), "erase": True} for n in (1, 2)]
     file = tmp_path / "updates.jsonl"
     with running(settings, "intake", "scrub") as services:
-        file.write_bytes(orjson.dumps(update))
+        file.write_bytes(orjson.dumps(named(1) | {"merged": [patient(2)]}))
         assert 0 == feed(settings, "--updates", file).returncode
         # Scrub has forwarded what it was told of 1 to 2, which is linked with it.
-        wait_until(lambda: 2 <= len(known_of(settings)))
-        messages = [RawMessage(note(n, person)) for n, person in enumerate((1, 2, 3))]
+        wait_until(lambda: {b"NORTH|1", b"NORTH|2"} <= known_of(settings))
+        export_of(tmp_path / "export.csv", 4)
+        example("patient_index", tmp_path / "export.csv").communicate(timeout=PATIENCE)
+        captured(settings, example, 5)
+        messages = [RawMessage(note(n, n)) for n in (1, 2, 3, 4, 5)]
         feed_and_drain(settings, services, messages)
         before = scrubbed(settings)
         file.write_bytes(b"\n".join(map(orjson.dumps, erasures)))
@@ -305,12 +305,47 @@ def test_notes_are_scrubbed_with_what_was_fed_until_it_is_erased(settings, tmp_p
 
     # "Vexmoor came" is found without a record, too.
     known, unknown = ([], "found"), ([*NAMES[1:]], "missing")
-    assert [known, known, unknown] == before
-    assert [known, known, unknown, unknown, unknown] == scrubbed(settings)
-    last = {
-        message.key(): message.value() for message in read_topic(settings, "patients")
+    assert [known] * 4 + [unknown] == before
+    assert [known] * 4 + [unknown] * 3 == scrubbed(settings)
+    last = {each.key(): each.value() for each in read_topic(settings, PATIENTS.name)}
+    assert {b"NORTH|1", b"NORTH|2"} == {key for key in last if last[key] is None}
+
+
+def named(n):
+    """Return an update that holds the three names in different places."""
+    current, former, kin = ({"family": each} for each in NAMES)
+    return {
+        "patient": patient(n),
+        "updated_at": "2024-03-01",
+        "demographics": {"names": [current], "kin": [{"name": kin}]},
+        "former": {"names": [former]},
     }
-    assert {b"NORTH|1": None, b"NORTH|2": None} == last
+
+
+def export_of(file, n):
+    index = load("patient_index")
+    values = {"authority": "NORTH", "id": f"{n}", "family": NAMES[0]}
+    values["former_families"] = ";".join(NAMES[1:])
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, index.COLUMNS, restval="")
+        writer.writeheader()
+        writer.writerow(values)
+
+
+def captured(settings, example, n):
+    """Have the example publish that a patient changed the name twice."""
+    topic = "ehr.public.patient"
+    with_topic(settings, topic, 1)
+    rows = [None, *(row(n, family) for family in NAMES)]
+    events = [
+        change("u" if before else "c", before, after, day=day)
+        for day, (before, after) in enumerate(itertools.pairwise(rows))
+    ]
+    produce(settings, topic, [(b"1", orjson.dumps(each)) for each in events])
+    example("patient_changes", topic)
+    group = GroupOffsets(settings, "patient-changes", topic)
+    wait_until(lambda: len(events) == group.read([0])[0], PATIENCE)
+    group.close()
 
 
 def known_of(settings):
