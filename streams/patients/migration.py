@@ -10,6 +10,7 @@ next one writes what is still lacking.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,6 +53,8 @@ from ..engine.errors import (
 from ..engine.records import Output, Record
 from ..engine.settings import Settings
 from .folded import FoldedPatients
+
+log = logging.getLogger(__name__)
 
 READ_AT_ONCE = 2000
 SILENT_SECONDS = 60.0
@@ -229,7 +232,8 @@ class PatientsMigration:
                     "group.id": f"{self._settings.group}-migrate",
                     "enable.partition.eof": True,
                 },
-            )
+            ),
+            logger=log,
         )
         left = {p for p, end in self._ends.items() if end}
         consumer.assign([TopicPartition(PATIENTS.name, p, 0) for p in sorted(left)])
