@@ -15,7 +15,6 @@ from .topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     HL7_RAW,
-    INPUT,
     NOTES,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
@@ -25,6 +24,7 @@ from .topics import (
     WATCH_TOPICS,
     Stage,
     Topic,
+    inputs_of,
 )
 
 READ, WRITE = ("Read", "Describe"), ("Write", "Describe")
@@ -108,9 +108,10 @@ def _watch(group: str) -> Iterator[Grant]:
         yield _topic(topic, BOTH)
     yield Grant("group", f"{group}-watch", ("Read", "Describe"))
     # For the lag of the workers, and the time of the first record that waits.
-    for stage, topic in INPUT.items():
+    for stage in Stage:
         yield Grant("group", f"{group}-{stage}", ("Describe",))
-        yield _topic(topic, READ)
+        for topic in inputs_of(stage):
+            yield _topic(topic, READ)
 
 
 def _operator(group: str) -> Iterator[Grant]:

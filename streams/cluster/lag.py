@@ -23,7 +23,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -237,35 +237,45 @@ class LagMonitor:
         Raises:
             RetriableError: The cluster did not answer.
         """
-        return [lag for reader in self._readers for lag in self._of(reader)]
+        lags = [lag for reader in self._readers for lag in self._observed(reader)]
+        windows = [self._history(lag).window() for lag in lags]
+        pairs = list(zip(lags, windows, strict=True))
+        moving = {lag.group for lag, window in pairs if has_moved(window)}
+        return [
+            replace(lag, state=judge(window, group_moves=lag.group in moving))
+            for lag, window in pairs
+        ]
 
     def close(self) -> None:
         """Close the connections."""
         for reader in self._readers:
             reader.close()
 
-    def _of(self, reader: LagReader) -> list[PartitionLag]:
+    def _observed(self, reader: LagReader) -> list[PartitionLag]:
+        """Read the lag of one topic, and add it to the histories; no state yet."""
         lags = reader.read()
         oldest = reader.oldest(lags)
         now = self._clock()
-        places = {p: (reader.group, reader.topic, p) for p in lags}
         records = {p: 0 if oldest.get(p, 0) is None else lags[p].offsets for p in lags}
-        for partition, lag in lags.items():
-            history = self._histories[places[partition]]
-            history.add(now, lag.committed, records[partition])
-        windows = {p: self._histories[place].window() for p, place in places.items()}
-        group_moves = any(has_moved(window) for window in windows.values())
-        return [
+        observed = [
             PartitionLag(
-                *places[p],
+                reader.group,
+                reader.topic,
+                p,
                 committed=lag.committed,
                 stable=lag.stable,
                 records=records[p],
                 seconds=_seconds(records[p], oldest.get(p), now),
-                state=judge(windows[p], group_moves=group_moves),
+                state=LagState.OK,
             )
             for p, lag in lags.items()
         ]
+        for each in observed:
+            self._history(each).add(now, each.committed, each.records)
+        return observed
+
+    def _history(self, lag: PartitionLag) -> History:
+        return self._histories[lag.group, lag.topic, lag.partition]
 
 
 def _seconds(records: int, oldest_ms: int | None, now: float) -> float | None:

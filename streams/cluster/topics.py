@@ -223,6 +223,12 @@ WATCH_TOPICS = tuple(
 ALL_TOPICS = TOPICS + WATCH_TOPICS
 
 
+def inputs_of(stage: Stage) -> tuple[Topic, ...]:
+    """Return the topics whose partitions a stage owns."""
+    along = READ_ALONG.get(stage)
+    return (INPUT[stage],) if along is None else (INPUT[stage], along)
+
+
 def create_topics(settings: Settings) -> list[str]:
     """Create the missing topics; return their names.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,9 @@ from ..cluster.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PHI_AUDIT,
+    Stage,
     partition_counts,
 )
 from ..engine.errors import FatalError
@@ -57,7 +59,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of both stages."""
+    """The offsets committed by both stages, and the ends of what they read."""
 
     intake_done: int
     intake_all: int
@@ -81,29 +83,36 @@ def wait_until_drained(
         FatalError: No offset has moved for ten minutes.
     """
     admin = admin_client(settings)
-    intake = LagReader(settings, admin, HL7_RAW.name, f"{settings.group}-intake")
-    scrub = LagReader(settings, admin, NOTES.name, f"{settings.group}-scrub")
+    # Each topic before those that grow while it is processed.
+    raw, notes, updates = readers = [
+        LagReader(settings, admin, topic.name, f"{settings.group}-{stage}")
+        for topic, stage in (
+            (HL7_RAW, Stage.INTAKE),
+            (NOTES, Stage.SCRUB),
+            (PATIENT_UPDATES, Stage.SCRUB),
+        )
+    ]
     last, since = None, time.monotonic()
     while True:
         check()
-        raw, notes = intake.read(), scrub.read()
-        now = Progress(
-            sum(lag.committed for lag in raw.values()),
-            sum(lag.stable for lag in raw.values()),
-            sum(lag.committed for lag in notes.values()),
-            sum(lag.stable for lag in notes.values()),
-        )
+        done, end = _offsets([raw])
+        now = Progress(done, end, *_offsets([notes, updates]))
         show(now)
-        # Intake first: `notes` grows until intake has no records left.
-        if intake.is_drained(raw) and scrub.is_drained(scrub.read()):
+        if all(reader.is_drained(reader.read()) for reader in readers):
             break
         if now != last:
             last, since = now, time.monotonic()
         elif time.monotonic() - since > PATIENCE_SECONDS:
             raise FatalError("no offset has moved for ten minutes; read the logs")
         time.sleep(0.25)
-    intake.close()
-    scrub.close()
+    for reader in readers:
+        reader.close()
+
+
+def _offsets(readers: Iterable[LagReader]) -> tuple[int, int]:
+    """Return the sums of committed offsets, and of the ends."""
+    lags = [lag for reader in readers for lag in reader.read().values()]
+    return sum(lag.committed for lag in lags), sum(lag.stable for lag in lags)
 
 
 def summarise(settings: Settings) -> Summary:

@@ -9,20 +9,28 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from streams.cluster.lag import LagMonitor, PartitionLag
-from streams.cluster.topics import HL7_RAW, NOTES
+from streams.cluster.topics import HL7_RAW, Stage, inputs_of
 from streams.engine.errors import StreamError
 from streams.engine.settings import Settings
 
 log = logging.getLogger(__name__)
 
-STAGES: Mapping[str, str] = {HL7_RAW.name: "intake", NOTES.name: "scrub"}
+STAGES: Mapping[str, str] = {
+    topic.name: stage.value for stage in Stage for topic in inputs_of(stage)
+}
 """The stage that reads each topic of the data path."""
 RATE_SECONDS = 10.0
 
 
 def stage_groups(settings: Settings) -> list[tuple[str, str]]:
-    """Return the consumer group of each stage and the topic that it reads."""
-    return [(f"{settings.group}-{stage}", topic) for topic, stage in STAGES.items()]
+    """Return the consumer groups of the stages, each with a topic that it reads."""
+    return [pair for stage in Stage for pair in groups_of(stage, settings)]
+
+
+def groups_of(stage: Stage, settings: Settings) -> list[tuple[str, str]]:
+    """Return the consumer group of a stage with each of the topics that it reads."""
+    group = f"{settings.group}-{stage}"
+    return [(group, topic.name) for topic in inputs_of(stage)]
 
 
 class ArrivalRate:

@@ -2,7 +2,8 @@
 
 Each input record is matched with its audit event and with the outputs that the event
 promises (notes, scrubbed notes, dead letters); the order of each key is checked too.
-No processing code is used, only the names of topics and headers.
+A patient update has an audit event only if it became a dead letter.  No processing code
+is used, only the names of topics and headers.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..cluster.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PHI_AUDIT,
     partition_counts,
 )
@@ -35,7 +37,7 @@ from .lag import STAGES
 log = logging.getLogger(__name__)
 
 SILENT_SECONDS = 30.0
-INPUTS = (HL7_RAW, NOTES)
+INPUTS = (HL7_RAW, NOTES, PATIENT_UPDATES)
 MAX_EXAMPLES = 10
 
 
@@ -51,9 +53,10 @@ class Verdict:
         inputs: Committed records in it.
         scrubbed: Inputs with a note or scrubbed note.
         dead_letters: Inputs with a dead letter.
-        no_note: Inputs that promise no output, e.g. admissions.
+        no_note: Inputs that promise no output, e.g. admissions and patient updates.
         pending: Inputs past the group's committed offset.
-        missing: Inputs without an audit event, or with fewer outputs than promised.
+        missing: Inputs without an audit event that they owe, or with fewer outputs than
+            promised.
         doubled: Inputs with two audit events, or with more outputs than promised.
         out_of_order: Outputs of a key before those of an earlier input.
         examples: Positions of faults.
@@ -195,7 +198,9 @@ class Auditor:
             inputs.audits[row] += 1
             inputs.promised[row] += _number(headers.get(OUTPUTS))
             return
-        inputs.outputs[row] += 1
+        if topic != PATIENT_UPDATES.name:
+            # Updates are not promised: an audit event counts notes and dead letters.
+            inputs.outputs[row] += 1
         if topic == DEAD_LETTERS.name:
             inputs.dead[row] += 1
         self._check_order(topic, origin, partition, offset, message)
@@ -219,7 +224,9 @@ class Auditor:
         # A note has exactly one outcome, whatever its audit event promises.
         is_note = topic == NOTES.name
         promised = np.ones_like(inputs.outputs) if is_note else inputs.promised
-        short = (inputs.audits == 0) | (inputs.outputs < promised)
+        short = inputs.outputs < promised
+        if topic != PATIENT_UPDATES.name:
+            short |= inputs.audits == 0
         over = inputs.is_input & ((inputs.audits > 1) | (inputs.outputs > promised))
         without = (promised == 0) & (inputs.outputs == 0) & ~short
         verdict.inputs += int(inputs.is_input.sum())

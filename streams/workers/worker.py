@@ -90,9 +90,8 @@ def run(
     Raises:
         FatalError: The process can't go on.
     """
-    topic = INPUT[stage].name
     limit = settings.silence(Phase.RUNNING)
-    with observing(stage, slot, topic, settings, pulse.silent, limit) as observer:
+    with observing(stage, slot, settings, pulse.silent, limit) as observer:
         _run(stage, slot, settings, stop, pulse, observer)
 
 

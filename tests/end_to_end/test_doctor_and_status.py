@@ -259,9 +259,11 @@ def test_status_counts_what_flowed_and_names_the_workers(ward):
     told = json.loads(done.stdout)
     assert 0 == done.returncode, done.stderr
     group = ward.settings.group
-    assert {(f"{group}-intake", "hl7.raw"), (f"{group}-scrub", "notes")} == {
-        (row["group"], row["topic"]) for row in told["lags"]
-    }
+    assert {
+        (f"{group}-intake", "hl7.raw"),
+        (f"{group}-scrub", "notes"),
+        (f"{group}-scrub", "patient.updates"),
+    } == {(row["group"], row["topic"]) for row in told["lags"]}
     assert 0 == sum(row["records"] for row in told["lags"])
     assert [[f"{group}-intake-0"], [f"{group}-scrub-0"]] == [
         [member["name"] for member in row["members"]] for row in told["groups"]

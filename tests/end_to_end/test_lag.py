@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams.cluster.lag import LagMonitor, LagState
 from streams.cluster.offsets import end_offsets, high_watermarks
+from streams.demo.flow import wait_until_drained
 from streams.engine.errors import ConfigError
 from tests.brokers import wait_until
 from tests.conftest import has_leaders, settings_for
@@ -45,8 +46,12 @@ class Place:
         self.admin.create_topics([new])[self.topic].result(30)
         wait_until(lambda: has_leaders(self.admin, self.topic))
         self.clock = Clock()
-        watched = [(self.group, self.topic)]
-        self.monitor = LagMonitor(settings, watched, self.clock, window=60)
+        self.monitor = self.monitor_of(self.topic)
+
+    def monitor_of(self, *topics):
+        """Return a monitor of the group on some topics."""
+        watched = [(self.group, each) for each in topics]
+        return LagMonitor(self.settings, watched, self.clock, window=60)
 
     def producer(self, **config):
         return Producer(self.settings.client(**config))
@@ -164,18 +169,66 @@ def test_a_group_that_commits_nothing_stops_and_one_partition_of_it_stalls(place
     place.produce(9, partition=0)
     place.produce(99, partition=1)
 
-    def after_a_window(commit):
-        for turn in range(12):
-            commit(turn)
-            states = [lag.state for lag in place.monitor.read()]
-            place.clock.now += 6
-        return states
-
-    stopped = after_a_window(lambda _turn: None)
-    stalled = after_a_window(lambda turn: place.commit(turn + 1, partition=1))
+    stopped = after_a_window(place, place.monitor, lambda _turn: None)
+    stalled = after_a_window(
+        place, place.monitor, lambda turn: place.commit(turn + 1, partition=1)
+    )
 
     assert [LagState.STOP, LagState.STOP] == stopped
     assert [LagState.STALL, LagState.OK] == stalled
+
+
+def after_a_window(place, monitor, commit):
+    """Return the states after a window, with a commit in each of its intervals."""
+    for turn in range(12):
+        commit(turn)
+        states = [lag.state for lag in monitor.read()]
+        place.clock.now += 6
+    return states
+
+
+def test_a_topic_stalls_while_its_group_commits_on_another_topic(place, settings):
+    other = Place(settings)
+    other.produce(9)
+    place.produce(99)
+    both = place.monitor_of(place.topic, other.topic)
+
+    stalled = after_a_window(place, both, lambda turn: place.commit(turn + 1))
+
+    assert [LagState.OK, LagState.OK, LagState.STALL, LagState.OK] == stalled
+    both.close()
+    other.monitor.close()
+
+
+class NotDrained(Exception):
+    """Raised after some looks."""
+
+
+@pytest.mark.parametrize(
+    ("topic", "stage"),
+    [("hl7.raw", "intake"), ("notes", "scrub"), ("patient.updates", "scrub")],
+)
+def test_all_is_drained_when_every_topic_of_both_stages_is(settings, topic, stage):
+    producer = Producer(settings.client())
+    producer.produce(topic, b"x", partition=0)
+    producer.flush(30)
+    looks = iter(range(3))
+
+    def check():
+        if next(looks, None) is None:
+            raise NotDrained
+
+    with pytest.raises(NotDrained):
+        wait_until_drained(settings, check, lambda _progress: None)
+    consumer = Consumer(settings.client(**{"group.id": f"{settings.group}-{stage}"}))
+    place = TopicPartition(topic, 0, 1)
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
+    shown = []
+
+    wait_until_drained(settings, lambda: None, shown.append)
+
+    assert (shown[-1].intake_done + shown[-1].scrub_done) == 1
 
 
 def test_a_missing_topic_says_what_to_do(place):

@@ -16,6 +16,7 @@ from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PHI_AUDIT,
 )
 from streams.operations.reconcile import Auditor, Verdict
@@ -113,6 +114,43 @@ def test_an_intake_record_owes_what_its_audit_event_says(faults, settings):
     by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
 
     assert {"inputs": 3, "no_note": 1, "missing": 1} == counts(by_topic["hl7.raw"])
+
+
+def test_an_update_owes_nothing_but_a_dead_letter_for_its_audit_event(faults, settings):
+    faults.inputs(PATIENT_UPDATES.name, 6)
+    for offset in (1, 2, 3, 3):
+        faults.output(PHI_AUDIT.name, PATIENT_UPDATES.name, offset, outputs=1)
+    for offset in (1, 3, 3, 4):  # 2 has none, 3 has two of both, 4 has no audit event
+        faults.output(DEAD_LETTERS.name, PATIENT_UPDATES.name, offset)
+    faults.commit("scrub", PATIENT_UPDATES.name, 5)
+
+    by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
+
+    updates = by_topic["patient.updates"]
+    assert {
+        "inputs": 6, "no_note": 1, "pending": 1, "missing": 1, "doubled": 2
+    } == counts(updates)  # fmt: skip
+    assert {
+        "patient.updates[0]@2 missing",
+        "patient.updates[0]@3 doubled",
+        "patient.updates[0]@4 doubled",
+    } == set(updates.examples)
+
+
+def test_updates_of_a_message_are_no_notes_but_keep_its_order(faults, settings):
+    faults.inputs(HL7_RAW.name, 2)
+    for offset in (0, 1):
+        faults.output(PHI_AUDIT.name, HL7_RAW.name, offset, outputs=0)
+    for offset in (1, 0):
+        faults.output(PATIENT_UPDATES.name, HL7_RAW.name, offset)
+    faults.output(PATIENT_UPDATES.name, PATIENT_UPDATES.name, 0)  # forwarded
+    faults.commit("intake", HL7_RAW.name, 2)
+
+    by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
+
+    raw, updates = by_topic["hl7.raw"], by_topic["patient.updates"]
+    assert {"inputs": 2, "no_note": 2, "out_of_order": 1} == counts(raw)
+    assert {"inputs": 3, "pending": 3} == counts(updates)
 
 
 def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(faults, settings):

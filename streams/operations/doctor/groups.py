@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import ConsumerGroupState
 
 from streams.cluster.client import translated
 from streams.cluster.lag import LagReader
+from streams.cluster.topics import Stage
 
-from ..lag import STAGES
+from ..lag import groups_of
 from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, ok, warn
 
@@ -23,7 +24,7 @@ class SeenGroup:
         stage: The stage that it belongs to.
         state: E.g. STABLE; DEAD for a group that does not exist.
         members: The number of workers.
-        partitions: The number of its topic's partitions.
+        partitions: The number of partitions of each of its topics.
         behind: Offsets not processed yet, markers included.
         is_drained: Whether only markers are left.
     """
@@ -38,28 +39,43 @@ class SeenGroup:
 
 def groups(context: CheckContext) -> Iterator[Finding]:
     """Check the groups of intake and scrub."""
-    for topic, stage in STAGES.items():
-        if context.partitions(topic):
-            yield judge_group(seen_group(context, stage, topic))
+    for stage in Stage:
+        pairs = groups_of(stage, context.settings)
+        if all(context.partitions(topic) for _, topic in pairs):
+            yield judge_group(seen_group(context, stage, pairs))
 
 
-def seen_group(context: CheckContext, stage: str, topic: str) -> SeenGroup:
-    """Return the state and the lag of a stage's group."""
-    name = f"{context.settings.group}-{stage}"
+def seen_group(
+    context: CheckContext, stage: str, pairs: Sequence[tuple[str, str]]
+) -> SeenGroup:
+    """Return the state of a stage's group, and its lag on all topics that it reads.
+
+    Args:
+        context: Of the checks.
+        stage: The stage.
+        pairs: Its group, with each of these topics.
+    """
+    name, topic = pairs[0]
     with translated("describe groups"):
         [future] = context.admin.describe_consumer_groups([name]).values()
         described = future.result(TIMEOUT_SECONDS)
-    reader = LagReader(context.settings, context.admin, topic, name)
+    lags = [_lag(context, *pair) for pair in pairs]
+    return SeenGroup(
+        stage,
+        ConsumerGroupState(described.state).name,
+        len(described.members),
+        context.partitions(topic),
+        sum(behind for behind, _ in lags),
+        all(is_drained for _, is_drained in lags),
+    )
+
+
+def _lag(context: CheckContext, group: str, topic: str) -> tuple[int, bool]:
+    """Return how many offsets are not processed, and whether they are only markers."""
+    reader = LagReader(context.settings, context.admin, topic, group)
     try:
         lags = reader.read()
-        return SeenGroup(
-            stage,
-            ConsumerGroupState(described.state).name,
-            len(described.members),
-            len(lags),
-            sum(lag.offsets for lag in lags.values()),
-            reader.is_drained(lags),
-        )
+        return sum(lag.offsets for lag in lags.values()), reader.is_drained(lags)
     finally:
         reader.close()
 

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.settings import Settings
 
-from ..lag import LagPoller
+from ..lag import LagPoller, groups_of
 from . import catalogue
 from .catalogue import GaugeMetric
 from .health import Health
@@ -94,14 +94,13 @@ class OwnLag:
 
 @contextmanager
 def showing_own_lag(
-    settings: Settings, topic: str, registry: CollectorRegistry, health: Health
+    settings: Settings, registry: CollectorRegistry, health: Health
 ) -> Iterator[None]:
     """Show the lag of the worker's partitions until the end of the block."""
     own = OwnLag(registry, health)
-    group = f"{settings.group}-{health.identity.stage}"
     poller = LagPoller(
         settings,
-        [(group, topic)],
+        groups_of(health.identity.stage, settings),
         own.show,
         period=PERIOD,
         on_error=own.clear,

@@ -13,7 +13,6 @@ from streams.engine.settings import Settings
 def observing(
     stage: Stage,
     slot: int,
-    topic: str,
     settings: Settings,
     silent: Callable[[], float],
     limit: float,
@@ -23,7 +22,6 @@ def observing(
     Args:
         stage: The worker's stage.
         slot: The worker's ordinal; it listens on `metrics_port` + slot.
-        topic: The topic that the worker reads.
         settings: `metrics_port` 0 turns metrics off.
         silent: Returns the seconds since the loop's last beat.
         limit: Seconds of silence after which the loop is not alive.
@@ -36,4 +34,4 @@ def observing(
     # prometheus_client takes a tenth of a second to load.
     from .worker_metrics import worker_metrics
 
-    return worker_metrics(stage, slot, topic, settings, silent, limit)
+    return worker_metrics(stage, slot, settings, silent, limit)

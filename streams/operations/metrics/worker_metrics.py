@@ -24,7 +24,6 @@ from .server import serving
 def worker_metrics(
     stage: Stage,
     slot: int,
-    topic: str,
     settings: Settings,
     silent: Callable[[], float],
     limit: float,
@@ -39,7 +38,7 @@ def worker_metrics(
     port = settings.metrics_port + slot
     with (
         serving(registry, health, settings.metrics_host, port),
-        showing_own_lag(settings, topic, registry, health),
+        showing_own_lag(settings, registry, health),
     ):
         yield observer
 

@@ -71,7 +71,7 @@ class KafkaSource:
             arriving=self._arrivals.rate(),
             lags=lags,
             is_judged=now - self._began > WINDOW,
-            groups=tuple(self._group(name) for name, _ in self._groups),
+            groups=tuple(self._group(name) for name in dict(self._groups)),
             quarantine=tuple(self._quarantine(lags)),
             refused=refused,
             refused_seconds=refused_seconds,
@@ -97,9 +97,9 @@ class KafkaSource:
         return AuditReader(consumer, ends, self._clock)
 
     def _quarantine(self, lags: Iterable[PartitionLag]) -> Iterator[Quarantine]:
-        known = [(lag.group, lag.partition) for lag in lags]
+        known = [(lag.group, lag.topic, lag.partition) for lag in lags]
         for group, topic, offsets in self._offsets:
-            partitions = sorted(p for name, p in known if name == group)
+            partitions = sorted(p for *place, p in known if place == [group, topic])
             for partition, claim in offsets.claims(partitions).items():
                 if claim.is_quarantine:
                     record = None if claim.record < 0 else claim.record

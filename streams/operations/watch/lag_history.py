@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from streams.cluster.lag import LagState, PartitionLag
+from streams.cluster.topics import Stage
 from streams.engine.settings import Settings
 
 from ..counts.windows import HOUR
@@ -52,8 +53,10 @@ class LagTrend:
             "starts": list(starts),
             "width": HOUR.width,
             "series": {
-                stage: [minutes[s][stage] if s in minutes else None for s in starts]
-                for stage in STAGES.values()
+                stage.value: [
+                    minutes[s][stage] if s in minutes else None for s in starts
+                ]
+                for stage in Stage
             },
         }
 

@@ -32,7 +32,11 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
     [
         ("hl7.raw", {"sender"}, {"intake", "watch", "operator"}),
         ("notes", {"intake"}, {"scrub", "watch", "operator"}),
-        ("patient.updates", {"intake", "feeder", "scrub"}, {"scrub", "operator"}),
+        (
+            "patient.updates",
+            {"intake", "feeder", "scrub"},
+            {"scrub", "watch", "operator"},
+        ),
         ("patients", {"scrub", "migration"}, {"scrub", "operator", "migration"}),
         ("notes.scrubbed", {"scrub"}, {"subscriber", "operator"}),
         ("dead.letters", {"intake", "scrub"}, {"watch", "operator"}),

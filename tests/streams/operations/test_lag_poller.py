@@ -38,10 +38,11 @@ def test_the_arrival_rate_is_that_of_hl7_raw_over_ten_seconds(readings, expected
     assert rate_of(*readings) == expected
 
 
-def test_each_stage_is_watched_on_the_topic_that_it_reads():
+def test_each_stage_is_watched_on_every_topic_that_it_reads():
     assert stage_groups(Settings(group="p")) == [
         ("p-intake", "hl7.raw"),
         ("p-scrub", "notes"),
+        ("p-scrub", "patient.updates"),
     ]
 
 

@@ -405,7 +405,7 @@ def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
 
 
 def test_without_a_port_nothing_is_observed_and_nothing_listens():
-    with observing(Stage.SCRUB, 0, "notes", Settings(), lambda: 0.0, 90) as observer:
+    with observing(Stage.SCRUB, 0, Settings(), lambda: 0.0, 90) as observer:
         assert Observer is type(observer)
 
 

@@ -169,7 +169,8 @@ def lag(topic, records, partition=0):
 def test_the_trend_holds_the_most_of_each_minute_and_nothing_of_watchs_own():
     trend, at = LagTrend(), HOUR.start_of(1_790_000_000.0)
     trend.add(at - 61, [lag("notes", 7)])
-    trend.add(at + 1, [lag("notes", 5), lag("notes", 4, 1), lag("hl7.raw", 2)])
+    of_scrub = [lag("notes", 5), lag("notes", 3, 1), lag("patient.updates", 1)]
+    trend.add(at + 1, [*of_scrub, lag("hl7.raw", 2)])
     trend.add(at + 2, [lag("notes", 1), lag("hl7.raw", 3), lag("phi.audit", 99)])
 
     told = trend.json(at + 30)
