@@ -58,8 +58,11 @@ class Observer:
     def begun(self, records: Sequence[Record]) -> None:
         """Processing of a batch begins."""
 
-    def staged(self, outputs: Sequence[Output]) -> None:
-        """Outputs were added to the transaction, which may still be aborted."""
+    def staged(self, records: Sequence[Record], outputs: Sequence[Output]) -> None:
+        """Records and their outputs were added to the transaction; it may be aborted.
+
+        Without records the outputs are those of `due`.
+        """
 
     def committed(self) -> None:
         """The batch is visible."""

@@ -230,7 +230,7 @@ class Runner:
         due = self._processor.due()
         for partition, outputs in due.items():
             self._checkpoint.add([], outputs, self._custody.fences(partition))
-            self._observer.staged(outputs)
+            self._observer.staged([], outputs)
         if due:
             self._commit([])
 
@@ -304,7 +304,7 @@ class Runner:
     def _stage(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
         outputs = list(self._outputs(records, outcomes))
         self._checkpoint.add(records, outputs)
-        self._observer.staged(outputs)
+        self._observer.staged(records, outputs)
 
     def _outputs(
         self, records: Sequence[Record], outcomes: Sequence[Outcome]

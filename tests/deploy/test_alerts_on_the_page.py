@@ -55,7 +55,7 @@ METRICS = {
     "phistream_dead_letters_total": (
         "ResidueRefused", "DeadLetters", "OwnBug", "Poison", "ForeignProducer",
     ),
-    "phistream_batch_records_sum": ("DeadLetters",),
+    "phistream_latency_seconds_count": ("DeadLetters",),
     "phistream_join_total": ("JoinMisses",),
     "phistream_ready": ("WorkerNotReady",),
     "phistream_assigned_partitions": ("WorkerNotReady", "StageIdle"),

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from deid_core.labels import Label
 from streams.cluster.lag import LagState
-from streams.cluster.topics import NOTES, PHI_AUDIT
+from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
@@ -35,7 +35,10 @@ KEY = MRN.encode()
 PATIENCE_SECONDS = 150
 CLOSED = {
     "stage": {"intake", "scrub"},
-    "result": {"committed", "aborted", "unknown", "fenced", "found", "missing"},
+    "result": {
+        *("committed", "aborted", "unknown", "fenced", "found", "missing"),
+        *("folded", "unchanged", "erased", "dead_letter"),
+    },
     "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
     "event": {"assigned", "revoked"},
     "outcome": {"scrubbed", "routed", "dead_letter"},
@@ -43,7 +46,7 @@ CLOSED = {
     "label": {label.value for label in Label},
     "kind": {"notes", "patients", "skipped"},
     "state": {state.value for state in LagState},
-    "topic": {"hl7.raw", "notes"},
+    "topic": {"hl7.raw", "notes", "patient.updates"},
 }
 """Labels, and every value that they may have."""
 OF_PYTHON = ("process_", "python_")
@@ -143,7 +146,7 @@ def _wait_until_shown(settings, ports):
         shown = Scraped(get(port, "/metrics")[1] for port in ports)
         behind = shown.sums("phistream_lag_records", "topic")
         seen = [s for s in shown.samples if s.name == "phistream_lag_records"]
-        if not behind and len(seen) == 2 * settings.partitions:
+        if not behind and len(seen) == 3 * settings.partitions:
             return
         time.sleep(0.5)
 
@@ -166,6 +169,7 @@ def test_counts_agree_with_the_audit_topic(job):
     dead = [each for each in job.audit if each["outcome"] == "dead_letter"]
     scrubbed = [each for each in notes if each["outcome"] == "scrubbed"]
     found = [a["label"] for each in scrubbed for a in each["annotations"]]
+    updates = len(values(job.settings, PATIENT_UPDATES.name))
 
     sums = job.all.sums
     assert len(notes) > 100
@@ -179,11 +183,21 @@ def test_counts_agree_with_the_audit_topic(job):
     assert Counter((d["stage"], d["code"]) for d in dead) == sums(
         "phistream_dead_letters_total", "stage", "reason"
     )
-    assert Counter(each["stage"] for each in job.audit) == sums(
-        "phistream_batch_records_sum", "stage"
-    )
     routed = sums("phistream_routed_total", "kind")
     assert len(notes) == routed["notes"]
+    assert {"intake": len(job.audit) - len(notes), "scrub": len(notes) + updates} == (
+        sums("phistream_batch_records_sum", "stage")
+    )
+
+
+def test_counts_of_updates_agree_with_their_topics(job):
+    sums = job.all.sums("phistream_updates_total", "result")
+    updates = len(values(job.settings, PATIENT_UPDATES.name))
+    routed = job.all.sums("phistream_routed_total", "kind")["patients"]
+    forwarded = sum(job.all.sums("phistream_updates_forwarded_total").values())
+
+    assert updates == sum(sums.values()) == routed + forwarded
+    assert len(values(job.settings, PATIENTS.name)) == sums["folded"]
 
 
 def test_no_lag_is_left_but_committed_offsets_are_shown(job):
@@ -196,7 +210,7 @@ def test_no_lag_is_left_but_committed_offsets_are_shown(job):
 
     assert {} == job.all.sums("phistream_lag_records", "topic")
     assert {} == job.all.sums("kafka_consumergroup_lag", "topic")
-    assert len(places) == len(set(places)) == 2 * job.settings.partitions
+    assert len(places) == len(set(places)) == 3 * job.settings.partitions
     assert job.all.sums("phistream_committed_offset", "topic")[NOTES.name] > 100
 
 
@@ -235,7 +249,9 @@ def test_workers_are_alive_and_ready_and_say_what_they_own(job):
     assert list(range(job.settings.partitions)) == owned
     committed = [each for each in statuses if each["records_committed"]]
     assert all(each["last_commit"] for each in committed)
-    assert len(job.audit) == sum(each["records_committed"] for each in committed)
+    updates = len(values(job.settings, PATIENT_UPDATES.name))
+    records = sum(each["records_committed"] for each in committed)
+    assert len(job.audit) + updates == records
     rows = sum(row["rows"] for each in statuses[1:] for row in each["table"])
     assert rows >= 20
 

@@ -84,7 +84,7 @@ _ALERTS = (
     Alert(
         "PhistreamDeadLetters",
         "ticket",
-        "More than 2% of the records can't be processed.",
+        "More than 2% of the messages or notes can't be processed.",
         threshold=0.02,
         window=10 * MINUTE,
         hold=10 * MINUTE,
@@ -112,7 +112,7 @@ _ALERTS = (
     Alert(
         "PhistreamForeignProducer",
         "page",
-        "Only intake may write notes and patients; other partitioners break the join.",
+        "Only intake writes notes, only scrub patients; feeds of patient.updates need murmur2.",
         window=15 * MINUTE,
         reasons=("wrong_key", "wrong_partition", "patient_record"),
     ),

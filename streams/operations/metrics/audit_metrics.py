@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client import Counter as PrometheusCounter
 
 from deid_core.labels import Label
-from streams.cluster.topics import PHI_AUDIT, Stage
+from streams.cluster.topics import PATIENT_UPDATES, PHI_AUDIT, Stage
 from streams.engine.reasons import OTHER, REASONS, bounded
 from streams.engine.records import Output
 from streams.events.outputs import RECEIVED
@@ -55,7 +55,10 @@ class AuditMetrics:
                 self._latency.observe(max(0.0, now - received))
         refused = [each for each in events if each["outcome"] == "dead_letter"]
         _add(self._dead, Counter(bounded(each["code"]) for each in refused))
-        self._outcomes.dead_letters.inc(len(refused))
+        topics = [each["source"]["topic"] for each in refused]
+        self._outcomes.dead_letters.inc(
+            len(topics) - topics.count(PATIENT_UPDATES.name)
+        )
         accepted = [each for each in events if each["outcome"] != "dead_letter"]
         self._outcomes.count(accepted)
 

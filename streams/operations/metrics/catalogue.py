@@ -4,13 +4,15 @@ Labels have small, closed sets of values: stages, results, reason codes, PHI cat
 topics and partitions.  No label holds a patient, key, file, host or text.
 
     stage       intake or scrub
-    result      committed, aborted, unknown (timed out), fenced (another took over)
+    result      of a transaction: committed, aborted, unknown (timed out), fenced
+                (another took over); of a join: found, missing; of an update: folded
+                (it changed the record), unchanged, erased, dead_letter
     error       a class of streams/engine/errors.py that undid a batch
     event       assigned or revoked
     outcome     scrubbed, routed or dead_letter
     reason      a code of streams/engine/reasons.py
     label       a PHI category of deid_core/labels.py, e.g. NAME:PATIENT
-    kind        notes, patients or skipped
+    kind        notes, patients (updates, to patient.updates) or skipped
     state       OK, WARN, STALL or STOP (streams/cluster/lag.py)
 """
 
@@ -207,7 +209,7 @@ QUARANTINED = GaugeMetric(
     "Partitions whose records are processed one at a time, as suspects.",
 )
 
-# --- Outcomes of messages and notes, counted from committed audit events ---
+# --- Outcomes of messages, notes and patient updates, of committed batches ---
 MESSAGES = CounterMetric(
     "phistream_messages_total", ("outcome",), "Messages of hl7.raw by outcome."
 )
@@ -217,6 +219,14 @@ ROUTED = CounterMetric(
 NOTES = CounterMetric("phistream_notes_total", ("outcome",), "Notes by outcome.")
 PHI_SPANS = CounterMetric(
     "phistream_phi_spans_total", ("label",), "Identifiers found in notes."
+)
+UPDATES = CounterMetric(
+    "phistream_updates_total", ("result",), "Patient updates of scrub by result."
+)
+UPDATES_FORWARDED = CounterMetric(
+    "phistream_updates_forwarded_total",
+    (),
+    "Patient updates that scrub sent on to linked identifiers of the patient.",
 )
 JOIN = CounterMetric(
     "phistream_join_total",
@@ -274,5 +284,5 @@ LOOP: tuple[Metric, ...] = (
     PARKED_RECORDS, PARKED_OLDEST_SECONDS, MODEL_INFO,
 )  # fmt: skip
 INTAKE: tuple[Metric, ...] = (MESSAGES, ROUTED)
-SCRUB: tuple[Metric, ...] = (NOTES, PHI_SPANS, JOIN)
+SCRUB: tuple[Metric, ...] = (NOTES, UPDATES, UPDATES_FORWARDED, PHI_SPANS, JOIN)
 CATALOGUE = LAG + LOOP + INTAKE + SCRUB

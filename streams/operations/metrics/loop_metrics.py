@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from prometheus_client import CollectorRegistry
 
+from streams.cluster.topics import Stage
 from streams.engine.errors import (
     CorruptState,
     Fenced,
@@ -21,6 +22,7 @@ from streams.engine.records import Output, Record
 from . import catalogue
 from .audit_metrics import AuditMetrics
 from .health import Health
+from .update_metrics import UpdateMetrics
 
 TABLE_SECONDS = 1.0
 """Seconds between two readings of the table's progress."""
@@ -57,6 +59,7 @@ class LoopMetrics(Observer):
         self._clock, self._ticks = clock, ticks
         self._stage = stage = health.identity.stage
         self._account = AuditMetrics(registry, stage, clock)
+        self._updates = UpdateMetrics(registry) if stage is Stage.SCRUB else None
         transactions = catalogue.TRANSACTIONS.on(registry)
         self._results = {
             each: transactions.labels(stage, each)
@@ -80,8 +83,9 @@ class LoopMetrics(Observer):
         self._rows = catalogue.TABLE_RECORDS.on(registry).labels(stage)
         self._behind = catalogue.TABLE_BEHIND.on(registry)
         self._restore = catalogue.TABLE_RESTORE_SECONDS.on(registry)
-        self._begun: tuple[float, int] | None = None
-        self._staged: list[Output] = []
+        self._begun_at: float | None = None
+        self._records: list[Record] = []
+        self._outputs: list[Output] = []
         self._looked_at = -TABLE_SECONDS
         _show_identity(registry, health)
 
@@ -99,35 +103,34 @@ class LoopMetrics(Observer):
 
     def begun(self, records: Sequence[Record]) -> None:
         """Start the time of a batch."""
-        self._begun = (self._ticks(), len(records))
-        self._staged.clear()
+        self._forget()
+        self._begun_at = self._ticks()
 
-    def staged(self, outputs: Sequence[Output]) -> None:
-        """Keep the outputs until they are committed."""
-        self._staged += outputs
+    def staged(self, records: Sequence[Record], outputs: Sequence[Output]) -> None:
+        """Keep records and outputs until they are committed."""
+        self._records += records
+        self._outputs += outputs
 
     def committed(self) -> None:
-        """Count the batch and its audit events."""
-        if self._begun is None:
-            return
-        begun_at, records = self._begun
-        self._begun = None
-        now = self._clock()
+        """Count the batch, its audit events and its patient updates."""
+        now, records = self._clock(), len(self._records)
         self._results["committed"].inc()
-        self._seconds.observe(self._ticks() - begun_at)
-        self._sizes.observe(records)
+        if self._begun_at is not None:
+            self._seconds.observe(self._ticks() - self._begun_at)
+            self._sizes.observe(records)
         self._last_commit.set(now)
-        self._account.count(self._staged)
-        self._staged.clear()
+        self._account.count(self._outputs)
+        if self._updates is not None:
+            self._updates.count(self._records, self._outputs)
+        self._forget()
         self._update(last_commit=now, records=self._health.now.records + records)
 
     def undone(self, error: StreamError) -> None:
         """Count the error, and a transaction if there was a batch."""
         self._errors[_kind(error)].inc()
-        if self._begun is not None:
+        if self._begun_at is not None or self._outputs:
             self._results[RESULTS.get(type(error), "aborted")].inc()
-        self._begun = None
-        self._staged.clear()
+        self._forget()
         if isinstance(error, Fenced):
             self._fenced.inc()
         if isinstance(error, Fenced | UnknownOutcome):
@@ -136,7 +139,8 @@ class LoopMetrics(Observer):
     def overran(self, records: Sequence[Record]) -> None:
         """Count an overrun; the staged outputs are dropped."""
         self._overruns.inc()
-        self._staged.clear()
+        self._records.clear()
+        self._outputs.clear()
 
     def died(self, partition: int) -> None:
         """Count the death of a partition's owner."""
@@ -156,6 +160,11 @@ class LoopMetrics(Observer):
             return
         self._looked_at = self._ticks()
         self._show_table(table.progress())
+
+    def _forget(self) -> None:
+        self._begun_at = None
+        self._records.clear()
+        self._outputs.clear()
 
     def _show_table(self, table: Sequence[TableProgress]) -> None:
         here = {each.partition for each in table}

@@ -12,12 +12,13 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from streams.cluster.lag import LagState, PartitionLag
-from streams.cluster.topics import Stage
-from streams.engine.errors import ConfigError, FatalError
+from streams.cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
+from streams.engine.errors import ConfigError, FatalError, InvalidRecord
 from streams.engine.observer import CompositeListener, Observer, TableProgress
+from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings
-from streams.events.outputs import audit_event
+from streams.events.outputs import audit_event, changelog, dead_letter, encoded
 from streams.operations.metrics import catalogue
 from streams.operations.metrics.health import Health, Identity, Snapshot
 from streams.operations.metrics.lag_gauges import LagGauges, OwnLag
@@ -83,9 +84,9 @@ def dead(code, stage="scrub"):
     return audit_event(stage, SOURCE, None, 1, facts)
 
 
-def batch(observer, *outputs, records=1):
-    observer.begun([SOURCE] * records)
-    observer.staged(outputs)
+def batch(observer, *outputs, records=1, source=SOURCE):
+    observer.begun([source] * records)
+    observer.staged([source] * records, outputs)
     observer.committed()
 
 
@@ -108,6 +109,55 @@ def test_a_committed_batch_counts_what_its_audit_events_say(counted):
     assert 3 == counted.value("phistream_latency_seconds_sum", stage="scrub")
 
 
+def update(offset):
+    return Record(Partition("patient.updates", 0), offset, b"k", b"v", timestamp_ms=9)
+
+
+def test_updates_are_counted_by_what_they_did_to_their_patient(counted):
+    updates = [update(offset) for offset in range(6)]
+    refused = InvalidRecord(ReasonCode.SCHEMA, "patient.updates: breaks its schema")
+    outputs = (
+        changelog(PATIENTS, b"k", b"{}", updates[0]),
+        encoded(PATIENT_UPDATES, b"l", {}, updates[0]),  # forwarded, as is the next one
+        encoded(PATIENT_UPDATES, b"m", {}, updates[1]),
+        changelog(PATIENTS, b"k", None, updates[2]),
+        changelog(PATIENTS, b"k", b"{}", updates[3]),
+        *dead_letter(Stage.SCRUB, updates[4], refused, 1),
+        *dead_letter(Stage.SCRUB, SOURCE, refused, 1),
+    )
+
+    counted.observer.begun([*updates, SOURCE])
+    counted.observer.staged([*updates, SOURCE], outputs)
+    counted.observer.committed()
+
+    assert {"folded": 2, "unchanged": 2, "erased": 1, "dead_letter": 1} == (
+        counted.counts("phistream_updates_total")
+    )
+    assert 2 == counted.value("phistream_updates_forwarded_total")
+    assert {"dead_letter": 1} == counted.counts("phistream_notes_total")
+    assert {"schema": 2} == counted.counts("phistream_dead_letters_total")
+    assert 7 == counted.value("phistream_batch_records_sum", stage="scrub")
+
+
+def test_only_the_records_that_were_committed_are_counted(counted):
+    counted.observer.begun([SOURCE, update(1), update(2)])
+    counted.observer.staged([SOURCE, update(1)], [scrubbed()])
+    counted.observer.committed()
+
+    assert 2 == counted.value("phistream_batch_records_sum", stage="scrub")
+    assert {"unchanged": 1} == counted.counts("phistream_updates_total")
+    assert 2 == counted.health.now.records
+
+
+def test_what_is_due_by_time_is_counted_without_a_record(counted):
+    counted.observer.staged([], [scrubbed()])
+    counted.observer.committed()
+
+    assert {"scrubbed": 1} == counted.counts("phistream_notes_total")
+    assert {"committed": 1} == counted.counts("phistream_transactions_total")
+    assert 0 == counted.value("phistream_batch_records_count", stage="scrub")
+
+
 def test_intake_counts_messages_and_what_they_gave():
     counted = Counted(Stage.INTAKE)
     routed = {"patients": 1, "notes": 2, "skipped": {"ED": 3, "RP": 1}}
@@ -127,7 +177,7 @@ def test_intake_counts_messages_and_what_they_gave():
 
 def test_an_undone_batch_counts_nothing_that_it_held(counted):
     counted.observer.begun([SOURCE])
-    counted.observer.staged([scrubbed()])
+    counted.observer.staged([SOURCE], [scrubbed()])
     counted.observer.undone(local.TROUBLES["retriable"])
     batch(counted.observer, scrubbed())
 
@@ -446,7 +496,7 @@ def test_metrics_hold_nothing_of_the_records_they_count(counted):
     counted.observer.begun([marker])
     letter = dead("zzcode")
     counted.observer.staged(
-        [Output("phi.audit", b"ZZKEY", letter.value, letter.headers)]
+        [marker], [Output("phi.audit", b"ZZKEY", letter.value, letter.headers)]
     )
     counted.observer.committed()
 
