@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
 from functools import cache
@@ -189,35 +189,55 @@ def merge_records(older: PatientRecord | None, newer: PatientRecord) -> PatientR
     """
     if older is None:
         return newer
-    updated_at = _later(older.updated_at, newer.updated_at)
+    order = _Order(older.updated_at, newer.updated_at)
     current: dict[str, Any] = {}
     times: dict[str, str] = {}
     for name in (*SNAPSHOT, "sex"):
         before, after = getattr(older.current, name), getattr(newer.current, name)
-        at, then = older.time_of(name), newer.time_of(name)
-        is_newer = bool(after) and not (before and _is_earlier(then, at))
-        current[name] = after if is_newer else before
+        of_list = order
+        if older.times or newer.times:
+            of_list = _Order(older.time_of(name), newer.time_of(name))
         if before and after:
-            at = _later(at, then)
-        elif after:
-            at = then
-        if current[name] and at != updated_at:
+            current[name] = before if of_list.is_reversed else after
+            at = of_list.later
+        else:
+            current[name] = before or after
+            at = of_list.first if before else of_list.second
+        if current[name] and at != order.later:
             times[name] = at
     first, last = older.current, newer.current
-    if _is_earlier(newer.updated_at, older.updated_at):
+    if order.is_reversed:
         first, last = last, first
     for name in ACCUMULATING:
-        current[name] = _bounded(getattr(first, name) + getattr(last, name))
+        current[name] = _joined(getattr(first, name), getattr(last, name))
     made = Demographics(**current)
-    parts = (older.former, newer.former, first, last)
     return PatientRecord(
         patient=newer.patient,
-        updated_at=updated_at,
+        updated_at=order.later,
         current=made,
-        former=_not_in(made, parts),
+        former=_not_in(made, (older.former, newer.former, first, last)),
         merged=_identifiers(newer.patient, older.merged + newer.merged),
         times=times,
     )
+
+
+class _Order:
+    """Two times in the order of arrival, and which of them is the later.
+
+    Args:
+        first: ISO 8601; may be unreadable.
+        second: Likewise; the later of the two unless it is readably earlier.
+    """
+
+    __slots__ = ("first", "is_reversed", "later", "second")
+
+    def __init__(self, first: str, second: str) -> None:
+        self.first, self.second = first, second
+        self.is_reversed, self.later = False, first
+        if first != second and (after := _moment(second)) is not None:
+            before = _moment(first)
+            self.is_reversed = before is not None and after < before
+            self.later = first if self.is_reversed else second
 
 
 def is_day(text: str) -> bool:
@@ -233,19 +253,6 @@ def is_time(text: str) -> bool:
     return _moment(text) is not None
 
 
-def _later(one: str, other: str) -> str:
-    """Return the later time; the readable one if the other is not, else the first."""
-    if _moment(other) is None:
-        return one
-    return one if _is_earlier(other, one) else other
-
-
-def _is_earlier(one: str, other: str) -> bool:
-    """Return whether both times are readable, and the first one is the earlier."""
-    before, after = _moment(one), _moment(other)
-    return before is not None and after is not None and before < after
-
-
 def _moment(updated_at: str) -> float | None:
     """Return the time in seconds since 1970, or None if it is unreadable."""
     try:
@@ -256,14 +263,15 @@ def _moment(updated_at: str) -> float | None:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
-def _not_in(current: Demographics, parts: Iterable[Demographics]) -> Demographics:
+def _not_in(current: Demographics, parts: Sequence[Demographics]) -> Demographics:
     """Return the values of the parts that ``current`` does not hold, oldest first."""
-    sources = tuple(parts)
     kept: dict[str, Any] = {}
     for name in SNAPSHOT:
-        now = set(getattr(current, name))
-        values = [each for part in sources for each in getattr(part, name)]
-        kept[name] = _bounded(each for each in values if each not in now)
+        now = getattr(current, name)
+        lists = [each for part in parts if (each := getattr(part, name)) != now]
+        if any(lists):
+            values = (each for one in lists for each in one if each not in now)
+            kept[name] = _bounded(values)
     return Demographics(**kept)
 
 
@@ -277,6 +285,10 @@ def _identifiers(own: PatientId, merged: Iterable[PatientId]) -> tuple[PatientId
             "merges of its sender",
         )
     return found
+
+
+def _joined(first: tuple[T, ...], last: tuple[T, ...]) -> tuple[T, ...]:
+    return first if first == last else _bounded(first + last)
 
 
 def _bounded(values: Iterable[T]) -> tuple[T, ...]:

@@ -28,6 +28,8 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from .demographics import Demographics, PatientId, PatientRecord, is_day, merge_records
 
+NOTHING = Demographics()
+
 
 @dataclass(frozen=True, slots=True)
 class PatientUpdate:
@@ -96,9 +98,11 @@ def fold(known: PatientRecord | None, update: PatientUpdate) -> Folded:
     Raises:
         InvalidRecord: too_many: The patient would have more identifiers than are kept.
     """
-    # Merged with itself, a record holds no value as both current and former, nor its
-    # own identifier among the merged ones.
-    said = merge_records(update.record, update.record)
+    said = update.record
+    if said.former != NOTHING or said.merged:
+        # Merged with itself, a record holds no value as both current and former, nor
+        # its own identifier among the merged ones.
+        said = merge_records(said, said)
     record = said if known is None else merge_records(known, said)
     is_linked_anew = set(record.merged) - set(known.merged if known else ())
     if is_linked_anew:

@@ -134,9 +134,9 @@ class PatientJoin:
 
     def _put(self, source: Record, key: bytes, record: PatientRecord) -> Output:
         partition = source.partition.index
-        value = orjson.dumps(PATIENTS.schema.versioned(record.to_json()))
+        value = _value_of(record)
         self._changed.setdefault(partition, {})[key] = value
-        self._remember(key, _Row.of(value, record, self._parsed.get(key)))
+        self._remember(key, _Row(value, record, self._parsed.get(key)))
         return changelog(PATIENTS, key, value, source)
 
     def _erase(self, source: Record, key: bytes) -> list[Output]:
@@ -159,7 +159,7 @@ class PatientJoin:
         if parsed is None or parsed.value != value:
             with _refused():
                 record = PatientRecord.from_json(orjson.loads(value))
-                parsed = _Row.of(value, record, parsed)
+                parsed = _Row(value, record, parsed)
         self._remember(key, parsed)
         return parsed
 
@@ -170,40 +170,60 @@ class PatientJoin:
             self._parsed.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
 class _Row:
-    """A parsed row of the table."""
+    """A parsed row of the table; what only the join needs is made at its first use.
 
-    value: bytes = field(repr=False)
-    record: PatientRecord
-    values: dict[str, frozenset[object]] = field(repr=False)
-    known: KnownIdentifiers
+    Args:
+        value: As in the table.
+        record: Of the patient.
+        before: The row before, if any.  Detectors prepare an object once: with the same
+            values the objects are the same, also when a message only confirms them.
+    """
 
-    @classmethod
-    def of(cls, value: bytes, record: PatientRecord, before: _Row | None) -> _Row:
-        """Return a row; with the values of the row before, their very objects.
+    def __init__(
+        self, value: bytes, record: PatientRecord, before: _Row | None
+    ) -> None:
+        self.value = value
+        self.record = record
+        self._known: KnownIdentifiers | None = None
+        if before and _says_the_same(before, record):
+            self._known = before._known  # noqa: SLF001  # of the same class
 
-        Detectors prepare an object once: the same values must be the same object, also
-        when a message only confirms what is known.
-        """
-        if before is not None and _says_the_same(before.record, record):
-            return cls(value, record, before.values, before.known)
-        values = {
-            name: frozenset(
-                getattr(record.current, name) + getattr(record.former, name)
-            )
-            for name in LISTS
-        }
-        return cls(value, record, values, known_identifiers(record))
+    @property
+    def known(self) -> KnownIdentifiers:
+        """All values, current and former, as deid_core matches them."""
+        if self._known is None:
+            self._known = known_identifiers(self.record)
+        return self._known
 
     def holds(self, demographics: Demographics) -> bool:
         """Return whether the row holds every value of the demographics."""
+        current, former = self.record.current, self.record.former
         return all(
-            self.values[name].issuperset(getattr(demographics, name)) for name in LISTS
+            said == (now := getattr(current, name))
+            or {*now, *getattr(former, name)}.issuperset(said)
+            for name in LISTS
+            if (said := getattr(demographics, name))
         )
 
 
-def _says_the_same(one: PatientRecord, other: PatientRecord) -> bool:
+def _value_of(record: PatientRecord) -> bytes:
+    """Return a row's value: orjson writes dataclasses itself, empty values as well."""
+    return orjson.dumps(
+        {
+            "schema_version": PATIENTS.schema.version,
+            "patient": record.patient,
+            "updated_at": record.updated_at,
+            "current": record.current,
+            "former": record.former,
+            "merged": record.merged,
+            "times": record.times,
+        }
+    )
+
+
+def _says_the_same(row: _Row, other: PatientRecord) -> bool:
+    one = row.record
     return (
         one.patient == other.patient
         and one.current == other.current
