@@ -373,13 +373,18 @@ class Runner:
     def _undo(self, error: StreamError) -> None:
         """Discard the batch, and go back to the committed offsets of the group."""
         self._processor.aborted()
+        is_damaged = isinstance(error, CorruptState)
         if isinstance(error, Fenced | UnknownOutcome):
             self._checkpoint.renew()
-            self._processor.reread()
+            try:
+                self._processor.reread()
+            except CorruptState as damage:
+                log.warning("a table can't be read on: %s", damage)
+                is_damaged = True
         else:
             self._checkpoint.abort()
         self._beat()
-        if isinstance(error, CorruptState):
+        if is_damaged:
             waiting = list(self._processor.drop_state())
             self._custody.hold(waiting)
             self._consumer.pause(waiting)

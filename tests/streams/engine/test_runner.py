@@ -417,3 +417,21 @@ def test_an_offset_that_somebody_else_has_set_is_claimed_again():
         runner.run_once()
 
     assert CommittedOffset(10, "phistream/1 held") == broker.offsets[place]
+
+
+def test_a_table_that_is_damaged_after_an_unknown_outcome_is_dropped(broker):
+    """Reading it on fails: without dropping it the batch would never be undone."""
+    processor = Upper()
+    damage = [CorruptState("planned")]
+
+    def reread():
+        if damage:
+            raise damage.pop()
+
+    processor.reread = reread
+    broker.plan("commit", 1, local.TROUBLES["unknown"])
+
+    run_to_the_end(broker, processor)
+
+    assert "dropped" in processor.told
+    assert_exactly_once(broker)
