@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
+from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES, PHI_AUDIT, Stage
 from streams.events.outputs import RECEIVED
 
 from . import allowed_values as allowed
@@ -46,6 +46,8 @@ def counts_of(
 def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
     stage, outcome = allowed.stage(event.get("stage")), event.get("outcome")
     counts = Counter({f"audit/{stage}": 1})
+    if stage == Stage.SCRUB and not _is_of_an_update(event):
+        counts["taken/notes"] += 1
     if outcome == "dead_letter":
         counts[f"refused/{stage}/{allowed.code(event.get('code'))}"] += 1
     elif outcome == "routed":
@@ -54,6 +56,11 @@ def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
     elif outcome == "scrubbed":
         counts += _scrubbed(event) + _latency("scrub", latency_ms)
     return counts
+
+
+def _is_of_an_update(event: dict[str, Any]) -> bool:
+    source = event.get("source")
+    return isinstance(source, dict) and source.get("topic") == PATIENT_UPDATES.name
 
 
 def _routed(value: object) -> Counts:

@@ -11,7 +11,7 @@ from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
-    PATIENTS,
+    PATIENT_UPDATES,
     PHI_AUDIT,
 )
 
@@ -31,15 +31,17 @@ LIVE_DELAY = 4
 EDGES: Mapping[Edge, str] = {
     (HL7_RAW.name, "intake"): "audit/intake",
     ("intake", NOTES.name): "routed/notes",
-    ("intake", PATIENTS.name): "routed/patients",
+    ("intake", PATIENT_UPDATES.name): "routed/patients",
     ("intake", PHI_AUDIT.name): "audit/intake",
     ("intake", DEAD_LETTERS.name): "dead/intake",
-    (NOTES.name, "scrub"): "audit/scrub",
+    (NOTES.name, "scrub"): "taken/notes",
     ("scrub", NOTES_SCRUBBED.name): "published",
     ("scrub", PHI_AUDIT.name): "audit/scrub",
     ("scrub", DEAD_LETTERS.name): "dead/scrub",
 }
-"""The counter of the records along each edge of the flow."""
+"""The counter of the records along each edge of the flow that audit events count.
+
+They don't count patient updates that scrub has folded."""
 
 
 def below(counts: Mapping[str, int], prefix: str) -> dict[str, int]:

@@ -15,6 +15,7 @@ from streams.cluster.topics import (
     DEAD_LETTERS,
     NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
     TOPICS,
@@ -28,7 +29,16 @@ from .finding import Finding, fail, ok, warn
 NEWEST = 5
 """Offsets of a partition that are checked, transaction markers included."""
 READ_SECONDS = 5.0
-CHECKED = (NOTES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
+CHECKED = (
+    NOTES,
+    PATIENT_UPDATES,
+    PATIENTS,
+    NOTES_SCRUBBED,
+    PHI_AUDIT,
+    DEAD_LETTERS,
+)
+ERASABLE = (PATIENT_UPDATES, PATIENTS)
+"""A null value erases a patient."""
 OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 
@@ -90,7 +100,7 @@ def judge_values(topic: Topic, messages: list[Message]) -> Finding:
                 seen, "a bug in phistream, or a foreign producer: find out which"
             )
         return warn(
-            seen, f"find the producer of {topic.name}; such notes become dead letters"
+            seen, f"find the producer of {topic.name}; such records become dead letters"
         )
     return ok(f"{topic.name}: the newest {len(messages)} are valid")
 
@@ -99,7 +109,7 @@ def broken_rule(topic: Topic, message: Message) -> str:
     """Return the rule that a record breaks; "" if it is valid."""
     value = message.value()
     if value is None:
-        return "" if topic is PATIENTS else "a null value"
+        return "" if topic in ERASABLE else "a null value"
     version = dict(message.headers() or []).get(SCHEMA)
     if version not in (None, schema_header(topic)):
         return "a version unknown to this phistream"

@@ -16,6 +16,7 @@ from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
+    PATIENT_UPDATES,
     PATIENTS,
 )
 
@@ -68,9 +69,9 @@ def flow(snapshot: Snapshot) -> RenderableType:
         f"─{rate[notes, 'scrub']}▶ scrub ─{rate['scrub', scrubbed]}▶ {scrubbed}"
     )
     left, right = main.index("intake"), main.index("scrub ")
-    patients = f"├─{rate['intake', PATIENTS.name]}▶ {PATIENTS.name}"
+    updates = f"├─{rate['intake', PATIENT_UPDATES.name]}▶ {PATIENT_UPDATES.name} "
     dead = f"└─{{}}▶ {DEAD_LETTERS.name}"
-    first = " " * left + patients
+    first = f"{' ' * left + updates:─<{right - 2}}▶ ├─▶ {PATIENTS.name}"
     second = " " * left + dead.format(rate["intake", DEAD_LETTERS.name])
     third = dead.format(rate["scrub", DEAD_LETTERS.name])
     lines = (main, first, f"{second:<{right}}{third}")

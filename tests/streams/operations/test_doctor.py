@@ -17,7 +17,13 @@ from confluent_kafka import Message
 from rich.console import Console
 
 from deid_core import TermFiles
-from streams.cluster.topics import ALL_TOPICS, NOTES, NOTES_SCRUBBED, PATIENTS
+from streams.cluster.topics import (
+    ALL_TOPICS,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PATIENTS,
+)
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
 from streams.operations.doctor import (
@@ -438,7 +444,8 @@ def test_a_value_that_breaks_its_schema_is_reported_only_by_position_and_rule(to
 
 
 def test_only_patients_has_tombstones():
-    assert OK is values.judge_values(PATIENTS, [record(PATIENTS, None)]).level
+    for topic in (PATIENTS, PATIENT_UPDATES):
+        assert OK is values.judge_values(topic, [record(topic, None)]).level
     assert WARN is values.judge_values(NOTES, [record(NOTES, None)]).level
 
 

@@ -67,7 +67,7 @@ def test_audit_events_of_the_last_minute_give_the_rates_along_each_arrow():
     assert {
         ("hl7.raw", "intake"): 31,
         ("intake", "notes"): 60,
-        ("intake", "patients"): 30,
+        ("intake", "patient.updates"): 30,
         ("intake", "dead.letters"): 1,
         ("notes", "scrub"): 59,
         ("scrub", "notes.scrubbed"): 58,
@@ -180,7 +180,8 @@ def test_a_whole_snapshot_fits_80_columns():
 
     assert max(map(len, text.splitlines())) <= 80
     for expected in (
-        "─123k─▶ notes.scrubbed", "dead.letters", "patients", "1234 arrive in hl7.raw",
+        "─123k─▶ notes.scrubbed", "dead.letters", "▶ patients",
+        "1234 arrive in hl7.raw",
         "phistream-scrub-0", "0-2 5", "p99 1,250 ms", "     3  scrub  residue",
     ):  # fmt: skip
         assert expected in text, text
@@ -192,9 +193,11 @@ def test_the_branches_start_below_their_stages():
 
     main = next(line for line in lines if line.startswith("hl7.raw"))
     both = next(line for line in lines if line.count("dead.letters") == 2)
-    assert [main.index("intake"), main.index("scrub ")] == [
-        place for place, sign in enumerate(both) if sign == "└"
-    ]
+    updates = next(line for line in lines if "patient.updates ─" in line)
+    stages = [main.index("intake"), main.index("scrub ")]
+    for signs, line in (("└", both), ("├", updates)):
+        assert stages == [n for n, sign in enumerate(line) if sign in signs]
+    assert updates.endswith("▶ ├─▶ patients")
 
 
 @pytest.mark.parametrize("state", LagState)

@@ -65,6 +65,7 @@ def test_a_scrubbed_event_counts_what_was_published_how_and_how_long_it_took():
 
     assert {
         "audit/scrub": 1,
+        "taken/notes": 1,
         "published/notes": 1,
         "type/11506-3": 1,
         f"latency/scrub/{bucket_of(250)}": 1,
@@ -88,6 +89,19 @@ def test_a_routed_event_counts_what_it_gave_and_how_long_it_took():
     assert {"audit/intake": 1, "routed/patients": 2, "routed/notes": 1, took: 1} == (
         facts(PHI_AUDIT, event)
     )
+
+
+@pytest.mark.parametrize(("topic", "notes"), [("notes", 1), ("patient.updates", 0)])
+def test_a_refused_update_is_no_note_that_scrub_took(topic, notes):
+    event = {
+        "stage": "scrub", "outcome": "dead_letter", "code": "schema",
+        "source": {"topic": topic, "partition": 0, "offset": 7},
+    }  # fmt: skip
+
+    counts = facts(PHI_AUDIT, event)
+
+    assert (1, 1) == (counts["audit/scrub"], counts["refused/scrub/schema"])
+    assert notes == counts["taken/notes"]
 
 
 def test_a_dead_letter_counts_only_by_stage_and_code():

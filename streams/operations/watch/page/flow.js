@@ -5,45 +5,49 @@ import { age, rate, svg, whole } from "./dom.js";
 const HEIGHT = 52;
 const STAGE_WIDTH = 120;
 const WIDE = {
-  box: [1140, 330],
+  box: [1140, 360],
   topic: 150,
   nodes: {
-    "hl7.raw": [85, 120], intake: [320, 120], notes: [545, 70], patients: [545, 180], scrub: [775, 120],
-    "notes.scrubbed": [1045, 45], "phi.audit": [1045, 145], "dead.letters": [1045, 275],
+    "hl7.raw": [85, 130], intake: [320, 130], notes: [545, 75], "patient.updates": [545, 190], scrub: [775, 130],
+    "notes.scrubbed": [1045, 40], patients: [1045, 130], "phi.audit": [1045, 220], "dead.letters": [1045, 315],
   },
   edges: [
-    ["hl7.raw", "intake", "M160 120H258", [209, 110]],
-    ["intake", "notes", "M382 108C420 108 420 70 463 70", [427, 76]],
-    ["intake", "patients", "M382 132C420 132 420 180 463 180", [427, 174]],
-    ["notes", "scrub", "M620 70C665 70 670 108 713 108", [667, 76]],
-    ["patients", "scrub", "M620 180C665 180 670 132 713 132", null],
-    ["scrub", "notes.scrubbed", "M837 110C900 110 900 45 963 45", [900, 64]],
-    ["scrub", "phi.audit", "M837 124C900 124 900 145 963 145", [905, 144]],
-    ["scrub", "dead.letters", "M815 147C850 262 890 262 963 262", [880, 222]],
-    ["intake", "dead.letters", "M320 147C320 262 370 288 440 288H963", [545, 293]],
+    ["hl7.raw", "intake", "M160 130H258", [209, 120]],
+    ["intake", "notes", "M382 118C420 118 420 75 463 75", [427, 82]],
+    ["intake", "patient.updates", "M382 142C420 142 420 190 463 190", [427, 187]],
+    ["notes", "scrub", "M620 75C665 75 670 118 713 118", [667, 84]],
+    ["patient.updates", "scrub", "M620 190C665 190 670 142 713 142", null],
+    ["scrub", "notes.scrubbed", "M837 114C900 114 900 40 963 40", [900, 68]],
+    ["scrub", "patients", "M837 130H963", null],
+    ["scrub", "phi.audit", "M837 146C900 146 900 220 963 220", [900, 201]],
+    ["scrub", "dead.letters", "M800 157C830 302 890 302 963 302", [855, 275]],
+    ["intake", "dead.letters", "M320 157C320 302 370 328 440 328H963", [545, 333]],
   ],
 };
 const NARROW = {
-  box: [360, 560],
+  box: [360, 580],
   topic: 136,
   nodes: {
-    "hl7.raw": [180, 34], intake: [180, 136], notes: [92, 246], patients: [268, 246], scrub: [180, 356],
-    "notes.scrubbed": [76, 460], "phi.audit": [260, 460], "dead.letters": [180, 530],
+    "hl7.raw": [180, 34], intake: [180, 136], notes: [92, 246], "patient.updates": [268, 246], scrub: [180, 356],
+    "notes.scrubbed": [92, 460], patients: [268, 460], "phi.audit": [92, 550], "dead.letters": [268, 550],
   },
   edges: [
     ["hl7.raw", "intake", "M180 60V103", [180, 88]],
     ["intake", "notes", "M150 162C150 192 92 186 92 214", [98, 190]],
-    ["intake", "patients", "M210 162C210 192 268 186 268 214", [262, 190]],
+    ["intake", "patient.updates", "M210 162C210 192 268 186 268 214", [262, 190]],
     ["notes", "scrub", "M92 272C92 302 150 296 150 324", [98, 304]],
-    ["patients", "scrub", "M268 272C268 302 210 296 210 324", null],
-    ["scrub", "notes.scrubbed", "M150 382C150 410 76 400 76 428", [90, 410]],
-    ["scrub", "phi.audit", "M210 382C210 410 260 400 260 428", [258, 410]],
-    ["scrub", "dead.letters", "M180 382V498", [180, 448]],
-    ["intake", "dead.letters", "M242 136H350V530H252", [332, 330]],
+    ["patient.updates", "scrub", "M268 272C268 302 210 296 210 324", null],
+    ["scrub", "notes.scrubbed", "M150 382C150 410 92 400 92 428", [98, 410]],
+    ["scrub", "patients", "M210 382C210 410 268 400 268 428", null],
+    ["scrub", "phi.audit", "M174 382V480C174 506 120 492 112 519", [124, 508]],
+    ["scrub", "dead.letters", "M186 382V480C186 506 240 492 248 519", [236, 508]],
+    ["intake", "dead.letters", "M242 136H350V550H340", [326, 340]],
   ],
 };
 const STAGES = ["intake", "scrub"];
-const PHI = ["hl7.raw", "notes", "patients", "dead.letters"];
+const PHI = ["hl7.raw", "notes", "patient.updates", "patients", "dead.letters"];
+// No audit event counts the updates that scrub has folded: such an edge flows when updates are written.
+const UNCOUNTED = ["patient.updates scrub", "scrub patients"];
 const ARROW = "M0 -4.5L7 0L0 4.5";
 
 /** Build the diagram once for each layout; afterwards update only its numbers. */
@@ -104,7 +108,8 @@ function node(name, [x, y], layout) {
 function update({ edges, nodes, about }, figures) {
   const rates = new Map(figures.flow.edges.map((e) => [`${e.from} ${e.to}`, e.rate]));
   for (const { from, to, pulse, label } of edges) {
-    const value = rates.get(`${from} ${to}`) ?? (from === "patients" ? rates.get("notes scrub") : 0);
+    const name = `${from} ${to}`;
+    const value = rates.get(UNCOUNTED.includes(name) ? "intake patient.updates" : name) ?? 0;
     pulse.setAttribute("visibility", value > 0 ? "visible" : "hidden");
     pulse.setAttribute("stroke-width", (2.5 + Math.log10(1 + value)).toFixed(1));
     if (label) {
@@ -117,10 +122,11 @@ function update({ edges, nodes, about }, figures) {
   about.textContent = `Records per second: ${rateTexts.join("; ")}.`;
 }
 
-const READER = { "hl7.raw": "-intake", notes: "-scrub" };
-const WORDS = { patients: "latest state", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
+const READER = { "hl7.raw": "-intake", notes: "-scrub", "patient.updates": "-scrub" };
+const WORDS = { patients: "changelog", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
 const ABOUT = {
-  patients: "A compacted topic: the latest demographics of each patient. Every message that names a patient updates it, notes included.",
+  "patient.updates": "What a message says about its patient. Every message that names a patient gives one, notes included; a site's own feed may write here, too.",
+  patients: "A compacted topic, the changelog of scrub's table: everything known of each patient. Scrub alone writes it.",
   "phi.audit": "What was removed where, by which detector; no text. Restricted, since it contains times.",
   "dead.letters": "Records that can't be processed, unchanged. Restricted to those who may see the originals.",
   "notes.scrubbed": "The published notes, without PHI and times.",
