@@ -150,6 +150,17 @@ PATIENTS = Topic(
     max_message_bytes=16 * MIB,
     copartitioned_with="notes",
 )
+NOTES_HELD = Topic(
+    name="notes.held",
+    key="patient and offset in notes",
+    schema_version=1,
+    readers="scrub, operations",
+    phi=True,
+    retention_days=-1,
+    cleanup="compact",
+    max_message_bytes=32 * MIB,
+    copartitioned_with="notes",
+)
 NOTES_SCRUBBED = Topic(
     name="notes.scrubbed",
     key="patient pseudonym",
@@ -183,6 +194,7 @@ TOPICS = (
     NOTES,
     PATIENT_UPDATES,
     PATIENTS,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PHI_AUDIT,
     DEAD_LETTERS,
@@ -198,6 +210,7 @@ TOPICS_OF: Mapping[Stage, tuple[Topic, ...]] = {
         NOTES,
         PATIENT_UPDATES,
         PATIENTS,
+        NOTES_HELD,
         NOTES_SCRUBBED,
         PHI_AUDIT,
         DEAD_LETTERS,

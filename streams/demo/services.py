@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import orjson
 from rich.console import Console
 
 from ..cluster.client import wait_for_broker
@@ -181,7 +182,10 @@ def _environment(settings: Settings) -> dict[str, str]:
             "watch_workers", "metrics_host", "metrics_port", "poll_seconds",
             "watchdog_seconds", "startup_seconds", "note_seconds",
             "note_seconds_per_mb", "batch_bytes", "portion_bytes",
+            "unknown_patient", "unknown_patient_seconds",
         )
     }  # fmt: skip
+    types = orjson.dumps(settings.unknown_patient_types).decode()
+    given["unknown_patient_types"] = types
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
     return inherited | {PREFIX + name.upper(): value for name, value in given.items()}

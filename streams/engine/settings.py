@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 
 from deid_core import TermFiles
 
@@ -23,6 +30,9 @@ from .errors import ConfigError
 from .heartbeat import Phase
 
 PREFIX = "PHISTREAM_"
+
+UnknownPatient = Literal["scrub", "wait", "hold"]
+"""What is done with a note of whose patient no name is known."""
 
 
 class Settings(BaseModel):
@@ -124,6 +134,17 @@ class Settings(BaseModel):
     terms: TermFiles = Field(
         TermFiles(), description="lists of names and terms to remove and to keep"
     )
+    unknown_patient: UnknownPatient = Field(
+        "scrub",
+        description="notes of a patient of whom no name is known: scrub, wait or hold",
+    )
+    unknown_patient_seconds: float = Field(
+        30, gt=0, le=7 * 86_400, description="how long such a note waits, with wait"
+    )
+    unknown_patient_types: dict[str, UnknownPatient] = Field(
+        default_factory=dict,
+        description="by note type, what else is done with such notes",
+    )
     pseudonym_key_file: Path | None = Field(
         None, description="32 or more secret bytes; phistream key FILE makes one"
     )
@@ -141,6 +162,15 @@ class Settings(BaseModel):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
+
+    @field_validator("unknown_patient_types", mode="before")
+    @classmethod
+    def _read_json(cls, value: object) -> object:
+        """Return what a JSON text holds, which is how the environment says it."""
+        try:
+            return orjson.loads(value) if isinstance(value, str) else value
+        except orjson.JSONDecodeError:
+            raise ValueError("must be a JSON object") from None
 
     def client(self, **extra: object) -> dict[str, Any]:
         """Return the properties of a Kafka client, overridden by ``extra``."""

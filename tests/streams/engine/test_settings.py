@@ -124,3 +124,32 @@ def test_the_shipped_configuration_holds_the_defaults():
     assert {"bootstrap", "kafka_password", "pseudonym_key_file", "java_home"} == (
         Settings.model_fields.keys() - values.keys()
     )
+
+
+def test_what_is_done_with_notes_of_unknown_patients_is_set_by_note_type(config):
+    path = config('unknown_patient = "wait"\n[unknown_patient_types]\n"DS" = "hold"\n')
+    env = {"PHISTREAM_UNKNOWN_PATIENT_TYPES": '{"OP": "scrub"}'}
+
+    settings = load_settings(path, environment={})
+
+    assert ("wait", {"DS": "hold"}) == (
+        settings.unknown_patient,
+        settings.unknown_patient_types,
+    )
+    assert {"OP": "scrub"} == load_settings(environment=env).unknown_patient_types
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("unknown_patient", "ZZMARKER"),
+        ("unknown_patient_seconds", "0"),
+        ("unknown_patient_types", "ZZMARKER"),
+        ("unknown_patient_types", '{"DS": "ZZMARKER"}'),
+    ],
+)
+def test_a_wrong_policy_for_unknown_patients_is_refused_by_its_key(key, value):
+    with pytest.raises(ConfigError, match=key) as caught:
+        load_settings(environment={f"PHISTREAM_{key.upper()}": value})
+
+    assert "ZZMARKER" not in str(caught.value)
