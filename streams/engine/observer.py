@@ -39,11 +39,29 @@ class TableProgress:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class HeldProgress:
+    """The notes of one partition that wait for demographics.
+
+    Args:
+        partition: Of the topic.
+        notes: Number of notes that wait.
+        since_ms: When the oldest was held, in milliseconds since 1970; 0 for none.
+    """
+
+    partition: int
+    notes: int
+    since_ms: int
+
+
 class TableView(Protocol):
-    """The part of a table that an observer needs."""
+    """The part of a processor's state that an observer needs."""
 
     def progress(self) -> Sequence[TableProgress]:
         """Return the progress of each opened partition."""
+
+    def held(self) -> Sequence[HeldProgress]:
+        """Return the held notes of each partition."""
 
 
 class Observer:

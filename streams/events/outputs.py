@@ -20,6 +20,15 @@ SCHEMA = "schema"
 """Header: kind and version of the value."""
 OUTPUTS = "outputs"
 """Header of an audit event: how many notes or dead letters the record gave."""
+HELD = "held"
+"""Header of a released note on `notes`: its first offset, a slash, and the reason.
+
+Without a row of `notes.held` that says the same it is ignored.
+"""
+OUTCOME = "outcome"
+"""Header of an audit event: `held` or `discarded`; none for any other outcome."""
+POLICY = "unknown_patient"
+"""Header of a note's audit event: the policy for unknown patients, unless scrub."""
 RECEIVED = "received"
 """Header: when the message came to hl7.raw, in milliseconds since 1970, 13 digits.
 
@@ -103,6 +112,7 @@ def audit_event(
     key: bytes | None,
     outputs: int,
     facts: Mapping[str, Any],
+    headers: Mapping[str, bytes] | None = None,
 ) -> Output:
     """Return the audit event of one input record.
 
@@ -112,6 +122,7 @@ def audit_event(
         key: The patient's pseudonym; without one the record's position is the key.
         outputs: Number of notes or dead letters that the record gave.
         facts: Further properties of phi.audit.
+        headers: Further headers.
     """
     value = {
         "stage": stage,
@@ -120,7 +131,8 @@ def audit_event(
         **facts,
     }
     key = source_header(record) if key is None else key
-    return encoded(PHI_AUDIT, key, value, record, {OUTPUTS: str(outputs).encode()})
+    headers = {OUTPUTS: str(outputs).encode()} | dict(headers or {})
+    return encoded(PHI_AUDIT, key, value, record, headers)
 
 
 def dead_letter(

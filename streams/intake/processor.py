@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
 from ..engine.errors import InvalidRecord
-from ..engine.observer import TableProgress
+from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
@@ -80,6 +80,10 @@ class Intake:
         return ()
 
     def progress(self) -> Sequence[TableProgress]:
+        """Return nothing."""
+        return ()
+
+    def held(self) -> Sequence[HeldProgress]:
         """Return nothing."""
         return ()
 

@@ -32,16 +32,38 @@ NOTHING = Demographics()
 
 
 @dataclass(frozen=True, slots=True)
+class HeldCommand:
+    """What an operator decided about held notes of a patient.
+
+    Args:
+        release: Offsets in `notes` of notes to scrub although no name is known.
+        discard: Offsets of notes to delete.
+    """
+
+    release: tuple[int, ...] = ()
+    discard: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PatientUpdate:
     """What one message says about a patient.
 
     Args:
         record: The patient's values as the message has them.
         is_forwarded: Whether scrub forwarded it from another identifier.
+        command: A decision about held notes; it is not forwarded.
     """
 
     record: PatientRecord
     is_forwarded: bool = False
+    command: HeldCommand | None = None
+
+    @property
+    def is_only_a_command(self) -> bool:
+        """Whether it says nothing about the patient."""
+        record = self.record
+        nothing = PatientRecord(record.patient, record.updated_at, Demographics())
+        return self.command is not None and record == nothing
 
     def to_json(self) -> dict[str, Any]:
         """Return the value of `patient.updates`, but for its version."""
@@ -59,6 +81,8 @@ class PatientUpdate:
             value["times"] = dict(record.times)
         if self.is_forwarded:
             value["forwarded"] = True
+        if self.command is not None:
+            value["held"] = asdict(self.command)
         return value
 
     @classmethod
@@ -72,7 +96,11 @@ class PatientUpdate:
             merged=tuple(map(PatientId.from_json, value.get("merged", ()))),
             times=dict(value.get("times", {})),
         )
-        return cls(record, value.get("forwarded", False))
+        command = None
+        if (held := value.get("held")) is not None:
+            offsets = (tuple(held.get(name, ())) for name in ("release", "discard"))
+            command = HeldCommand(*offsets)
+        return cls(record, value.get("forwarded", False), command)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,13 @@ from ..cluster.topics import PATIENT_UPDATES, PATIENTS
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
+from ..engine.settings import UnknownPatient
+from ..events.held import Release
 from ..events.notes import ClinicalNote
 from ..events.outputs import changelog, encoded
 from ..patients.demographics import Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
-from ..patients.updates import PatientUpdate, decode_update, fold
+from ..patients.updates import PatientUpdate, fold
 
 CACHED_ROWS = 4096
 LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
@@ -51,12 +53,16 @@ class Joined:
         note: Its note.
         document: The note's text and the patient's identifiers.
         is_known: Whether the table holds a name of the patient.
+        policy: What is done with the note if no name of the patient is known.
+        released: Why it was released, if it was held.
     """
 
     record: Record
     note: ClinicalNote = field(repr=False)
     document: Document = field(repr=False)
     is_known: bool
+    policy: UnknownPatient = "scrub"
+    released: Release | None = None
 
 
 class PatientJoin:
@@ -71,22 +77,27 @@ class PatientJoin:
         self._changed: dict[int, dict[bytes, bytes | None]] = {}
         self._parsed: OrderedDict[bytes, _Row] = OrderedDict()
 
-    def update(self, record: Record) -> list[Output]:
+    def update(self, record: Record, update: PatientUpdate | None) -> list[Output]:
         """Fold an update into its patient's record; return what is to be written.
 
+        Args:
+            record: The input record.
+            update: Its value; None for a null value, which erases the patient.
+
         Raises:
-            InvalidRecord: It is no update, its key is not its patient, or the patient
-                would have too many identifiers.
+            InvalidRecord: Its key is not its patient, or the patient would have too
+                many identifiers.
         """
         partition, key = record.partition.index, record.key or b""
-        if record.value is None:
+        if update is None:
             return self._erase(record, key)
-        update = decode_update(record.value)
         if update.record.patient.key != key:
             raise InvalidRecord(
                 ReasonCode.WRONG_KEY,
                 "patient.updates: the key is not the update's patient",
             )
+        if update.is_only_a_command:
+            return []
         row = self._row(partition, key)
         known = None if row is None else row.record
         folded = fold(known, update)
@@ -110,6 +121,14 @@ class PatientJoin:
         )
         is_known = row is not None and bool(row.known.patient_names)
         return Joined(record, note, document, is_known)
+
+    def is_named(self, partition: int, key: bytes) -> bool:
+        """Return whether the table holds a name of the patient."""
+        try:
+            row = self._row(partition, key)
+        except InvalidRecord:
+            return False
+        return row is not None and bool(row.known.patient_names)
 
     def commit(self, written: Mapping[Partition, int]) -> None:
         """Write the changed rows to the table: their transaction is committed.

@@ -7,13 +7,14 @@ import hmac
 import re
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import Any, Literal
 
 from deid_core import ScrubbedDocument
 
 from ..cluster.topics import NOTES_SCRUBBED, Stage
-from ..engine.records import Output
-from ..events.outputs import audit_event, encoded, source_position
+from ..engine.records import Output, Record
+from ..events.notes import ClinicalNote
+from ..events.outputs import OUTCOME, POLICY, audit_event, encoded, source_position
 from .join import Joined
 
 _STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
@@ -100,11 +101,47 @@ class ScrubOutputs:
             "characters": len(note.text),
             "annotations": annotations_json(scrubbed),
         }
-        key = patient.encode()
+        if joined.released is not None:
+            audit["held"] = joined.released
+        key, order = patient.encode(), _order(joined.policy)
         return (
             encoded(NOTES_SCRUBBED, key, published, joined.record),
-            audit_event(Stage.SCRUB, joined.record, key, 1, audit),
+            audit_event(Stage.SCRUB, joined.record, key, 1, audit, order),
         )
+
+    def without_note(
+        self,
+        outcome: Literal["held", "discarded"],
+        record: Record,
+        note: ClinicalNote,
+        policy: str,
+        at_ms: int,
+    ) -> Output:
+        """Return the audit event of a note that is held, or discarded by an operator.
+
+        Args:
+            outcome: What happened to the note.
+            record: Its record on `notes`.
+            note: The note.
+            policy: Why it is or was held.
+            at_ms: The time of the audit event, in milliseconds since 1970.
+        """
+        patient = self._pseudonyms.patient(note.patient.key)
+        facts = {
+            "outcome": outcome,
+            "at_ms": at_ms,
+            "note_id": self._pseudonyms.note(note.patient.key, note.note_id),
+            "patient": patient,
+            "key_id": self._pseudonyms.key_id,
+            "version": self._version,
+        }
+        headers = {OUTCOME: outcome.encode(), **_order(policy)}
+        return audit_event(Stage.SCRUB, record, patient.encode(), 0, facts, headers)
+
+
+def _order(policy: str) -> dict[str, bytes]:
+    """Return the header that names the policy; scrub, the usual one, needs none."""
+    return {} if policy == "scrub" else {POLICY: policy.encode()}
 
 
 def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:

@@ -22,16 +22,19 @@ from schemas import SchemaError
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
 from ..engine.errors import CorruptState, InvalidRecord, StreamError
-from ..engine.observer import TableProgress
+from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter
 from ..patients.demographics import is_day
+from ..patients.updates import decode_update
 from ..tables.table import ChangelogTable
+from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
 from .outputs import ScrubOutputs
+from .tables import Tables
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +49,8 @@ class Scrub:
     Args:
         make: Returns the pipeline of deid_core; called again after an interruption.
         table: The assigned partitions of `patients`; opened and closed here.
+        held: Those of `notes.held`; likewise.
+        unknown: What is done with notes of whose patient no name is known.
         outputs: Makes the outputs of scrubbed notes.
         partitions: The number of partitions of both topics, and of `patients`.
         max_bytes: A larger note is a dead letter.
@@ -57,6 +62,8 @@ class Scrub:
         self,
         make: Callable[[], Deidentifier],
         table: ChangelogTable,
+        held: ChangelogTable,
+        unknown: UnknownPatients,
         outputs: ScrubOutputs,
         partitions: int,
         *,
@@ -66,45 +73,44 @@ class Scrub:
     ) -> None:
         self._make = make
         self._deidentifier = make()
-        self._table = table
+        self._tables = Tables(table, held)
         self._join = PatientJoin(table)
+        self._held = HeldNotes(held, unknown, outputs, self._join.is_named, self._now)
         self._outputs = outputs
         self._partitions = partitions
         self._max_bytes = max_bytes
         self._keep_copies = keep_copies
         self._clock = clock
-        self._to_open: set[int] = set()
 
     def assigned(self, partitions: Sequence[int]) -> None:
         """Have the tables of new partitions opened by the next call of `ready`."""
-        self._to_open.update(partitions)
+        self._tables.open(partitions)
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Give up the tables; the next owner continues from its own."""
-        self._to_open.difference_update(partitions)
         self._join.abort()
         self._join.forget()
+        self._held.abort()
+        self._held.close(partitions)
         try:
-            self._table.release(partitions)
+            self._tables.release(partitions)
         except CorruptState as error:
             log.warning("a table did not close: %s", error)
 
     def ready(self) -> Iterable[int]:
         """Return the partitions whose table has newly caught up."""
         self._keep_copies()
-        if self._to_open:
-            self._table.open(sorted(self._to_open))
-            self._to_open.clear()
-        return self._table.ready()
+        return self._tables.ready()
 
     def settled(self, claimed: Iterable[int]) -> Iterable[int]:
         """Return the partitions whose table holds all that previous owners wrote."""
-        self._table.settle(claimed)
-        return self._table.settled()
+        settled = self._tables.settled(claimed)
+        self._held.open(settled)
+        return settled
 
     def due(self) -> Mapping[int, Sequence[Output]]:
-        """Return nothing: all outputs belong to records."""
-        return {}
+        """Return what releases held notes by time, or by a name that is known now."""
+        return self._held.due()
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         """Return what each update writes, and each scrubbed note with its audit event.
@@ -121,36 +127,47 @@ class Scrub:
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
         """Return the dead letter of a record, and its audit event."""
-        return dead_letter(Stage.SCRUB, record, error, self._now())
+        letter = dead_letter(Stage.SCRUB, record, error, self._now())
+        return (*letter, *self._held.done(record))
 
     def committed(self, written: Mapping[Partition, int]) -> None:
-        """Write the rows that the batch has changed to the table."""
+        """Write the rows that the batch has changed to the tables."""
         self._join.commit(written)
+        self._held.commit(written)
 
     def aborted(self) -> None:
         """Drop the rows that the batch has changed."""
         self._join.abort()
+        self._held.abort()
 
     def reread(self) -> None:
-        """Read what the last batch may have written to `patients`."""
-        self._table.reread()
+        """Read what the last batch may have written to the changelogs."""
+        self._tables.reread()
+        self._held.forget()
 
     def rebuild(self) -> None:
-        """Replace the pipeline and the cache of patients."""
+        """Replace the pipeline, the cache of patients, and the index of held notes."""
         self._join.forget()
+        self._held.forget()
         self._deidentifier = self._make()
 
     def drop_state(self) -> Iterable[int]:
         """Delete the tables; their records wait until they are restored."""
-        return self._table.drop()
+        dropped = self._tables.drop()
+        self._held.close(dropped)
+        return dropped
 
     def progress(self) -> Sequence[TableProgress]:
         """Return the progress of each table."""
-        return self._table.progress()
+        return self._tables.progress()
+
+    def held(self) -> Sequence[HeldProgress]:
+        """Return the notes that wait for demographics."""
+        return self._held.progress()
 
     def close(self) -> None:
         """Release the tables' files."""
-        self._table.close()
+        self._tables.close()
 
     def _prepared(self, record: Record) -> Joined | Outcome:
         try:
@@ -159,13 +176,14 @@ class Scrub:
                 return self._updated(record)
             note = decode(record, max_bytes=self._max_bytes)
             self._require_key(record, note.patient.key)
-            return self._join.join(record, note)
+            return self._held.admit(self._join.join(record, note))
         except InvalidRecord as error:
             return error
 
     def _updated(self, record: Record) -> Outcome:
         try:
-            return self._join.update(record)
+            update = None if record.value is None else decode_update(record.value)
+            outputs = self._join.update(record, update)
         except (InvalidRecord, StreamError):
             raise
         except Exception as error:
@@ -175,6 +193,10 @@ class Scrub:
                 f"patient.updates: {type(error).__name__} while the patient record was "
                 "merged; report it",
             ) from None
+        self._held.updated(record.partition.index, record.key or b"")
+        if update is not None and update.command is not None:
+            outputs += self._held.obey(record, update.command)
+        return outputs
 
     def _require_key(self, record: Record, key: bytes) -> None:
         topic = record.partition.topic
@@ -205,7 +227,8 @@ class Scrub:
             return InvalidRecord(
                 ReasonCode.DEID_ERROR, f"notes: written_at: {type(error).__name__}"
             )
-        return self._outputs.of(joined, result, written_at, self._now())
+        outputs = self._outputs.of(joined, result, written_at, self._now())
+        return (*outputs, *self._held.done(joined.record))
 
     def _written_at(self, joined: Joined) -> str:
         """Return the day of the note as the policy writes dates, or an empty string.

@@ -261,6 +261,13 @@ class ChangelogTable:
             log.warning("%s: copies %s: %s", self._topic, damaged, error)
             self._delete(damaged)
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether a store of an owned partition is known to be damaged."""
+        return any(
+            p.phase.is_owned and p.store.is_damaged for p in self._parts.values()
+        )
+
     def drop(self) -> list[int]:
         """Delete the damaged stores, or all if none is known to be.
 

@@ -18,6 +18,7 @@ from ..cluster.consumer import KafkaConsumer, require_assignor
 from ..cluster.producer import KafkaProducer
 from ..cluster.topics import (
     INPUT,
+    NOTES_HELD,
     PATIENTS,
     READ_ALONG,
     TOPICS_OF,
@@ -42,6 +43,7 @@ from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
 from ..intake.processor import Intake
 from ..operations.metrics.observing import observing
+from ..scrub.held import UnknownPatients
 from ..scrub.outputs import Pseudonyms, ScrubOutputs
 from ..scrub.processor import Scrub
 from ..tables.standby import Standby
@@ -182,6 +184,8 @@ def _processor(
     return Scrub(
         lambda: _deidentifier(settings),
         table,
+        ChangelogTable(settings, NOTES_HELD, f"{stage}-{slot}", partitions),
+        UnknownPatients.of(settings),
         ScrubOutputs(
             Pseudonyms(settings.pseudonym_key()),
             preset=Path(settings.preset).stem,

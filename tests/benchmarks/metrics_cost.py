@@ -30,6 +30,7 @@ from streams.operations.metrics.health import Health, Identity
 from streams.operations.metrics.lag_gauges import LagGauges
 from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.patients.demographics import PatientId
+from streams.scrub.held import UnknownPatients
 from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
 from tests.benchmarks.library import notes_of
@@ -87,6 +88,8 @@ def scrubbing():
     return Scrub(
         Deidentifier.from_names,
         NoTable(),
+        NoTable(),
+        UnknownPatients(),
         ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
         1,
         max_bytes=1 << 20,

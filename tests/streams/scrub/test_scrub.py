@@ -24,6 +24,7 @@ from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate, decode_update
+from streams.scrub.held import UnknownPatients
 from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
 
@@ -48,6 +49,15 @@ class MemoryTable:
             if value is None:
                 del self.rows[key]
 
+    def scan(self, partition, prefix):
+        return [pair for pair in self.rows.items() if pair[0].startswith(prefix)]
+
+    def settle(self, partitions):
+        self.new = partitions
+
+    def settled(self):
+        return self.new
+
 
 @pytest.fixture
 def table():
@@ -60,20 +70,26 @@ def scrub(table, hybrid):
 
 
 def scrub_made_by(make, table):
-    return Scrub(
+    scrub = Scrub(
         make,
         table,
+        MemoryTable(),
+        UnknownPatients(),
         ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
         4,
         max_bytes=10_000,
         clock=lambda: 2000.0,
     )
+    scrub.settled(range(4))
+    return scrub
 
 
 def scrub_with(system, table, pseudonyms):
     return Scrub(
         lambda: system,
         table,
+        MemoryTable(),
+        UnknownPatients(),
         ScrubOutputs(pseudonyms, preset="hybrid", policy="surrogate"),
         4,
         max_bytes=10_000,
