@@ -39,6 +39,7 @@ from . import (
     evaluate,
     experiment,
     feed,
+    held,
     key,
     presets,
     reconcile,
@@ -92,6 +93,7 @@ for command in (
     app.command()(command)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(broker.app, name="broker")
+app.add_typer(held.app, name="held")
 app.add_typer(topics.app, name="topics")
 
 

@@ -19,12 +19,13 @@ from .terminal import counting, print_json
 COLUMNS = {
     "inputs": "inputs",
     "scrubbed": "notes",
-    "dead_letters": "dead letters",
-    "no_note": "no note",
+    "dead_letters": "dead\nletters",
+    "no_note": "no\nnote",
+    "held": "held",
     "pending": "pending",
     "missing": "missing",
     "doubled": "doubled",
-    "out_of_order": "out of order",
+    "out_of_order": "out of\norder",
 }
 """The title of each column, by field of `Verdict`."""
 

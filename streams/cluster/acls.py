@@ -16,6 +16,7 @@ from .topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
@@ -31,13 +32,13 @@ READ, WRITE = ("Read", "Describe"), ("Write", "Describe")
 BOTH = ("Read", *WRITE)
 ONLY_READ: Mapping[Stage, tuple[Topic, ...]] = {
     Stage.INTAKE: (HL7_RAW,),
-    Stage.SCRUB: (NOTES,),
+    Stage.SCRUB: (),
 }
 READ_AND_WRITTEN: Mapping[Stage, tuple[Topic, ...]] = {
     Stage.INTAKE: (),
-    # Updates are forwarded between linked patients; the table is restored from its
-    # changelog.
-    Stage.SCRUB: (PATIENT_UPDATES, PATIENTS),
+    # Notes that were held are published again; updates are forwarded between linked
+    # patients; tables are restored from their changelogs.
+    Stage.SCRUB: (NOTES, PATIENT_UPDATES, PATIENTS, NOTES_HELD),
 }
 """What a stage does with its topics; it writes the others."""
 Resource = Literal["topic", "group", "transactional-id", "cluster"]
@@ -116,7 +117,10 @@ def _watch(group: str) -> Iterator[Grant]:
 
 def _operator(group: str) -> Iterator[Grant]:
     for topic in ALL_TOPICS:
-        yield _topic(topic, ("Create", "Describe", "DescribeConfigs", "Read"))
+        # Commands on held notes are updates.
+        written = ("Write",) if topic is PATIENT_UPDATES else ()
+        granted = ("Create", "Describe", "DescribeConfigs", "Read", *written)
+        yield _topic(topic, granted)
     yield Grant("group", f"{group}-", ("Read", "Describe"), is_prefix=True)
     yield Grant("cluster", "kafka-cluster", ("Describe", "DescribeConfigs"))
 

@@ -47,11 +47,13 @@ class HeldProgress:
         partition: Of the topic.
         notes: Number of notes that wait.
         since_ms: When the oldest was held, in milliseconds since 1970; 0 for none.
+        until_ms: The earliest bound, likewise; 0 for none.
     """
 
     partition: int
     notes: int
     since_ms: int
+    until_ms: int
 
 
 class TableView(Protocol):

@@ -4,6 +4,11 @@ Each input record is matched with its audit event and with the outputs that the 
 promises (notes, scrubbed notes, dead letters); the order of each key is checked too.
 A patient update has an audit event only if it became a dead letter.  No processing code
 is used, only the names of topics and headers.
+
+A note that was held and released is on `notes` twice: the second record is the output
+of the first, and an input of its own.  Order is judged by the first, among notes with
+the same policy for unknown patients: those of different policies do not wait for each
+other.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from ..cluster.topics import (
 )
 from ..engine.errors import RetriableError
 from ..engine.settings import Settings
-from ..events.outputs import OUTPUTS, SOURCE
+from ..events.outputs import HELD, OUTCOME, OUTPUTS, POLICY, SOURCE
 from .lag import STAGES
 
 log = logging.getLogger(__name__)
@@ -45,15 +50,17 @@ MAX_EXAMPLES = 10
 class Verdict:
     """The outcomes of the records of one input topic.
 
-    If it is sound, the inputs are the sum of `scrubbed`, `dead_letters`, `no_note` and
-    `pending`.
+    If it is sound, the inputs are the sum of `scrubbed`, `dead_letters`, `no_note`,
+    `held` and `pending`.
 
     Args:
         topic: The input topic.
         inputs: Committed records in it.
         scrubbed: Inputs with a note or scrubbed note.
         dead_letters: Inputs with a dead letter.
-        no_note: Inputs that promise no output, e.g. admissions and patient updates.
+        no_note: Inputs that promise no output, e.g. admissions, patient updates and
+            discarded notes.
+        held: Notes that wait for the demographics of their patient.
         pending: Inputs past the group's committed offset.
         missing: Inputs without an audit event that they owe, or with fewer outputs than
             promised.
@@ -67,6 +74,7 @@ class Verdict:
     scrubbed: int = 0
     dead_letters: int = 0
     no_note: int = 0
+    held: int = 0
     pending: int = 0
     missing: int = 0
     doubled: int = 0
@@ -83,7 +91,10 @@ Counts = npt.NDArray[np.int32]
 
 
 class _Inputs:
-    """Counts of one input partition by offset, in arrays that hold millions."""
+    """Counts of one input partition by offset, in arrays that hold millions.
+
+    `policies` and `first_offsets` hold, by offset, what only some notes have.
+    """
 
     def __init__(self, first: int, end: int) -> None:
         size = max(0, end - first)
@@ -93,6 +104,10 @@ class _Inputs:
         self.promised: Counts = np.zeros(size, dtype=np.int32)
         self.outputs: Counts = np.zeros(size, dtype=np.int32)
         self.dead: Counts = np.zeros(size, dtype=np.int32)
+        self.is_held = np.zeros(size, dtype=bool)
+        self.is_discarded = np.zeros(size, dtype=bool)
+        self.policies: dict[int, bytes] = {}
+        self.first_offsets: dict[int, int] = {}
 
     def row(self, offset: int) -> int | None:
         """Return the row of an offset; None if retention has deleted it."""
@@ -116,7 +131,7 @@ class Auditor:
         self._admin: AdminClient = admin_client(settings)
         self._counts: Mapping[str, int] = partition_counts(self._admin)
         self._inputs: dict[tuple[str, int], _Inputs] = {}
-        self._order: dict[tuple[str, str, int, bytes], int] = {}
+        self._order: dict[tuple[str, str, int, bytes, bytes], int] = {}
         self._verdicts = {topic.name: Verdict(topic.name) for topic in INPUTS}
         self._read = 0
 
@@ -128,7 +143,8 @@ class Auditor:
         for topic in INPUTS:
             for partition, (first, end) in self._ranges(topic.name).items():
                 self._inputs[topic.name, partition] = _Inputs(first, end)
-        for topic in (*INPUTS, NOTES_SCRUBBED, DEAD_LETTERS, PHI_AUDIT):
+        # The audit events of notes say which of them keep an order.
+        for topic in (PHI_AUDIT, *INPUTS, NOTES_SCRUBBED, DEAD_LETTERS):
             for message in self._messages(topic.name):
                 self._count(topic.name, message)
         for name, partition in self._inputs:
@@ -195,14 +211,12 @@ class Auditor:
         if inputs is None or row is None:
             return
         if topic == PHI_AUDIT.name:
-            inputs.audits[row] += 1
-            inputs.promised[row] += _number(headers.get(OUTPUTS))
+            _count_audit(inputs, row, offset, headers)
             return
-        if topic != PATIENT_UPDATES.name:
-            # Updates are not promised: an audit event counts notes and dead letters.
-            inputs.outputs[row] += 1
-        if topic == DEAD_LETTERS.name:
-            inputs.dead[row] += 1
+        if topic == NOTES.name and HELD in headers:
+            released = self._inputs[topic, message.partition() or 0]
+            released.first_offsets[message.offset() or 0] = offset
+        _count_output(inputs, row, topic)
         self._check_order(topic, origin, partition, offset, message)
 
     def _check_order(
@@ -211,7 +225,11 @@ class Auditor:
         key = message.key()
         if not isinstance(key, bytes):
             return  # Kafka guarantees no order without a key
-        place = (topic, origin, partition, key)
+        inputs = self._inputs[origin, partition]
+        policy = inputs.policies.get(offset, b"")
+        if topic == NOTES_SCRUBBED.name:
+            offset = inputs.first_offsets.get(offset, offset)
+        place = (topic, origin, partition, key, policy)
         if offset < self._order.get(place, -1):
             self._verdicts[origin].out_of_order += 1
             self._example(origin, partition, offset, "out of order")
@@ -224,15 +242,19 @@ class Auditor:
         # A note has exactly one outcome, whatever its audit event promises.
         is_note = topic == NOTES.name
         promised = np.ones_like(inputs.outputs) if is_note else inputs.promised
+        promised = np.where(inputs.is_discarded, 0, promised)
+        held = due & inputs.is_held & ~inputs.is_discarded & (inputs.outputs == 0)
         short = inputs.outputs < promised
         if topic != PATIENT_UPDATES.name:
             short |= inputs.audits == 0
+        short &= ~held
         over = inputs.is_input & ((inputs.audits > 1) | (inputs.outputs > promised))
         without = (promised == 0) & (inputs.outputs == 0) & ~short
         verdict.inputs += int(inputs.is_input.sum())
         verdict.scrubbed += int((due & (inputs.outputs > inputs.dead)).sum())
         verdict.dead_letters += int((due & (inputs.dead > 0)).sum())
         verdict.no_note += int((due & without).sum())
+        verdict.held += int(held.sum())
         verdict.pending += int((inputs.is_input & ~due).sum())
         verdict.missing += int((due & short).sum())
         verdict.doubled += int(over.sum())
@@ -245,6 +267,27 @@ class Auditor:
         examples = self._verdicts[topic].examples
         if len(examples) < MAX_EXAMPLES:
             examples.append(f"{topic}[{partition}]@{offset} {what}")
+
+
+def _count_audit(
+    inputs: _Inputs, row: int, offset: int, headers: Mapping[str, object]
+) -> None:
+    """Count an audit event; that of a discarded note comes after the one of holding."""
+    outcome, policy = headers.get(OUTCOME), headers.get(POLICY)
+    if isinstance(policy, bytes):
+        inputs.policies[offset] = policy
+    if outcome == b"discarded" and not inputs.is_discarded[row]:
+        inputs.is_discarded[row] = True
+        return
+    inputs.is_held[row] |= outcome == b"held"
+    inputs.audits[row] += 1
+    inputs.promised[row] += _number(headers.get(OUTPUTS))
+
+
+def _count_output(inputs: _Inputs, row: int, topic: str) -> None:
+    # Updates are not promised: an audit event counts notes and dead letters.
+    inputs.outputs[row] += topic != PATIENT_UPDATES.name
+    inputs.dead[row] += topic == DEAD_LETTERS.name
 
 
 def _source(raw: object) -> tuple[str, int, int] | None:

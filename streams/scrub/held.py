@@ -321,7 +321,12 @@ class HeldNotes:
     def progress(self) -> Sequence[HeldProgress]:
         """Return how many notes of each partition wait, and since when."""
         return [
-            HeldProgress(each, len(part.waiting), next(iter(part.waiting.values()), 0))
+            HeldProgress(
+                each,
+                len(part.waiting),
+                next(iter(part.waiting.values()), 0),
+                part.deadlines[0][0] if part.deadlines else 0,
+            )
             for each, part in self._parts.items()
         ]
 

@@ -51,6 +51,9 @@ class NoTable:
     def progress(self):
         return []
 
+    def held(self):
+        return []
+
 
 class Replay:
     """A processor that returns precomputed outputs."""

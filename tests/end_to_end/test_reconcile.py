@@ -102,6 +102,89 @@ def test_sees_every_kind_of_fault(faults, settings):
     } == set(by_topic["notes"].examples)
 
 
+class Late(Faults):
+    """Writes what becomes of held notes."""
+
+    def audit(self, offset, *, outcome="", policy="wait"):
+        self.with_headers(
+            PHI_AUDIT.name, offset, outputs="0" if outcome else "1",
+            outcome=outcome, unknown_patient=policy,
+        )  # fmt: skip
+
+    def again(self, first):
+        self.with_headers(NOTES.name, first, held=f"{first}/time")
+
+    def with_headers(self, topic, origin, **headers):
+        headers = {name: value.encode() for name, value in headers.items() if value}
+        headers["source"] = f"notes/0/{origin}".encode()
+        self._producer.produce(topic, key=b"k", headers=headers, partition=0)
+        self._producer.flush()
+
+
+@pytest.fixture
+def late(settings):
+    return Late(settings)
+
+
+def notes_verdict(settings):
+    [found] = [v for v in Auditor(settings).verdicts() if v.topic == NOTES.name]
+    return found
+
+
+def test_a_held_note_is_not_missing_and_its_release_is_its_output(late, settings):
+    late.inputs(NOTES.name, 4)
+    for offset in range(4):
+        late.audit(offset, outcome="held")
+    late.audit(1, outcome="discarded")
+    late.again(2)  # offset 4
+    late.audit(4)
+    late.output(NOTES_SCRUBBED.name, NOTES.name, 4)
+    late.again(3)  # offset 5, not processed yet
+    late.commit("scrub", NOTES.name, 5)
+
+    found = notes_verdict(settings)
+
+    assert found.is_sound, found.examples
+    assert (6, 3, 1, 1, 1) == (
+        found.inputs,
+        found.scrubbed,
+        found.no_note,
+        found.held,
+        found.pending,
+    )
+
+
+def test_a_held_note_that_is_discarded_and_published_is_doubled(late, settings):
+    late.inputs(NOTES.name, 2)
+    for offset in range(2):
+        late.audit(offset, outcome="held")
+    late.audit(0, outcome="discarded")
+    late.again(0)
+    late.again(1)
+    late.again(1)
+    late.commit("scrub", NOTES.name, 2)
+
+    assert 2 == notes_verdict(settings).doubled
+
+
+@pytest.mark.parametrize(("policy", "out_of_order"), [("wait", 1), ("hold", 0)])
+def test_order_is_that_of_the_first_records_within_a_policy(
+    late, settings, policy, out_of_order
+):
+    late.inputs(NOTES.name, 2)
+    late.audit(0, outcome="held")
+    late.audit(1, policy=policy)
+    late.output(NOTES_SCRUBBED.name, NOTES.name, 1)  # overtakes
+    late.again(0)  # offset 2
+    late.audit(2)
+    late.output(NOTES_SCRUBBED.name, NOTES.name, 2)
+    late.commit("scrub", NOTES.name, 3)
+
+    found = notes_verdict(settings)
+
+    assert (out_of_order, 0, 0) == (found.out_of_order, found.missing, found.doubled)
+
+
 def test_an_intake_record_owes_what_its_audit_event_says(faults, settings):
     faults.inputs(HL7_RAW.name, 3)
     faults.output(PHI_AUDIT.name, HL7_RAW.name, 0, outputs=0)  # an ADT

@@ -54,7 +54,9 @@ def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
         counts += _routed(event.get("routed"))
         counts += _latency("intake", latency_ms)
     elif outcome == "scrubbed":
-        counts += _scrubbed(event) + _latency("scrub", latency_ms)
+        # How long a note was held is no latency.
+        counts += _scrubbed(event)
+        counts += _latency("scrub", None if "held" in event else latency_ms)
     return counts
 
 

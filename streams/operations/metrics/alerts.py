@@ -161,6 +161,8 @@ OF_PROMETHEUS_ALONE = frozenset(
         "PhistreamQuarantine",
         "PhistreamOwnersDie",
         "PhistreamParked",
+        "PhistreamHeldLate",
+        "PhistreamHeldGrows",
         "PhistreamWatchDown",
     }
 )

@@ -50,9 +50,12 @@ class AuditMetrics:
         events = []
         for output in outputs:
             if output.topic == PHI_AUDIT.name and output.value is not None:
-                events.append(orjson.loads(output.value))
-                received = int(output.headers[RECEIVED]) / 1000
-                self._latency.observe(max(0.0, now - received))
+                event = orjson.loads(output.value)
+                events.append(event)
+                # How long a note was held is no latency.
+                if not _was_held(event):
+                    received = int(output.headers[RECEIVED]) / 1000
+                    self._latency.observe(max(0.0, now - received))
         refused = [each for each in events if each["outcome"] == "dead_letter"]
         _add(self._dead, Counter(bounded(each["code"]) for each in refused))
         topics = [each["source"]["topic"] for each in refused]
@@ -63,12 +66,17 @@ class AuditMetrics:
         self._outcomes.count(accepted)
 
 
+def _was_held(event: Event) -> bool:
+    return "held" in event or event["outcome"] in {"held", "discarded"}
+
+
 class _Notes:
     """Outcomes of notes in scrub."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         notes = catalogue.NOTES.on(registry)
-        self._scrubbed = notes.labels("scrubbed")
+        outcomes = ("scrubbed", "held", "discarded")
+        self._notes = {each: notes.labels(each) for each in outcomes}
         self.dead_letters = notes.labels("dead_letter")
         joins = catalogue.JOIN.on(registry)
         self._joins = {each: joins.labels(each) for each in ("found", "missing")}
@@ -76,9 +84,10 @@ class _Notes:
         self._spans = {each.value: spans.labels(each.value) for each in Label}
 
     def count(self, events: Sequence[Event]) -> None:
-        self._scrubbed.inc(len(events))
-        _add(self._joins, Counter(each["join"] for each in events))
-        labels = (a["label"] for each in events for a in each["annotations"])
+        _add(self._notes, Counter(each["outcome"] for each in events))
+        scrubbed = [each for each in events if each["outcome"] == "scrubbed"]
+        _add(self._joins, Counter(each["join"] for each in scrubbed))
+        labels = (a["label"] for each in scrubbed for a in each["annotations"])
         _add(self._spans, Counter(labels))
 
 

@@ -9,7 +9,7 @@ topics and partitions.  No label holds a patient, key, file, host or text.
                 (it changed the record), unchanged, erased, dead_letter
     error       a class of streams/engine/errors.py that undid a batch
     event       assigned or revoked
-    outcome     scrubbed, routed or dead_letter
+    outcome     scrubbed, held, discarded, routed or dead_letter
     reason      a code of streams/engine/reasons.py
     label       a PHI category of deid_core/labels.py, e.g. NAME:PATIENT
     kind        notes, patients (updates, to patient.updates) or skipped
@@ -264,6 +264,21 @@ PARKED_OLDEST_SECONDS = GaugeMetric(
     "phistream_parked_oldest_seconds", STAGE, "Age of the oldest of these records."
 )
 
+# --- Notes that wait for the demographics of their patient ---
+HELD_RECORDS = GaugeMetric(
+    "phistream_held_records",
+    ("stage", "partition"),
+    "Notes that wait for the demographics of their patient.",
+)
+HELD_OLDEST_SECONDS = GaugeMetric(
+    "phistream_held_oldest_seconds", STAGE, "Time since the oldest of them was held."
+)
+HELD_OVERDUE_SECONDS = GaugeMetric(
+    "phistream_held_overdue_seconds",
+    STAGE,
+    "Time for which one of them has waited beyond its bound; 0 for none.",
+)
+
 # --- Versions ---
 MODEL_INFO = GaugeMetric(
     "phistream_model_info",
@@ -281,7 +296,8 @@ LOOP: tuple[Metric, ...] = (
     TRANSACTIONS, TRANSACTION_SECONDS, BATCH_RECORDS, LAST_COMMIT, ERRORS, FENCED,
     REBUILDS, REBALANCES, ASSIGNED, READY, OWNER_DEATHS, OVERRUNS, QUARANTINED,
     DEAD_LETTERS, LATENCY_SECONDS, TABLE_RECORDS, TABLE_BEHIND, TABLE_RESTORE_SECONDS,
-    PARKED_RECORDS, PARKED_OLDEST_SECONDS, MODEL_INFO,
+    PARKED_RECORDS, PARKED_OLDEST_SECONDS, HELD_RECORDS, HELD_OLDEST_SECONDS,
+    HELD_OVERDUE_SECONDS, MODEL_INFO,
 )  # fmt: skip
 INTAKE: tuple[Metric, ...] = (MESSAGES, ROUTED)
 SCRUB: tuple[Metric, ...] = (NOTES, UPDATES, UPDATES_FORWARDED, PHI_SPANS, JOIN)

@@ -16,7 +16,12 @@ from streams.engine.errors import (
     StreamError,
     UnknownOutcome,
 )
-from streams.engine.observer import Observer, TableProgress, TableView
+from streams.engine.observer import (
+    HeldProgress,
+    Observer,
+    TableProgress,
+    TableView,
+)
 from streams.engine.records import Output, Record
 
 from . import catalogue
@@ -86,6 +91,10 @@ class LoopMetrics(Observer):
         self._begun_at: float | None = None
         self._records: list[Record] = []
         self._outputs: list[Output] = []
+        self._held = catalogue.HELD_RECORDS.on(registry)
+        self._held_oldest = catalogue.HELD_OLDEST_SECONDS.on(registry).labels(stage)
+        self._held_overdue = catalogue.HELD_OVERDUE_SECONDS.on(registry).labels(stage)
+        self._held_places: set[str] = set()
         self._looked_at = -TABLE_SECONDS
         _show_identity(registry, health)
 
@@ -160,6 +169,7 @@ class LoopMetrics(Observer):
             return
         self._looked_at = self._ticks()
         self._show_table(table.progress())
+        self._show_held(table.held())
 
     def _forget(self) -> None:
         self._begun_at = None
@@ -178,6 +188,19 @@ class LoopMetrics(Observer):
             self._restore.labels(*place).set(each.seconds)
         self._rows.set(sum(each.rows for each in table))
         self._update(table=tuple(table))
+
+    def _show_held(self, held: Sequence[HeldProgress]) -> None:
+        places = {str(each.partition) for each in held}
+        for gone in self._held_places - places:
+            self._held.remove(self._stage, gone)
+        self._held_places = places
+        for each in held:
+            self._held.labels(self._stage, str(each.partition)).set(each.notes)
+        now_ms = self._clock() * 1000
+        oldest = min((each.since_ms for each in held if each.notes), default=now_ms)
+        until = min((each.until_ms for each in held if each.until_ms), default=now_ms)
+        self._held_oldest.set(max(0.0, now_ms - oldest) / 1000)
+        self._held_overdue.set(max(0.0, now_ms - until) / 1000)
 
     def _update(self, **changes: object) -> None:
         now = self._health.now = replace(self._health.now, **changes)  # type: ignore[arg-type]  # names of fields

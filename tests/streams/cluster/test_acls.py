@@ -31,10 +31,11 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
     ("topic", "writers", "readers"),
     [
         ("hl7.raw", {"sender"}, {"intake", "watch", "operator"}),
-        ("notes", {"intake"}, {"scrub", "watch", "operator"}),
+        ("notes", {"intake", "scrub"}, {"scrub", "watch", "operator"}),
+        ("notes.held", {"scrub"}, {"scrub", "operator"}),
         (
             "patient.updates",
-            {"intake", "feeder", "scrub"},
+            {"intake", "feeder", "scrub", "operator"},
             {"scrub", "watch", "operator"},
         ),
         ("patients", {"scrub", "migration"}, {"scrub", "operator", "migration"}),

@@ -14,7 +14,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from streams.cluster.lag import LagState, PartitionLag
 from streams.cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
 from streams.engine.errors import ConfigError, FatalError, InvalidRecord
-from streams.engine.observer import CompositeListener, Observer, TableProgress
+from streams.engine.observer import (
+    CompositeListener,
+    HeldProgress,
+    Observer,
+    TableProgress,
+)
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings
@@ -158,6 +163,22 @@ def test_what_is_due_by_time_is_counted_without_a_record(counted):
     assert 0 == counted.value("phistream_batch_records_count", stage="scrub")
 
 
+def test_the_time_for_which_a_note_was_held_is_no_latency(counted):
+    facts = {"outcome": "held", "at_ms": 1}
+    released = {"outcome": "scrubbed", "join": "found", "annotations": [], "at_ms": 1}
+    batch(
+        counted.observer,
+        audit_event("scrub", SOURCE, None, 0, facts),
+        audit_event("scrub", SOURCE, None, 0, facts | {"outcome": "discarded"}),
+        audit_event("scrub", SOURCE, None, 1, released | {"held": "time"}),
+    )
+
+    outcomes = counted.counts("phistream_notes_total")
+    assert {"held": 1, "discarded": 1, "scrubbed": 1} == outcomes
+    assert {"found": 1} == counted.counts("phistream_join_total")
+    assert 0 == counted.value("phistream_latency_seconds_count", stage="scrub")
+
+
 def test_intake_counts_messages_and_what_they_gave():
     counted = Counted(Stage.INTAKE)
     routed = {"patients": 1, "notes": 2, "skipped": {"ED": 3, "RP": 1}}
@@ -263,7 +284,7 @@ def test_trouble_without_a_batch_is_no_transaction(counted):
 
 def table(*behind):
     rows = [TableProgress(p, 5, n, 1.5, 10) for p, n in enumerate(behind)]
-    return SimpleNamespace(progress=lambda: rows)
+    return SimpleNamespace(progress=lambda: rows, held=list)
 
 
 def test_a_worker_is_ready_when_it_owns_partitions_and_its_table_caught_up(counted):
@@ -301,9 +322,31 @@ def test_the_table_is_shown_by_partition_and_disappears_with_it(counted):
     assert 10 == counted.value("phistream_table_records", stage="scrub")
 
 
+def holding(*held):
+    return SimpleNamespace(progress=list, held=lambda: held)
+
+
+def test_held_notes_are_shown_by_partition_with_age_and_delay(counted):
+    held = HeldProgress(0, 3, 60_000, 90_000), HeldProgress(1, 0, 0, 0)
+    counted.observer.turned(set(), holding(*held), 0)
+    shown = counted.counts("phistream_held_records")
+    ages = [
+        counted.value(f"phistream_held_{name}_seconds", stage="scrub")
+        for name in ("oldest", "overdue")
+    ]
+    counted.now += 5
+    counted.observer.turned(set(), holding(HeldProgress(1, 0, 0, 0)), 0)
+
+    assert ({"0": 3}, [40, 10]) == (shown, ages)
+    place = {"stage": "scrub", "partition": "0"}
+    assert counted.value("phistream_held_records", **place) is None
+    for name in ("oldest", "overdue"):
+        assert 0 == counted.value(f"phistream_held_{name}_seconds", stage="scrub")
+
+
 def test_the_progress_of_the_table_is_read_once_a_second(counted):
     looks = []
-    view = SimpleNamespace(progress=lambda: looks.append(1) or [])
+    view = SimpleNamespace(progress=lambda: looks.append(1) or [], held=list)
     for _ in range(50):
         counted.now += 0.1
         counted.observer.turned(set(), view, 0)

@@ -121,6 +121,15 @@ def test_without_a_credible_time_there_is_no_latency(headers):
     assert [] == [name for name in counts if name.startswith("latency")]
 
 
+def test_the_time_for_which_a_note_was_held_is_no_latency():
+    event = {"stage": "scrub", "outcome": "scrubbed", "held": "operator"}
+    counts = facts(PHI_AUDIT, event)
+
+    assert 1 == counts["published/notes"]
+    assert [] == [name for name in counts if name.startswith("latency")]
+    assert {"audit/scrub": 1} == facts(PHI_AUDIT, event | {"outcome": "held"})
+
+
 @pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b"7"])
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)
 def test_what_is_not_an_object_counts_as_unreadable(topic, value):

@@ -209,7 +209,7 @@ def test_a_note_of_an_unknown_patient_is_held_in_the_transaction_of_its_offset(l
     )
     assert ("held", 0) == (loop.audits[0]["outcome"], loop.audits[0]["outputs"])
     assert (b"0", b"held") == (audit.headers["outputs"], audit.headers["outcome"])
-    assert [HeldProgress(PLACE, 1, 10_000_000)] == [
+    assert [HeldProgress(PLACE, 1, 10_000_000, 10_030_000)] == [
         each for each in loop.scrub.held() if each.notes
     ]
 

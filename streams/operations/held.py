@@ -1,0 +1,141 @@
+"""Held notes for the operator: where they are, and commands on them.
+
+A command is an update on `patient.updates`: the worker that owns the patient obeys it.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal
+
+import orjson
+
+from ..cluster.client import record_of
+from ..cluster.read_topic import read_topic
+from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
+from ..engine.records import Record
+from ..engine.settings import Settings
+from ..events.held import HeldNote, read_key
+from ..files.feed import RawMessage, feed
+from ..patients.demographics import Demographics, PatientId, PatientRecord
+from ..patients.updates import HeldCommand, PatientUpdate
+from .counts import allowed_values as allowed
+
+log = logging.getLogger(__name__)
+
+Decision = Literal["release", "discard"]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingNote:
+    """A note that waits for the demographics of its patient.
+
+    Args:
+        partition: Of its record on `notes`.
+        offset: Of its record on `notes`.
+        patient: Its patient.
+        note_type: Its type.
+        policy: Why it was held.
+        since_ms: When it was held, in milliseconds since 1970.
+        until_ms: When it is released at the latest; 0 for no bound.
+    """
+
+    partition: int
+    offset: int
+    patient: PatientId = field(repr=False)
+    note_type: str = field(repr=False)
+    policy: str
+    since_ms: int
+    until_ms: int
+
+    @property
+    def place(self) -> str:
+        """Its record on `notes`."""
+        return f"{NOTES.name}/{self.partition}/{self.offset}"
+
+    def shown_type(self, configured: Collection[str]) -> str:
+        """Return the note's type if it is known: a sender's own code may be a name."""
+        known = self.note_type in configured
+        return self.note_type if known else allowed.note_type(self.note_type)
+
+
+def waiting_notes(settings: Settings) -> list[WaitingNote]:
+    """Return the notes that wait now, in the order of their places.
+
+    Raises:
+        RetriableError: The cluster did not answer.
+    """
+    waiting: dict[tuple[int, bytes], WaitingNote] = {}
+    for message in read_topic(settings, NOTES_HELD.name):
+        record = record_of(message)
+        row = record.partition.index, record.key or b""
+        waiting.pop(row, None)
+        try:
+            found = _waiting(record)
+        except (ValueError, struct.error):
+            # As in scrub: another program wrote it.
+            log.error("%s: an unreadable row is ignored; delete it", record)  # noqa: TRY400  # its text may show a value
+            continue
+        if found is not None:
+            waiting[row] = found
+    return sorted(waiting.values(), key=lambda each: (each.partition, each.offset))
+
+
+def not_first(notes: Iterable[WaitingNote], chosen: Collection[str]) -> list[str]:
+    """Return the chosen places that can't be released before earlier notes.
+
+    Args:
+        notes: All that wait, in the order of their places.
+        chosen: Places to release.
+    """
+    waiting: set[tuple[PatientId, str]] = set()
+    blocked = []
+    for each in notes:
+        if each.place not in chosen:
+            waiting.add((each.patient, each.policy))
+        elif (each.patient, each.policy) in waiting:
+            blocked.append(each.place)
+    return blocked
+
+
+def command(
+    settings: Settings, notes: Iterable[WaitingNote], decision: Decision
+) -> int:
+    """Publish a command on notes; return the number of patients.
+
+    Raises:
+        FatalError: It was not confirmed.
+    """
+    return feed(settings, _messages(notes, decision), topic=PATIENT_UPDATES)
+
+
+def _messages(notes: Iterable[WaitingNote], decision: Decision) -> Iterator[RawMessage]:
+    ordered = sorted(notes, key=lambda each: (each.patient.key, each.offset))
+    for patient, group in groupby(ordered, key=lambda each: each.patient):
+        offsets = tuple(each.offset for each in group)
+        record = PatientRecord(patient, "", Demographics())
+        update = PatientUpdate(record, command=HeldCommand(**{decision: offsets}))
+        value = PATIENT_UPDATES.schema.versioned(update.to_json())
+        yield RawMessage(orjson.dumps(value), patient.key)
+
+
+def _waiting(record: Record) -> WaitingNote | None:
+    """Return the note of a row if it waits."""
+    if record.value is None:
+        return None
+    held = HeldNote.decode(record.value)
+    if held.released is not None:
+        return None
+    return WaitingNote(
+        record.partition.index,
+        read_key(record.key or b"")[1],
+        PatientId.from_json(orjson.loads(held.note)["patient"]),
+        held.note_type,
+        held.policy,
+        held.since_ms,
+        held.until_ms,
+    )
