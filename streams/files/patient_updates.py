@@ -65,6 +65,8 @@ def _check_sender(update: PatientUpdate) -> None:
     """Refuse what the schema allows, but no sender outside of phistream means."""
     if update.is_forwarded:
         raise _refusal(ReasonCode.SCHEMA, "forwarded: set by scrub; leave it out")
+    if update.command is not None:
+        raise _refusal(ReasonCode.SCHEMA, "held: run phistream held; leave it out")
     record = update.record
     times = {"updated_at": record.updated_at}
     times |= {f"times.{name}": each for name, each in record.times.items()}

@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import logging
 import struct
+import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
 
 import orjson
+from confluent_kafka import Consumer, Message, TopicPartition
 
-from ..cluster.client import record_of
-from ..cluster.read_topic import read_topic
-from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
+from ..cluster.client import (
+    CALL_SECONDS,
+    CONSUMER,
+    admin_client,
+    record_of,
+    translated,
+)
+from ..cluster.offsets import END_OF_PARTITION
+from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES, partition_counts
+from ..engine.errors import RetriableError
 from ..engine.records import Record
 from ..engine.settings import Settings
 from ..events.held import HeldNote, read_key
@@ -63,26 +72,80 @@ class WaitingNote:
         return self.note_type if known else allowed.note_type(self.note_type)
 
 
+class HeldReader:
+    """Reads `notes.held` as a plain consumer; keeps what waits, without text.
+
+    Args:
+        settings: Connection settings, and the prefix of groups.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        count = partition_counts(admin_client(settings)).get(NOTES_HELD.name, 0)
+        self._behind = set(range(count))
+        self._waiting: dict[tuple[int, bytes], WaitingNote] = {}
+        group = f"{settings.group}-held"
+        properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
+        self._consumer = Consumer(settings.client(**properties), logger=log)
+        places = [TopicPartition(NOTES_HELD.name, p, 0) for p in self._behind]
+        self._consumer.assign(places)
+
+    def read(self) -> list[WaitingNote]:
+        """Return the notes that wait now, in the order of their places.
+
+        Raises:
+            RetriableError: The cluster did not answer.
+        """
+        silent_since = time.monotonic()
+        while True:
+            with translated("read notes.held"):
+                messages = self._consumer.consume(500, timeout=0.05)
+            for message in messages:
+                self._take(message)
+            if messages:
+                silent_since = time.monotonic()
+            elif not self._behind:
+                break
+            elif time.monotonic() - silent_since > CALL_SECONDS:
+                raise RetriableError("read notes.held: no answer in time")
+        found = self._waiting.values()
+        return sorted(found, key=lambda each: (each.partition, each.offset))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._consumer.close()
+
+    def _take(self, message: Message) -> None:
+        error = message.error()
+        if error is not None:
+            if error.code() == END_OF_PARTITION:
+                self._behind.discard(message.partition() or 0)
+            elif not error.retriable():
+                raise RetriableError(f"read notes.held: {error.name()}")
+            return
+        record = record_of(message)
+        row = record.partition.index, record.key or b""
+        self._waiting.pop(row, None)
+        try:
+            found = _waiting(record)
+        except (ValueError, struct.error):
+            # As in scrub: another program wrote it.
+            log.error("%s: an unreadable row is ignored; delete it", record)  # noqa: TRY400  # the error may show a value
+            return
+        if found is not None:
+            self._waiting[row] = found
+
+
 def waiting_notes(settings: Settings) -> list[WaitingNote]:
     """Return the notes that wait now, in the order of their places.
 
     Raises:
         RetriableError: The cluster did not answer.
     """
-    waiting: dict[tuple[int, bytes], WaitingNote] = {}
-    for message in read_topic(settings, NOTES_HELD.name):
-        record = record_of(message)
-        row = record.partition.index, record.key or b""
-        waiting.pop(row, None)
-        try:
-            found = _waiting(record)
-        except (ValueError, struct.error):
-            # As in scrub: another program wrote it.
-            log.error("%s: an unreadable row is ignored; delete it", record)  # noqa: TRY400  # its text may show a value
-            continue
-        if found is not None:
-            waiting[row] = found
-    return sorted(waiting.values(), key=lambda each: (each.partition, each.offset))
+    reader = HeldReader(settings)
+    try:
+        return reader.read()
+    finally:
+        reader.close()
 
 
 def not_first(notes: Iterable[WaitingNote], chosen: Collection[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from ..engine.observer import TableProgress
@@ -72,9 +73,11 @@ class Tables:
         """Give partitions up; their files are kept."""
         gone = set(partitions)
         self._forget(gone)
-        for each in self._tables:
-            each.forget(gone)
-            each.table.release(gone)
+        # If one fails, the others are released all the same.
+        with ExitStack() as stack:
+            for each in self._tables:
+                each.forget(gone)
+                stack.callback(each.table.release, gone)
 
     def drop(self) -> list[int]:
         """Delete the damaged stores, or all if none is known to be; restore them.
@@ -98,23 +101,26 @@ class Tables:
             for table in self._tables
         ]
         return [
-            replace(
-                each,
-                behind=each.behind + sum(other.behind for other in rest),
-                seconds=max([each.seconds, *(other.seconds for other in rest)]),
-            )
+            _slowest(each, [t[partition] for t in others if partition in t])
             for partition, each in first.items()
-            for rest in [[t[partition] for t in others if partition in t]]
         ]
 
     def close(self) -> None:
         """Close all partitions; their files are kept."""
-        for each in self._tables:
-            each.table.close()
+        with ExitStack() as stack:
+            for each in self._tables:
+                stack.callback(each.table.close)
 
     def _forget(self, partitions: Iterable[int]) -> None:
         self._ready.difference_update(partitions)
         self._settled.difference_update(partitions)
+
+
+def _slowest(one: TableProgress, others: Sequence[TableProgress]) -> TableProgress:
+    behind = sum(each.behind for each in (one, *others))
+    return replace(
+        one, behind=behind, seconds=max(each.seconds for each in (one, *others))
+    )
 
 
 def _new(told: set[int], tables: Sequence[set[int]]) -> list[int]:

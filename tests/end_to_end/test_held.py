@@ -99,12 +99,16 @@ def wait_for(service, condition, seconds=START_SECONDS):
 
 
 def command(settings, folder, *arguments):
+    return ask(settings, folder, "held", *arguments)
+
+
+def ask(settings, folder, *arguments):
     config = folder / "held.toml"
     config.write_text(
         f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"\n'
         '[unknown_patient_types]\n"OP" = "hold"\n'
     )
-    return phistream("held", *arguments, "--config", config, text=True)
+    return phistream(*arguments, "--config", config, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +151,7 @@ def ward(module_cluster, tmp_path_factory):
         bound = time.monotonic() - begun
 
         listed = command(settings, folder, "list")
+        status = ask(settings, folder, "status", "--json")
         found = orjson.loads(command(settings, folder, "list", "--json").stdout)
         at = places_by_name(settings, found)
         blocked = command(settings, folder, "release", at["released.1"])
@@ -168,6 +173,7 @@ def ward(module_cluster, tmp_path_factory):
         bound=bound,
         listed=listed,
         found=found,
+        status=orjson.loads(status.stdout)["held"],
         names={*at},
         blocked=blocked,
         release=release,
@@ -215,6 +221,7 @@ def test_the_list_shows_places_and_no_patient(ward):
         (each["note_type"], each["policy"], each["until"]) for each in ward.found
     }
     assert all(each["place"] in ward.listed.stdout for each in ward.found)
+    assert 4 == ward.status["notes"]
     for shown in (ward.listed.stdout, orjson.dumps(ward.found).decode()):
         assert "zz" not in shown.lower()
 

@@ -14,6 +14,7 @@ from streams.cluster.offsets import END_OF_PARTITION, end_offsets
 from streams.cluster.topics import (
     DEAD_LETTERS,
     NOTES,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
@@ -33,12 +34,13 @@ CHECKED = (
     NOTES,
     PATIENT_UPDATES,
     PATIENTS,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PHI_AUDIT,
     DEAD_LETTERS,
 )
-ERASABLE = (PATIENT_UPDATES, PATIENTS)
-"""A null value erases a patient."""
+ERASABLE = (PATIENT_UPDATES, PATIENTS, NOTES_HELD)
+"""A null value erases a patient, or a note that is held no more."""
 OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 

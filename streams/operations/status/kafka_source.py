@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from confluent_kafka import Consumer, ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
@@ -16,9 +16,10 @@ from streams.cluster.topics import PHI_AUDIT, TO_HAVE_THEM, partition_counts
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 
+from ..held import HeldReader, WaitingNote
 from ..lag import ArrivalRate, stage_groups
 from .audit_counts import AuditReader
-from .snapshot import GroupView, Member, Quarantine, Snapshot, printable
+from .snapshot import GroupView, Held, Member, Quarantine, Snapshot, printable
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class KafkaSource:
         self._groups = stage_groups(settings)
         self._admin = admin_client(settings)
         self._audit = self._audit_reader()
+        self._held = HeldReader(settings)
         self._monitor = LagMonitor(settings, self._groups, clock)
         self._began = clock()
         self._arrivals = ArrivalRate()
@@ -73,6 +75,7 @@ class KafkaSource:
             is_judged=now - self._began > WINDOW,
             groups=tuple(self._group(name) for name in dict(self._groups)),
             quarantine=tuple(self._quarantine(lags)),
+            held=_held(self._held.read()),
             refused=refused,
             refused_seconds=refused_seconds,
             latency=counts.latency(now),
@@ -81,6 +84,7 @@ class KafkaSource:
     def close(self) -> None:
         """Close the connections."""
         self._audit.close()
+        self._held.close()
         self._monitor.close()
         for _group, _topic, offsets in self._offsets:
             offsets.close()
@@ -114,6 +118,11 @@ class KafkaSource:
         members = sorted(map(_member, described.members), key=lambda each: each.name)
         state = ConsumerGroupState(described.state).name.lower()
         return GroupView(name, state, tuple(members))
+
+
+def _held(notes: Sequence[WaitingNote]) -> Held:
+    since = min((each.since_ms / 1000 for each in notes), default=None)
+    return Held(len(notes), since)
 
 
 def _member(described: MemberDescription) -> Member:

@@ -75,6 +75,19 @@ class Quarantine:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The notes that wait for the demographics of their patient.
+
+    Args:
+        notes: Their number.
+        since: When the oldest was held, seconds since 1970; None for none.
+    """
+
+    notes: int
+    since: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """The recent dead letters of one stage and reason."""
 
@@ -106,6 +119,7 @@ class Snapshot:
         is_judged: Whether the lags' states rest on a whole window.
         groups: With their workers; none from watch.
         quarantine: Partitions with suspects; none from watch.
+        held: Notes that wait for demographics; None from watch.
         refused: Recent dead letters, the most frequent first.
         refused_seconds: The time that they are counted over.
         latency: Of scrubbed notes.
@@ -120,6 +134,7 @@ class Snapshot:
     is_judged: bool = False
     groups: tuple[GroupView, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
+    held: Held | None = None
     refused: tuple[Refused, ...] = ()
     refused_seconds: float = 3600.0
     latency: Latency | None = None

@@ -48,6 +48,7 @@ def render(
     parts += lag(snapshot, min(most, MAX_PARTITIONS))
     parts += [Text(), *groups(snapshot)] if snapshot.groups else []
     parts += [Text(), quarantine(snapshot)] if snapshot.quarantine else []
+    parts += [Text(), held(snapshot)] if snapshot.held and snapshot.held.notes else []
     parts += [Text(), refused(snapshot)]
     if trouble:
         parts += [Text(), Text(trouble, style="bold red")]
@@ -135,6 +136,14 @@ def quarantine(snapshot: Snapshot) -> RenderableType:
     return Group(Text(title, style="bold yellow"), grid)
 
 
+def held(snapshot: Snapshot) -> RenderableType:
+    """Return how many notes wait for demographics, and since when."""
+    notes = snapshot.held.notes if snapshot.held else 0
+    since = snapshot.held.since if snapshot.held else None
+    age = "" if since is None else f", the oldest for {short(snapshot.at - since)} s"
+    return Text.assemble(("held for demographics   ", "dim"), f"{notes:,}{age}")
+
+
 def refused(snapshot: Snapshot) -> RenderableType:
     """Return the latency, and dead letters by reason."""
     total = sum(each.count for each in snapshot.refused)
@@ -169,8 +178,9 @@ def _other_lines(snapshot: Snapshot) -> int:
     """Return the number of lines without the rows of lag."""
     workers = sum(max(1, len(each.members)) for each in snapshot.groups)
     reasons = min(MAX_REASONS, len(snapshot.refused))
-    held = len(snapshot.quarantine) + 2 if snapshot.quarantine else 0
-    return 14 + held + reasons + (workers + 2 if snapshot.groups else 0)
+    quarantined = len(snapshot.quarantine) + 2 if snapshot.quarantine else 0
+    held = 2 if snapshot.held and snapshot.held.notes else 0
+    return 14 + quarantined + held + reasons + (workers + 2 if snapshot.groups else 0)
 
 
 def _title(snapshot: Snapshot) -> Text:

@@ -67,6 +67,10 @@ def test_an_erasure_is_the_null_value_under_the_patients_key():
         ({**UPDATE, "note_id": "n", "text": "ZZMARKER"}, "holds 2 unknown"),
         ({**UPDATE, "schema_version": 2}, "schema_version: must be 1"),
         ({**UPDATE, "forwarded": True}, "forwarded: set by scrub; leave it out"),
+        (
+            {**UPDATE, "held": {"release": [7]}},
+            "held: run phistream held; leave it out",
+        ),
         ({**UPDATE, "updated_at": "ZZMARKER"}, "updated_at: must be ISO 8601"),
         ({**UPDATE, "times": {"names": "ZZ"}}, "times.names: must be ISO 8601"),
         ({"patient": PATIENT, "erase": False}, "erase: must be true"),

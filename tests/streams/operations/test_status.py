@@ -18,6 +18,7 @@ from streams.operations.status.audit_counts import AuditCounts
 from streams.operations.status.snapshot import (
     EDGES,
     GroupView,
+    Held,
     Latency,
     Member,
     Quarantine,
@@ -158,6 +159,14 @@ def drawn(*arguments, width=80, **options):
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
     console.print(render(*arguments, **options))
     return console.file.getvalue()
+
+
+def test_held_notes_are_counted_with_the_age_of_the_oldest():
+    shown = drawn(snapshot(held=Held(1200, NOW - 90)))
+
+    assert "held for demographics   1,200, the oldest for 90.0 s" in shown
+    for nothing in (None, Held(0, None)):
+        assert "held for" not in drawn(snapshot(held=nothing))
 
 
 def test_a_partition_in_quarantine_is_shown_with_its_suspect():
