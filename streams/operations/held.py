@@ -36,6 +36,9 @@ from .counts import allowed_values as allowed
 
 log = logging.getLogger(__name__)
 
+NOTES_OF_A_COMMAND = 100
+"""Scrub carries a command out in one transaction."""
+
 Decision = Literal["release", "discard"]
 
 
@@ -168,7 +171,7 @@ def not_first(notes: Iterable[WaitingNote], chosen: Collection[str]) -> list[str
 def command(
     settings: Settings, notes: Iterable[WaitingNote], decision: Decision
 ) -> int:
-    """Publish a command on notes; return the number of patients.
+    """Publish commands on notes; return their number.
 
     Raises:
         FatalError: It was not confirmed.
@@ -180,10 +183,12 @@ def _messages(notes: Iterable[WaitingNote], decision: Decision) -> Iterator[RawM
     ordered = sorted(notes, key=lambda each: (each.patient.key, each.offset))
     for patient, group in groupby(ordered, key=lambda each: each.patient):
         offsets = tuple(each.offset for each in group)
-        record = PatientRecord(patient, "", Demographics())
-        update = PatientUpdate(record, command=HeldCommand(**{decision: offsets}))
-        value = PATIENT_UPDATES.schema.versioned(update.to_json())
-        yield RawMessage(orjson.dumps(value), patient.key)
+        for start in range(0, len(offsets), NOTES_OF_A_COMMAND):
+            part = offsets[start : start + NOTES_OF_A_COMMAND]
+            record = PatientRecord(patient, "", Demographics())
+            update = PatientUpdate(record, command=HeldCommand(**{decision: part}))
+            value = PATIENT_UPDATES.schema.versioned(update.to_json())
+            yield RawMessage(orjson.dumps(value), patient.key)
 
 
 def _waiting(record: Record) -> WaitingNote | None:

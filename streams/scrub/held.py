@@ -225,9 +225,9 @@ class HeldNotes:
             part.taken[key] = record
             return replace(joined, policy=row.policy, released=row.released)
         policy = self._policies.of_type(note_type)
-        joined = replace(joined, policy=policy)
         if policy == "scrub":
             return joined
+        joined = replace(joined, policy=policy)
         part = self._part(record.partition.index)
         ahead = self._ahead(part, joined)
         if not ahead and joined.document.known.patient_names:

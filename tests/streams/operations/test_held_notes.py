@@ -45,6 +45,14 @@ def test_a_command_is_one_update_for_each_patient_under_its_key():
     assert all(each.is_only_a_command for each in updates)
 
 
+def test_many_notes_of_a_patient_are_several_commands_in_their_order():
+    messages = [*_messages(map(waiting, range(250)), "discard")]
+
+    offsets = [decode_update(each.value).command.discard for each in messages]
+    assert [100, 100, 50] == [len(each) for each in offsets]
+    assert [*range(250)] == [offset for each in offsets for offset in each]
+
+
 @pytest.mark.parametrize(
     ("code", "shown"),
     [("11506-3", "11506-3"), ("ZZNAME", "other"), ("OP-X", "OP-X"), ("", "none")],

@@ -334,11 +334,13 @@ def test_only_damaged_stores_are_dropped_and_restored(opened, owner, monkeypatch
     for partition in (0, 1):
         owner.commit(partition, [(b"%05d" % n, b"v" * 200) for n in range(3000)])
     table = take_over(opened(), [0, 1])
+    assert not table.is_damaged
     damage(table, 0)
     with pytest.raises(CorruptState):
         rows_of(table, 0)
     read = count_records(monkeypatch)
 
+    assert table.is_damaged
     assert [0, 1] == table.drop()
 
     with pytest.raises(ValueError, match="not owned"):
