@@ -152,7 +152,7 @@ class Scrub:
         self._deidentifier = self._make()
 
     def drop_state(self) -> Iterable[int]:
-        """Delete the tables; their records wait until they are restored."""
+        """Delete damaged tables; their records wait until they are restored."""
         dropped = self._tables.drop()
         self._held.close(dropped)
         return dropped

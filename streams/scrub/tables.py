@@ -10,7 +10,7 @@ from ..engine.observer import TableProgress
 from ..tables.table import ChangelogTable
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Table:
     """A table, and how far each partition is in it."""
 
@@ -80,17 +80,21 @@ class Tables:
                 stack.callback(each.table.release, gone)
 
     def drop(self) -> list[int]:
-        """Delete the damaged stores, or all if none is known to be; restore them.
+        """Delete the damaged stores, or all if none is known to be.
 
         Returns:
-            The partitions that must wait for them.
+            All partitions: rows of the last commit may also be missing from the other
+            tables.  They wait until `ready` names them, and are settled again.
         """
         damaged = [each for each in self._tables if each.table.is_damaged]
         dropped: set[int] = set()
         for each in damaged or self._tables:
-            gone = each.table.drop()
-            each.forget(gone)
-            dropped.update(gone)
+            dropped.update(each.table.drop())
+        for each in self._tables:
+            if damaged and each not in damaged:
+                each.table.release(dropped)
+                each.table.open(dropped)
+            each.forget(dropped)
         self._forget(dropped)
         return sorted(dropped)
 

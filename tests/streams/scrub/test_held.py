@@ -19,7 +19,7 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.errors import CorruptState, FatalError, InvalidRecord
 from streams.engine.observer import HeldProgress
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
@@ -79,6 +79,12 @@ class MemoryTable:
 
     def release(self, partitions):
         """Do nothing."""
+
+    def open(self, partitions):
+        """Do nothing."""
+
+    def drop(self):
+        return PARTITIONS
 
 
 class Blind:
@@ -480,6 +486,32 @@ def test_a_row_that_was_not_written_stops_the_worker(loop):
 
     with pytest.raises(FatalError, match=r"notes\.held"):
         loop.scrub.committed({})
+
+
+def test_a_damaged_table_of_patients_loses_no_held_note(loop, monkeypatch):
+    """Its rows were not written after the commit: they are read from the changelog."""
+    patients, held = loop.tables.values()
+
+    def damaged(*_arguments):
+        patients.is_damaged = True
+        raise CorruptState("of the test")
+
+    [[row, _audit]] = loop.scrub.process([loop.note("A")])
+    loop.scrub.process([loop.update("", patient=OTHER)])
+    with monkeypatch.context() as patch:
+        patch.setattr(patients, "write", damaged)
+        with pytest.raises(CorruptState):
+            loop.commit([])
+    loop.scrub.aborted()
+    changelog = {row.key: row.value}
+    monkeypatch.setattr(held, "open", lambda _all: held.write(PLACE, changelog, 9))
+
+    assert [*PARTITIONS] == loop.scrub.drop_state()
+
+    assert {} == loop.scrub.due()
+    loop.scrub.settled(PARTITIONS)
+    loop.turn(31)
+    assert ["A"] == loop.scrubbed
 
 
 def test_many_notes_are_released_a_part_at_a_time(loop, monkeypatch):

@@ -15,6 +15,7 @@ class Table:
     def __init__(self):
         self.to_be_ready, self.to_be_settled = [], []
         self.opened, self.settling, self.released = set(), [], []
+        self.dropped = []
         self.is_damaged = False
         self.trouble = None
 
@@ -40,7 +41,8 @@ class Table:
         self.released += partitions
 
     def drop(self):
-        return sorted(self.opened)
+        self.dropped = sorted(self.opened)
+        return self.dropped
 
     def progress(self):
         return [TableProgress(0, 5, 3, 1.0, 10)]
@@ -90,19 +92,24 @@ def test_a_partition_that_could_not_be_settled_is_tried_again(tables, pair):
     assert [0] == pair[1].settling
 
 
-def test_only_the_damaged_table_is_dropped_and_waited_for(tables, pair):
+def test_only_the_damaged_table_is_dropped_and_both_are_read_again(tables, pair):
     complete(tables, pair, [0, 1])
     one, other = pair
     other.is_damaged = True
+    one.opened.clear()
 
     assert [0, 1] == tables.drop()
 
-    one.settling.clear()
-    other.to_be_ready = [0, 1]
-    assert [0, 1] == tables.ready()
-    other.to_be_settled = [0, 1]
-    assert [0, 1] == tables.settled([0, 1])
-    assert [] == one.settling
+    assert ([], [0, 1]) == (one.dropped, other.dropped)
+    assert ([0, 1], {0, 1}) == (one.released, one.opened)
+    assert ([0, 1], [0, 1]) == complete(tables, pair, [0, 1])
+
+
+def test_if_no_table_is_known_to_be_damaged_all_are_dropped(tables, pair):
+    complete(tables, pair, [0, 1])
+
+    assert [0, 1] == tables.drop()
+    assert [[0, 1]] * 2 == [each.dropped for each in pair]
 
 
 def test_all_tables_are_released_even_if_one_fails(tables, pair):
