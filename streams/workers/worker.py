@@ -180,11 +180,13 @@ def _processor(
 ) -> StageProcessor:
     if stage is Stage.INTAKE:
         return Intake(max_bytes=settings.max_message_bytes)
-    table = ChangelogTable(settings, PATIENTS, f"{stage}-{slot}", partitions)
+    owner = f"{stage}-{slot}"
+    table = ChangelogTable(settings, PATIENTS, owner, partitions)
+    held = ChangelogTable(settings, NOTES_HELD, owner, partitions)
     return Scrub(
         lambda: _deidentifier(settings),
         table,
-        ChangelogTable(settings, NOTES_HELD, f"{stage}-{slot}", partitions),
+        held,
         UnknownPatients.of(settings),
         ScrubOutputs(
             Pseudonyms(settings.pseudonym_key()),
@@ -193,7 +195,7 @@ def _processor(
         ),
         partitions,
         max_bytes=settings.max_note_bytes,
-        keep_copies=_standby(settings, slot, [table], partitions),
+        keep_copies=_standby(settings, slot, [table, held], partitions),
     )
 
 
