@@ -127,7 +127,8 @@ def test_the_time_for_which_a_note_was_held_is_no_latency():
 
     assert 1 == counts["published/notes"]
     assert [] == [name for name in counts if name.startswith("latency")]
-    assert {"audit/scrub": 1} == facts(PHI_AUDIT, event | {"outcome": "held"})
+    held = facts(PHI_AUDIT, event | {"outcome": "held"})
+    assert {"audit/scrub": 1, "taken/notes": 1} == held
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b"7"])
