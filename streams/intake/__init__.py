@@ -1,1 +1,1 @@
-"""Stage intake: `hl7.raw` in; `notes` and `patients` out.  Start at `processor`."""
+"""Stage intake: `hl7.raw` in; `notes` and `patient.updates` out.  See `processor`."""

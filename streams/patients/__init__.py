@@ -1,1 +1,1 @@
-"""Patient records: how they are merged, stored per partition, and matched."""
+"""Patient records: how updates are folded and forwarded, and what is matched."""

@@ -1,1 +1,4 @@
-"""Stage scrub: `notes` in; `notes.scrubbed` and `phi.audit` out.  See `processor`."""
+"""Stage scrub: `notes` and `patient.updates` in; `notes.scrubbed` and `phi.audit` out.
+
+Start at `processor`.
+"""
