@@ -28,7 +28,7 @@ class ReasonCode(StrEnum):
     TOO_MANY = "too_many"  # a list of the patient group exceeds its limit
     UNDECODABLE = "undecodable"  # the bytes are not in the declared character set
     UNKNOWN_EVENT = "unknown_event"  # the type or trigger event is not supported
-    WRONG_KEY = "wrong_key"  # the key is not the note's patient
+    WRONG_KEY = "wrong_key"  # the key is not that of the patient
     WRONG_PARTITION = "wrong_partition"  # the key belongs to another partition
 
 

@@ -146,12 +146,6 @@ def update(family, *, patient=PATIENT, merged=(), offset=0, day=1, value=b""):
     return Record(at, offset, patient.key, value)
 
 
-def rows_written(outcomes):
-    return [
-        each for outcome in outcomes for each in outcome if each.topic == "patients"
-    ]
-
-
 def commit(scrub, outcomes):
     scrub.committed({Partition(PATIENTS.name, p): 9 for p in range(4)})
     return outcomes
