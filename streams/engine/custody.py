@@ -204,8 +204,14 @@ class Custody:
 
         Committing them again, with outputs that belong to no record, proves that the
         partition is still this worker's.
+
+        Raises:
+            RetriableError: It is not claimed (any more).
         """
-        return {p: self._offsets[p] for p in self._of([partition]) if p in self._claims}
+        ours = self._of([partition])
+        if not all(each in self._claims for each in ours):
+            raise RetriableError(f"partition {partition}: not claimed")
+        return {each: self._offsets[each] for each in ours}
 
     def _of(self, numbers: Iterable[int]) -> list[Partition]:
         return [Partition(topic, n) for n in numbers for topic in self._topics]

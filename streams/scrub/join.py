@@ -177,8 +177,11 @@ class PatientJoin:
         parsed = self._parsed.get(key)
         if parsed is None or parsed.value != value:
             with _refused():
-                record = PatientRecord.from_json(orjson.loads(value))
-                parsed = _Row(value, record, parsed)
+                found = orjson.loads(value)
+                # Another program may have written it: a wrong row would be read as far
+                # as it goes, and the note scrubbed with less than is known.
+                PATIENTS.schema.check(found)
+                parsed = _Row(value, PatientRecord.from_json(found), parsed)
         self._remember(key, parsed)
         return parsed
 

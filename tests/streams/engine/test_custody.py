@@ -176,4 +176,5 @@ def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
         Partition("updates", 2): 4,
         Partition("notes", 2): 7,
     } == owner.custody.fences(2)
-    assert {} == owner.custody.fences(0)
+    with pytest.raises(RetriableError, match="not claimed"):
+        owner.custody.fences(0)

@@ -32,6 +32,9 @@ PATIENT = PatientId("N", "4711-77")
 KNOWN = PatientRecord(PATIENT, "", Demographics(names=(Name("Quellwright", "Mabel"),)))
 
 
+ROW = orjson.dumps(PATIENTS.schema.versioned(KNOWN.to_json()))
+
+
 class MemoryTable:
     """The rows alone; the real one is tested on Kafka in tests/end_to_end."""
 
@@ -114,7 +117,7 @@ def record(
 
 
 def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub, table):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    table.rows[PATIENT.key] = ROW
     text = "Na\u0308ive M\u200br. Quell\u00adwright is well."
 
     [(note, audit)] = scrub.process([record(text)])
@@ -127,7 +130,7 @@ def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub,
 
 
 def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    table.rows[PATIENT.key] = ROW
 
     [(note, audit)] = scrub.process([record("Mabel Quellwrigth is well.")])
 
@@ -259,8 +262,17 @@ def test_refuses_an_update_and_goes_on_with_the_others(scrub, bad, code):
     assert (DEAD_LETTERS.name, PHI_AUDIT.name) == (letter.topic, audit.topic)
 
 
-def test_an_unreadable_row_refuses_update_and_note(scrub, table):
-    table.rows[PATIENT.key] = b'{"patient": 7}'
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'{"patient": 7}',
+        b"{",
+        orjson.dumps(KNOWN.to_json() | {"schema_version": 1, "current": {"nmes": []}}),
+    ],
+)
+def test_a_row_that_breaks_its_schema_refuses_update_and_note(scrub, table, row):
+    """It might be read as far as it goes, and a name be missed."""
+    table.rows[PATIENT.key] = row
 
     outcomes = scrub.process([update("Quellwright"), record("Quellwright.")])
 
@@ -289,7 +301,7 @@ def test_the_notes_own_demographics_join_without_the_table(scrub):
 
 
 def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    table.rows[PATIENT.key] = ROW
     pseudonyms = Pseudonyms(b"k" * 32)
     system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
     scrub = scrub_with(system, table, pseudonyms)
@@ -320,7 +332,7 @@ def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
     ],
 )
 def test_refuses_a_note_and_goes_on_with_the_others(scrub, table, bad, code):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    table.rows[PATIENT.key] = ROW
 
     first, second = scrub.process([record("One.", **bad), record("Two.", offset=1)])
 
@@ -365,7 +377,7 @@ class _Named:
 
 
 def test_a_header_that_says_more_than_the_row_is_matched_as_well(scrub, table):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    table.rows[PATIENT.key] = ROW
     value = orjson.loads(record("Quellwright, called Zwergenheim.").value)
     value["demographics"] = {"names": [{"family": "Zwergenheim"}]}
     at = partition_of(PATIENT.key, 4)
@@ -394,7 +406,7 @@ def test_an_unknown_patients_note_type_is_a_standard_code_or_nothing(
     "code", ["RAD20240314", "2024-03", "14.3.24", "3/14/2024", "1710374400"]
 )
 def test_a_note_type_that_may_hold_a_date_is_not_published(scrub, table, code):
-    table.rows[PATIENT.key] = orjson.dumps(KNOWN.to_json())
+    table.rows[PATIENT.key] = ROW
 
     [outputs] = scrub.process([record("Stable.", note_type=code)])
 
