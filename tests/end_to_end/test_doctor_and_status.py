@@ -119,7 +119,7 @@ def test_broken_topics_and_values_fail_and_are_told_by_place_alone(settings):
     assert Level.FAIL in levels(findings)
     for expected in (
         "missing, or hidden: hl7.raw",
-        "notes has 4 partitions and patients 6",
+        "patients has 6 partitions and notes 4",
         "notes.scrubbed[",
         "lacks",
     ):

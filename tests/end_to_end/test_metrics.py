@@ -18,16 +18,18 @@ from deid_core.labels import Label
 from streams.cluster.lag import LagState
 from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
+from streams.demo.flow import read_topic
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
 from streams.engine.reasons import OTHER, REASONS
 from streams.files.feed import RawMessage
 from streams.operations.metrics import catalogue
+from streams.operations.reconcile import Auditor
 from tests.conftest import settings_for, with_topics
 from tests.deploy.promql import names_in, queries, rules
 from tests.end_to_end.prometheus import needs_prometheus, prometheus
 from tests.end_to_end.test_main_job import FAMILY, GIVEN, MARKERS, MRN, adt, event
-from tests.harness import drain, feed_and_drain, raw, values
+from tests.harness import count_records, drain, feed_and_drain, produce, raw, values
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -136,6 +138,9 @@ def _feed(settings, services, ward):
     )
     for wave in waves:
         feed_and_drain(settings, services, wave)
+    # A patient is erased, and an update refused.
+    known = next(read_topic(settings, PATIENTS.name)).key()
+    produce(settings, PATIENT_UPDATES.name, [(known, None), (b"any", b"{}")])
     drain(settings, services)
 
 
@@ -165,11 +170,12 @@ def test_every_metric_that_board_and_alerts_name_is_exported(job):
 
 
 def test_counts_agree_with_the_audit_topic(job):
-    notes = [each for each in job.audit if each["stage"] == "scrub"]
+    notes = [each for each in job.audit if each["source"]["topic"] == NOTES.name]
     dead = [each for each in job.audit if each["outcome"] == "dead_letter"]
     scrubbed = [each for each in notes if each["outcome"] == "scrubbed"]
     found = [a["label"] for each in scrubbed for a in each["annotations"]]
-    updates = len(values(job.settings, PATIENT_UPDATES.name))
+    messages = [each for each in job.audit if each["stage"] == "intake"]
+    updates = count_records(job.settings, PATIENT_UPDATES.name, "read_committed")
 
     sums = job.all.sums
     assert len(notes) > 100
@@ -185,19 +191,29 @@ def test_counts_agree_with_the_audit_topic(job):
     )
     routed = sums("phistream_routed_total", "kind")
     assert len(notes) == routed["notes"]
-    assert {"intake": len(job.audit) - len(notes), "scrub": len(notes) + updates} == (
+    assert {"intake": len(messages), "scrub": len(notes) + updates} == (
         sums("phistream_batch_records_sum", "stage")
     )
 
 
 def test_counts_of_updates_agree_with_their_topics(job):
     sums = job.all.sums("phistream_updates_total", "result")
-    updates = len(values(job.settings, PATIENT_UPDATES.name))
+    updates = count_records(job.settings, PATIENT_UPDATES.name, "read_committed")
+    rows = [each.value() for each in read_topic(job.settings, PATIENTS.name)]
     routed = job.all.sums("phistream_routed_total", "kind")["patients"]
     forwarded = sum(job.all.sums("phistream_updates_forwarded_total").values())
 
-    assert updates == sum(sums.values()) == routed + forwarded
-    assert len(values(job.settings, PATIENTS.name)) == sums["folded"]
+    assert updates == sum(sums.values()) == routed + forwarded + 2
+    assert (1, 1) == (sums["dead_letter"], sums["erased"])
+    assert len(rows) == sums["folded"] + rows.count(None) == sums["folded"] + 1
+
+
+def test_reconcile_finds_the_refused_update_and_everything_sound(job):
+    by_topic = {each.topic: each for each in Auditor(job.settings).verdicts()}
+
+    updates = by_topic["patient.updates"]
+    assert all(each.is_sound and not each.pending for each in by_topic.values())
+    assert (1, updates.inputs - 1) == (updates.dead_letters, updates.no_note)
 
 
 def test_no_lag_is_left_but_committed_offsets_are_shown(job):
@@ -249,9 +265,10 @@ def test_workers_are_alive_and_ready_and_say_what_they_own(job):
     assert list(range(job.settings.partitions)) == owned
     committed = [each for each in statuses if each["records_committed"]]
     assert all(each["last_commit"] for each in committed)
-    updates = len(values(job.settings, PATIENT_UPDATES.name))
+    updates = count_records(job.settings, PATIENT_UPDATES.name, "read_committed")
     records = sum(each["records_committed"] for each in committed)
-    assert len(job.audit) + updates == records
+    # The refused update has an audit event.
+    assert len(job.audit) + updates - 1 == records
     rows = sum(row["rows"] for each in statuses[1:] for row in each["table"])
     assert rows >= 20
 
