@@ -46,7 +46,7 @@ def counts_of(
 def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
     stage, outcome = allowed.stage(event.get("stage")), event.get("outcome")
     counts = Counter({f"audit/{stage}": 1})
-    if stage == Stage.SCRUB and not _is_of_an_update(event):
+    if stage == Stage.SCRUB and _is_of_a_note(event):
         counts["taken/notes"] += 1
     if outcome == "dead_letter":
         counts[f"refused/{stage}/{allowed.code(event.get('code'))}"] += 1
@@ -60,9 +60,11 @@ def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
     return counts
 
 
-def _is_of_an_update(event: dict[str, Any]) -> bool:
+def _is_of_a_note(event: dict[str, Any]) -> bool:
+    """Return whether scrub has read a note; a discarded one it had read before."""
     source = event.get("source")
-    return isinstance(source, dict) and source.get("topic") == PATIENT_UPDATES.name
+    is_update = isinstance(source, dict) and source.get("topic") == PATIENT_UPDATES.name
+    return not is_update and event.get("outcome") != "discarded"
 
 
 def _routed(value: object) -> Counts:

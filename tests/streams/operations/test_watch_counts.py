@@ -127,8 +127,13 @@ def test_the_time_for_which_a_note_was_held_is_no_latency():
 
     assert 1 == counts["published/notes"]
     assert [] == [name for name in counts if name.startswith("latency")]
-    held = facts(PHI_AUDIT, event | {"outcome": "held"})
-    assert {"audit/scrub": 1, "taken/notes": 1} == held
+
+
+def test_a_held_note_is_taken_once_and_not_published():
+    held = {"stage": "scrub", "outcome": "held"}
+
+    assert {"audit/scrub": 1, "taken/notes": 1} == facts(PHI_AUDIT, held)
+    assert {"audit/scrub": 1} == facts(PHI_AUDIT, held | {"outcome": "discarded"})
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b"7"])
