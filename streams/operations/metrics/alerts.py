@@ -112,7 +112,7 @@ _ALERTS = (
     Alert(
         "PhistreamForeignProducer",
         "page",
-        "Only intake writes notes, only scrub patients; feeds need murmur2.",
+        "Only intake and scrub write notes, only scrub patients; feeds need murmur2.",
         window=15 * MINUTE,
         reasons=("wrong_key", "wrong_partition", "patient_record"),
     ),
