@@ -143,7 +143,7 @@ def note(job, note_id):
 
 
 def test_reconcile_finds_every_input_exactly_once_and_in_order(job):
-    assert {"hl7.raw", "notes"} == set(job.verdicts)
+    assert {"hl7.raw", "notes", "patient.updates"} == set(job.verdicts)
     for verdict in job.verdicts.values():
         assert (verdict.is_sound, verdict.pending) == (True, 0), verdict.examples
     assert job.fed == job.verdicts["hl7.raw"].inputs
