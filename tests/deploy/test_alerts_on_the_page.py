@@ -55,7 +55,8 @@ METRICS = {
     "phistream_dead_letters_total": (
         "ResidueRefused", "DeadLetters", "OwnBug", "Poison", "ForeignProducer",
     ),
-    "phistream_latency_seconds_count": ("DeadLetters",),
+    "phistream_messages_total": ("DeadLetters",),
+    "phistream_notes_total": ("DeadLetters",),
     "phistream_join_total": ("JoinMisses",),
     "phistream_ready": ("WorkerNotReady",),
     "phistream_assigned_partitions": ("WorkerNotReady", "StageIdle"),

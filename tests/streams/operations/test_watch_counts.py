@@ -91,6 +91,12 @@ def test_a_routed_event_counts_what_it_gave_and_how_long_it_took():
     )
 
 
+def test_a_note_that_is_held_then_discarded_was_taken_once():
+    events = [{"stage": "scrub", "outcome": each} for each in ("held", "discarded")]
+
+    assert [1, 0] == [facts(PHI_AUDIT, each)["taken/notes"] for each in events]
+
+
 @pytest.mark.parametrize(("topic", "notes"), [("notes", 1), ("patient.updates", 0)])
 def test_a_refused_update_is_no_note_that_scrub_took(topic, notes):
     event = {
