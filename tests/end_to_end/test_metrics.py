@@ -43,7 +43,7 @@ CLOSED = {
     },
     "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
     "event": {"assigned", "revoked"},
-    "outcome": {"scrubbed", "routed", "dead_letter"},
+    "outcome": {"scrubbed", "routed", "dead_letter", "held", "discarded"},
     "reason": {*REASONS, OTHER},
     "label": {label.value for label in Label},
     "kind": {"notes", "patients", "skipped"},
