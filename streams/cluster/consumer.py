@@ -112,9 +112,7 @@ class KafkaConsumer:
         if order is not None:
             order.add(records)
             records = self._in_order(order, max_records)
-        if not self._revoked_in_poll:
-            return records
-        return [r for r in records if r.partition.index not in self._revoked_in_poll]
+        return records
 
     def resume(self, partitions: Iterable[int]) -> None:
         """Deliver the records of these partitions from now on."""
@@ -210,7 +208,9 @@ class KafkaConsumer:
                 size += record.size
             elif waiting is not None and not waiting.lacking:
                 break
-        return records
+        # A call of the client's `poll` may have revoked the partition of records that
+        # calls before it returned.  They are read again, by whoever owns it then.
+        return [r for r in records if r.partition.index not in self._revoked_in_poll]
 
     def _record(self, message: Message) -> Record | None:
         """Return the record of a message; None for an event of the client."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
+from confluent_kafka import Producer, TopicPartition
 
 from streams.cluster import consumer
 from streams.cluster.client import admin_client
 from streams.cluster.consumer import KafkaConsumer
 from streams.cluster.offsets import end_offsets, high_watermarks
+from streams.cluster.partitioner import partition_of
 from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import NOTES, PATIENT_UPDATES
 from streams.engine.errors import ConfigError
@@ -162,6 +164,112 @@ def test_updates_far_behind_do_not_fill_the_memory_with_notes(settings, member):
     updates = [value for value in seen if value.startswith(b"update")]
     assert [b"update %d" % n for n in range(3000)] == updates
     assert [b"note %d" % n for n in range(1000)] == seen[3000:]
+
+
+class RebalancingClient:
+    """The client of a member whose partitions are revoked in the middle of a poll.
+
+    Args:
+        member: Of a group.
+        topic: They are revoked right after a record of this topic was received.
+        join: Has another member join the group.
+    """
+
+    def __init__(self, member, topic, join):
+        self._client = member.consumer._consumer
+        self._listener = member.listener
+        self._topic = topic
+        self._join = join
+        self._is_next = False
+        self.is_done = False
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def poll(self, seconds):
+        if self._is_next and not self.is_done:
+            self._join()
+            before, deadline = {*self._listener.partitions}, time.monotonic() + 40
+            while self._listener.partitions == before and time.monotonic() < deadline:
+                self._client.poll(0.1)
+            self.is_done = True
+            return None
+        message = self._client.poll(seconds)
+        is_record = message is not None and message.error() is None
+        self._is_next = is_record and message.topic() == self._topic.name
+        return message
+
+
+@pytest.fixture
+def rebalance(settings, member):
+    """Have a member lose, in the middle of a poll, partitions that it gets again."""
+    others = []
+
+    def rebalance(topic):
+        def join():
+            others.append(Member(settings, "member-1"))
+
+        client = RebalancingClient(member, topic, join)
+        member.consumer._consumer = client
+        deadline = time.monotonic() + 40
+        while not client.is_done and time.monotonic() < deadline:
+            member.poll(0.05)
+        while member.listener.partitions != {0, 1} and time.monotonic() < deadline:
+            others[0].poll(0.1)
+            assert [] == member.consumer.poll(100, 0.0)
+        assert [] == member.records
+
+    yield rebalance
+    for each in others:
+        each.consumer.close()
+
+
+OF_MEMBER_0 = next(b"%d" % n for n in range(99) if partition_of(b"%d" % n, 4) == 0)
+"""A key whose partition stays the first member's when another one joins."""
+
+
+def test_a_note_received_before_its_partition_was_revoked_is_not_doubled(
+    settings, member, rebalance
+):
+    """It is read again: what waited for updates when it was revoked must be gone."""
+    long = settings.model_copy(update={"transaction_seconds": 120})
+    slow, quick = KafkaProducer(long, "slow"), KafkaProducer(settings, "quick")
+    slow.begin()
+    write(slow, PATIENT_UPDATES, b"update", OF_MEMBER_0)
+    flushed(slow)
+    quick.begin()
+    write(quick, NOTES, b"note", OF_MEMBER_0)
+    quick.commit()
+
+    rebalance(NOTES)
+    slow.commit()
+
+    assert [b"update", b"note"] == member.wait_for(2)
+    assert [b"update", b"note"] == member.poll(1.0)
+
+
+def test_an_update_received_before_its_partition_was_revoked_is_waited_for(
+    settings, member, rebalance
+):
+    """It is read again, and perhaps after a note that needs it."""
+    feed = Producer(settings.client(partitioner="murmur2_random"))
+    feed.produce(PATIENT_UPDATES.name, b"update", OF_MEMBER_0)
+    assert 0 == feed.flush(10)
+    rebalance(PATIENT_UPDATES)
+    member.consumer.resume([0])
+    updates = [TopicPartition(PATIENT_UPDATES.name, 0)]
+    member.consumer._consumer.pause(updates)
+    quick = KafkaProducer(settings, "quick")
+    quick.begin()
+    write(quick, NOTES, b"note", OF_MEMBER_0)
+    quick.commit()
+
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        assert [] == member.consumer.poll(100, 0.0)
+    member.consumer._consumer.resume(updates)
+
+    assert [b"update", b"note"] == member.wait_for(2)
 
 
 def test_members_own_the_same_partitions_of_both_topics(settings, member):
