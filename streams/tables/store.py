@@ -155,10 +155,16 @@ class PartitionStore:
                 batch.delete(ROW + key)
             else:
                 batch.put(ROW + key, value)
+        before = self._next_offset, self._current_at
         self.reach(next_offset, is_current=is_current)
         batch.put(META, self._meta())
-        with self._translated():
-            self._rows.write(batch)
+        try:
+            with self._translated():
+                self._rows.write(batch)
+        except StreamError:
+            # A later flush must not claim that the rows are there: disks get room.
+            self._next_offset, self._current_at = before
+            raise
 
     def reach(self, next_offset: int, *, is_current: bool) -> None:
         """Set the offset where no row changes, e.g. after markers of transactions."""

@@ -238,6 +238,24 @@ def test_a_store_that_another_process_holds_is_waited_for_not_deleted(tmp_path):
     assert 7 == PartitionStore(folder, "topic-1", oldest=1e9).next_offset
 
 
+def test_what_a_full_disk_refused_is_read_again(opened, monkeypatch):
+    """Even if there is room again when the store is closed."""
+    store = opened()
+    write(store, {b"a": b"1"}, 5)
+
+    def full(_batch):
+        raise OSError("IO error: No space left on device: While appending to file")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_rows", SimpleNamespace(write=full))
+        with pytest.raises(StorageFull):
+            write(store, {b"b": b"2"}, 9)
+    store.close()
+
+    store = opened()
+    assert (5, b"1", None) == (store.next_offset, store.get(b"a"), store.get(b"b"))
+
+
 def test_a_full_disk_is_no_damage(opened, monkeypatch):
     store = opened()
 
