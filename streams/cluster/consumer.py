@@ -120,6 +120,7 @@ class KafkaConsumer:
         if ours:
             self._consumer.resume(self._places(ours))
             self._paused -= ours
+            self._throttled -= ours
 
     def pause(self, partitions: Iterable[int]) -> None:
         """Hold back the records of these partitions until they are resumed."""
@@ -227,15 +228,21 @@ class KafkaConsumer:
         """Return updates, and the notes whose updates have all been delivered."""
         order.ask()
         deadline = time.monotonic() + FOLLOW_SECONDS
-        while order.lacking and order.updates < max_records:
+        while order.lacking and not self._is_batch(order.updates, max_records):
             if time.monotonic() > deadline or self._revoked_in_poll:
                 break
-            if order.waiting > max_records:
+            if self._is_batch(order.waiting, max_records):
                 self._throttle(order.lacking - self._throttled)
             order.add(self._gathered(max_records, 0.0, 0.02, order))
         records = order.take()
         self._unthrottle(self._throttled - order.lacking)
         return records
+
+    def _is_batch(self, records: Sequence[Record], max_records: int) -> bool:
+        """Return whether the records are as many, or as large, as a batch may be."""
+        if len(records) >= max_records:
+            return True
+        return sum(each.size for each in records) >= self._max_bytes
 
     def _throttle(self, partitions: Collection[int]) -> None:
         """Receive no more notes of partitions whose updates are far behind."""

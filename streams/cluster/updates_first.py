@@ -73,14 +73,14 @@ class UpdatesFirst:
         )
 
     @property
-    def updates(self) -> int:
-        """The number of updates to be delivered next."""
-        return len(self._updates)
+    def updates(self) -> Sequence[Record]:
+        """The updates to be delivered next."""
+        return self._updates
 
     @property
-    def waiting(self) -> int:
-        """The number of notes that arrived while others were held."""
-        return sum(map(len, self._arrived.values()))
+    def waiting(self) -> Sequence[Record]:
+        """The notes that arrived while others were held."""
+        return [each for notes in self._arrived.values() for each in notes]
 
     @property
     def is_empty(self) -> bool:

@@ -166,6 +166,30 @@ def test_updates_far_behind_do_not_fill_the_memory_with_notes(settings, member):
     assert [b"note %d" % n for n in range(1000)] == seen[3000:]
 
 
+def test_large_notes_that_wait_do_not_fill_the_memory(settings):
+    """As many as a batch may hold would take hundreds of megabytes."""
+    member = Member(settings.model_copy(update={"batch_bytes": 500_000}))
+    while len(member.listener.partitions) < settings.partitions:
+        member.poll(0.1)
+    slow, quick = KafkaProducer(settings, "slow"), KafkaProducer(settings, "quick")
+    slow.begin()
+    write(slow, PATIENT_UPDATES, b"update")
+    flushed(slow)
+    for _ in range(60):
+        commit(quick, (NOTES, b"note" * 25_000))
+
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        assert [] == member.consumer.poll(100, 0.0)
+    order = member.consumer._order
+    kept = [*order.waiting, *(r for notes in order._held.values() for r in notes)]
+    assert 500_000 <= sum(each.size for each in kept) <= 1_500_000
+    slow.commit()
+
+    assert 61 == len(member.wait_for(61))
+    member.consumer.close()
+
+
 class RebalancingClient:
     """The client of a member whose partitions are revoked in the middle of a poll.
 
