@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..engine.errors import RetriableError
 from ..engine.records import Record
 
 
@@ -57,11 +58,21 @@ class UpdatesFirst:
         self._reached[partition] = max(offset, self._reached.get(partition, 0))
 
     def ask(self) -> None:
-        """Find out which updates were there before the notes that have arrived."""
+        """Find out which updates were there before the notes that have arrived.
+
+        Raises:
+            RetriableError: A partition ends before what was read of it, so that it is
+                unknown what it holds now; `forget` it, and read it again.
+        """
         new = sorted(self._arrived.keys() - self._held.keys())
         if not new:
             return
-        self._needed |= self._ends(new)
+        ends = self._ends(new)
+        if any(end < self._reached.get(p, 0) for p, end in ends.items()):
+            raise RetriableError(
+                f"{self._topic}: ends before what was read, as if it was made anew"
+            )
+        self._needed |= ends
         for partition in new:
             self._held[partition] = self._arrived.pop(partition)
 

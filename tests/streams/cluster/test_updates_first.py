@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.cluster.updates_first import UpdatesFirst
+from streams.engine.errors import RetriableError
 from streams.engine.records import Partition, Record
 
 
@@ -82,8 +83,26 @@ def test_one_partition_does_not_wait_for_another(order, ends):
     assert {0} == order.lacking
 
 
+def test_no_note_passes_while_the_updates_end_before_what_was_read(order, ends):
+    """The topic was deleted and made anew: its first updates are not read yet."""
+    order.add([update(499)])
+    order.take()
+    ends.ends[0] = 2
+    order.add([note(0)])
+
+    with pytest.raises(RetriableError, match="made anew"):
+        order.ask()
+    assert [] == order.take()
+    order.forget([0])
+    order.add([note(0), update(0)])
+    order.ask()
+    assert [update(0)] == order.take()
+    order.add([update(1)])
+    assert [update(1), note(0)] == order.take()
+
+
 def test_nothing_of_a_lost_partition_is_delivered(order, ends):
-    ends.ends[0] = 1
+    ends.ends[0] = 9
     order.add([note(0), update(7), update(7, partition=1)])
     order.ask()
     order.add([note(1)])
