@@ -109,10 +109,16 @@ class KafkaConsumer:
         idle = IDLE_SECONDS if order is None or order.is_empty else 0.0
         records = self._gathered(max_records, seconds, idle)
         self._require_even()
-        if order is not None:
-            order.add(records)
-            records = self._in_order(order, max_records)
-        return records
+        if order is None:
+            return records
+        order.add(records)
+        records = self._in_order(order, max_records)
+        if records and order.is_empty:
+            # What the next notes need is asked for now: while these are processed the
+            # transactions that are open end, and the next call has not to wait.
+            order.add(self._gathered(max_records, 0.0, 0.0))
+            order.ask()
+        return [r for r in records if r.partition.index not in self._revoked_in_poll]
 
     def resume(self, partitions: Iterable[int]) -> None:
         """Deliver the records of these partitions from now on."""
