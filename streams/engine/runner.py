@@ -340,8 +340,9 @@ class Runner:
             micro_batch[-1],
             self._limits.cpu_seconds(micro_batch),
         )
-        self._checkpoint.abort()
+        # First what cannot fail: what was interrupted must not be used any more.
         self._rebuild(micro_batch)
+        self._checkpoint.abort()
         suspects = {record.partition for record in micro_batch}
         self._custody.suspect([r for r in records if r.partition in suspects])
 

@@ -366,6 +366,27 @@ def test_a_micro_batch_that_takes_too_long_is_taken_apart():
     assert "rebuilt" in processor.told
 
 
+def test_what_was_interrupted_is_replaced_although_the_abort_fails(broker):
+    processor = Upper()
+    calls, process = [], processor.process
+
+    def overrun_in_the_second_micro_batch(records):
+        calls.append(len(records))
+        if len(calls) == 2:
+            raise Overrun
+        assert len(calls) < 2 or "rebuilt" in processor.told
+        return process(records)
+
+    processor.process = overrun_in_the_second_micro_batch
+    runner = start(broker, processor, micro_batch_bytes=1)
+    broker.plan("abort", 0, RetriableError("planned"))
+    for _ in range(20):
+        runner.run_once()
+
+    assert not broker.unmet
+    assert_exactly_once(broker)
+
+
 def test_a_batch_that_takes_long_commits_what_it_has():
     broker = many(60, partitions=1)
     # Each micro-batch may take longer than what is left of the batch's time.
