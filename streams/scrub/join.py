@@ -16,7 +16,7 @@ import orjson
 
 from deid_core import Document, KnownIdentifiers
 
-from ..cluster.topics import PATIENT_UPDATES, PATIENTS
+from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
@@ -29,6 +29,8 @@ from ..patients.known_identifiers import known_identifiers
 from ..patients.updates import PatientUpdate, fold
 
 CACHED_ROWS = 4096
+OVERHEAD = 4096
+"""Bytes of a record, at most, besides its key and value."""
 LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
 
 
@@ -86,7 +88,7 @@ class PatientJoin:
 
         Raises:
             InvalidRecord: Its key is not its patient, or the patient would have too
-                many identifiers.
+                many identifiers, or too much text.
         """
         partition, key = record.partition.index, record.key or b""
         if update is None:
@@ -154,6 +156,7 @@ class PatientJoin:
     def _put(self, source: Record, key: bytes, record: PatientRecord) -> Output:
         partition = source.partition.index
         value = _value_of(record)
+        _require_size(PATIENTS, key, value)
         self._changed.setdefault(partition, {})[key] = value
         self._remember(key, _Row(value, record, self._parsed.get(key)))
         return changelog(PATIENTS, key, value, source)
@@ -265,7 +268,19 @@ def _known(row: _Row | None, own: Demographics | None) -> KnownIdentifiers:
 
 def _forward(update: PatientUpdate, source: Record) -> Output:
     patient = update.record.patient
-    return encoded(PATIENT_UPDATES, patient.key, update.to_json(), source)
+    output = encoded(PATIENT_UPDATES, patient.key, update.to_json(), source)
+    _require_size(PATIENT_UPDATES, patient.key, output.value or b"")
+    return output
+
+
+def _require_size(topic: Topic, key: bytes, value: bytes) -> None:
+    """Refuse an update whose outputs the broker would refuse, again and again."""
+    if len(key) + len(value) > topic.max_message_bytes - OVERHEAD:
+        raise InvalidRecord(
+            ReasonCode.TOO_LARGE,
+            f"{topic.name}: the patient record would be larger than a record may be; "
+            "check the values of its sender",
+        )
 
 
 @contextmanager

@@ -187,6 +187,34 @@ def test_former_names_are_kept_and_found(scrub):
     assert "[NAME:PATIENT], now [NAME:PATIENT]." == orjson.loads(note.value)["text"]
 
 
+def test_an_update_that_would_make_a_row_too_large_is_refused_alone(scrub, table):
+    """The broker would refuse the row again and again, until the worker gives up."""
+    large = [f"{letter}{'x' * 9_000_000}" for letter in "ab"]
+    commit(scrub, scrub.process([update(large[0])]))
+
+    refused, fine, _ = scrub.process(
+        [update(large[1], day=2), update("Quellwright", day=3), record("Quellwright.")]
+    )
+
+    assert "too_large" == refused.code
+    [row] = fine
+    commit(scrub, [])
+    assert {PATIENT.key: row.value} == table.rows
+
+
+def test_an_update_that_is_too_large_to_be_forwarded_is_refused(scrub, table):
+    other = PatientId("N", "2")
+    commit(scrub, scrub.process([update("Quellwright", merged=[other])]))
+    before = dict(table.rows)
+    size = PATIENT_UPDATES.max_message_bytes - 4200
+
+    [refused] = scrub.process([update("y" * size, merged=[other], day=2)])
+
+    assert "too_large" == refused.code
+    scrub.committed({})
+    assert before == table.rows
+
+
 def test_an_update_that_says_nothing_new_writes_nothing(scrub):
     commit(scrub, scrub.process([update("Quellwright")]))
 
