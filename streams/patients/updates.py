@@ -7,6 +7,8 @@ forwards updates, since the identifiers belong to different partitions:
 * An update from outside goes on to all identifiers that are linked with its own.
 * When a record gains a linked identifier, all of the record goes to all of them.  Each
   then knows the others, and forwards its own record in return.
+* When an update from outside names an identifier that is linked already, all of the
+  record goes there once more: it may have been erased since, and begun anew.
 
 What was forwarded is not forwarded again, except by the second rule.  Links are never
 removed, so this comes to an end: after any chain of merges every identifier has what
@@ -132,14 +134,20 @@ def fold(known: PatientRecord | None, update: PatientUpdate) -> Folded:
         # its own identifier among the merged ones.
         said = merge_records(said, said)
     record = said if known is None else merge_records(known, said)
-    is_linked_anew = set(record.merged) - set(known.merged if known else ())
-    if is_linked_anew:
-        passed = record
-    elif record != known and not update.is_forwarded:
-        passed = said
-    else:
+    if set(record.merged) - set(known.merged if known else ()):
+        whole = record.merged
+    elif update.is_forwarded:
         return Folded(record)
-    return Folded(record, tuple(_forward(passed, to, record) for to in record.merged))
+    else:
+        whole = said.merged
+    return Folded(
+        record,
+        tuple(
+            _forward(record if to in whole else said, to, record)
+            for to in record.merged
+            if to in whole or record != known
+        ),
+    )
 
 
 def _forward(

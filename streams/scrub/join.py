@@ -292,5 +292,6 @@ def _refused() -> Iterator[None]:
         raise InvalidRecord(
             ReasonCode.PATIENT_RECORD,
             f"patients: {type(error).__name__} in the patient record; write a null "
-            "value under its key to patient.updates, then send the patient again",
+            "value under its key to patient.updates, then send the patient and its "
+            "merges again",
         ) from None

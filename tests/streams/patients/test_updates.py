@@ -88,13 +88,25 @@ def test_of_updates_of_one_time_the_one_read_later_is_current():
 
 
 def test_the_same_update_again_changes_and_forwards_nothing():
-    update = said(A, 1, names=(Name("One"),), merged=(B,))
-    first = fold(None, update)
+    linked = fold(None, said(A, 1, names=(Name("One"),), merged=(B,))).record
+    update = said(A, 2, names=(Name("Two"),))
+    first = fold(linked, update)
 
     again = fold(first.record, update)
 
     assert 1 == len(first.forwards)
     assert (first.record, ()) == (again.record, again.forwards)
+
+
+def test_a_merge_said_again_changes_nothing_and_forwards_all_that_is_known():
+    first = fold(None, said(A, 1, names=(Name("One"),), merged=(B, C)))
+
+    again = fold(first.record, said(A, 1, merged=(B,)))
+
+    assert first.record == again.record
+    [forward] = again.forwards
+    assert (B, True) == (forward.record.patient, forward.is_forwarded)
+    assert (Name("One"),) == forward.record.current.names
 
 
 def test_more_identifiers_than_are_kept_are_refused():
@@ -175,6 +187,21 @@ def test_what_comes_after_a_merge_is_known_under_either_identifier():
     partitions.run(min)
 
     assert (Name("Later"),) == partitions.known[A].current.names
+
+
+def test_an_erased_identifier_knows_all_again_when_its_merge_is_said_again():
+    partitions = Partitions()
+    for update in (said(A, 1, phones=("555-1",)), *merge(A, B, 2)):
+        partitions.publish(update)
+    partitions.run(min)
+    del partitions.known[B]
+
+    for update in (said(B, 3, phones=("555-2",)), *merge(A, B, 4)):
+        partitions.publish(update)
+    partitions.run(max)
+
+    for patient in (A, B):
+        assert {"555-1", "555-2"} == phones_of(partitions.known[patient])
 
 
 def test_the_identifiers_of_a_link_do_not_become_one():
