@@ -122,7 +122,7 @@ class _Row:
     released: Release | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Part:
     """The rows of a partition.
 

@@ -586,6 +586,11 @@ def test_an_update_may_carry_a_command(loop):
 def test_no_value_of_a_note_is_in_a_repr(loop):
     row, _ = loop.process(loop.note("A", note_type="OP"))
 
-    shown = repr(HeldNote.decode(row.value)) + repr(row) + repr(loop.command())
+    loop.scrub.process([loop.note("B", note_type="OP")])
+    [*parts] = loop.scrub._held._parts.values()
+    assert any(
+        MARKER.encode() in each for part in parts for each in part.changed.values()
+    )
+    shown = repr([HeldNote.decode(row.value), row, loop.command(), parts])
     assert MARKER not in shown
     assert PATIENT.id not in shown
