@@ -114,7 +114,8 @@ class Custody:
         if self._needs_renewal:
             self._checkpoint.renew()
             self._needs_renewal = False
-        self._claim(self._of(sorted(self._ready & self._unclaimed)))
+        wanted = self._of(sorted(self._ready & self._unclaimed))
+        self._claim([each for each in wanted if each not in self._claims])
         free = [
             p
             for p in sorted(self._ready)

@@ -164,6 +164,9 @@ def test_a_partition_flows_when_it_is_claimed_in_every_topic(broker):
     owner.clock.now += 20
     assert [1] == owner.custody.open([])
     assert owner.custody.owns(Partition("notes", 1))
+    # Its own claim on the topic that answered at once is no sign of a death.
+    assert 0 == owner.custody.quarantined
+    assert [] == owner.dead
 
 
 def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
