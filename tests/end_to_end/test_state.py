@@ -131,7 +131,9 @@ def test_a_restart_resumes_from_the_stored_offset(stopped, mrn):
     assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
 
     opened = "\n".join(table_lines(stopped)[before:])
-    reached = [int(each) for each in re.findall(r"table at (\d+) of", opened)]
+    reached = [
+        int(each) for each in re.findall(r"patients\[\d\]: table at (\d+)", opened)
+    ]
     assert stopped.partitions == len(reached)
     assert len(MRNS) <= sum(reached), opened
 
