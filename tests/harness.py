@@ -135,7 +135,7 @@ class Target:
         self._offsets = GroupOffsets(settings, group, topic)
         self._partitions = range(settings.partitions)
         self._batch = settings.batch_records
-        self._last = self._not_before = first = self._committed()
+        self._last = self._not_before = self._first = first = self._committed()
         self._end = first + records
         # After the last of them records enough are left for the new worker to be seen.
         moments = (first + rng.randrange(int(records * 0.6)) for _ in range(kills))
@@ -146,6 +146,13 @@ class Target:
     @property
     def is_done(self):
         return not self._moments
+
+    @property
+    def allowance(self):
+        """How many records it may have before the next kill; else it is through."""
+        if self.is_done:
+            return self._end - self._first
+        return self._moments[0] - self._first + 5 * self._batch
 
     def turn(self, progress):
         """Look at the progress, and kill a worker if it is time."""
@@ -234,13 +241,15 @@ def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=No
             )
         ]
         observer = Observer(settings, ward, notes=notes // 10)
-        feed(settings, messages)
-        deadline = time.monotonic() + 600
-        while left := [each for each in targets if not each.is_done]:
+        fed, deadline = 0, time.monotonic() + 600
+        while fed < len(messages) or not all(each.is_done for each in targets):
             assert time.monotonic() < deadline, "the kills take too long"
+            if more := messages[fed : targets[0].allowance]:
+                fed += feed(settings, more)
             observer.turn()
-            for each in left:
-                each.turn(progress)
+            for each in targets:
+                if not each.is_done:
+                    each.turn(progress)
             time.sleep(0.02)
         drain(settings, services, observer.turn)
         for keys, surnames in ward.merged():
