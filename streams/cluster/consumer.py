@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import ConsumerGroupDescription
@@ -183,6 +184,10 @@ class KafkaConsumer:
         The group waits for a static member until its session times out; until then it
         can come back without a rebalance.
         """
+        # An assignment that has arrived meanwhile must be taken first: librdkafka may
+        # wait for ever for the answer if it is delivered while the client closes.
+        with suppress(StreamError), translated("close"):
+            self._consumer.poll(0.0)
         self._consumer.close()
 
     def _gathered(

@@ -245,6 +245,11 @@ def rebalance(settings, member):
 
     yield rebalance
     for each in others:
+        # Not in the middle of a rebalance: the client may never end then.
+        deadline = time.monotonic() + 20
+        while not each.listener.partitions and time.monotonic() < deadline:
+            member.poll(0.1)
+            each.poll(0.1)
         each.consumer.close()
 
 
