@@ -25,7 +25,7 @@ from ..engine.settings import PREFIX, Settings
 
 DRAIN_SECONDS = 60.0
 TAIL_LINES = 5
-TAIL_BYTES = 4096
+TAIL_BYTES = 65_536
 
 
 @dataclass(slots=True)
@@ -46,11 +46,12 @@ class Service:
             )
 
     def tail(self) -> str:
-        """Return the last lines of its log."""
+        """Return the last lines of its log, without those for debugging."""
         with Path(self.log.name).open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
             lines = log.read().decode(errors="replace").splitlines()
-        return "\n".join(lines[-TAIL_LINES:])
+        told = [line for line in lines if '"level":"debug"' not in line]
+        return "\n".join(told[-TAIL_LINES:])
 
     def stop(self) -> None:
         """Terminate it, and kill it if it does not drain in time."""

@@ -15,7 +15,6 @@ same messages, a broker of its own, and the packages of this environment.
 from __future__ import annotations
 
 import json
-import socket
 import sys
 import tempfile
 import time
@@ -39,6 +38,7 @@ from deid_core import (
 )
 from streams.cluster.client import admin_client
 from streams.cluster.lag import LagReader
+from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.services import start_watch
@@ -215,7 +215,7 @@ def whole(settings, *, scrub):
         running(settings, "intake", workers=2) as intake,
         running(settings, "scrub", workers=scrub) as scrubbing,
     ):
-        watch = start_watch(settings, port=_free_port())
+        watch = start_watch(settings, port=free_ports(1)[0])
         try:
             yield [*intake, *scrubbing, watch]
         finally:
@@ -311,12 +311,6 @@ def _below(root):
 def _cpu(process):
     used = process.cpu_times()
     return used.user + used.system
-
-
-def _free_port():
-    with socket.socket() as each:
-        each.bind(("127.0.0.1", 0))
-        return each.getsockname()[1]
 
 
 def _measure(result: str, file: str, seconds: str) -> None:

@@ -23,6 +23,7 @@ from confluent_kafka.admin import (
 
 from streams.cluster.acls import grants
 from streams.cluster.local_broker import Cluster
+from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
@@ -36,7 +37,6 @@ from streams.operations.reconcile import Auditor
 from streams.patients.demographics import Demographics, PatientId, PatientRecord
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
-from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, labels_of, wait_for
 from tests.harness import count_records, drain, produce, raw
 
@@ -149,7 +149,7 @@ def count(house):
 def test_all_services_work_with_their_grants_alone(house):
     ward = Ward(seed=5, patients=20)
     services = [start(house, stage, "run", stage) for stage in ("intake", "scrub")]
-    port = free_port()
+    port = free_ports(1)[0]
     services.append(start(house, "watch", "watch", "--port", str(port)))
     try:
         sent = feed(

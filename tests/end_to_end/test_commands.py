@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 
@@ -12,6 +11,7 @@ import psutil
 import pytest
 
 from schemas import Schema
+from streams.cluster.local_broker.ports import free_ports
 from streams.engine.settings import Settings
 from tests.harness import values
 
@@ -25,12 +25,6 @@ def phistream(*arguments, cwd, **environment):
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": os.getcwd(), "COLUMNS": "200"} | environment,
     )
-
-
-def free_port():
-    with socket.socket() as each:
-        each.bind(("127.0.0.1", 0))
-        return each.getsockname()[1]
 
 
 @pytest.mark.long
@@ -85,7 +79,7 @@ def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
     (tmp_path / "key").write_text("k" * 40)
 
     done = phistream(
-        *("run", "scrub", "--bootstrap", f"127.0.0.1:{free_port()}"),
+        *("run", "scrub", "--bootstrap", f"127.0.0.1:{free_ports(1)[0]}"),
         cwd=tmp_path,
         PHISTREAM_BROKER_WAIT_SECONDS="3",
         PHISTREAM_PSEUDONYM_KEY_FILE="key",

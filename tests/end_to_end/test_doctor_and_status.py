@@ -17,6 +17,7 @@ from confluent_kafka.admin import NewPartitions
 
 from streams.cluster.client import admin_client
 from streams.cluster.local_broker import Cluster
+from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
 from streams.demo.ward import Ward
 from streams.engine.claim import Claim
@@ -25,7 +26,6 @@ from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level
 from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
-from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
 from tests.harness import RawMessage, feed_and_drain, produce, raw, running
 
@@ -200,7 +200,7 @@ def test_another_key_than_that_of_the_newest_notes_is_told(ward, tmp_path):
 
 def test_without_a_broker_the_rest_is_checked_all_the_same(ward):
     settings = ward.settings.model_copy(
-        update={"bootstrap": f"127.0.0.1:{free_port()}"}
+        update={"bootstrap": f"127.0.0.1:{free_ports(1)[0]}"}
     )
 
     done = phistream(settings, "doctor", "--json", PHISTREAM_PRESET="lexical")
@@ -350,12 +350,12 @@ def take_terminal(terminal):
 
 def test_status_without_topics_or_broker_says_what_to_do(ward):
     silent = ward.settings.model_copy(
-        update={"bootstrap": f"127.0.0.1:{free_port()}", "broker_wait_seconds": 2}
+        update={"bootstrap": f"127.0.0.1:{free_ports(1)[0]}", "broker_wait_seconds": 2}
     )
 
     done = phistream(silent, "status")
     unwatched = phistream(
-        ward.settings, "status", "--watch", f"http://127.0.0.1:{free_port()}"
+        ward.settings, "status", "--watch", f"http://127.0.0.1:{free_ports(1)[0]}"
     )
 
     assert (69, True) == (done.returncode, "no broker answers" in done.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from deid_core.labels import Label
 from streams.cluster.lag import LagState
+from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.flow import read_topic
@@ -52,12 +52,6 @@ CLOSED = {
 }
 """Labels, and every value that they may have."""
 OF_PYTHON = ("process_", "python_")
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def get(port, path):
@@ -98,8 +92,7 @@ def job(module_cluster, tmp_path_factory):
     """Intake and two scrub workers, scraped after all is drained."""
     folder = tmp_path_factory.mktemp("metrics")
     settings = with_topics(settings_for(module_cluster, folder, log_level="debug"))
-    intake_port, scrub_port = free_port(), free_port()
-    ports = (intake_port, scrub_port, scrub_port + 1)
+    ports = free_ports(3)
     services = []
     try:
         for stage, port, workers in (("intake", ports[0], 1), ("scrub", ports[1], 2)):
@@ -294,7 +287,7 @@ def test_prometheus_scrapes_the_workers_and_answers_board_and_alerts(job, tmp_pa
     """Prometheus itself, with deploy/prometheus: no target, rule or query in error."""
     intake, *scrub = job.ports
     ports = {"phistream-intake": [intake], "phistream-scrub": scrub}
-    with prometheus(tmp_path, free_port(), ports) as server:
+    with prometheus(tmp_path, free_ports(1)[0], ports) as server:
         up = [
             (f"phistream-{stage}", "up", "") for stage in ("intake", "scrub", "scrub")
         ]

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from streams.cluster.local_broker.ports import free_ports
 from streams.operations.metrics.alerts import OF_PROMETHEUS_ALONE
 from streams.operations.watch.dashboard import PARTS
-from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_watch import get, wait_for
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
@@ -66,7 +66,7 @@ def is_ready(process, port, folder):
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
     """A demo that the tests of the page share."""
-    port = free_port()
+    port = free_ports(1)[0]
     with demo(tmp_path_factory.mktemp("page"), port):
         wait_for(lambda: labels(port) > 500, STARTED)
         wait_for(lambda: get(port, "/api/notes")[1]["notes"], STARTED)
@@ -444,7 +444,7 @@ def test_every_figure_has_its_json(port):
 @pytest.mark.long
 def test_sigterm_ends_all_and_leaves_nothing(tmp_path):
     """The feed moves the figures; then no process, no folder, a status of 0."""
-    port = free_port()
+    port = free_ports(1)[0]
     with demo(tmp_path, port, "--rate", "5") as process:
         first = wait_for(lambda: labels(port), STARTED)
         wait_for(lambda: labels(port) > first, STARTED)

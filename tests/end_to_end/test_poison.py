@@ -12,6 +12,7 @@ import orjson
 import psutil
 import pytest
 
+from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.offsets import GroupOffsets
 from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
@@ -19,7 +20,6 @@ from streams.demo.services import start_service
 from streams.demo.ward import Ward
 from streams.files.feed import RawMessage, feed
 from streams.operations.reconcile import Auditor
-from tests.end_to_end.test_commands import free_port
 from tests.end_to_end.test_main_job import adt, event, oru
 from tests.end_to_end.test_watch import (
     Writer,
@@ -120,7 +120,7 @@ def test_a_patients_record_that_ends_who_merges_it_refuses_that_patients_notes(
 def test_an_event_that_ends_watch_is_skipped_and_all_others_are_counted(
     settings, tmp_path, fault
 ):
-    writer, port = Writer(settings), free_port()
+    writer, port = Writer(settings), free_ports(1)[0]
     writer.write(PHI_AUDIT, [audit_event()] * 30)
     writer.write(PHI_AUDIT, [audit_event("AGE") | {"comment": MARK}])
     writer.write(PHI_AUDIT, [audit_event()] * 30)

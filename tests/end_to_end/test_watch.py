@@ -20,13 +20,13 @@ from faust.transport.consumer import Consumer
 
 from streams.cluster.client import PRODUCER
 from streams.cluster.lag import LagMonitor
+from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.operations.watch.app import READ, WatchApp, group_of
 from streams.operations.watch.start_offsets import skip_older_than_a_day
 from streams.operations.watch.topic_counter import TopicCounter
 from streams.operations.watch.transport import CommittedThread
 from tests.conftest import settings_for, with_topics
-from tests.end_to_end.test_commands import free_port
 from tests.harness import count_records, read_topic
 
 MARKER = "Zzquist"
@@ -325,7 +325,7 @@ def labels_of(port):
 
 def test_killed_again_and_again_watch_counts_everything_once(settings, tmp_path):
     """kill -9 while it reads, counts and writes its tables: none lost, none twice."""
-    writer, port, written = Writer(settings), free_port(), 0
+    writer, port, written = Writer(settings), free_ports(1)[0], 0
     for kill in range(4):
         process = started(settings, tmp_path, port)
         wait_for(lambda: get(port, "/readyz")[0] == 200)
@@ -347,7 +347,7 @@ def test_killed_again_and_again_watch_counts_everything_once(settings, tmp_path)
 def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
     """The page stays, says that it is behind, and counts on when the broker is back."""
     settings = with_topics(settings_for(fresh_cluster, tmp_path))
-    port = free_port()
+    port = free_ports(1)[0]
     process = started(settings, tmp_path, port, PHISTREAM_LOG_LEVEL="debug")
     try:
         wait_for(lambda: get(port, "/readyz")[0] == 200)
@@ -376,7 +376,7 @@ def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_watch_cleanly(settings, tmp_path, number):
-    port = free_port()
+    port = free_ports(1)[0]
     process = started(settings, tmp_path, port)
     wait_for(lambda: get(port, "/readyz")[0] == 200)
     # An open event stream must not hold it up.
@@ -395,7 +395,7 @@ def test_a_signal_ends_watch_cleanly(settings, tmp_path, number):
 def test_watch_without_its_topics_says_what_to_do(cluster, tmp_path):
     settings = settings_for(cluster, tmp_path)
 
-    process = started(settings, tmp_path, free_port())
+    process = started(settings, tmp_path, free_ports(1)[0])
 
     assert 78 == process.wait(120)
     assert "run: phistream topics create" in (tmp_path / "watch.log").read_text()

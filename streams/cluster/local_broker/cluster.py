@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import uuid
@@ -18,6 +17,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from .node import Node, server_properties, users_properties
+from .ports import free_ports
 from .processes import Processes
 from .runtime import BrokerError, class_path, java_binary
 
@@ -90,7 +90,7 @@ class Cluster:
             raise BrokerError("brokers: 1 or 3 (replication 3 needs three)")
         path = class_path(self._cache, progress=progress)
         self.remove_data()
-        ports = _free_ports(3 * brokers)
+        ports = free_ports(3 * brokers)
         self._nodes = [
             Node(n + 1, ports[3 * n], ports[3 * n + 1], sasl_port=ports[3 * n + 2])
             for n in range(brokers)
@@ -216,14 +216,3 @@ def _answers(admin: AdminClient) -> int:
         return len(admin.list_topics(timeout=1).brokers)
     except KafkaException:
         return 0
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()

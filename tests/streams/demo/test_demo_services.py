@@ -69,7 +69,8 @@ def test_a_demo_that_passes_or_is_interrupted_leaves_nothing(folder_of, error):
 
 def test_a_service_that_ended_is_reported_with_the_last_lines_of_its_log(tmp_path):
     code = (
-        "import sys; [print(n) for n in range(9)]; sys.exit('phistream: port: taken')"
+        """import sys; [print(n) for n in range(9)]; print('{"level":"debug"}');"""
+        """ sys.exit('phistream: port: taken')"""
     )
     with (tmp_path / "intake.log").open("wb") as log:
         process = subprocess.Popen(
