@@ -19,7 +19,7 @@ PACKAGES = ("deid_core", "streams", "schemas", "phistream")
 # Lowest first; the parts of one line may use one another.
 LAYERS = {
     "deid_core": (
-        {"errors", "labels", "jit", "options", "plugins", "toml_files"},
+        {"errors", "labels", "jit", "options", "plugins", "prepared", "toml_files"},
         {"language"},
         {"document"},
         {"fiction"},
