@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from itertools import pairwise
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .labels import Label
 from .language.fragments import to_ascii
@@ -123,36 +123,15 @@ class KnownIdentifiers:
         return any(_values_of(self))
 
 
-def with_changed_values(
-    known: KnownIdentifiers, change: Callable[[str], str]
-) -> KnownIdentifiers:
-    """Return a record in which every written value is changed."""
+Parts = TypeVar("Parts", PersonName, Address)
 
-    def texts(values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(change, values))
 
-    def names(values: tuple[PersonName, ...]) -> tuple[PersonName, ...]:
-        return tuple(PersonName(*map(change, _parts_of_name(each))) for each in values)
-
-    return KnownIdentifiers(
-        patient_names=names(known.patient_names),
-        kin_names=names(known.kin_names),
-        provider_names=names(known.provider_names),
-        birth_dates=known.birth_dates,
-        addresses=tuple(
-            Address(*map(change, _parts_of_address(each))) for each in known.addresses
-        ),
-        phones=texts(known.phones),
-        emails=texts(known.emails),
-        ids=tuple(KnownId(change(each.value), each.label) for each in known.ids),
-        facilities=texts(known.facilities),
-        employers=texts(known.employers),
-    )
+def with_changed_parts(value: Parts, change: Callable[[str], str]) -> Parts:
+    """Return a name or an address in which every part is changed."""
+    return type(value)(*(change(getattr(value, each)) for each in value.__slots__))
 
 
 _values_of = attrgetter(*(each.name for each in fields(KnownIdentifiers)))
-_parts_of_name = attrgetter(*(each.name for each in fields(PersonName)))
-_parts_of_address = attrgetter(*(each.name for each in fields(Address)))
 NOTHING_KNOWN = KnownIdentifiers()
 
 

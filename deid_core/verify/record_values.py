@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from ..document import Address, KnownIdentifiers, PersonName, with_changed_values
+from ..document import Address, KnownIdentifiers, PersonName
 from ..language.lexicons import forms_of, is_ordinary, is_vocabulary, load_list, normal
 from ..language.lexicons.word_classes import is_listed
 from ..language.plain_text import plain
@@ -39,7 +41,9 @@ _SHORTEST_MISSPELT = 5
 _LONGEST_MISSPELT = 40
 _KINDS = ("patient name", "kin name", "provider name")
 _CACHE_SIZE = 65_536
+_VALUES = 4096
 _REST = rf"{{{_SHORTEST_MISSPELT - 1},{_LONGEST_MISSPELT - 1}}}+"
+_EXTENSION = re.compile(r"\s*(?:x|ext)", re.IGNORECASE)
 _CAPITALISED = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{_REST}(?![^\W_])")
 # Likewise in ASCII, parts of words too: `_CAPITALISED` then checks the few that match.
 _ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
@@ -145,21 +149,58 @@ class Values(NamedTuple):
         return "Values()"
 
 
-def values_of(known: KnownIdentifiers) -> Values:
-    """Return the values of a record that detection is responsible for."""
-    known = with_changed_values(known, plain)
-    names, full_names = _names(known)
-    emails = tuple(filter(None, map(_email, known.emails)))
-    ids = filter(None, (_id(each.value) for each in known.ids))
-    phones = filter(None, map(_phone, known.phones))
-    return Values(
-        words=(*names, *_places(known), *emails),
-        names=tuple(each.needle for each in names),
-        numbers=tuple(dict.fromkeys((*ids, *phones))),
-        full_names=full_names,
-        birth_dates=frozenset().union(*map(_dates, known.birth_dates)),
-        years=frozenset(f"{each.year % 100:02}" for each in known.birth_dates),
-    )
+class RecordReader:
+    """Prepare records for the search.  Thread-safe.
+
+    Each value is prepared once.  It keeps the values seen last; they go with it.
+    """
+
+    def __init__(self) -> None:
+        self._person = lru_cache(maxsize=_VALUES)(_person)
+        self._address = lru_cache(maxsize=_VALUES)(_address)
+        self._institution = lru_cache(maxsize=_VALUES)(_institution)
+        self._dates = lru_cache(maxsize=_VALUES)(_dates)
+        self._email = lru_cache(maxsize=_VALUES)(_email)
+        self._id = lru_cache(maxsize=_VALUES)(_id)
+        self._phone = lru_cache(maxsize=_VALUES)(_phone)
+
+    def values_of(self, known: KnownIdentifiers) -> Values:
+        """Return the values of a record that detection is responsible for."""
+        # By needle: who bears a name first says of what kind it is.
+        names: dict[str, Value] = {}
+        full_names: dict[Value, None] = {}
+        for own, full in self._persons(known):
+            for value in own:
+                names.setdefault(value.needle, value)
+            full_names.update(dict.fromkeys(full))
+        places = (
+            *map(self._address, known.addresses),
+            *(self._institution("facility", each) for each in known.facilities),
+            *(self._institution("employer", each) for each in known.employers),
+        )
+        ids = (self._id(each.value) for each in known.ids)
+        numbers = (*ids, *map(self._phone, known.phones))
+        emails = map(self._email, known.emails)
+        return Values(
+            words=(
+                *names.values(),
+                *chain.from_iterable(places),
+                *filter(None, emails),
+            ),
+            names=(*names,),
+            numbers=tuple(dict.fromkeys(filter(None, numbers))),
+            full_names=(*full_names,),
+            birth_dates=frozenset().union(*map(self._dates, known.birth_dates)),
+            years=frozenset(f"{each.year % 100:02}" for each in known.birth_dates),
+        )
+
+    def _persons(
+        self, known: KnownIdentifiers
+    ) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...]]]:
+        groups = (known.patient_names, known.kin_names, known.provider_names)
+        for kind, names in zip(_KINDS, groups, strict=True):
+            for name in names:
+                yield self._person(kind, name)
 
 
 def misspelt_in(names: Iterable[str], kept: Iterable[str]) -> int:
@@ -207,23 +248,10 @@ def _may_be_misspelt(word: str) -> bool:
     return not (is_vocabulary(form) or form in load_list("eponyms"))
 
 
-def _names(known: KnownIdentifiers) -> tuple[Iterable[Value], tuple[Value, ...]]:
-    groups = (known.patient_names, known.kin_names, known.provider_names)
-    # By needle: who bears a name first says of what kind it is.
-    words: dict[str, Value] = {}
-    full_names: dict[Value, None] = {}
-    for kind, names in zip(_KINDS, groups, strict=True):
-        for name in names:
-            own, full = _person(kind, name)
-            for value in own:
-                words.setdefault(value.needle, value)
-            full_names.update(dict.fromkeys(full))
-    return words.values(), tuple(full_names)
-
-
 def _person(kind: str, name: PersonName) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     """Return words that are names alone, and pairs that are names only together."""
-    given, middle, family = map(_name_words, (name.given, name.middle, name.family))
+    parts = map(plain, (name.given, name.middle, name.family))
+    given, middle, family = map(_name_words, parts)
     words = dict.fromkeys((*family, *given, *middle))
     own = (w for w in words if len(w) > 2 and not is_ordinary(w))
     pair = (*given[:1], *family[-1:])
@@ -241,24 +269,17 @@ def _name_words(part: str) -> tuple[str, ...]:
     return tuple(w for w in forms_of(part) if w.isalpha() and w not in placeholders)
 
 
-def _places(known: KnownIdentifiers) -> Iterator[Value]:
-    for address in known.addresses:
-        yield from _address(address)
-    for facility in known.facilities:
-        yield from _institution("facility", facility)
-    for employer in known.employers:
-        yield from _institution("employer", employer)
-
-
-def _address(address: Address) -> Iterator[Value]:
-    for city in _phrase("address", address.city):
-        if city.parts[1:] or city.needle not in load_list("word_places"):
-            yield city
-    yield from _zip(address.zip)
-    yield from _street(address.street)
+def _address(address: Address) -> tuple[Value, ...]:
+    cities = (
+        city
+        for city in _phrase("address", plain(address.city))
+        if city.parts[1:] or city.needle not in load_list("word_places")
+    )
+    return (*cities, *_zip(plain(address.zip)), *_street(plain(address.street)))
 
 
 def _institution(kind: str, value: str) -> tuple[Value, ...]:
+    value = plain(value)
     letters = [word for word in forms_of(value) if word.isalpha()]
     return () if all(map(is_ordinary, letters)) else _phrase(kind, value)
 
@@ -287,14 +308,14 @@ def _street(line: str) -> Iterator[Value]:
 
 
 def _email(email: str) -> Value | None:
-    bare = email.strip().lower()
+    bare = plain(email).strip().lower()
     if "@" not in bare.strip("@ ") or not bare.isascii():
         return None
     return Value("e-mail", bare, (bare,), _EMAIL)
 
 
 def _id(value: str) -> Value | None:
-    key = re.sub(r"[^a-z0-9]", "", normal(value)).lstrip("0")
+    key = re.sub(r"[^a-z0-9]", "", normal(plain(value))).lstrip("0")
     if len(key) < _SHORTEST_ID or len(set(key)) < 2 or key.isalpha():
         return None
     form = _SHORT_ID_FORM if len(key) < _LONG_ID else _LONG_ID_FORM
@@ -302,15 +323,19 @@ def _id(value: str) -> Value | None:
 
 
 def _phone(phone: str) -> Value | None:
-    digits = re.sub(r"[^0-9]", "", re.split(r"(?i)\s*(?:x|ext)", phone, maxsplit=1)[0])
+    digits = re.sub(r"[^0-9]", "", _EXTENSION.split(plain(phone), maxsplit=1)[0])
     key = digits[-_PHONE_DIGITS:]
     if len(key) < _PHONE_DIGITS or len(set(key)) < 2 or key[0] == "0":
         return None
     return Value("phone", key, tuple(key), _PHONE)
 
 
-def _dates(day: date) -> Iterator[tuple[str, str, str]]:
-    """Yield a date in the orders and forms in which dates are written."""
+def _dates(day: date) -> frozenset[tuple[str, str, str]]:
+    """Return a date in the orders and forms in which dates are written."""
+    return frozenset(_forms(day))
+
+
+def _forms(day: date) -> Iterator[tuple[str, str, str]]:
     name = _MONTHS[day.month - 1]
     years = (f"{day.year:04}", f"{day.year % 100:02}")
     for month in {str(day.month), f"{day.month:02}", name, name[:3]}:

@@ -68,7 +68,7 @@ from .note import FormCache, Note, Word
 from .options import PatientRecordOptions
 from .people import LABELS, Names
 from .prefilter import Positions
-from .record import Record, compile_record
+from .record import Record, RecordCompiler
 
 __all__ = ["PatientRecordDetector", "PatientRecordOptions"]
 
@@ -89,10 +89,10 @@ class PatientRecordDetector:
     def __init__(self, options: PatientRecordOptions | None = None) -> None:
         self._threshold = (options or PatientRecordOptions()).threshold
         self._forms = FormCache()
-        self._record = lru_cache(maxsize=_RECORDS)(compile_record)
+        self._record = lru_cache(maxsize=_RECORDS)(RecordCompiler().compiled)
         # Load all now, so that the first note costs no more than the next.
         is_ordinary("the")
-        nothing = compile_record(NOTHING_KNOWN)
+        nothing = self._record(NOTHING_KNOWN)
         nothing.prefilter.positions(Note("", self._forms), self._threshold)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from deid_core.labels import Label
 from deid_core.language.fragments import same_length_lower
@@ -14,21 +14,18 @@ _INSIDE_EMAIL = re.compile(r"[\w.+%\u0300-\u036f-]")
 _SHORTEST_USER = 5
 
 
-def emails_of(values: Iterable[str]) -> dict[str, Label]:
-    """Return the values to find in a note in lower case, and the label of each.
+def email_forms(value: str) -> dict[str, Label]:
+    """Return what to find of an address in a note in lower case, and its label.
 
     A user name that is one word is none: "info", or a name, which is found as such.
     """
-    wanted: dict[str, Label] = {}
-    for value in values:
-        email = value.strip().lower()
-        if "@" not in email.strip("@ "):
-            continue
-        wanted[email] = Label.EMAIL
-        user = email.partition("@")[0]
-        if len(user) >= _SHORTEST_USER and not (user.isalpha() and is_vocabulary(user)):
-            wanted.setdefault(user, Label.USERNAME)
-    return wanted
+    email = value.strip().lower()
+    if "@" not in email.strip("@ "):
+        return {}
+    user = email.partition("@")[0]
+    if len(user) < _SHORTEST_USER or (user.isalpha() and is_vocabulary(user)):
+        return {email: Label.EMAIL}
+    return {email: Label.EMAIL, user: Label.USERNAME}
 
 
 def find_emails(

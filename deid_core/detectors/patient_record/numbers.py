@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from deid_core.document import KnownIdentifiers
+from deid_core.document import KnownId
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_ordinary, load_list
 
@@ -56,6 +56,41 @@ class Number(NamedTuple):
         return "Number()"
 
 
+class IdForms(NamedTuple):
+    """An id, prepared; what identifies nobody is left out.
+
+    Args:
+        label: What it is.
+        number: The whole id.
+        tail: Its last four digits, or "".
+        short: The id, if alone it could be anything, or "".
+    """
+
+    label: Label
+    number: Number | None
+    tail: str
+    short: str
+
+    def __repr__(self) -> str:
+        return "IdForms()"
+
+    @classmethod
+    def of(cls, known: KnownId) -> IdForms:
+        """Prepare an id."""
+        key, label = id_key(known.value), known.label
+        number = Number(key, key, label, False) if is_identifying_id(key) else None
+        if len(key) >= _SHORTEST_WITH_TAIL:
+            tail = key[-_TAIL:]
+            return cls(label, number, tail if tail.isdecimal() else "", "")
+        return cls(label, number, "", key if _is_short(key) else "")
+
+
+def phone_of(phone: str) -> Number | None:
+    """Prepare a phone number; None if it identifies nobody."""
+    key = phone_key(phone)
+    return Number(key, key[-_LOCAL_DIGITS:], Label.PHONE, True) if key else None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Numbers:
     """All ids and phone numbers of a record, the longest first."""
@@ -63,15 +98,11 @@ class Numbers:
     numbers: tuple[Number, ...]
 
     @classmethod
-    def of(cls, known: KnownIdentifiers) -> Numbers:
-        """Prepare the numbers of a record; placeholders are left out."""
-        ids = ((id_key(each.value), each.label) for each in known.ids)
-        phones = filter(None, map(phone_key, known.phones))
-        wanted = {
-            *(Number(k, k, label, False) for k, label in ids if is_identifying_id(k)),
-            *(Number(k, k[-_LOCAL_DIGITS:], Label.PHONE, True) for k in phones),
-        }
-        return cls(tuple(sorted(wanted, key=lambda each: (-len(each.key), each.key))))
+    def of(cls, numbers: Iterable[Number]) -> Numbers:
+        """Prepare the numbers of a record."""
+        return cls(
+            tuple(sorted({*numbers}, key=lambda each: (-len(each.key), each.key)))
+        )
 
     def find(self, note: Note) -> Iterator[tuple[Number, int, int]]:
         """Yield each number found and its half-open range."""
@@ -195,19 +226,16 @@ class Labelled:
     keys: frozenset[str]
 
     @classmethod
-    def of(cls, known: KnownIdentifiers) -> Labelled:
-        """Prepare the ids of a record; placeholders are left out."""
+    def of(cls, ids: Iterable[IdForms]) -> Labelled:
+        """Prepare the ids of a record."""
         tails: dict[str, Label] = {}
-        ids: dict[str, Label] = {}
-        for each in known.ids:
-            key = id_key(each.value)
-            if len(key) >= _SHORTEST_WITH_TAIL:
-                tail = key[-_TAIL:]
-                if tail.isdecimal():
-                    tails.setdefault(tail, each.label)
-            elif _is_short(key):
-                ids.setdefault(key, each.label)
-        return cls(tails, ids, frozenset({*tails, *ids}))
+        short: dict[str, Label] = {}
+        for each in ids:
+            if each.tail:
+                tails.setdefault(each.tail, each.label)
+            if each.short:
+                short.setdefault(each.short, each.label)
+        return cls(tails, short, frozenset({*tails, *short}))
 
     def find(
         self, note: Note, located: Iterable[Word]

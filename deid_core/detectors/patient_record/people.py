@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from deid_core.document import KnownIdentifiers, PersonName
+from deid_core.document import PersonName
 from deid_core.labels import Label
 from deid_core.language.lexicons import forms_of, load_list
 from deid_core.language.lexicons.nicknames import nicknames_of
@@ -85,9 +85,8 @@ class Names:
     providers: int = 0
 
     @classmethod
-    def of(cls, known: KnownIdentifiers) -> Names:
-        """Prepare the names of a record; placeholders and blanks are left out."""
-        persons = tuple(_person(group, name) for group, name in _people(known))
+    def of(cls, persons: tuple[Person, ...]) -> Names:
+        """Prepare the names of a record: patients first, then kin, then providers."""
         tokens: dict[str, int] = {}
         nicknames: dict[str, int] = {}
         providers, bit = 0, 1
@@ -123,29 +122,23 @@ class Names:
         return frozenset("".join(letters.replace(left_out, "", 1) for letters in each))
 
 
-def _people(known: KnownIdentifiers) -> Iterator[tuple[str, PersonName]]:
-    groups = (known.patient_names, known.kin_names, known.provider_names)
-    for group, names in zip(LABELS, groups, strict=True):
-        # A record that remembers former values repeats most of them.
-        for name in dict.fromkeys(names):
-            yield group, name
-
-
-def _person(group: str, name: PersonName) -> Person:
+def person_of(group: str, name: PersonName) -> Person:
+    """Prepare a name; placeholders and blanks are left out."""
     given, middle, family = map(_words, (name.given, name.middle, name.family))
     parts = [part for part in (given, middle, family) if part]
     single = (*chain.from_iterable(parts), *("".join(part) for part in parts))
-    forms = dict.fromkeys((*single, *_other_forms(name)))
-    called = [] if group == PROVIDER else [nicknames_of(each) for each in given[:1]]
+    forms = dict.fromkeys((*single, *_joined(given, family), *_spelt_out(name)))
+    nicknames: frozenset[str] = frozenset()
+    if given and group != PROVIDER:
+        nicknames = nicknames_of(given[0])
     initials = "".join(words[0][0] for words in parts)
     whole = initials.upper()
-    long = frozenset(form for form in single if len(form) >= _SHORTEST_SPLIT)
     return Person(
         group,
         initials,
         tuple(form for form in forms if len(form) >= 2),
-        long,
-        frozenset().union(*called),
+        frozenset(form for form in single if len(form) >= _SHORTEST_SPLIT),
+        nicknames,
         load_list("name_particles").intersection(family[:-1]),
         given[0] if given and given[:1] == family[-1:] else "",
         tuple({whole, whole[0] + whole[-1]}) if given and family else (),
@@ -155,16 +148,19 @@ def _person(group: str, name: PersonName) -> Person:
 def _words(part: str) -> tuple[str, ...]:
     """Return the words of one part of a name in compared form, placeholders removed."""
     placeholders = load_list("placeholders")
-    words = forms_of(part)
+    words = forms_of(part) if part else ()
     return tuple(w for w in words if w.isalpha() and w not in placeholders)
 
 
-def _other_forms(name: PersonName) -> Iterator[str]:
-    """Yield what is written as one word ("JohnSmith"), and "Mueller"."""
-    given, family = _words(name.given), _words(name.family)
+def _joined(given: Sequence[str], family: Sequence[str]) -> Iterator[str]:
+    """Yield given name and surname as one word: "JohnSmith"."""
     if given and family:
         yield given[0] + "".join(family)
         yield "".join(family) + given[0]
+
+
+def _spelt_out(name: PersonName) -> Iterator[str]:
+    """Yield "Mueller" for Müller."""
     for part in (name.given, name.family):
         if not part.isascii():
             yield from _words(part.translate(_SPELT_UMLAUTS))

@@ -126,10 +126,10 @@ def variants(
 ) -> tuple[Phrase, ...]:
     """Return a value as a phrase, and as one where its apostrophes are left out."""
     plain = _APOSTROPHES.sub("", value)
-    both = dict.fromkeys((forms_of(value), forms_of(plain)))
+    both = [forms_of(value)] if plain == value else [forms_of(value), forms_of(plain)]
     return tuple(
         phrase_of(words, label, rule, needs)
-        for words in both
+        for words in dict.fromkeys(both)
         if any(map(canonical, words))
     )
 

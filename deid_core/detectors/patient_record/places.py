@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from deid_core.document import Address, KnownIdentifiers
+from deid_core.document import Address
 from deid_core.labels import Label
 from deid_core.language.lexicons import forms_of, is_ordinary, load_list
 from deid_core.language.lexicons.lists import load_pairs
@@ -20,7 +20,6 @@ from .phrases import (
     Phrase,
     canonical,
     consume,
-    institution,
     is_placeholder,
     variants,
 )
@@ -191,18 +190,17 @@ class Places:
     keys: frozenset[str]
 
     @classmethod
-    def of(cls, known: KnownIdentifiers) -> Places:
-        """Prepare the places of a record; placeholders are left out."""
-        phrases: dict[str, list[Phrase]] = defaultdict(list)
-        streets: dict[str, list[Street]] = defaultdict(list)
-        for phrase in dict.fromkeys(_phrases(known)):
-            phrases[phrase.key].append(phrase)
-        lines = (line for each in known.addresses for line in (each.street, each.other))
-        for street in dict.fromkeys(map(Street.of, lines)):
-            if street is not None:
-                streets[street.key].append(street)
+    def of(cls, phrases: Iterable[Phrase], streets: Iterable[Street]) -> Places:
+        """Prepare the places of a record; those of several values count once."""
+        by_key: defaultdict[str, list[Phrase]] = defaultdict(list)
+        for phrase in dict.fromkeys(phrases):
+            by_key[phrase.key].append(phrase)
+        streets_by_key: defaultdict[str, list[Street]] = defaultdict(list)
+        for street in dict.fromkeys(streets):
+            streets_by_key[street.key].append(street)
         # Plain tables, since they are shared: looking up must never add to them.
-        return cls(dict(phrases), dict(streets), frozenset({*phrases, *streets}))
+        keys = frozenset({*by_key, *streets_by_key})
+        return cls(dict(by_key), dict(streets_by_key), keys)
 
     def find(self, note: Note, located: list[Word]) -> Iterator[Place]:
         """Yield every place found; one that needs another next to it comes last.
@@ -243,13 +241,25 @@ def _is_whole(note: Note, extent: tuple[int, int], label: Label) -> bool:
     return is_bounded(note.text, start, end, free_standing=0)
 
 
-def _phrases(known: KnownIdentifiers) -> Iterator[Phrase]:
-    for address in known.addresses:
-        yield from _parts(address)
-    for facility in known.facilities:
-        yield from institution(facility, Label.HOSPITAL, "facility")
-    for employer in known.employers:
-        yield from institution(employer, Label.ORGANIZATION, "employer")
+class AddressParts(NamedTuple):
+    """An address, prepared.
+
+    Args:
+        phrases: Its town, ZIP code, state, country and units.
+        streets: Its street lines.
+    """
+
+    phrases: tuple[Phrase, ...]
+    streets: tuple[Street, ...]
+
+    def __repr__(self) -> str:
+        return "AddressParts()"
+
+
+def address_parts(address: Address) -> AddressParts:
+    """Prepare an address; placeholders are left out."""
+    streets = map(Street.of, (address.street, address.other))
+    return AddressParts(tuple(_parts(address)), tuple(filter(None, streets)))
 
 
 def _parts(address: Address) -> Iterator[Phrase]:

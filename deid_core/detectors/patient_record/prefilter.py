@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .hashed_words import LAST_BIT, Bits, Ints, digested, find_candidates, set_bits
+from .hashed_words import (
+    LAST_BIT,
+    Bits,
+    Ints,
+    code_points,
+    digest_record,
+    find_candidates,
+)
 from .note import Note
 from .people import Names
 
@@ -57,9 +64,21 @@ class Prefilter:
     def of(cls, keys: Collection[str], names: Names) -> Prefilter:
         """Prepare a record's words, in compared form."""
         tokens = sorted(names.fuzzy, key=len)
-        _, letters, lengths = digested(tokens)
-        bits = _bits_of(keys), _bits_of(names.parts)
-        return cls(*bits, letters, lengths, tuple(tokens))
+        words = (*tokens, *names.parts, *keys, "")
+        letters, lengths = (
+            np.empty(len(tokens), np.uint64),
+            np.empty(len(tokens), np.int32),
+        )
+        key_bits, part_bits = np.zeros((2, _BITS // 64), dtype=np.uint64)
+        digest_record(
+            code_points(" ".join(words)),
+            letters,
+            lengths,
+            len(names.parts),
+            part_bits,
+            key_bits,
+        )
+        return cls(key_bits, part_bits, letters, lengths, tuple(tokens))
 
     def positions(self, note: Note, threshold: float) -> Positions:
         """Return the candidates in a note; for the threshold see `fuzzy_matches`."""
@@ -90,9 +109,3 @@ class Prefilter:
         if bits >> LAST_BIT:
             found += self.tokens[LAST_BIT:]
         return sorted(found)
-
-
-def _bits_of(words: Collection[str]) -> Bits:
-    bits = np.zeros(_BITS // 64, dtype=np.uint64)
-    set_bits(digested([*words]).hashes, bits)
-    return bits

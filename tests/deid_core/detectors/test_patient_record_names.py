@@ -14,7 +14,7 @@ from deid_core.detectors.patient_record import note as note_module
 from deid_core.detectors.patient_record.hashed_words import MOST_INITIALS
 from deid_core.detectors.patient_record.names import fuzzy_matches
 from deid_core.detectors.patient_record.note import FormCache, Note
-from deid_core.detectors.patient_record.people import Names
+from deid_core.detectors.patient_record.people import PROVIDER, Names, person_of
 from deid_core.detectors.patient_record.prefilter import Prefilter
 from deid_core.language.lexicons import normal, words_of
 from deid_core.merge import merge
@@ -264,9 +264,10 @@ WORDS = st.lists(
     | st.text("hijonmsty\u00f6\u0301", min_size=1, max_size=8)
 )
 NAMES = Names.of(
-    KnownIdentifiers(
-        patient_names=(PersonName("Smith", "John"), PersonName("J\u00f6nsson", "Timo")),
-        provider_names=(PersonName("Monty-Tomson", "Sij\u0142"),),
+    (
+        person_of("patient", PersonName("Smith", "John")),
+        person_of("patient", PersonName("J\u00f6nsson", "Timo")),
+        person_of(PROVIDER, PersonName("Monty-Tomson", "Sij\u0142")),
     )
 )
 PREFILTER = Prefilter.of(NAMES.keys, NAMES)
@@ -295,16 +296,16 @@ def test_the_prefilter_misses_no_word_of_the_record(words, threshold):
 
 @given(st.text(), st.text(), st.text())
 def test_initials_are_three_capitals_at_the_most(family, given_name, middle):
-    known = KnownIdentifiers(patient_names=(PersonName(family, given_name, middle),))
+    person = person_of("patient", PersonName(family, given_name, middle))
 
-    for letters in Names.of(known).monograms:
+    for letters in person.monograms:
         assert len(letters) <= MOST_INITIALS
         assert not (letters[0].isascii() and letters[0].islower())
 
 
 def test_of_more_than_64_names_none_is_left_out():
     family = [PersonName(f"Kowal{a}{b}i") for a in "abcdefghij" for b in "klmnopqrst"]
-    names = Names.of(KnownIdentifiers(provider_names=tuple(family)))
+    names = Names.of(tuple(person_of(PROVIDER, each) for each in family))
     prefilter = Prefilter.of(names.keys, names)
     note = Note("Kowajti", FormCache())
 

@@ -1,13 +1,24 @@
 import re
+from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core import Address, Document, KnownId, KnownIdentifiers, Label
+from deid_core import (
+    Address,
+    Document,
+    KnownId,
+    KnownIdentifiers,
+    Label,
+    PersonName,
+)
 from deid_core.detectors.patient_record import PatientRecordDetector
+from deid_core.detectors.patient_record import record as record_module
 from deid_core.detectors.patient_record.numbers import digits_of
+from deid_core.detectors.patient_record.people import person_of
 from deid_core.detectors.patient_record.without_separators import WithoutSeparators
 from deid_core.merge import merge
 from tests.deid_core.marked import unmark
@@ -196,6 +207,63 @@ def test_records_that_share_an_address_each_find_all_of_theirs():
 
     assert ["12 Rosewood Ave", "02139", "7719042"] == found("7719042")
     assert ["12 Rosewood Ave", "02139", "5518833"] == found("5518833")
+
+
+def records_of_one_stay() -> list[KnownIdentifiers]:
+    """Return a record as it grows: each time by one value."""
+    known = KnownIdentifiers(
+        patient_names=(PersonName("Quelwright", "Hanna"),),
+        birth_dates=(date(1957, 3, 4),),
+        addresses=(Address("12 Rosewood Ave", "", "Springfield", "MA", "02139"),),
+    )
+    records = [known]
+    for name, value in (
+        ("provider_names", PersonName("Tolemach", "Ada")),
+        ("provider_names", PersonName("Brzezynski", "Ian")),
+        ("kin_names", PersonName("Quelwright", "Bernard")),
+        ("ids", KnownId("7719042", Label.MEDICALRECORD)),
+        ("ids", KnownId("5518833", Label.ACCOUNT)),
+        ("phones", "(617) 555-0123"),
+        ("emails", "hanna.q@example.com"),
+        ("facilities", "Wexbrook Hospital"),
+        ("employers", "Acme Widgets, Inc."),
+        ("patient_names", PersonName("Tolemach", "Hanna")),
+    ):
+        known = replace(known, **{name: (*getattr(known, name), value)})
+        records.append(known)
+    return records
+
+
+STAY = (
+    "Hanna Quelwright, born 3/4/57, of 12 Rosewood Ave, Springfield, MA 02139 (7719042,"
+    " 5518833). Dr. Tolemach, Dr. Ian Brzezynsky and Bernard told Wexbrook Hospital; "
+    "she works at Acme, 617-555-0123, hanna.q@example.com. B. Quelwright. HQ. Bernie."
+)
+
+
+def test_a_record_that_grew_is_searched_as_if_it_came_first():
+    detector, records = PatientRecordDetector(), records_of_one_stay()
+
+    for known in (*records, *reversed(records)):
+        documents = [Document("d", STAY, known)]
+        [anew] = PatientRecordDetector()(documents)
+        assert [anew] == detector(documents)
+        assert anew
+
+
+def test_a_value_of_many_records_is_prepared_once(monkeypatch):
+    prepared = Counter()
+
+    def counted(group, name):
+        prepared[name] += 1
+        return person_of(group, name)
+
+    monkeypatch.setattr(record_module, "person_of", counted)
+    compiler = record_module.RecordCompiler()
+    for known in records_of_one_stay():
+        compiler.compiled(known)
+
+    assert [1] * 5 == [*prepared.values()]
 
 
 @pytest.mark.parametrize("rest", ["", " caf\u00e9", " \ud800", " \u3001\U0001f600"])

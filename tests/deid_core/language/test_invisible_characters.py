@@ -25,6 +25,7 @@ from deid_core import (
     Verifier,
     load_policy,
 )
+from deid_core.document import with_changed_parts
 from deid_core.replace import Replacement, apply_replacements
 from tests.deid_core.marked import unmark
 from tests.deid_core.rules.label_examples import EXAMPLES
@@ -367,6 +368,32 @@ def test_a_name_that_only_begins_a_hyphenated_word_is_no_residue(text):
     known = KnownIdentifiers(patient_names=(PersonName("Ann", "Kim"),))
 
     assert {} == Verifier().leaked_in(known, [text])
+
+
+def hidden(value):
+    return f"{value[:1]}\u2060{value[1:]}"
+
+
+WITH_INVISIBLE = KnownIdentifiers(
+    patient_names=tuple(with_changed_parts(n, hidden) for n in KNOWN.patient_names),
+    kin_names=tuple(with_changed_parts(n, hidden) for n in KNOWN.kin_names),
+    provider_names=tuple(with_changed_parts(n, hidden) for n in KNOWN.provider_names),
+    birth_dates=KNOWN.birth_dates,
+    addresses=tuple(with_changed_parts(a, hidden) for a in KNOWN.addresses),
+    phones=tuple(map(hidden, KNOWN.phones)),
+    emails=tuple(map(hidden, KNOWN.emails)),
+    ids=tuple(KnownId(hidden(each.value), each.label) for each in KNOWN.ids),
+    facilities=tuple(map(hidden, KNOWN.facilities)),
+    employers=tuple(map(hidden, KNOWN.employers)),
+)
+
+
+@pytest.mark.parametrize("marked", OF_RECORD)
+def test_every_value_of_a_record_is_read_as_a_note_is(system, marked):
+    text, _ = unmark(marked)
+
+    assert scrub(system, [text], KNOWN) == scrub(system, [text], WITH_INVISIBLE)
+    assert Verifier().leaked_in(WITH_INVISIBLE, [text])
 
 
 @pytest.mark.parametrize(
