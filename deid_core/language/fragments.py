@@ -75,14 +75,25 @@ def any_of(listed: Iterable[str]) -> str:
 
     With `load_list`, a pattern is built from a list: ``any_of(load_list("kin"))``.
     """
+    branches, is_optional = _branches(sorted(set(listed)))
+    return f"(?:{'|'.join(branches)})" + "?" * is_optional if branches else ""
+
+
+def _branches(listed: Iterable[str]) -> tuple[list[str], bool]:
+    """Return a pattern for each first letter, and whether one of the words is empty."""
     by_letter: dict[str, list[str]] = {}
-    for word in sorted(set(listed)):
+    for word in listed:
         by_letter.setdefault(word[:1], []).append(word[1:])
-    ends = by_letter.pop("", None) is not None
-    branches = [re.escape(letter) + any_of(rest) for letter, rest in by_letter.items()]
-    if not branches:
-        return ""
-    return f"(?:{'|'.join(branches)})" + "?" * ends
+    is_optional = by_letter.pop("", None) is not None
+    return [re.escape(each) + _end(by_letter[each]) for each in by_letter], is_optional
+
+
+def _end(listed: list[str]) -> str:
+    branches, is_optional = _branches(listed)
+    # A group for each letter compiles to the same, in four times the time.
+    if len(branches) == 1 and not is_optional:
+        return branches[0]
+    return f"(?:{'|'.join(branches)})" + "?" * is_optional if branches else ""
 
 
 MONTHS = tuple(row[0] for row in load_rows("months"))
