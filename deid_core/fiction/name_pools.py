@@ -15,7 +15,7 @@ from functools import cache
 from itertools import islice
 
 from ..language.lexicons import is_ordinary
-from ..language.lexicons.people import census, family_names
+from ..language.lexicons.people import census, is_family
 from .names import Gender
 from .prebuilt import prebuilt
 
@@ -78,7 +78,7 @@ class NamePools:
 
     def is_family(self, word: str) -> bool:
         """Return whether a word, in compared form, is on a list of family names."""
-        return word in self.family_shares or word in family_names()
+        return word in self.family_shares or is_family(word)
 
     def sure_role(self, word: str) -> Role | None:
         """Return the only role of a word, in compared form; None if there are two."""

@@ -60,7 +60,6 @@ def versions() -> dict[str, str]:
     return dict(_prebuilt()["versions"])
 
 
-@cache
 def _prebuilt() -> dict[str, Any]:
     packed = (files(__package__) / _PREBUILT).read_bytes()
     lists: dict[str, Any] = orjson.loads(gzip.decompress(packed))

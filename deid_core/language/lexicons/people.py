@@ -7,25 +7,38 @@ names from Iceland to South Africa.  All in compared form, in Latin letters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 import names
 
 from .lists import word_set
+from .word_table import Listed, word_table
 
 _GIVEN_PER_FAMILY = 0.05
+_ANY_GIVEN = Listed.GIVEN | Listed.GIVEN_OF_THE_WORLD
+_ANY_FAMILY = Listed.FAMILY | Listed.FAMILY_OF_THE_WORLD
+_OF_THE_WORLD = Listed.GIVEN_OF_THE_WORLD | Listed.FAMILY_OF_THE_WORLD
 
 
-@cache
 def given_names() -> frozenset[str]:
     """Return the given names, in compared form."""
-    return frozenset(_given_shares()) | _given_of_the_world()
+    return frozenset(given_shares()) | given_of_the_world()
 
 
-@cache
 def family_names() -> frozenset[str]:
     """Return the surnames, in compared form."""
-    return frozenset(_family_shares()) | _family_of_the_world()
+    return frozenset(family_shares()) | family_of_the_world()
+
+
+def is_given(word: str) -> bool:
+    """Return whether a word, in compared form, is a given name."""
+    table = word_table()
+    return table.lists[table.row(word)] & _ANY_GIVEN != 0
+
+
+def is_family(word: str) -> bool:
+    """Return whether a word, in compared form, is a surname."""
+    table = word_table()
+    return table.lists[table.row(word)] & _ANY_FAMILY != 0
 
 
 def is_mostly_given(word: str) -> bool:
@@ -33,15 +46,15 @@ def is_mostly_given(word: str) -> bool:
 
     Smith, Mayo and Jackson are given names, too: at least one in twenty must be.
     """
-    given = _given_shares().get(word, 0.0)
-    family = _family_shares().get(word, 0.0)
-    return given >= family * _GIVEN_PER_FAMILY or (
-        word in _given_of_the_world() and word not in _family_of_the_world()
-    )
+    table = word_table()
+    row = table.row(word)
+    if table.given[row] >= table.family[row] * _GIVEN_PER_FAMILY:
+        return True
+    return table.lists[row] & _OF_THE_WORLD == Listed.GIVEN_OF_THE_WORLD
 
 
-@cache
-def _given_shares() -> dict[str, float]:
+def given_shares() -> dict[str, float]:
+    """Return how many bear each given name of the census, in percent."""
     shares: dict[str, float] = {}
     for key in ("first:male", "first:female"):
         for word, share in census(key):
@@ -49,8 +62,8 @@ def _given_shares() -> dict[str, float]:
     return shares
 
 
-@cache
-def _family_shares() -> dict[str, float]:
+def family_shares() -> dict[str, float]:
+    """Return how many bear each surname of the census, in percent."""
     return dict(census("last"))
 
 
@@ -66,11 +79,11 @@ def census(key: str) -> Iterator[tuple[str, float]]:
             yield word, float(percent)
 
 
-@cache
-def _given_of_the_world() -> frozenset[str]:
+def given_of_the_world() -> frozenset[str]:
+    """Return the given names of Faker's lists."""
     return word_set("given")
 
 
-@cache
-def _family_of_the_world() -> frozenset[str]:
+def family_of_the_world() -> frozenset[str]:
+    """Return the surnames of Faker's lists."""
     return word_set("family")

@@ -11,6 +11,7 @@ import us
 
 from .lists import load_list, word_set
 from .normal import forms_of
+from .word_table import Listed, word_table
 
 _SHORTEST = 3
 _LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}
@@ -28,7 +29,6 @@ def city_phrases() -> Phrases:
     return by_first_word(words for words in phrases if len(words) > 1)
 
 
-@cache
 def towns() -> frozenset[str]:
     """Return the towns of one word, in compared form, whatever their size."""
     every = word_set("towns") | load_list("place_nicknames")
@@ -37,11 +37,22 @@ def towns() -> frozenset[str]:
     )
 
 
-@cache
 def cities() -> frozenset[str]:
     """Return the towns of one word with 100,000 people and more."""
     every = word_set("cities") | load_list("place_nicknames")
     return frozenset(name for name in every if " " not in name)
+
+
+def is_town(word: str) -> bool:
+    """Return whether a word, in compared form, is a town of any size."""
+    table = word_table()
+    return table.lists[table.row(word)] & Listed.TOWN != 0
+
+
+def is_city(word: str) -> bool:
+    """Return whether a word, in compared form, is a town of 100,000 people and more."""
+    table = word_table()
+    return table.lists[table.row(word)] & Listed.CITY != 0
 
 
 @cache

@@ -13,15 +13,9 @@ as names).
 
 from __future__ import annotations
 
-import math
-from functools import cache
-from statistics import median
-
-import names
-import wordfreq
-
 from ..text_cache import cached_by_text
 from .lists import load_list
+from .word_table import Listed, word_table
 
 ORDINARY_ZIPF = 3.0
 """From one in a million words on, a word counts as ordinary (wordfreq's scale)."""
@@ -40,44 +34,13 @@ NAME_SCORE = 0.5
 COMMON_NAME_SHARE = 2e-4
 """One in five thousand, about the thousand most frequent names of the census."""
 
-# wordfreq's small lists end at Zipf 3: what they do not hold is at most that frequent.
-_UNLISTED = 2.9
 _ANSWERS = 65_536
-_FOREIGN = ("de", "nl", "pl", "it", "sv")
-
-
-@cache
-def _english() -> dict[str, float]:
-    return dict(wordfreq.get_frequency_dict("en", wordlist="large"))
-
-
-@cache
-def _foreign() -> tuple[dict[str, float], ...]:
-    return tuple(
-        wordfreq.get_frequency_dict(each, wordlist="small") for each in _FOREIGN
-    )
-
-
-@cache
-def _census() -> dict[str, float]:
-    english, shares = _english(), dict[str, float]()
-    for path in names.FILES.values():
-        with open(path, encoding="ascii") as lines:
-            for line in lines:
-                name, percent, *_ = line.lower().split()
-                # Only where there is a word to compare with; saves 80,000 entries.
-                if name in english:
-                    shares[name] = max(shares.get(name, 0.0), float(percent) / 100)
-    return shares
-
-
-def _zipf(frequency: float) -> float:
-    return math.log10(frequency) + 9 if frequency else 0.0
 
 
 def zipf(word: str) -> float:
     """Return how often English text holds the normalised word: log10 in a billion."""
-    return _zipf(_english().get(word, 0.0))
+    table = word_table()
+    return table.zipf[table.row(word)]
 
 
 def name_score(word: str) -> float:
@@ -86,25 +49,20 @@ def name_score(word: str) -> float:
     The census count minus the English count, minus what the word loses abroad;
     ``-inf`` for what nobody bears as a name.
     """
-    share = _census().get(word)
-    if share is None:
-        return -math.inf
-    english = zipf(word)
-    abroad = median(_zipf(counts.get(word, 0.0)) for counts in _foreign())
-    # The census rounds to 0.001%; half a step is taken for what it prints as 0.000.
-    return (
-        _zipf(max(share, 5e-6)) - english - max(0.0, english - max(abroad, _UNLISTED))
-    )
+    table = word_table()
+    return table.scores[table.row(word)]
 
 
 def is_common_name(word: str) -> bool:
     """Return whether many bear the normalised word as a name: Wilson, not Parkinson."""
-    return _census().get(word, 0.0) >= COMMON_NAME_SHARE
+    table = word_table()
+    return table.shares[table.row(word)] >= COMMON_NAME_SHARE
 
 
 def is_counted(word: str) -> bool:
     """Return whether English text holds the normalised word: it is no secret."""
-    return word in _english()
+    table = word_table()
+    return table.lists[table.row(word)] & Listed.ENGLISH != 0
 
 
 @cached_by_text(_ANSWERS, keeps=is_counted)

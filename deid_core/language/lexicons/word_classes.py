@@ -8,17 +8,17 @@ from functools import cache
 from ..text_cache import cached_by_text
 from .lists import load_list
 from .normal import normal
-from .people import family_names, given_names, is_mostly_given
-from .places import cities, states, towns
+from .people import is_family, is_given, is_mostly_given
+from .places import is_city, is_town, states
 from .vocabulary import (
     VOCABULARY_ZIPF,
     is_common_name,
-    is_counted,
     is_ordinary,
     is_vocabulary,
     name_score,
     zipf,
 )
+from .word_table import word_table
 
 
 class WordClass:
@@ -94,12 +94,8 @@ _ANSWERS = 65_536
 def is_listed(word: str) -> bool:
     """Return whether a word, in any case, is in the lexicons: it is no secret."""
     form = normal(word)
-    return (
-        is_counted(form)
-        or form in given_names()
-        or form in family_names()
-        or form in towns()
-    )
+    table = word_table()
+    return table.lists[table.row(form)] != 0
 
 
 @cached_by_text(_ANSWERS, keeps=is_listed)
@@ -140,7 +136,7 @@ def _first_words_of_states() -> frozenset[str]:
 
 
 def _as_given(word: str) -> int:
-    if word not in given_names() or len(word) < _SHORTEST_NAME:
+    if not is_given(word) or len(word) < _SHORTEST_NAME:
         return NO_KIND
     if is_ordinary(word):
         is_borne = name_score(word) > _NAME_OF_SOME or word in _WORDS_TOO
@@ -152,7 +148,7 @@ def _as_given(word: str) -> int:
 
 
 def _as_family(word: str) -> int:
-    if word not in family_names() or len(word) < 2:
+    if not is_family(word) or len(word) < 2:
         return NO_KIND
     score = name_score(word)
     if is_ordinary(word):
@@ -164,9 +160,9 @@ def _as_family(word: str) -> int:
 
 
 def _as_place(word: str) -> int:
-    if word not in towns():
+    if not is_town(word):
         return NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or word in load_list("word_places")
-    if is_name or word not in cities():
+    if is_name or not is_city(word):
         return WordClass.TOWN
     return WordClass.CITY | WordClass.TOWN
