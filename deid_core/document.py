@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from itertools import pairwise
 from operator import attrgetter
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from .labels import Label
 from .language.fragments import to_ascii
+from .language.truecasing import is_in_one_case, truecased
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -153,6 +154,12 @@ class Document:
     patient: str = field(default="", repr=False)
     note_type: str = field(default="", repr=False)
     _ascii: str | None = field(default=None, init=False, repr=False, compare=False)
+    _is_in_one_case: bool | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _in_mixed_case: Document | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def ascii(self) -> str:
@@ -162,6 +169,29 @@ class Document:
             object.__setattr__(self, "_ascii", made)
             return made
         return self._ascii
+
+    @property
+    def is_in_one_case(self) -> bool:
+        """Whether it is all in capitals or all in small letters; found out once."""
+        if self._is_in_one_case is None:
+            found = is_in_one_case(self.text)
+            object.__setattr__(self, "_is_in_one_case", found)
+            return found
+        return self._is_in_one_case
+
+    @property
+    def in_mixed_case(self) -> Document:
+        """The document with capitals where they belong, or itself where it has them.
+
+        Same offsets; made once, when first read.
+        """
+        if not self.is_in_one_case:
+            return self
+        if self._in_mixed_case is None:
+            made = replace(self, text=truecased(self.text))
+            object.__setattr__(self, "_in_mixed_case", made)
+            return made
+        return self._in_mixed_case
 
 
 class Row(NamedTuple):

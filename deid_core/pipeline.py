@@ -15,7 +15,6 @@ from .errors import DeidError, DetectorFailed
 from .explain import Explanation, explanation
 from .labels import Label
 from .language.reading import Reading, readings_of
-from .language.truecasing import truecased
 from .merge import merge
 from .policy import Policy, load_policy
 from .propagation import with_propagated
@@ -150,7 +149,7 @@ class Deidentifier:
             for reading in own
         ]
         # Detectors read a note in one letter case in mixed case: same offsets.
-        cased = list(map(_truecased, written)) if self._truecases else written
+        cased = [each.in_mixed_case for each in written] if self._truecases else written
         found = detect(self._detectors, written, cased)
         if self._kept is not None:
             found = without_kept(self._kept, written, found)
@@ -210,7 +209,3 @@ class Deidentifier:
 def _with_text(document: Document, text: str) -> Document:
     # Most notes read as they are written, in mixed case: they stay the same object.
     return document if text is document.text else replace(document, text=text)
-
-
-def _truecased(document: Document) -> Document:
-    return _with_text(document, truecased(document.text))

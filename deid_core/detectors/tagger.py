@@ -13,7 +13,6 @@ from pydantic import Field
 from ..document import Annotation, Document, Span
 from ..language.fragments import same_length_lower
 from ..language.lexicons import forms_of
-from ..language.truecasing import is_in_one_case, truecased
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
@@ -81,11 +80,8 @@ class TaggerDetector:
         """Return the proposals for each document; those of two models may overlap."""
         small: list[str] = []
         if self._read_small is not None:
-            small = [_small_if_one_case(each.text) for each in documents]
-            documents = [
-                replace(document, text=truecased(document.text)) if low else document
-                for document, low in zip(documents, small, strict=True)
-            ]
+            small = list(map(_small_if_one_case, documents))
+            documents = [each.in_mixed_case for each in documents]
         found = self._read([each.text for each in documents])
         if self._read_small is not None:
             pairs = zip(found, self._read_small(small), strict=True)
@@ -116,8 +112,8 @@ class TaggerDetector:
                 yield replace(each, span=span, label=label)
 
 
-def _small_if_one_case(text: str) -> str:
-    return same_length_lower(text) if is_in_one_case(text) else ""
+def _small_if_one_case(document: Document) -> str:
+    return same_length_lower(document.text) if document.is_in_one_case else ""
 
 
 class _Reader:

@@ -36,7 +36,6 @@ from ..errors import ConfigError
 from ..labels import Label
 from ..language.lexicons import normal
 from ..language.reading import readings_of
-from ..language.truecasing import is_in_one_case
 from ..options import Options
 from ..surrogates import STYLES
 
@@ -169,10 +168,10 @@ class TermsDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document."""
-        return [list(self._proposals(each.text)) for each in documents]
+        return [list(self._proposals(each)) for each in documents]
 
-    def _proposals(self, text: str) -> Iterator[Annotation]:
-        is_any_case = is_in_one_case(text)
+    def _proposals(self, document: Document) -> Iterator[Annotation]:
+        text, is_any_case = document.text, document.is_in_one_case
         for label, terms in self._lists.items():
             for start, end, needs_capital in terms.find(text):
                 written = text[start:end]
