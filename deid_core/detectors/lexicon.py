@@ -9,8 +9,9 @@ Cedar Crest", "moved here from Tacoma".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from ..document import Annotation, Document, Span
@@ -19,7 +20,7 @@ from ..language import context
 from ..language.context import Evidence
 from ..language.institutions import Institution, institutions_in, is_generic
 from ..language.lexicons import load_list
-from ..language.lexicons.places import city_phrases, longest
+from ..language.lexicons.places import city_phrases, longest, states
 from ..language.lexicons.word_classes import WordClass, is_state, may_begin_state
 from ..language.runs import (
     FIRST_WORD,
@@ -29,9 +30,11 @@ from ..language.runs import (
     SUFFIX,
     Run,
     Token,
+    Word,
     any_word_of,
     read,
     runs_in,
+    word_of,
 )
 from ..language.text_cache import TextCache
 from ..options import Options
@@ -93,14 +96,16 @@ _ONLY_FAMILY = any_word_of(
     WordClass.FAMILY,
     none_of=WordClass.DRUG | WordClass.EPONYM | WordClass.CITY | WordClass.WORD,
 )
-_ANY_NAME = any_word_of(
+_ANY_NAME_KIND = (
     WordClass.GIVEN
     | WordClass.WEAK_GIVEN
     | WordClass.FAMILY
     | WordClass.WEAK_FAMILY
     | WordClass.UNKNOWN
 )
+_ANY_NAME = any_word_of(_ANY_NAME_KIND)
 _TAKEN = " "
+_MOST_CODES = 4_096
 _MIDDLE = rf"(?:{INITIAL}|{LETTER}|{_GIVEN}|{_WEAK_GIVEN})"
 _PARTICLES = rf"{LINK}{{0,2}}"
 _TAIL = rf"(?:{_NO_WORD})?{SUFFIX}?"
@@ -122,8 +127,8 @@ _PATTERNS = (
     ("surname_subject", 0.6, Evidence.SUBJECT, _ONLY_FAMILY),
     ("name", 0.6, Evidence.CUE, _ANY_NAME),
 )  # fmt: skip
-_HOLDS_NAME = re.compile(_ANY_NAME)
-_COMPILED = tuple(
+_Pattern = tuple[str, float, Evidence, re.Pattern[str]]
+_COMPILED: tuple[_Pattern, ...] = tuple(
     (name, score, evidence, re.compile(pattern))
     for name, score, evidence, pattern in _PATTERNS
 )
@@ -131,16 +136,23 @@ _COMPILED = tuple(
 
 def _names_in(text: str, run: Run) -> Iterator[NameInRun]:
     """Yield the names in a run; earlier patterns take their words first."""
-    codes = "".join(map(_code, run.tokens))
-    if not _HOLDS_NAME.search(codes):
+    if not run.kinds & _ANY_NAME_KIND:
         return
-    for name, score, evidence, pattern in _COMPILED:
+    codes = "".join(map(_code, run.tokens)) if LINK in run.codes else run.codes
+    for name, score, evidence, pattern in _patterns_for(codes):
         for found in list(pattern.finditer(codes)):
             first, last = found.span()
             tokens = run.tokens[first:last]
             if _is_possible(text, tokens, evidence):
                 yield NameInRun(tokens[0].start, tokens[-1].end, name, score, evidence)
                 codes = codes[:first] + _TAKEN * (last - first) + codes[last:]
+
+
+# By what kinds of words a run has, not by the words.
+@lru_cache(maxsize=_MOST_CODES)
+def _patterns_for(codes: str) -> tuple[_Pattern, ...]:
+    """Return the patterns that may match: what is taken makes no new matches."""
+    return tuple(each for each in _COMPILED if each[3].search(codes))
 
 
 def _code(token: Token) -> str:
@@ -173,6 +185,7 @@ def _is_possible(text: str, tokens: tuple[Token, ...], evidence: Evidence) -> bo
 # Towns and states: with a cue, and large towns without one.
 
 _FOREMOST_NAME = WordClass.GIVEN | WordClass.FAMILY
+_TOWN = WordClass.CITY | WordClass.TOWN
 
 
 class PlaceInRun(NamedTuple):
@@ -203,16 +216,24 @@ class PlaceInRun(NamedTuple):
 def _places_in(run: Run) -> Iterator[PlaceInRun]:
     """Yield the towns and states in a run."""
     forms = run.forms
+    if not run.kinds & _TOWN and _first_words_of_places().isdisjoint(forms):
+        return
     at = 0
     while at < len(run.tokens):
         count = 0 if run.tokens[at].code == LINK else longest(city_phrases(), forms, at)
         if count:
             yield _place_in(run, at, count, "city", 0.8, needs_cue=False)
-        elif run.tokens[at].kinds & (WordClass.CITY | WordClass.TOWN):
+        elif run.tokens[at].kinds & _TOWN:
             count = 1
             yield _town(run, at)
         at += max(count, 1)
     yield from _states(run, forms)
+
+
+@cache
+def _first_words_of_places() -> frozenset[str]:
+    """Return the words that towns of several words, and states, begin with."""
+    return frozenset(city_phrases()).union(words[0] for words in states())
 
 
 def _follows_given(run: Run, at: int) -> bool:
@@ -257,7 +278,7 @@ def _states(run: Run, forms: list[str]) -> Iterator[PlaceInRun]:
 
 # What one run may hold.
 
-_MAX_RUNS = 50_000
+_MAX_RUNS = _MAX_WORDS = 50_000
 _NO_NAME = WordClass.WORD | WordClass.DRUG | WordClass.EPONYM | WordClass.RARE
 
 
@@ -271,16 +292,14 @@ class RunReading:
     may_be_institution: bool
 
 
-def _read_run(text: str) -> RunReading | None:
+def _read_run(text: str, words: Mapping[str, Word]) -> RunReading | None:
     """Return what a run's text may hold; None for nothing or a placeholder."""
-    run = read(text)
+    run = read(text, words)
     if not load_list("made_up_names").isdisjoint(run.forms):
         return None
     names, places = tuple(_names_in(text, run)), tuple(_places_in(run))
     institutions = tuple(institutions_in(run))
-    may_be_institution = not is_generic(run) and any(
-        token.kinds & ~_NO_NAME for token in run.tokens
-    )
+    may_be_institution = bool(run.kinds & ~_NO_NAME) and not is_generic(run)
     if not (names or places or institutions or may_be_institution):
         return None
     return RunReading(names, places, institutions, may_be_institution)
@@ -306,9 +325,10 @@ class LexiconDetector:
 
     def __init__(self, options: LexiconOptions) -> None:
         self._bare_names = options.bare_names
-        self._read = TextCache(_read_run, _MAX_RUNS)
+        words = TextCache(word_of, _MAX_WORDS)
+        self._read = TextCache(partial(_read_run, words=words), _MAX_RUNS)
         # Load the lists now, so that the first note costs no more than the next.
-        _read_run("Anna Smith, Boston General Hospital")
+        _read_run("Anna Smith, Boston General Hospital", words)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; they may overlap."""

@@ -58,6 +58,8 @@ class Institution(NamedTuple):
 
 def institutions_in(run: Run) -> Iterator[Institution]:
     """Yield the institutions in a run; they may overlap."""
+    if SAINT not in run.codes and _telling_words().isdisjoint(run.forms):
+        return
     forms = run.forms
     for at, token in enumerate(run.tokens):
         if token.code == LINK:
@@ -66,6 +68,12 @@ def institutions_in(run: Run) -> Iterator[Institution]:
         if token.form in _ALL_HEADS:
             yield from _by_head(run, at)
     yield from _by_saint(run)
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    """Return the heads, and the words that a known name begins with."""
+    return _ALL_HEADS.union(*(phrases for phrases, _, _ in _known_names()))
 
 
 def is_own_name(forms: set[str]) -> bool:

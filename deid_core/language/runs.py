@@ -7,11 +7,9 @@ ILLNESS", "Chest") recur, and hold none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from .lexicons import normal
 from .lexicons.word_classes import KINDS, NO_KIND, WordClass, word_classes
 
 # Only these carry a period inside a run: "St. Mary", "J. Smith", "Baylor Med. Center".
@@ -41,19 +39,38 @@ _ALL = sum(KINDS.values())
 INITIAL, LETTER, LINK, SAINT, SUFFIX = "I", "i", "l", "S", "J"
 """The codes of tokens that are no words: J. / J / of / St. / Jr."""
 
-_SAINTS = frozenset({"st", "saint", "mt", "mount", "ft", "fort"})
-_SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
+_ABBREVIATIONS = {
+    **dict.fromkeys(("st", "saint", "mt", "mount", "ft", "fort"), SAINT),
+    **dict.fromkeys(("jr", "sr", "ii", "iii", "iv"), SUFFIX),
+}
+
+
+class Word(NamedTuple):
+    """A word of any run.
+
+    Args:
+        form: The compared form, its parts run together: ``obrien``, ``annemarie``.
+        kinds: What the lexicons say.
+        code: One character for all of it.
+    """
+
+    form: str
+    kinds: int
+    code: str
+
+    def __repr__(self) -> str:
+        return "Word()"
 
 
 class Token(NamedTuple):
-    """One word of a run.
+    """A `Word` at its place in a run.
 
     Args:
         start: In the run.
         end: Likewise, without a possessive ``'s``.
-        form: The compared form, its parts run together: ``obrien``, ``annemarie``.
-        kinds: What the lexicons say.
-        code: One character for all of it.
+        form: See `Word`.
+        kinds: Likewise.
+        code: Likewise.
     """
 
     start: int
@@ -66,17 +83,23 @@ class Token(NamedTuple):
         return f"Token([{self.start}, {self.end}))"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The words of a run, and the string of their codes."""
+class Run(NamedTuple):
+    """The words of a run.
+
+    Args:
+        tokens: From left to right.
+        forms: Of each.
+        codes: Of all, as one string.
+        kinds: What any of them is.
+    """
 
     tokens: tuple[Token, ...]
+    forms: list[str]
     codes: str
+    kinds: int
 
-    @property
-    def forms(self) -> list[str]:
-        """The compared forms of its words."""
-        return [token.form for token in self.tokens]
+    def __repr__(self) -> str:
+        return f"Run({len(self.tokens)} words)"
 
 
 def runs_in(folded: str) -> Iterator[re.Match[str]]:
@@ -84,10 +107,44 @@ def runs_in(folded: str) -> Iterator[re.Match[str]]:
     return _RUN.finditer(folded)
 
 
-def read(text: str) -> Run:
-    """Return the words of a run's text."""
-    tokens = tuple(_token(each) for each in _TOKEN.finditer(text))
-    return Run(tokens, "".join(token.code for token in tokens))
+def read(text: str, words: Mapping[str, Word]) -> Run:
+    """Return the words of a run's text.
+
+    Args:
+        text: Of the run.
+        words: Each word, by its text without a possessive; see `word_of`.
+    """
+    tokens = tuple(_token(each, words) for each in _TOKEN.finditer(text))
+    kinds = NO_KIND
+    for each in tokens:
+        kinds |= each.kinds
+    return Run(
+        tokens,
+        [each.form for each in tokens],
+        "".join([each.code for each in tokens]),
+        kinds,
+    )
+
+
+def _token(found: re.Match[str], words: Mapping[str, Word]) -> Token:
+    text = found[0]
+    start, end = found.span()
+    if text.endswith("'s"):
+        text, end = text[:-2], end - 2
+    return Token(start, end, *words[text])
+
+
+def word_of(text: str) -> Word:
+    """Return what is known of a word of a run."""
+    form = bare = text.lower()
+    if not text.isalpha():
+        form = form.replace("'", "").replace(".", "")
+        bare = form.replace("-", "")
+    code = _special(text, bare)
+    if code:
+        return Word(bare, NO_KIND, code)
+    kinds = _kinds_of_parts(form) if "-" in form else word_classes(bare)
+    return Word(bare, kinds, chr(_BASE + kinds))
 
 
 def any_word_of(kinds: int, *, none_of: int = NO_KIND) -> str:
@@ -111,39 +168,20 @@ def _ranges(codes: Iterable[str]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
 
 
-def _token(found: re.Match[str]) -> Token:
-    text = found[0]
-    start, end = found.span()
-    if text.endswith("'s"):
-        text, end = text[:-2], end - 2
-    form = normal(text).replace("'", "").replace(".", "")
-    kinds = _kinds(form)
-    form = form.replace("-", "")
-    code = _special(text, form) or chr(_BASE + kinds)
-    return Token(start, end, form, kinds if ord(code) >= _BASE else NO_KIND, code)
-
-
 def _special(text: str, form: str) -> str:
     """Return the code of a token that is no word, else an empty string."""
     if text[0].islower() or text == "&":
         return LINK
-    if form in _SAINTS:
-        return SAINT
-    if form in _SUFFIXES:
-        return SUFFIX
-    if text.endswith(".") and len(form) < 3:
+    if len(form) < 3 and text.endswith(".") and form not in _ABBREVIATIONS:
         return INITIAL
-    return LETTER if len(form) == 1 else ""
+    return LETTER if len(form) == 1 else _ABBREVIATIONS.get(form, "")
 
 
-def _kinds(form: str) -> int:
-    """Return the kinds of a word; of parts with hyphens, what all of them are."""
-    whole = word_classes(form.replace("-", ""))
-    if "-" not in form:
-        return whole
+def _kinds_of_parts(form: str) -> int:
+    """Return the kinds of a word with hyphens: what all of its parts are."""
     parts = [word_classes(part) for part in form.split("-") if len(part) > 1]
     if not parts:
-        return whole
+        return word_classes(form.replace("-", ""))
     first = parts[0]
     for each in parts[1:]:
         first &= each | WordClass.UNKNOWN

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import cast
 
-from ..text_cache import cached_by_text
+import numpy as np
+
+from deid_core.prepared import Arrays, prepared
+
 from .lists import load_list
 from .normal import normal
 from .people import is_family, is_given, is_mostly_given
@@ -18,7 +22,7 @@ from .vocabulary import (
     name_score,
     zipf,
 )
-from .word_table import word_table
+from .word_table import digest, in_rows, word_table
 
 
 class WordClass:
@@ -88,7 +92,6 @@ _NAME_OF_SOME = -1.0
 # Hardly names by the counts, but before a surname they are nothing else.
 _WORDS_TOO = frozenset({"will", "may", "art", "hope", "faith", "guy", "case"})
 _SHORTEST_NAME = 3
-_ANSWERS = 65_536
 
 
 def is_listed(word: str) -> bool:
@@ -98,9 +101,28 @@ def is_listed(word: str) -> bool:
     return table.lists[table.row(form)] != 0
 
 
-@cached_by_text(_ANSWERS, keeps=is_listed)
 def word_classes(word: str) -> int:
     """Return the kinds of a word in compared form."""
+    kinds = _by_row()[word_table().row(word)]
+    return kinds if len(word) >= _SHORTEST_NAME else kinds & ~WordClass.UNKNOWN
+
+
+@cache
+def _by_row() -> Sequence[int]:
+    """Return the kinds of each row's word in `word_table`; of no list's word, UNKNOWN.
+
+    The first call on a machine works them out, which takes seconds.
+    """
+    arrays = prepared("word-classes", digest(), _made)
+    return cast(Sequence[int], arrays["kinds"].data)
+
+
+def _made() -> Arrays:
+    kinds = list(map(_kinds_of, in_rows(word_table().words)))
+    return {"kinds": np.array([*kinds, WordClass.UNKNOWN], np.int16)}
+
+
+def _kinds_of(word: str) -> int:
     kinds = _as_given(word) | _as_family(word) | _as_place(word)
     if word in load_list("eponyms"):
         kinds |= WordClass.EPONYM

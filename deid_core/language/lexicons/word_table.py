@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from deid_core.prepared import Arrays, prepared
 
+from .lists import load_list
+
 _PACKAGES = ("marisa-trie", "names", "numpy", "wordfreq")
 _COLUMNS = ("zipf", "scores", "shares", "given", "family", "lists")
 
@@ -45,6 +47,7 @@ class WordTable:
     """The rows of the lists' words, and one more for words that no list holds.
 
     Args:
+        words: The words, and the row of each.
         zipf: How often English text holds the word: log10 in a billion.
         scores: `vocabulary.name_score`.
         shares: How many bear a word of English text as a name, by the census.
@@ -53,7 +56,9 @@ class WordTable:
         lists: The lists that hold it, bits of `Listed`.
     """
 
-    __slots__ = ("_none", "_row", *_COLUMNS)
+    __slots__ = ("_none", "_row", "words", *_COLUMNS)
+
+    words: marisa_trie.Trie
 
     zipf: Sequence[float]
     scores: Sequence[float]
@@ -63,7 +68,7 @@ class WordTable:
     lists: Sequence[int]
 
     def __init__(self, arrays: Arrays) -> None:
-        words = marisa_trie.Trie().frombytes(arrays["words"].tobytes())
+        self.words = words = marisa_trie.Trie().frombytes(arrays["words"].tobytes())
         self._row, self._none = words.get, len(words)
         # Of a memoryview Python reads a number in half the time that an array takes.
         for column in _COLUMNS:
@@ -83,7 +88,7 @@ class WordTable:
 @cache
 def word_table() -> WordTable:
     """Return the table; the first call on a machine makes it, which takes seconds."""
-    return WordTable(prepared("words", _digest(), made))
+    return WordTable(prepared("words", digest(), made))
 
 
 def made() -> Arrays:
@@ -101,9 +106,10 @@ def made() -> Arrays:
         Listed.TOWN: places.towns(),
         Listed.CITY: places.cities(),
     }
-    words = marisa_trie.Trie(set().union(*lists.values()))
-    by_row = {row: word for word, row in words.items()}
-    ordered = [by_row[row] for row in range(len(words))]
+    # These have no bit, but a row: `word_classes` has their kinds.
+    others = map(load_list, ("drugs", "eponyms", "institution_words", "word_names"))
+    words = marisa_trie.Trie(set().union(*lists.values(), *others))
+    ordered = in_rows(words)
     bits = np.zeros(len(words) + 1, np.uint8)
     for bit, members in lists.items():
         bits[[words[word] for word in members]] |= bit
@@ -122,7 +128,13 @@ def made() -> Arrays:
     }
 
 
-def _digest() -> str:
+def in_rows(words: marisa_trie.Trie) -> list[str]:
+    """Return the words of a table, row by row; the last row has none."""
+    by_row = {row: word for word, row in words.items()}
+    return [by_row[row] for row in range(len(words))]
+
+
+def digest() -> str:
     """Return a digest of this folder and of the versions of the packages."""
     read = hashlib.sha256()
     folder = files(__package__)
