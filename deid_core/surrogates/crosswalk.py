@@ -15,8 +15,8 @@ from .keys import Draws
 from .localities import Localities
 from .name_parts import roles_shown
 from .options import SurrogateOptions
-from .people import RecordPeople, people_of
-from .real import Found, RealValues, number_key, real_in_record
+from .people import PeopleReader, RecordPeople
+from .real import Found, RealValues, RealValuesReader, number_key
 
 _MAX_RECORDS = 1024
 _MOST_RUNS = 64
@@ -28,15 +28,15 @@ class RecordCache:
     """What surrogates take from the patient records used last.  Thread-safe.
 
     Attributes:
-        people: `people_of` a record.
-        real: `real_in_record`.
+        people: The persons of a record.
+        real: Its real values.
     """
 
     __slots__ = ("people", "real")
 
     def __init__(self) -> None:
-        self.people = lru_cache(maxsize=_MAX_RECORDS)(people_of)
-        self.real = lru_cache(maxsize=_MAX_RECORDS)(real_in_record)
+        self.people = lru_cache(maxsize=_MAX_RECORDS)(PeopleReader().people_of)
+        self.real = lru_cache(maxsize=_MAX_RECORDS)(RealValuesReader().real_in)
 
 
 class Crosswalk:

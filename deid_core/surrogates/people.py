@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
@@ -15,6 +18,7 @@ from .real import without_separators
 
 _NEAR = 1 / 3
 _SHORTEST_NEAR = 4
+_NAMES = 4096
 NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_\s])*")
 """A word of a name; "O'Brien" is one, "Smith-Jones" two."""
 
@@ -80,8 +84,12 @@ class RecordPeople:
 
 def is_near(one: str, other: str) -> bool:
     """Return whether two words may be spellings of one."""
-    if min(len(one), len(other)) < _SHORTEST_NEAR:
+    shorter = min(len(one), len(other))
+    if shorter < _SHORTEST_NEAR:
         return one == other
+    # As many edits as the lengths differ by, at the least.
+    if abs(len(one) - len(other)) >= _NEAR * shorter:
+        return False
     return _ratio(one, other) < _NEAR
 
 
@@ -91,35 +99,60 @@ def words_in(text: str) -> list[str]:
     return [word for word in found if word]
 
 
-def people_of(known: KnownIdentifiers) -> RecordPeople:
-    """Return the persons of a record."""
-    groups = known.patient_names, known.kin_names, known.provider_names
-    roles: dict[str, Role] = {}
-    for role in Role:
-        for name in (each for group in groups for each in group):
-            for word in _words(name, role):
-                roles.setdefault(word, role)
-    kin = (_person("kin", each) for each in known.kin_names)
-    providers = (_person("provider", each) for each in known.provider_names)
-    return RecordPeople(roles, (*_patient(known.patient_names), *kin, *providers))
+class NameWords(NamedTuple):
+    """The words of a name, but for initials: they decide the role of no word."""
+
+    family: tuple[str, ...]
+    given: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "NameWords()"
+
+    @classmethod
+    def of(cls, name: PersonName) -> NameWords:
+        """Return the words of a name of the record, the middle name as a given one."""
+        return cls(_words(name.family), (*_words(name.given), *_words(name.middle)))
+
+
+class PeopleReader:
+    """Read the persons of patient records.  Thread-safe.
+
+    Each name is read once.  It keeps the names seen last; they go with it.
+    """
+
+    def __init__(self) -> None:
+        self._words = lru_cache(maxsize=_NAMES)(NameWords.of)
+
+    def people_of(self, known: KnownIdentifiers) -> RecordPeople:
+        """Return the persons of a record."""
+        patient = [*map(self._words, known.patient_names)]
+        kin = [*map(self._words, known.kin_names)]
+        providers = [*map(self._words, known.provider_names)]
+        every = (*patient, *kin, *providers)
+        roles = {word: Role.FAMILY for name in every for word in name.family}
+        for word in (word for name in every for word in name.given):
+            roles.setdefault(word, Role.GIVEN)
+        persons = (
+            *_patient(patient),
+            *(_person("kin", each) for each in kin),
+            *(_person("provider", each) for each in providers),
+        )
+        return RecordPeople(roles, persons)
 
 
 def _ratio(one: str, other: str) -> float:
     return OSA.distance(one, other) / min(len(one), len(other))
 
 
-def _words(name: PersonName, role: Role) -> Iterable[str]:
-    parts = (name.family,) if role is Role.FAMILY else (name.given, name.middle)
-    # An initial in the record does not decide the role of a word.
-    return [word for part in parts for word in words_in(part) if len(word) > 1]
+def _words(part: str) -> tuple[str, ...]:
+    return tuple(word for word in words_in(part) if len(word) > 1)
 
 
-def _patient(names: tuple[PersonName, ...]) -> tuple[RecordPerson, ...]:
-    words = frozenset(w for name in names for role in Role for w in _words(name, role))
+def _patient(names: Iterable[NameWords]) -> tuple[RecordPerson, ...]:
+    words = frozenset(chain.from_iterable(part for name in names for part in name))
     return (RecordPerson("patient", words),) if words else ()
 
 
-def _person(kind: str, name: PersonName) -> RecordPerson:
-    family, given = _words(name, Role.FAMILY), _words(name, Role.GIVEN)
-    key = f"{kind} {' '.join(family)}, {' '.join(given)}"
-    return RecordPerson(key, frozenset((*family, *given)), kind == "provider")
+def _person(kind: str, name: NameWords) -> RecordPerson:
+    key = f"{kind} {' '.join(name.family)}, {' '.join(name.given)}"
+    return RecordPerson(key, frozenset((*name.family, *name.given)), kind == "provider")

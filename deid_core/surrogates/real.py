@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 
-from ..document import Annotation, KnownIdentifiers
+from ..document import Address, Annotation, KnownIdentifiers, PersonName
 from ..labels import Label
 from ..language.lexicons import forms_of, normal
 
@@ -14,6 +15,7 @@ _NOT_ALNUM = re.compile(r"[^a-z0-9]+")
 _SHORTEST_NUMBER = 4
 _LOCAL_DIGITS = (7, 10)
 _REACH = 24
+_VALUES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,26 @@ class RealValues:
     @classmethod
     def of(cls, values: Iterable[str]) -> RealValues:
         """Return the real values of a list."""
-        given = [value for value in values if value]
+        wholes: set[str] = set()
+        words: set[str] = set()
+        numbers: set[str] = set()
+        for value in filter(None, values):
+            whole, runs = without_separators(value), forms_of(value)
+            wholes.add(whole)
+            words.update(runs)
+            numbers.update(_numbers(whole.lstrip("0"), runs))
         return cls(
-            frozenset(filter(None, map(without_separators, given))),
-            frozenset(word for value in given for word in forms_of(value)),
-            frozenset(filter(None, (n for value in given for n in _numbers(value)))),
+            frozenset(wholes - {""}), frozenset(words), frozenset(numbers - {""})
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[RealValues]) -> RealValues:
+        """Return the real values of several lists."""
+        nothing = frozenset[str]()
+        return cls(
+            nothing.union(*(each.wholes for each in parts)),
+            nothing.union(*(each.words for each in parts)),
+            nothing.union(*(each.numbers for each in parts)),
         )
 
 
@@ -89,29 +106,57 @@ def number_key(text: str) -> str:
     return without_separators(text).lstrip("0")
 
 
-def real_in_record(known: KnownIdentifiers) -> RealValues:
-    """Return the real values of a patient's record."""
-    return RealValues.of(_values(known))
+class RealValuesReader:
+    """Read the real values of patient records.  Thread-safe.
+
+    Each value is read once.  It keeps the values seen last; they go with it.
+    """
+
+    def __init__(self) -> None:
+        self._name = lru_cache(maxsize=_VALUES)(_in_name)
+        self._address = lru_cache(maxsize=_VALUES)(_in_address)
+        self._text = lru_cache(maxsize=_VALUES)(_in_text)
+
+    def real_in(self, known: KnownIdentifiers) -> RealValues:
+        """Return the real values of a record."""
+        names = (*known.patient_names, *known.kin_names, *known.provider_names)
+        texts = (*known.phones, *known.emails, *known.facilities, *known.employers)
+        return RealValues.joined(
+            (
+                *map(self._name, names),
+                *map(self._address, known.addresses),
+                *map(self._text, texts),
+                *(self._text(each.value) for each in known.ids),
+            )
+        )
 
 
-def _values(known: KnownIdentifiers) -> Iterator[str]:
-    for name in (*known.patient_names, *known.kin_names, *known.provider_names):
-        yield from (name.family, name.given, name.middle)
-        yield f"{name.given} {name.family}"
-        yield f"{name.family} {name.given}"
-    for address in known.addresses:
-        yield from (getattr(address, each.name) for each in fields(address))
-    yield from (*known.phones, *known.emails, *known.facilities, *known.employers)
-    yield from (each.value for each in known.ids)
+def _in_name(name: PersonName) -> RealValues:
+    family, given = name.family, name.given
+    both = (f"{given} {family}", f"{family} {given}")
+    return RealValues.of((family, given, name.middle, *both))
 
 
-def _numbers(value: str) -> Iterator[str]:
-    key = number_key(value)
+def _in_address(address: Address) -> RealValues:
+    return RealValues.of(getattr(address, each.name) for each in fields(address))
+
+
+def _in_text(text: str) -> RealValues:
+    return RealValues.of((text,))
+
+
+def _numbers(key: str, runs: Iterable[str]) -> Iterator[str]:
+    """Yield the forms that no number may take because of a value.
+
+    Args:
+        key: The value's `number_key`.
+        runs: Its words and numbers.
+    """
     if not any(map(str.isdigit, key)):
         return
     yield key
     if key.isdigit():
         yield from (key[-tail:] for tail in _LOCAL_DIGITS if len(key) > tail)
-    for run in forms_of(value):
+    for run in runs:
         if run.isdigit() and len(run) >= _SHORTEST_NUMBER:
             yield run.lstrip("0")

@@ -41,7 +41,7 @@ from ..errors import ResidueFound
 from ..labels import Label
 from ..language.lexicons import load_list, normal, words_of
 from ..language.plain_text import views_of
-from .record_values import RecordReader, Value, Values, misspelt_in
+from .record_values import Value, Values, ValuesReader, misspelt_in
 from .replaced_values import replaced_in
 
 _DATE = re.compile(
@@ -66,7 +66,7 @@ class Verifier:
     """
 
     def __init__(self) -> None:
-        self._values_of = lru_cache(maxsize=_MAX_RECORDS)(RecordReader().values_of)
+        self._values_of = lru_cache(maxsize=_MAX_RECORDS)(ValuesReader().values_of)
 
     def verify(
         self,

@@ -149,7 +149,7 @@ class Values(NamedTuple):
         return "Values()"
 
 
-class RecordReader:
+class ValuesReader:
     """Prepare records for the search.  Thread-safe.
 
     Each value is prepared once.  It keeps the values seen last; they go with it.

@@ -31,7 +31,7 @@ LAST_BIT = 63
 _HASH_STEP = 0x100000001B3
 _WORD_BITS = 6
 _ROUNDING = 1e-6
-BLANK = 32
+_BLANK = 32
 
 
 @compiled
@@ -101,21 +101,23 @@ def cut(
 
 
 @compiled
-def digest(codes: Array, bounds: Array, hashes: Array, letters: Array) -> None:
-    """Write the hash and the letters of some words, as `cut` does.
+def digest(codes: Array, hashes: Array, letters: Array, lengths: Array) -> None:
+    """Write the hash, the letters and the length of some words, as `cut` does.
 
     Args:
-        codes: Of the words, one after the other.
-        bounds: Where each starts, and past the last.
+        codes: Of the words, each with a blank after it.
         hashes: Written.
         letters: Written.
+        lengths: Written.
     """
-    for word in range(len(bounds) - 1):
-        mixed, own = np.uint64(0), np.uint64(0)
-        for at in range(bounds[word], bounds[word + 1]):
+    word, begin, mixed, own = 0, 0, np.uint64(0), np.uint64(0)
+    for at in range(len(codes)):
+        if codes[at] != _BLANK:
             mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(codes[at])
             own |= letter_bit(codes[at])
-        hashes[word], letters[word] = mixed, own
+            continue
+        hashes[word], letters[word], lengths[word] = mixed, own, at - begin
+        word, begin, mixed, own = word + 1, at + 1, np.uint64(0), np.uint64(0)
 
 
 @compiled
@@ -142,46 +144,11 @@ def has_bit(mixed: Int, bits: Array) -> Int:
 
 
 @compiled
-def digest_record(
-    codes: Array,
-    letters: Array,
-    lengths: Array,
-    pairs: Int,
-    parts: Array,
-    keys: Array,
-) -> None:
-    """Write the words of a record as numbers.
-
-    Args:
-        codes: The words, each with a blank after it: names with fuzzy matches, then
-            what may be written as two words, then all.
-        letters: Written: of each of the first kind, see `letter_bit`.
-        lengths: Written: how many.
-        pairs: How many words are of the second kind.
-        parts: Written: a bit for the hash of each of the second kind.
-        keys: Written: a bit for the hash of each of the third kind.
-    """
-    word, begin, mixed, own = 0, 0, np.uint64(0), np.uint64(0)
-    names = len(letters)
-    for at in range(len(codes)):
-        if codes[at] != BLANK:
-            mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(codes[at])
-            own |= letter_bit(codes[at])
-            continue
-        if word < names:
-            letters[word], lengths[word] = own, at - begin
-        elif word < names + pairs:
-            set_bit(mixed, parts)
-        else:
-            set_bit(mixed, keys)
-        word, begin, mixed, own = word + 1, at + 1, np.uint64(0), np.uint64(0)
-
-
-@compiled
-def set_bit(mixed: Int, bits: Array) -> None:
-    """Set the bit of a hash."""
-    bit = bit_of(mixed, bits)
-    bits[bit >> np.uint64(_WORD_BITS)] |= np.uint64(1) << (bit & np.uint64(63))
+def set_bits(hashes: Array, bits: Array) -> None:
+    """Set the bits of some hashes."""
+    for at in range(len(hashes)):
+        bit = bit_of(hashes[at], bits)
+        bits[bit >> np.uint64(_WORD_BITS)] |= np.uint64(1) << (bit & np.uint64(63))
 
 
 @compiled
@@ -317,9 +284,7 @@ class Forms(NamedTuple):
 
 def digested(words: Sequence[str]) -> Forms:
     """Return words in compared form as numbers."""
-    lengths = np.fromiter(map(len, words), np.int32, len(words))
-    bounds = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=bounds[1:])
     hashes, letters = np.empty((2, len(words)), dtype=np.uint64)
-    digest(code_points("".join(words)), bounds, hashes, letters)
+    lengths = np.empty(len(words), dtype=np.int32)
+    digest(code_points(" ".join((*words, ""))), hashes, letters, lengths)
     return Forms(hashes, letters, lengths)

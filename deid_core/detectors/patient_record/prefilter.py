@@ -10,14 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .hashed_words import (
-    LAST_BIT,
-    Bits,
-    Ints,
-    code_points,
-    digest_record,
-    find_candidates,
-)
+from .hashed_words import LAST_BIT, Bits, Ints, digested, find_candidates, set_bits
 from .note import Note
 from .people import Names
 
@@ -64,21 +57,12 @@ class Prefilter:
     def of(cls, keys: Collection[str], names: Names) -> Prefilter:
         """Prepare a record's words, in compared form."""
         tokens = sorted(names.fuzzy, key=len)
-        words = (*tokens, *names.parts, *keys, "")
-        letters, lengths = (
-            np.empty(len(tokens), np.uint64),
-            np.empty(len(tokens), np.int32),
-        )
+        hashes, letters, lengths = digested((*keys, *names.parts, *tokens))
         key_bits, part_bits = np.zeros((2, _BITS // 64), dtype=np.uint64)
-        digest_record(
-            code_points(" ".join(words)),
-            letters,
-            lengths,
-            len(names.parts),
-            part_bits,
-            key_bits,
-        )
-        return cls(key_bits, part_bits, letters, lengths, tuple(tokens))
+        set_bits(hashes[: len(keys)], key_bits)
+        set_bits(hashes[len(keys) : len(keys) + len(names.parts)], part_bits)
+        near = len(hashes) - len(tokens)
+        return cls(key_bits, part_bits, letters[near:], lengths[near:], tuple(tokens))
 
     def positions(self, note: Note, threshold: float) -> Positions:
         """Return the candidates in a note; for the threshold see `fuzzy_matches`."""

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from deid_core import (
     Address,
+    Deidentifier,
     Document,
     KnownId,
     KnownIdentifiers,
     Label,
     PersonName,
+    load_policy,
 )
 from deid_core.detectors.patient_record import PatientRecordDetector
 from deid_core.detectors.patient_record import record as record_module
@@ -22,6 +24,7 @@ from deid_core.detectors.patient_record.people import person_of
 from deid_core.detectors.patient_record.without_separators import WithoutSeparators
 from deid_core.merge import merge
 from tests.deid_core.marked import unmark
+from tests.deid_core.surrogates.surrogate_cases import KEY
 
 DETECT = PatientRecordDetector()
 BORN = KnownIdentifiers(birth_dates=(date(1957, 3, 4),))
@@ -241,14 +244,18 @@ STAY = (
 )
 
 
-def test_a_record_that_grew_is_searched_as_if_it_came_first():
-    detector, records = PatientRecordDetector(), records_of_one_stay()
+def scrubber() -> Deidentifier:
+    return Deidentifier([PatientRecordDetector()], load_policy("surrogate"), KEY)
+
+
+def test_a_note_of_a_record_that_grew_is_scrubbed_as_if_it_were_the_first():
+    system, records = scrubber(), records_of_one_stay()
 
     for known in (*records, *reversed(records)):
-        documents = [Document("d", STAY, known)]
-        [anew] = PatientRecordDetector()(documents)
-        assert [anew] == detector(documents)
-        assert anew
+        document = Document("d", STAY, known, "p")
+        anew = scrubber().deidentify(document)
+        assert anew == system.deidentify(document)
+        assert anew.annotations
 
 
 def test_a_value_of_many_records_is_prepared_once(monkeypatch):

@@ -23,7 +23,7 @@ from deid_core.policy import Policy
 from deid_core.replace import Replacer
 from deid_core.surrogates.options import SurrogateOptions
 from deid_core.surrogates.people import is_near
-from deid_core.surrogates.real import real_in_record
+from deid_core.surrogates.real import RealValuesReader
 from tests.deid_core.surrogates.surrogate_cases import KEY, KNOWN, OTHER_KEY, write
 
 FAMILY = write(Label.PATIENT, "Quellwright")
@@ -240,7 +240,7 @@ def test_no_word_of_a_surrogate_is_real(words, patient):
     text = " ".join(words)
     known = KNOWN
     written = forms_of(write(Label.PATIENT, text, patient=str(patient)))
-    real = real_in_record(known).words | set(forms_of(text))
+    real = RealValuesReader().real_in(known).words | set(forms_of(text))
 
     assert real.isdisjoint(written)
     for word in written:
