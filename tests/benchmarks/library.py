@@ -1,193 +1,416 @@
-"""Notes per second of deid_core in one process, and the time of each step.
+"""Speed of deid_core on notes that it has never read, and on the same notes again.
 
-    python -m tests.benchmarks.library --notes 2000
+    python -m tests.benchmarks.library
+    python -m tests.benchmarks.library --steps --only dense
+    python -m tests.benchmarks.library --against presidio,philter,deduce
 
-Notes of about 400 tokens from the synthetic ward, each with its patient's record: with
-six identifiers, as real notes have, and with thirty, as the ward's own.  Steps are
-timed one by one over batches of 64, in processor time.  The first row is all steps
-together with empty caches; the second row and all below it are the same notes again.
+Each kind of notes is read in a fresh process, after 180 notes of other sources, each
+text once, in batches of the size that the service uses.  Times are processor time; a
+word is a run of non-blank characters.  "Again" is the same notes once more: a stream
+never repeats, so it shows only what caches hide.
 """
 
 from __future__ import annotations
 
-import resource
+import json
+import os
+import pickle
+import re
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from typing import Annotated
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document, ScrubbedDocument
-from deid_core.language.truecasing import truecased
-from deid_core.merge import merge
-from deid_core.propagation import propagated
-from deid_core.replace import apply_replacements
-from deid_core.research.tokenizer import tokenize
-from streams.demo.ward import Ward
 from streams.engine import gc_tuning
-from tests.benchmarks.ward import documents_of
+from tests.benchmarks.notes import (
+    BEFORE,
+    DATA,
+    KINDS,
+    WORDS,
+    NotThere,
+    Plan,
+    batches,
+    plan_of,
+    words_in,
+)
+from tests.benchmarks.other_systems import SYSTEMS
+from tests.benchmarks.steps import steps_of
 
-BATCH = 64
+OF_A_WORKER = 200
+"""Notes that a process has read when its memory is measured."""
+LIBRARIES = Path(__file__).parents[2] / ".benchmark"
+OTHER_SYSTEMS = Path(__file__).with_name("other_systems.py")
+READ_BY_OTHERS_BEFORE = 60
+ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1"
+    for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB")
+}
 READY = """
-import time
-started = time.perf_counter()
+import sys, time
 from deid_core import Deidentifier, Document
-Deidentifier.from_names({preset!r}).deidentify(Document("d", "Mr. Roe was seen."))
-print(time.perf_counter() - started)
+Deidentifier.from_names(sys.argv[1]).deidentify(Document("d", "Mr. Roe was seen."))
+print(time.process_time())
 """
+WORKER = """
+import pickle, sys
+import streams.workers.worker
+from deid_core import Deidentifier
+from streams.engine import gc_tuning
+system = Deidentifier.from_names(sys.argv[1])
+gc_tuning.settle()
+while batch := pickle.load(sys.stdin.buffer):
+    system.deidentify_batch(batch)
+print("done", flush=True)
+sys.stdin.read()
+"""
+console = Console(width=112)
 
 
-def diluted(message, document: Document, identifiers: int, tokens: int) -> Document:
-    """Return a note of so many tokens with only the first identifiers."""
-    starts = [each.start for each in message.planted]
-    kept, count, at = [], 0, 0
-    for line in document.text.splitlines(keepends=True):
-        for sentence in _sentences(line):
-            start, end = at, at + len(sentence)
-            at = end
-            holds = sum(start <= each < end for each in starts)
-            if holds and identifiers < holds:
-                continue
-            identifiers -= holds
-            kept.append(sentence)
-            count += len(tokenize(sentence))
-            if count >= tokens:
-                return Document("d", "".join(kept), document.known, document.patient)
-    return Document("d", "".join(kept), document.known, document.patient)
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds of processor time of the notes of one kind.
+
+    Args:
+        identifiers: How many were replaced.
+        refused: Notes without a result.
+        first: At first sight.
+        again: The same notes once more.
+    """
+
+    identifiers: int
+    refused: int
+    first: float
+    again: float
 
 
-def _sentences(line: str) -> Iterator[str]:
-    rest = line
-    while ". " in rest:
-        cut = rest.index(". ") + 2
-        yield rest[:cut]
-        rest = rest[cut:]
-    yield rest
+class Timed:
+    """A system, the time it took, and what it returned."""
+
+    def __init__(self, system: Deidentifier) -> None:
+        self._system = system
+        self.results: list[Any] = []
+
+    def read(self, documents: Sequence[Document]) -> float:
+        """Return the seconds of processor time, batch by batch as in the service."""
+        self.results = []
+        given = list(batches(documents))
+        started = time.process_time()
+        for batch in given:
+            self.results += self._system.deidentify_batch(batch)
+        return time.process_time() - started
 
 
-def notes_of(identifiers: int, *, notes: int, tokens: int, seed: int) -> list[Document]:
-    """Return notes of about so many tokens and identifiers, with their records."""
-    words = 280 if identifiers > 20 else 1500
-    ward = Ward(seed=seed, patients=400, note_words=words, split="dev")
-    return [
-        diluted(message, document, identifiers, tokens)
-        for message, document in documents_of(ward, notes)
-    ]
+def measured(system: Deidentifier, plan: Plan) -> Measured:
+    """Read the notes before, then the plan's at first sight, then the same again."""
+    timed = Timed(system)
+    timed.read(plan.before)
+    first = timed.read(plan.notes)
+    results = timed.results
+    again = timed.read(plan.notes)
+    scrubbed = [each for each in results if isinstance(each, ScrubbedDocument)]
+    return Measured(
+        identifiers=sum(len(each.annotations) for each in scrubbed),
+        refused=len(results) - len(scrubbed),
+        first=first,
+        again=again,
+    )
 
 
-def batches(documents: list[Document]) -> Iterator[list[Document]]:
-    for at in range(0, len(documents), BATCH):
-        yield documents[at : at + BATCH]
+def by_step(system: Deidentifier, plan: Plan) -> dict[str, tuple[float, float]]:
+    """Return the seconds of each step at first sight, and again."""
+    timed = Timed(system)
+    timed.read(plan.before)
+    with steps_of(system) as first:
+        timed.read(plan.notes)
+    with steps_of(system) as again:
+        timed.read(plan.notes)
+    return {name: (first[name], again[name]) for name, _ in first.most_common()}
 
 
-def timed(work) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
+def _system(preset: str) -> Deidentifier:
+    system = Deidentifier.from_names(preset)
+    gc_tuning.settle()
+    return system
 
 
-def steps(system: Deidentifier, documents: list[Document]) -> dict[str, float]:
-    """Return the seconds of each step."""
+def _measured(preset: str, plan: Plan) -> Measured:
+    return measured(_system(preset), plan)
 
-    def scrub_all() -> None:
-        for batch in batches(documents):
-            system.deidentify_batch(batch)
 
-    seconds = {
-        "all": timed(scrub_all),
-        "all once more": timed(scrub_all),
-        "letter case": timed(lambda: [truecased(each.text) for each in documents]),
-    }
-    proposals = [[] for _ in documents]
-    for detector in system._detectors:
-        found = []
-        seconds[f"detector {detector.name}"] = timed(
-            lambda detector=detector, found=found: found.extend(
-                each for batch in batches(documents) for each in detector(batch)
-            )
+def _by_step(preset: str, plan: Plan) -> dict[str, tuple[float, float]]:
+    return by_step(_system(preset), plan)
+
+
+def _fresh() -> ProcessPoolExecutor:
+    """Return a pool that runs each call in a new process."""
+    return ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
+
+
+def ready(preset: str) -> tuple[float, float]:
+    """Return processor and wall time until a fresh process has its first note done."""
+    started = time.perf_counter()
+    with _python("-c", READY, preset) as child:
+        assert child.stdout
+        cpu = float(child.stdout.readline())
+        return cpu, time.perf_counter() - started
+
+
+def memory(preset: str, documents: list[Document], workers: int = 2) -> list[int]:
+    """Return peak RSS, RSS, PSS and private memory in MB of one of several workers.
+
+    All are alive at the end, so that PSS counts what they share once.
+    """
+    children = [_python("-c", WORKER, preset) for _ in range(workers)]
+    for child in children:
+        assert child.stdin
+        for batch in (*batches(documents), []):
+            pickle.dump(batch, child.stdin)
+        child.stdin.flush()
+    for child in children:
+        assert child.stdout
+        assert child.stdout.readline() == b"done\n"
+    folder = Path("/proc") / str(children[0].pid)
+    kilobytes = {
+        name: int(value)
+        for file in ("status", "smaps_rollup")
+        for name, value in re.findall(
+            r"^(\w+):\s+(\d+) kB", (folder / file).read_text(), re.MULTILINE
         )
-        for own, more in zip(proposals, found, strict=True):
-            own += more
-    seconds["propagation"] = timed(lambda: propagated(documents, proposals))
-    repeated = propagated(documents, proposals)
-    for own, more in zip(proposals, repeated, strict=True):
-        own += more
-    merged = [merge(each) for each in proposals]
-    seconds["merge"] = timed(lambda: [merge(each) for each in proposals])
-    replacer = system._replacer
-    triples = list(zip(documents, merged, proposals, strict=True))
-    replaced = [replacer.replacements(*each) for each in triples]
-    seconds["surrogates"] = timed(
-        lambda: [replacer.replacements(*each) for each in triples]
+    }
+    for child in children:
+        child.communicate()
+    private = kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]
+    found = (*(kilobytes[name] for name in ("VmHWM", "Rss", "Pss")), private)
+    return [each // 1024 for each in found]
+
+
+def _python(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    seconds["replace"] = timed(
-        lambda: [
-            apply_replacements(document.text, each)
-            for document, each in zip(documents, replaced, strict=True)
+
+
+def others_read(system: str, request: dict[str, Any], libraries: Path) -> Any:
+    """Return the answer of `other_systems` for a request."""
+    # What was installed for them comes first there, and only there.
+    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(libraries)}
+    done = subprocess.run(
+        [sys.executable, "-P", OTHER_SYSTEMS, system],
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{system} failed: {done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
+def how_to_install(libraries: Path) -> str:
+    """Return the command that installs the other systems."""
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    needed = tomllib.loads(project)["dependency-groups"]["benchmark"]
+    packages = " ".join(f"'{each}'" for each in needed)
+    return f"python -m pip install --target {libraries} {packages}"
+
+
+def table_of_speed(plans: list[Plan], found: dict[str, Measured]) -> Grid:
+    grid = Grid(
+        "notes", "number", "words", "found",
+        "us a word", "again", "us a note", "again", f"notes/s of {WORDS}",
+        title="each text once, after others; processor time",
+    )  # fmt: skip
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for plan in plans:
+        each, name = found[plan.kind.name], plan.kind.name
+        notes, words = len(plan.notes), words_in(plan.notes)
+        grid.add_row(
+            name + (f" ({each.refused} refused)" if each.refused else ""),
+            f"{notes:,}",
+            f"{words / notes:,.0f}",
+            f"{each.identifiers / notes:,.1f}",
+            f"{each.first / words * 1e6:,.2f}",
+            f"{each.again / words * 1e6:,.2f}",
+            f"{each.first / notes * 1e6:,.0f}",
+            f"{each.again / notes * 1e6:,.0f}",
+            f"{words / each.first / WORDS:,.0f}",
+        )
+    return grid
+
+
+def table_of_steps(plan: Plan, steps: dict[str, tuple[float, float]]) -> Grid:
+    grid = Grid(
+        "step", "us a word", "share", "again", "share",
+        title=f"{plan.kind.name}: steps at first sight, and again",
+    )  # fmt: skip
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    words = words_in(plan.notes)
+    totals = [sum(column) for column in zip(*steps.values(), strict=True)]
+    for name, pair in (*steps.items(), ("all", totals)):
+        cells = [
+            cell
+            for seconds, total in zip(pair, totals, strict=True)
+            for cell in (f"{seconds / words * 1e6:.2f}", f"{seconds / total:.0%}")
         ]
+        grid.add_row(name, *cells)
+    return grid
+
+
+def table_of_others(
+    plans: list[Plan], found: dict[str, Measured], answers: dict[str, Any], sample: int
+) -> Grid:
+    grid = Grid(
+        "notes", "phistream, us a word",
+        *(cell for name in answers for cell in (name, f"phistream : {name}")),
+        title="first sight, in one run, one thread each; us of processor time a word",
+    )  # fmt: skip
+    for column in grid.columns[1:]:
+        column.justify = "right"
+    for plan in plans:
+        own = found[plan.kind.name].first / words_in(plan.notes)
+        words = words_in(sample_of(plan, sample))
+        theirs = [each["seconds"][plan.kind.texts] / words for each in answers.values()]
+        grid.add_row(
+            plan.kind.name,
+            f"{own * 1e6:,.2f}",
+            *(
+                cell
+                for each in theirs
+                for cell in (f"{each * 1e6:,.1f}", f"1 : {each / own:,.1f}")
+            ),
+        )
+    return grid
+
+
+def sample_of(plan: Plan, size: int) -> list[Document]:
+    """Return the notes that other systems read: evenly spread over the plan's."""
+    size = min(size, len(plan.notes))
+    return [plan.notes[n * len(plan.notes) // size] for n in range(size)]
+
+
+def _plans(names: list[str], data: Path, notes: int, seed: int) -> list[Plan]:
+    plans = []
+    for kind in KINDS:
+        if names and kind.name not in names and kind.source not in names:
+            continue
+        try:
+            plans.append(plan_of(kind, data, notes, seed))
+        except NotThere as error:
+            console.print(f"skipped: {kind.name}: {error}", markup=False)
+    if not plans:
+        known = ", ".join(f"{each.name!r}" for each in KINDS)
+        raise typer.BadParameter(f"no notes; known kinds: {known}")
+    return plans
+
+
+def _print_others(
+    systems: list[str],
+    libraries: Path,
+    plans: list[Plan],
+    found: dict[str, Measured],
+    sample: int,
+) -> None:
+    texts = {
+        plan.kind.texts: [each.text for each in sample_of(plan, sample)]
+        for plan in plans
+    }
+    timed = {text for each in texts.values() for text in each}
+    before = {each.text: None for plan in plans for each in plan.before}
+    unread = [text for text in before if text not in timed]
+    request = {"before": unread[:READ_BY_OTHERS_BEFORE], "texts": texts}
+    answers = {}
+    for system in systems:
+        answer = others_read(system, request, libraries)
+        if "missing" in answer:
+            console.print(f"{system}: {answer['missing']}; to install it:")
+            console.print(how_to_install(libraries), markup=False, soft_wrap=True)
+        else:
+            answers[system] = answer
+    if answers:
+        console.print(table_of_others(plans, found, answers, sample))
+        for name, answer in answers.items():
+            console.print(f"{name}: {answer['title']}", soft_wrap=True)
+        console.print(
+            f"phistream read all notes, the others {sample} of each kind, evenly "
+            "spread; no system but phistream was given a patient's record",
+            soft_wrap=True,
+        )
+
+
+def _print_process(preset: str, plans: list[Plan]) -> None:
+    times = [ready(preset) for _ in range(3)]
+    cpu, wall = (statistics.median(each) for each in zip(*times, strict=True))
+    console.print(
+        f"a fresh process has its first note done after {cpu:.2f} s of processor time, "
+        f"{wall:.2f} s of wall time (median of three; kernels compiled before)",
+        soft_wrap=True,
     )
-    written = [
-        apply_replacements(document.text, each)
-        for document, each in zip(documents, replaced, strict=True)
-    ]
-    seconds["verify"] = timed(
-        lambda: [
-            system._verifier.verify(
-                document.text, document.known, *each, annotations, proposed
-            )
-            for (document, annotations, proposed), each in zip(
-                triples, written, strict=True
-            )
-        ]
+    texts = {each.text: each for plan in plans for each in (*plan.before, *plan.notes)}
+    notes = list(texts.values())[:OF_A_WORKER]
+    peak, rss, pss, private = memory(preset, notes)
+    console.print(
+        f"a worker's memory after {len(notes)} notes, two at once: RSS {rss} MB "
+        f"(peak {peak}), PSS {pss} MB, private {private} MB",
+        soft_wrap=True,
     )
-    return seconds
 
 
 def main(
-    notes: Annotated[int, typer.Option(help="Notes of each density.")] = 2000,
-    tokens: Annotated[int, typer.Option(help="Tokens per note, about.")] = 400,
+    notes: Annotated[int, typer.Option(help="Of each kind, at most.")] = 400,
     preset: Annotated[str, typer.Option(help="Name or file of a preset.")] = "hybrid",
-    seed: Annotated[int, typer.Option()] = 3,
+    seed: Annotated[int, typer.Option(help="Of the order and of the ward.")] = 3,
+    data: Annotated[Path, typer.Option(help="Folder of the open corpora.")] = DATA,
+    only: Annotated[list[str] | None, typer.Option(help="Kinds or sources.")] = None,
+    rounds: Annotated[int, typer.Option(help="Runs of each; the median.")] = 1,
+    steps: Annotated[bool, typer.Option(help="A table of steps for each.")] = False,
+    against: Annotated[
+        str, typer.Option(help="Other systems: presidio,philter,deduce.")
+    ] = "",
+    sample: Annotated[int, typer.Option(help="Notes that other systems read.")] = 40,
+    libraries: Annotated[
+        Path, typer.Option(help="Where the other systems were installed.")
+    ] = LIBRARIES,
 ) -> None:
-    """Print a table of times for each density of identifiers."""
-    console = Console()
-    ready = subprocess.run(
-        [sys.executable, "-c", READY.format(preset=preset)],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    system = Deidentifier.from_names(preset)
-    for identifiers in (6, 30):
-        documents = notes_of(identifiers, notes=notes, tokens=tokens, seed=seed)
-        results = system.deidentify_batch(documents[:BATCH])
-        gc_tuning.settle()
-        scrubbed = [each for each in results if isinstance(each, ScrubbedDocument)]
-        found = sum(len(each.annotations) for each in scrubbed) / len(scrubbed)
-        length = sum(len(tokenize(each.text)) for each in documents) / len(documents)
-        seconds = steps(system, documents)
-        grid = Grid(
-            "step", "us a note", "share", "notes/s",
-            title=f"{length:.0f} tokens, {found:.0f} annotations a note, {preset}",
-        )  # fmt: skip
-        for name, each in seconds.items():
-            one = each / len(documents)
-            grid.add_row(
-                name,
-                f"{one * 1e6:,.0f}",
-                f"{each / seconds['all']:.0%}",
-                f"{1 / one:,.0f}" if name.startswith("all") else "",
-            )
-        console.print(grid)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    console.print(
-        f"{notes:,} notes a table, one process; a fresh one is ready, with its first "
-        f"note done, in {float(ready):.2f} s; peak memory here {memory:,.0f} MB"
-    )
+    """Print the tables of the named kinds, or of all."""
+    systems = [each for each in against.split(",") if each]
+    if unknown := set(systems) - set(SYSTEMS):
+        known = ", ".join(SYSTEMS)
+        raise typer.BadParameter(f"unknown: {', '.join(unknown)}; known: {known}")
+    plans = _plans(only or [], data, notes, seed)
+    found: dict[str, Measured] = {}
+    with _fresh() as fresh:
+        for plan in plans:
+            runs = [
+                fresh.submit(_measured, preset, plan).result() for _ in range(rounds)
+            ]
+            runs.sort(key=lambda each: each.first)
+            found[plan.kind.name] = runs[len(runs) // 2]
+        console.print(table_of_speed(plans, found))
+        console.print(
+            f"{preset}; {BEFORE} notes of other sources read before; a word is a run "
+            "of non-blank characters",
+            soft_wrap=True,
+        )
+        for plan in plans if steps else ():
+            found_steps = fresh.submit(_by_step, preset, plan).result()
+            console.print(table_of_steps(plan, found_steps))
+    _print_process(preset, plans)
+    if systems:
+        _print_others(systems, libraries, plans, found, sample)
 
 
 if __name__ == "__main__":

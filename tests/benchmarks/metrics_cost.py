@@ -33,7 +33,7 @@ from streams.patients.demographics import PatientId
 from streams.scrub.held import UnknownPatients
 from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
-from tests.benchmarks.library import notes_of
+from tests.benchmarks.notes import FEW, MANY, notes_of
 from tests.streams.cluster.local_broker import LocalBroker, start
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
@@ -147,8 +147,8 @@ def main(
     """Print a table of times with and without metrics."""
     grid = Grid("identifiers a note", "work", "without", "with", "more", "share")
     processor = scrubbing()
-    for identifiers in (6, 30):
-        documents = notes_of(identifiers, notes=notes, tokens=400, seed=3)
+    for identifiers in (FEW, MANY):
+        documents = notes_of(identifiers, notes=notes, seed=3)
         records = list(records_of(documents))
         assert all(partition_of(each.key, 1) == 0 for each in records)
         outputs = list(processor.process(records))  # warm as well

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.rules --notes 600
 
-Notes of the invented ward, as in `library`.  Both tables read the same notes in turn;
+Notes of the invented ward, as in `notes`.  Both tables read the same notes in turn;
 the least of several runs counts.
 """
 
@@ -18,7 +18,7 @@ from rich.console import Console
 from deid_core import Document
 from deid_core.detectors.rules.engine import RULES, RuleDetector
 from deid_core.detectors.rules.prefilter import derive
-from tests.benchmarks.library import batches, notes_of
+from tests.benchmarks.notes import FEW, MANY, batches, notes_of
 
 ROUNDS = 5
 
@@ -52,8 +52,8 @@ def main(
     detectors = {"as shipped": RuleDetector()}
     console.print(f"table made in {time.process_time() - started:.2f} s")
     detectors["all derived"] = without_overrides()
-    for identifiers in (6, 30):
-        documents = notes_of(identifiers, notes=notes, tokens=400, seed=seed)
+    for identifiers in (FEW, MANY):
+        documents = notes_of(identifiers, notes=notes, seed=seed)
         least: dict[str, float] = {}
         for _ in range(ROUNDS):
             for name, detector in detectors.items():
