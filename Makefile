@@ -55,4 +55,4 @@ lock: ## renew requirements.lock, and the image's part of it, from pyproject.tom
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock --output-file deploy/runtime.lock pyproject.toml deploy/build-requirements.in
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .pythons .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream
+	rm -rf $(VENV) .pythons .benchmark .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream

@@ -31,6 +31,7 @@ from tests.benchmarks.notes import (
     batches,
     documents_of,
     marked_notes,
+    new_words_in,
     notes_of,
     plan_of,
     streamed,
@@ -59,6 +60,12 @@ needs_corpora = pytest.mark.skipif(
 
 def test_words_are_runs_of_nonblank_characters():
     assert words_in([Document("1", "a b-c\n\n3/4 \t."), Document("2", "")]) == 4
+
+
+def test_words_are_new_once_and_only_if_no_note_before_has_them():
+    before, notes = [Document("1", "a b")], [Document("2", "b c c"), Document("3", "c")]
+
+    assert new_words_in(Plan(Kind("real"), before, notes)) == 1
 
 
 def test_dense_notes_are_read_without_their_marks_and_headers():

@@ -42,6 +42,7 @@ from tests.benchmarks.notes import (
     NotThere,
     Plan,
     batches,
+    new_words_in,
     plan_of,
     words_in,
 )
@@ -75,7 +76,7 @@ while batch := pickle.load(sys.stdin.buffer):
 print("done", flush=True)
 sys.stdin.read()
 """
-console = Console(width=112)
+console = Console(width=120)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ def how_to_install(libraries: Path) -> str:
 
 def table_of_speed(plans: list[Plan], found: dict[str, Measured]) -> Grid:
     grid = Grid(
-        "notes", "number", "words", "found",
+        "notes", "number", "words", "new", "found",
         "us a word", "again", "us a note", "again", f"notes/s of {WORDS}",
         title="each text once, after others; processor time",
     )  # fmt: skip
@@ -241,6 +242,7 @@ def table_of_speed(plans: list[Plan], found: dict[str, Measured]) -> Grid:
             name + (f" ({each.refused} refused)" if each.refused else ""),
             f"{notes:,}",
             f"{words / notes:,.0f}",
+            f"{new_words_in(plan) / words:.0%}",
             f"{each.identifiers / notes:,.1f}",
             f"{each.first / words * 1e6:,.2f}",
             f"{each.again / words * 1e6:,.2f}",
@@ -274,8 +276,8 @@ def table_of_others(
     plans: list[Plan], found: dict[str, Measured], answers: dict[str, Any], sample: int
 ) -> Grid:
     grid = Grid(
-        "notes", "phistream, us a word",
-        *(cell for name in answers for cell in (name, f"phistream : {name}")),
+        "notes", "phistream",
+        *(cell for name in answers for cell in (name, "ratio")),
         title="first sight, in one run, one thread each; us of processor time a word",
     )  # fmt: skip
     for column in grid.columns[1:]:
@@ -402,7 +404,7 @@ def main(
         console.print(table_of_speed(plans, found))
         console.print(
             f"{preset}; {BEFORE} notes of other sources read before; a word is a run "
-            "of non-blank characters",
+            "of non-blank characters; new ones are read for the first time",
             soft_wrap=True,
         )
         for plan in plans if steps else ():

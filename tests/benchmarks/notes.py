@@ -103,6 +103,12 @@ def words_in(documents: Iterable[Document]) -> int:
     return sum(len(each.text.split()) for each in documents)
 
 
+def new_words_in(plan: Plan) -> int:
+    """Return how many of the timed notes' words are read for the first time."""
+    read = {word for each in plan.before for word in each.text.split()}
+    return len({word for each in plan.notes for word in each.text.split()} - read)
+
+
 def plan_of(kind: Kind, data: Path, notes: int, seed: int) -> Plan:
     """Return the notes of a kind, and what is read before them.
 
