@@ -377,12 +377,16 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the order and of the ward.")] = 3,
     data: Annotated[Path, typer.Option(help="Folder of the open corpora.")] = DATA,
     only: Annotated[list[str] | None, typer.Option(help="Kinds or sources.")] = None,
-    rounds: Annotated[int, typer.Option(help="Runs of each; the median.")] = 1,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Fresh processes for each kind; the median.")
+    ] = 1,
     steps: Annotated[bool, typer.Option(help="A table of steps for each.")] = False,
     against: Annotated[
         str, typer.Option(help="Other systems: presidio,philter,deduce.")
     ] = "",
-    sample: Annotated[int, typer.Option(help="Notes that other systems read.")] = 40,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Notes of each kind that other systems read.")
+    ] = 40,
     libraries: Annotated[
         Path, typer.Option(help="Where the other systems were installed.")
     ] = LIBRARIES,
