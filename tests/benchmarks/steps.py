@@ -9,13 +9,14 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from deid_core import Deidentifier, pipeline
+from deid_core import Deidentifier, document, pipeline
 from deid_core.replace import Replacer
 from deid_core.verify import Verifier
 
 STEPS = (
     ("readings", pipeline, "readings_of"),
-    ("letter case", pipeline, "truecased"),
+    ("letter case", document, "is_in_one_case"),
+    ("letter case", document, "truecased"),
     ("propagation", pipeline, "with_propagated"),
     ("companions", Replacer, "companions"),
     ("merge", pipeline, "merge"),
@@ -24,7 +25,7 @@ STEPS = (
     ("replace", pipeline, "apply_replacements"),
     ("verify", Verifier, "verify"),
 )
-"""Each step's name, and the function that it is; detectors come besides."""
+"""Each step's name and its functions; detectors come besides."""
 REST = "rest"
 
 
