@@ -23,7 +23,7 @@ import time
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
@@ -106,7 +106,8 @@ class Timed:
     def read(self, documents: Sequence[Document]) -> float:
         """Return the seconds of processor time, batch by batch as in the service."""
         self.results = []
-        given = list(batches(documents))
+        # Documents keep what was once found out about them: nothing is read twice.
+        given = list(batches(map(replace, documents)))
         started = time.process_time()
         for batch in given:
             self.results += self._system.deidentify_batch(batch)
