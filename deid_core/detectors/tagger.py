@@ -17,7 +17,7 @@ from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
 from .place_parts import parts_of
-from .veto import is_vetoed, without_words
+from .veto import Veto
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -74,7 +74,7 @@ class TaggerDetector:
         # Whether a note is of one case is seen in the note as it was written.
         self.reads_as_written = self._read_small is not None
         self._threshold = options.threshold
-        self._veto = options.veto
+        self._veto = Veto() if options.veto else None
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document; those of two models may overlap."""
@@ -95,21 +95,24 @@ class TaggerDetector:
         self, document: Document, found: Sequence[Annotation]
     ) -> Iterator[Annotation]:
         sure = [each for each in found if each.score >= self._threshold]
-        if not self._veto or not sure:
+        veto = self._veto
+        if veto is None or not sure:
             yield from sure
             return
         folded = document.ascii
         places = [
-            without_words(folded, each.span.start, each.span.end) for each in sure
+            veto.without_words(folded, each.span.start, each.span.end) for each in sure
         ]
         # Two models may propose one place; that is once.
         times = Counter(folded[start:end].lower() for start, end in {*places})
         for each, (start, end) in zip(sure, places, strict=True):
             again = times[folded[start:end].lower()] > 1
-            if is_vetoed(folded, start, end, each.label, each.score, is_repeated=again):
+            place = folded, start, end, each.label
+            if veto.rejects(*place, each.score, is_repeated=again):
                 continue
-            for span, label in parts_of(folded, start, end, each.label):
-                yield replace(each, span=span, label=label)
+            for span, label in parts_of(*place):
+                is_same = span == each.span and label is each.label
+                yield each if is_same else replace(each, span=span, label=label)
 
 
 def _small_if_one_case(document: Document) -> str:

@@ -1,11 +1,10 @@
 """Correct a tagger's proposals of English names and places by the lexicons.
 
 A trained model knows words by their neighbours and letters; that "Hemostasis was
-obtained" and "closed with Dermabond" name nobody, the lexicons know.  `without_words`
-takes words off a name that are no part of it, `is_vetoed` rejects what is clearly no
-identifier: headings, devices, drugs.  A title, or a verb that only persons are the
-subject of, overrules the veto; that no list holds a name counts only against a model
-that is not sure.
+obtained" and "closed with Dermabond" name nobody, the lexicons know.  `Veto` takes
+words off a name that are no part of it, and rejects what is clearly no identifier:
+headings, devices, drugs.  A title, or a verb that only persons are the subject of,
+overrules it; that no list holds a name counts only against a model that is not sure.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from ..language.fragments import words
 from ..language.institutions import is_own_name
 from ..language.lexicons import is_common_name, load_list, normal
 from ..language.lexicons.word_classes import WordClass, word_classes
+from ..language.text_cache import TextCache
 from .rules.places.addresses import LABELLED_STATE
 
 # Words around a name.
@@ -45,40 +45,118 @@ _JOINTS = frozenset("&/")
 _LEADS = frozenset(words("by to from with"))
 
 
-def without_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a name without the words around it that are none.
+class _Word(NamedTuple):
+    """What the lexicons say of a word of a name.
 
-    "Formerly Kowalska" is Kowalska, "Jane Roe  DOB" Jane Roe.  A name of such words
-    alone is returned as it is.
+    Args:
+        form: Its compared form, without a possessive.
+        kinds: See `word_classes`.
+        is_adverb: Whether it ends like one and is no name.
     """
-    found = [(_form_of(each[0]), each) for each in _WORD.finditer(text, start, end)]
-    first = max(
-        (n for n, each in enumerate(found, 1) if each[1][0] in _LEADS), default=0
-    )
-    last = len(found)
-    if first == last:
-        first = 0
-    while first < last and _is_opener(text, *found[first]):
-        first += 1
-    while last > first and _is_closer(text, *found[last - 1]):
-        last -= 1
-    if first == last:
-        return start, end
-    is_closed = last < len(found)
-    return found[first][1].start(), found[last - 1][1].end() if is_closed else end
+
+    form: str
+    kinds: int
+    is_adverb: bool
+
+    def __repr__(self) -> str:
+        return "_Word()"
+
+    @classmethod
+    def of(cls, word: str) -> _Word:
+        form = _form_of(word)
+        kinds = word_classes(form)
+        is_mere_word = kinds & (WordClass.WORD | _MAY_NAME) == WordClass.WORD
+        return cls(form, kinds, form.endswith("ly") and is_mere_word)
+
+    @property
+    def is_never_alone(self) -> bool:
+        """Whether the word alone is never a name."""
+        return self.form in _NEVER_ALONE or len(self.form) == 1 or self.is_adverb
 
 
-def _is_opener(text: str, form: str, word: re.Match[str]) -> bool:
+class Veto:
+    """Correct proposals.  Thread-safe.
+
+    It keeps what the lexicons say of the words seen last; they go with it.
+    """
+
+    def __init__(self) -> None:
+        self._words = TextCache(_Word.of, _CACHE_SIZE)
+
+    def without_words(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """Return a name without the words around it that are none.
+
+        "Formerly Kowalska" is Kowalska, "Jane Roe  DOB" Jane Roe.  A name of such words
+        alone is returned as it is.
+        """
+        found = [(self._words[w[0]], w) for w in _WORD.finditer(text, start, end)]
+        first = max(
+            (n for n, each in enumerate(found, 1) if each[1][0] in _LEADS), default=0
+        )
+        last = len(found)
+        if first == last:
+            first = 0
+        while first < last and _is_opener(text, *found[first]):
+            first += 1
+        while last > first and _is_closer(text, *found[last - 1]):
+            last -= 1
+        if first == last:
+            return start, end
+        is_closed = last < len(found)
+        return found[first][1].start(), found[last - 1][1].end() if is_closed else end
+
+    def rejects(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        label: Label,
+        score: float = 0.0,
+        *,
+        is_repeated: bool = False,
+    ) -> bool:
+        """Return whether what a tagger proposes cannot be what it says.
+
+        Args:
+            text: The note, folded (`fragments.to_ascii`).
+            start: Of the proposal.
+            end: Of the proposal.
+            label: What the tagger calls it.
+            score: How sure it is.
+            is_repeated: Whether it proposes the same words elsewhere in the note.
+        """
+        found = [self._words[each] for each in _WORD.findall(text[start:end])]
+        forms = [each.form for each in found]
+        if not load_list("made_up_names").isdisjoint(forms):
+            return True
+        if not any(len(form) > 1 for form in forms):
+            return True
+        if label in _PEOPLE and context.has_title(text, start):
+            return False
+        if all(each.is_never_alone for each in found):
+            return True
+        kinds = [each.kinds for each in found]
+        if label in _PEOPLE:
+            doubt = _Doubt(score, is_repeated)
+            return _is_no_person(text, start, end, kinds, doubt)
+        if _is_of_another_kind(text[start:end], forms, label):
+            return True
+        if _are_words(kinds) and score < _least_of_words(text, start, end, label):
+            return True
+        return score < SURE_OF_PLACE and not any(each & _MAY_NAME for each in kinds)
+
+
+def _is_opener(text: str, word: _Word, found: re.Match[str]) -> bool:
     """Return whether a word precedes a name and is no part of it."""
-    if form in _every_opener():
+    if word.form in _every_opener():
         return True
-    if len(form) == 1:
+    if len(word.form) == 1:
         # "H&P. Jane Roe", "12 mg/L. Jane Roe".
-        start, end = word.span()
+        start, end = found.span()
         return not _JOINTS.isdisjoint(
             text[max(0, start - 1) : start] + text[end : end + 1]
         )
-    return _is_adverb(form)
+    return word.is_adverb
 
 
 @cache
@@ -87,30 +165,19 @@ def _every_opener() -> frozenset[str]:
     return _OPENERS | (load_list("kin") - {"son"})
 
 
-def _is_no_name(form: str) -> bool:
-    """Return whether a word alone is never a name."""
-    return form in _NEVER_ALONE or len(form) == 1 or _is_adverb(form)
-
-
-def _is_adverb(form: str) -> bool:
-    if not form.endswith("ly"):
-        return False
-    return word_classes(form) & (WordClass.WORD | _MAY_NAME) == WordClass.WORD
-
-
-def _is_closer(text: str, form: str, word: re.Match[str]) -> bool:
+def _is_closer(text: str, word: _Word, found: re.Match[str]) -> bool:
     """Return whether a word is the next field's label, a degree, or no name at all."""
-    if _is_adverb(form):
+    if word.is_adverb:
         return True
-    if word[0].islower() and len(form) > 3:
-        return not word_classes(form) & _MAY_NAME
-    has_colon = text[word.end() : word.end() + 1] == ":"
-    if (form in load_list("header_fields") and has_colon) or _BIRTH.match(
-        text, word.start()
-    ):
+    form, written = word.form, found[0]
+    if written.islower() and len(form) > 3:
+        return not word.kinds & _MAY_NAME
+    start, end = found.span()
+    has_colon = text.startswith(":", end)
+    if (has_colon and form in load_list("header_fields")) or _BIRTH.match(text, start):
         return True
-    is_degree = text[word.start() - 1 : word.start()] == "-" and len(form) == 1
-    return is_degree or (form in _CLOSERS and (word[0].isupper() or has_colon))
+    is_degree = len(form) == 1 and text[start - 1 : start] == "-"
+    return is_degree or (form in _CLOSERS and (written.isupper() or has_colon))
 
 
 def _form_of(word: str) -> str:
@@ -135,6 +202,7 @@ SURE_OF_PLACE = 0.6
 """Likewise for towns and institutions, of which lists hold few."""
 _AROUND = 120
 _MAX_LABEL = 32
+_CACHE_SIZE = 65_536
 _NEVER = 1.1
 
 
@@ -161,45 +229,6 @@ class _Doubt(NamedTuple):
             and text[start].isupper()
             and context.is_inside_sentence(text, start)
         )
-
-
-def is_vetoed(
-    text: str,
-    start: int,
-    end: int,
-    label: Label,
-    score: float = 0.0,
-    *,
-    is_repeated: bool = False,
-) -> bool:
-    """Return whether what a tagger proposes cannot be what it says.
-
-    Args:
-        text: The note, folded (`fragments.to_ascii`).
-        start: Of the proposal.
-        end: Of the proposal.
-        label: What the tagger calls it.
-        score: How sure it is.
-        is_repeated: Whether it proposes the same words elsewhere in the note.
-    """
-    forms = [_form_of(each) for each in _WORD.findall(text[start:end])]
-    if not load_list("made_up_names").isdisjoint(forms):
-        return True
-    if not any(len(form) > 1 for form in forms):
-        return True
-    if label in _PEOPLE and context.has_title(text, start):
-        return False
-    if all(_is_no_name(form) for form in forms):
-        return True
-    kinds = [word_classes(form) for form in forms]
-    if label in _PEOPLE:
-        doubt = _Doubt(score, is_repeated)
-        return _is_no_person(text, start, end, kinds, doubt)
-    if _is_of_another_kind(text[start:end], forms, label):
-        return True
-    if _are_words(kinds) and score < _least_of_words(text, start, end, label):
-        return True
-    return score < SURE_OF_PLACE and not any(each & _MAY_NAME for each in kinds)
 
 
 def _is_of_another_kind(value: str, forms: list[str], label: Label) -> bool:
@@ -282,6 +311,9 @@ def _is_something_else(
 
 def _is_state_in_its_field(text: str, start: int, end: int) -> bool:
     """Return whether it is the state in a field "State:", and nothing else."""
+    # Most proposals are of no field.
+    if "state" not in text[max(0, start - _MAX_LABEL) : start].casefold():
+        return False
     fields = LABELLED_STATE.pattern.finditer(
         text, max(0, start - _MAX_LABEL), end + _MAX_LABEL
     )
@@ -321,11 +353,9 @@ def _is_short_drug(text: str, start: int, end: int) -> bool:
     sentence; it is neither a given name nor a common surname.
     """
     form = _form_of(text[start:end])
-    if word_classes(form) & (WordClass.GIVEN | WordClass.WEAK_GIVEN) or is_common_name(
-        form
-    ):
+    if not _begins_drug(form) or is_common_name(form):
         return False
-    if not _begins_drug(form):
+    if word_classes(form) & (WordClass.GIVEN | WordClass.WEAK_GIVEN):
         return False
     is_dosed = _DOSE.match(text, end) is not None
     is_small = text[start:end].islower()

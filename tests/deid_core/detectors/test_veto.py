@@ -1,13 +1,13 @@
 import pytest
 
-from deid_core.detectors.veto import is_vetoed, without_words
+from deid_core.detectors.veto import Veto
 from deid_core.labels import Label
 from tests.deid_core.marked import unmark
 
 
 def vetoed(marked, label=Label.PATIENT, score=0.5, *, is_repeated=False):
     text, [span] = unmark(marked)
-    return is_vetoed(text, *span, label, score, is_repeated=is_repeated)
+    return Veto().rejects(text, *span, label, score, is_repeated=is_repeated)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_house_of_generic_words_is_vetoed():
 )
 def test_words_around_a_name_are_no_part_of_it(marked, left):
     text, [span] = unmark(marked)
-    start, end = without_words(text, *span)
+    start, end = Veto().without_words(text, *span)
 
     assert left == text[start:end]
 
@@ -245,3 +245,12 @@ def test_what_is_preserved_at_a_sentences_start_is_a_finding_not_a_person():
     assert vetoed("No edema. «Sensation» was grossly intact", score=0.95)
     assert not vetoed("Seen today. «Virginia» is unchanged", score=0.95)
     assert not vetoed("Seen today. «Kowalski» remains intact", score=0.95)
+
+
+def test_the_words_that_a_veto_keeps_are_not_shown():
+    veto = Veto()
+    names = [f"Quelwright{letter}" for letter in "abc"]
+    before = [veto.rejects(each, 0, len(each), Label.PATIENT, 0.99) for each in names]
+
+    assert [False] * 3 == before
+    assert not any(name in repr(vars(veto)) for name in names)
