@@ -18,7 +18,7 @@ from .options import SurrogateOptions
 from .people import PeopleReader, RecordPeople
 from .real import Found, RealValues, RealValuesReader, number_key
 
-_MAX_RECORDS = 1024
+_MAX_RECORDS = 256
 _MOST_RUNS = 64
 TRIES = 64
 """Candidates drawn before the tag is written instead."""

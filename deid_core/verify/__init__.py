@@ -51,7 +51,7 @@ _DATE = re.compile(
 _SEPARATORS = b" -./()"
 _EPONYM_REACH = 40
 _DATE_REACH = 48
-_MAX_RECORDS = 1024
+_MAX_RECORDS = 256
 # Blank lines between pieces: no value continues across two line ends.
 _BETWEEN_PIECES = "\n\n\n\n"
 _TAG = re.compile(r"\[[A-Z]+(?::[A-Z]+)?(?:-[0-9a-f]{8})?\]")

@@ -72,7 +72,7 @@ from .record import Record, RecordCompiler
 
 __all__ = ["PatientRecordDetector", "PatientRecordOptions"]
 
-_RECORDS = 1024
+_RECORDS = 256
 _LONGEST_JOINT = 8
 _LONGEST_PARTICLE = 4
 
