@@ -313,14 +313,19 @@ def _cpu(process):
     return used.user + used.system
 
 
-def _measure(result: str, file: str, seconds: str) -> None:
-    load = {
+def load_of(file):
+    """Return the messages that `write_messages` has written, by part."""
+    return {
         name: [
             RawMessage(value.encode("latin-1"), b"%d" % patient)
             for patient, value in rows
         ]
-        for name, rows in orjson.loads(Path(file).read_bytes()).items()
+        for name, rows in orjson.loads(file.read_bytes()).items()
     }
+
+
+def _measure(result: str, file: str, seconds: str) -> None:
+    load = load_of(Path(file))
     _compile([each.value.decode("latin-1") for each in load["warm_up"][:BATCH]])
     with benchmark_settings() as settings:
         figures = measure(settings, load, float(seconds))
