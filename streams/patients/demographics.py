@@ -126,6 +126,17 @@ class Demographics:
         )
 
 
+TYPES: Mapping[str, type[Any]] = {
+    "identity": PatientId,
+    "name": Name,
+    "address": Address,
+    "identifier": Identifier,
+    "kin": Kin,
+    "demographics": Demographics,
+}
+"""The dataclasses of the schemas' definitions and objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class PatientRecord:
     """A patient record: current and former demographics.

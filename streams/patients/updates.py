@@ -19,16 +19,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import orjson
 
 from schemas import SchemaError
+from schemas.decoding import Decoder
 
 from ..cluster.topics import PATIENT_UPDATES
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
-from .demographics import Demographics, PatientId, PatientRecord, is_day, merge_records
+from .demographics import (
+    TYPES,
+    Demographics,
+    PatientId,
+    PatientRecord,
+    is_day,
+    merge_records,
+)
 
 NOTHING = Demographics()
 
@@ -87,22 +96,19 @@ class PatientUpdate:
             value["held"] = asdict(self.command)
         return value
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> PatientUpdate:
-        """Return the update of a valid value."""
-        record = PatientRecord(
-            patient=PatientId.from_json(value["patient"]),
-            updated_at=value.get("updated_at", ""),
-            current=Demographics.from_json(value.get("demographics", {})),
-            former=Demographics.from_json(value.get("former", {})),
-            merged=tuple(map(PatientId.from_json, value.get("merged", ()))),
-            times=dict(value.get("times", {})),
-        )
-        command = None
-        if (held := value.get("held")) is not None:
-            offsets = (tuple(held.get(name, ())) for name in ("release", "discard"))
-            command = HeldCommand(*offsets)
-        return cls(record, value.get("forwarded", False), command)
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value of `patient.updates`, by property."""
+
+    patient: PatientId
+    updated_at: str = field(default="", repr=False)
+    demographics: Demographics = NOTHING
+    former: Demographics = NOTHING
+    merged: tuple[PatientId, ...] = ()
+    times: Mapping[str, str] = field(default_factory=dict, repr=False)
+    forwarded: bool = False
+    held: HeldCommand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +170,7 @@ def decode_update(value: bytes) -> PatientUpdate:
         InvalidRecord: The value is not JSON, or breaks its schema.
     """
     try:
-        found = orjson.loads(value)
-        PATIENT_UPDATES.schema.check(found)
-        update = PatientUpdate.from_json(found)
+        found = _decoder().decode(value)
     except orjson.JSONDecodeError:
         raise InvalidRecord(
             ReasonCode.BAD_JSON, "patient.updates: the value is not JSON"
@@ -174,12 +178,26 @@ def decode_update(value: bytes) -> PatientUpdate:
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     for part, name in (
-        (update.record.current, "demographics"),
-        (update.record.former, "former"),
+        (found.demographics, "demographics"),
+        (found.former, "former"),
     ):
         if not all(map(is_day, part.birth_dates)):
             raise InvalidRecord(
                 ReasonCode.SCHEMA,
                 f"patient.updates: {name}.birth_dates: must be dates (YYYY-MM-DD)",
             )
-    return update
+    record = PatientRecord(
+        patient=found.patient,
+        updated_at=found.updated_at,
+        current=found.demographics,
+        former=found.former,
+        merged=found.merged,
+        times=found.times,
+    )
+    return PatientUpdate(record, found.forwarded, found.held)
+
+
+@cache
+def _decoder() -> Decoder[_Value]:
+    types = {**TYPES, "held": HeldCommand}
+    return Decoder(PATIENT_UPDATES.schema, _Value, types)

@@ -10,11 +10,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Protocol
 
 import orjson
 
 from deid_core import Document, KnownIdentifiers
+from schemas.decoding import Decoder
 
 from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Topic
 from ..engine.errors import FatalError, InvalidRecord
@@ -24,7 +26,7 @@ from ..engine.settings import UnknownPatient
 from ..events.held import Release
 from ..events.notes import ClinicalNote
 from ..events.outputs import changelog, encoded
-from ..patients.demographics import Demographics, PatientRecord
+from ..patients.demographics import TYPES, Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
 from ..patients.updates import PatientUpdate, fold
 
@@ -180,11 +182,9 @@ class PatientJoin:
         parsed = self._parsed.get(key)
         if parsed is None or parsed.value != value:
             with _refused():
-                found = orjson.loads(value)
                 # Another program may have written it: a wrong row would be read as far
                 # as it goes, and the note scrubbed with less than is known.
-                PATIENTS.schema.check(found)
-                parsed = _Row(value, PatientRecord.from_json(found), parsed)
+                parsed = _Row(value, _patients().decode(value), parsed)
         self._remember(key, parsed)
         return parsed
 
@@ -230,6 +230,11 @@ class _Row:
             for name in LISTS
             if (said := getattr(demographics, name))
         )
+
+
+@cache
+def _patients() -> Decoder[PatientRecord]:
+    return Decoder(PATIENTS.schema, PatientRecord, TYPES)
 
 
 def _value_of(record: PatientRecord) -> bytes:

@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 import orjson
 
@@ -18,6 +19,7 @@ from deid_core import (
     ScrubbedDocument,
 )
 from schemas import SchemaError
+from schemas.decoding import Decoder
 
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
@@ -28,7 +30,7 @@ from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter
-from ..patients.demographics import is_day
+from ..patients.demographics import TYPES, is_day
 from ..patients.updates import decode_update
 from ..tables.table import ChangelogTable
 from .held import HeldNotes, UnknownPatients
@@ -258,15 +260,18 @@ def decode(record: Record, *, max_bytes: int) -> ClinicalNote:
             ReasonCode.TOO_LARGE, f"notes: over {max_bytes} bytes; raise max_note_bytes"
         )
     try:
-        value = orjson.loads(record.value)
-        NOTES.schema.check(value)
+        return _notes().decode(record.value)
     except orjson.JSONDecodeError:
         raise InvalidRecord(
             ReasonCode.BAD_JSON, "notes: the value is not JSON"
         ) from None
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
-    return ClinicalNote.from_json(value)
+
+
+@cache
+def _notes() -> Decoder[ClinicalNote]:
+    return Decoder(NOTES.schema, ClinicalNote, TYPES)
 
 
 def _checked(results: Sequence[Result]) -> Sequence[Result]:

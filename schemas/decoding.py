@@ -1,0 +1,162 @@
+"""Decodes values of a schema into dataclasses, checked in the same step.
+
+pydantic-core parses, checks and makes the objects in compiled code, from a description
+that is derived from the JSON Schema and the dataclasses.  Python code for each step
+takes three to five times as long.  A value that is refused is checked once more by
+`Schema.check`, whose message says why without showing the value.  An integer must be
+written as one: 1.0 is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import MISSING, Field, fields
+from typing import Any, Generic, TypeVar
+
+import orjson
+from pydantic_core import SchemaValidator, ValidationError
+from pydantic_core import core_schema as core
+
+from . import Schema, SchemaError
+
+T = TypeVar("T")
+Node = Mapping[str, Any]
+
+SILENT = {"$schema", "$id", "title", "description", "definitions"}
+"""Keywords that restrict nothing."""
+
+
+class Decoder(Generic[T]):
+    """Makes objects of JSON values that keep a schema.
+
+    Args:
+        schema: Of the values.
+        root: The dataclass of a value.  A property that it does not have is checked,
+            and dropped.
+        types: The dataclass of each definition, or property that holds an object, by
+            name; an object without one becomes a dict.
+
+    Raises:
+        LookupError: The schema uses a keyword that is not supported here.
+    """
+
+    def __init__(
+        self, schema: Schema, root: type[T], types: Mapping[str, type[Any]]
+    ) -> None:
+        self._schema = schema
+        definition = schema.definition()
+        described = _Description(definition, {"": root, **types})
+        self._validator = SchemaValidator(described.of(definition, ""))
+
+    def decode(self, value: bytes) -> T:
+        """Return the object of a value.
+
+        Raises:
+            orjson.JSONDecodeError: The value is not JSON.
+            SchemaError: It breaks the schema.
+        """
+        with suppress(ValidationError):
+            decoded: T = self._validator.validate_json(value, strict=True)
+            return decoded
+        self._schema.check(orjson.loads(value))
+        raise SchemaError(self._schema.kind, "value", "can't be decoded")
+
+
+class _Description:
+    """Describes the parts of a JSON Schema to pydantic-core."""
+
+    def __init__(self, root: Node, types: Mapping[str, type[Any]]) -> None:
+        self._definitions: Node = root.get("definitions", {})
+        self._types = types
+
+    def of(self, node: Node, name: str) -> core.CoreSchema:
+        """Return the description of a node.
+
+        Args:
+            node: Of the schema.
+            name: Of its definition or property.
+        """
+        rules = {key: each for key, each in node.items() if key not in SILENT}
+        if "$ref" in rules:
+            target = str(rules["$ref"]).removeprefix("#/definitions/")
+            return self.of(self._definitions[target], target)
+        kind = rules.pop("type", None)
+        if kind == "object":
+            return self._object(rules, name)
+        if kind == "array":
+            items = self.of(rules.pop("items"), name)
+            limit = rules.pop("maxItems", None)
+            _require_none(rules)
+            return core.tuple_variable_schema(items, max_length=limit)
+        return _scalar(kind, rules)
+
+    def _object(self, rules: dict[str, Any], name: str) -> core.CoreSchema:
+        required = set(rules.pop("required", ()))
+        is_closed = rules.pop("additionalProperties", True) is False
+        parts = {key: self.of(n, key) for key, n in rules.pop("properties").items()}
+        _require_none(rules)
+        extra: core.ExtraBehavior = "forbid" if is_closed else "ignore"
+        made = self._types.get(name)
+        if made is None:
+            optional = {
+                key: core.typed_dict_field(part, required=key in required)
+                for key, part in parts.items()
+            }
+            return core.typed_dict_schema(optional, extra_behavior=extra)
+        known = {each.name: each for each in fields(made)}
+        return core.dataclass_schema(
+            made,
+            core.dataclass_args_schema(
+                made.__name__,
+                [
+                    core.dataclass_field(
+                        key,
+                        part if key in required else _optional(part, known.get(key)),
+                        init_only=key not in known,
+                    )
+                    for key, part in parts.items()
+                ],
+                collect_init_only=True,
+                extra_behavior=extra,
+            ),
+            list(known),
+            slots=True,
+        )
+
+
+def _scalar(kind: str | None, rules: dict[str, Any]) -> core.CoreSchema:
+    described: core.CoreSchema
+    if kind == "string":
+        described = core.str_schema(
+            pattern=rules.pop("pattern", None), min_length=rules.pop("minLength", None)
+        )
+    elif kind == "integer":
+        described = core.int_schema(ge=rules.pop("minimum", None))
+    elif kind == "boolean":
+        described = core.bool_schema()
+    elif isinstance(only := rules.pop("const", None), int):
+        # A literal would accept true for 1.
+        described = core.int_schema(ge=only, le=only)
+    else:
+        raise LookupError(f"type {kind} of a schema is not supported")
+    _require_none(rules)
+    return described
+
+
+def _optional(part: core.CoreSchema, known: Field[Any] | None) -> core.CoreSchema:
+    """Return the description of a property that may be absent; a text is then empty."""
+    if known is None:
+        return core.with_default_schema(part, default=None)
+    if known.default is not MISSING:
+        return core.with_default_schema(part, default=known.default)
+    if known.default_factory is not MISSING:
+        return core.with_default_schema(part, default_factory=known.default_factory)
+    if part["type"] == "str":
+        return core.with_default_schema(part, default="")
+    raise LookupError(f"{known.name} has no default, but may be absent")
+
+
+def _require_none(rules: Mapping[str, Any]) -> None:
+    if rules:
+        raise LookupError(f"not supported in a schema: {', '.join(rules)}")
