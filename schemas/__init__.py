@@ -90,8 +90,7 @@ def _reader(schema: Schema) -> Check:
 
 @functools.cache
 def _writer(schema: Schema) -> Check:
-    closed: dict[str, Any] = _closed(schema.definition())
-    return _compiled(schema.kind, closed)
+    return _compiled(schema.kind, closed(schema.definition()))
 
 
 def _compiled(kind: str, definition: dict[str, Any]) -> Check:
@@ -110,14 +109,15 @@ def _compiled(kind: str, definition: dict[str, Any]) -> Check:
     return check
 
 
-def _closed(node: Any) -> Any:  # noqa: ANN401 (JSON)
+def closed(node: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Return a part of a schema that also refuses undeclared properties."""
     if isinstance(node, list):
-        return [_closed(each) for each in node]
+        return [closed(each) for each in node]
     if not isinstance(node, dict):
         return node
-    closed = {name: _closed(each) for name, each in node.items()}
-    is_object = isinstance(closed.get("properties"), dict)
-    return {"additionalProperties": False, **closed} if is_object else closed
+    parts = {name: closed(each) for name, each in node.items()}
+    is_object = isinstance(parts.get("properties"), dict)
+    return {"additionalProperties": False, **parts} if is_object else parts
 
 
 def _property_names(node: Any) -> Iterator[str]:  # noqa: ANN401 (JSON)

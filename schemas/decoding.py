@@ -1,9 +1,9 @@
-"""Decodes values of a schema into dataclasses, checked in the same step.
+"""Decodes values of a schema into dataclasses, and checks values that are written.
 
-pydantic-core parses, checks and makes the objects in compiled code, from a description
-that is derived from the JSON Schema and the dataclasses.  Python code for each step
-takes three to five times as long.  A value that is refused is checked once more by
-`Schema.check`, whose message says why without showing the value.  An integer must be
+pydantic-core parses, checks and makes the objects in one compiled step, from a
+description that is derived from the JSON Schema and the dataclasses.  Python code for
+each step takes three to five times as long.  A value that is refused is checked once
+more by `Schema`, whose message says why without showing the value.  An integer must be
 written as one: 1.0 is refused.
 """
 
@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import orjson
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as core
 
-from . import Schema, SchemaError
+from . import Schema, SchemaError, closed
 
 T = TypeVar("T")
 Node = Mapping[str, Any]
@@ -63,6 +64,25 @@ class Decoder(Generic[T]):
         raise SchemaError(self._schema.kind, "value", "can't be decoded")
 
 
+def check_encoded(schema: Schema, value: bytes) -> None:
+    """Check an encoded value before it is written, as `Schema.check_strictly` does.
+
+    Raises:
+        SchemaError: It breaks the schema, or holds an undeclared property.
+    """
+    with suppress(ValidationError):
+        _writer(schema).validate_json(value, strict=True)
+        return
+    schema.check_strictly(orjson.loads(value))
+    raise SchemaError(schema.kind, "value", "can't be decoded")
+
+
+@cache
+def _writer(schema: Schema) -> SchemaValidator:
+    definition = closed(schema.definition())
+    return SchemaValidator(_Description(definition, {}).of(definition, ""))
+
+
 class _Description:
     """Describes the parts of a JSON Schema to pydantic-core."""
 
@@ -85,18 +105,26 @@ class _Description:
         if kind == "object":
             return self._object(rules, name)
         if kind == "array":
-            items = self.of(rules.pop("items"), name)
-            limit = rules.pop("maxItems", None)
+            described = core.tuple_variable_schema(
+                self.of(rules.pop("items"), name),
+                min_length=rules.pop("minItems", None),
+                max_length=rules.pop("maxItems", None),
+            )
             _require_none(rules)
-            return core.tuple_variable_schema(items, max_length=limit)
+            return described
+        if isinstance(kind, list) and kind[1:] == ["null"]:
+            return core.nullable_schema(_scalar(kind[0], rules))
         return _scalar(kind, rules)
 
     def _object(self, rules: dict[str, Any], name: str) -> core.CoreSchema:
         required = set(rules.pop("required", ()))
-        is_closed = rules.pop("additionalProperties", True) is False
+        others = rules.pop("additionalProperties", True)
+        if isinstance(others, dict):
+            _require_none(rules)
+            return core.dict_schema(core.str_schema(), self.of(others, name))
         parts = {key: self.of(n, key) for key, n in rules.pop("properties").items()}
         _require_none(rules)
-        extra: core.ExtraBehavior = "forbid" if is_closed else "ignore"
+        extra: core.ExtraBehavior = "ignore" if others else "forbid"
         made = self._types.get(name)
         if made is None:
             optional = {
@@ -129,12 +157,20 @@ def _scalar(kind: str | None, rules: dict[str, Any]) -> core.CoreSchema:
     described: core.CoreSchema
     if kind == "string":
         described = core.str_schema(
-            pattern=rules.pop("pattern", None), min_length=rules.pop("minLength", None)
+            pattern=rules.pop("pattern", None),
+            min_length=rules.pop("minLength", None),
+            max_length=rules.pop("maxLength", None),
         )
     elif kind == "integer":
         described = core.int_schema(ge=rules.pop("minimum", None))
+    elif kind == "number":
+        described = core.float_schema(
+            ge=rules.pop("minimum", None), le=rules.pop("maximum", None)
+        )
     elif kind == "boolean":
         described = core.bool_schema()
+    elif "enum" in rules:
+        described = core.literal_schema(rules.pop("enum"))
     elif isinstance(only := rules.pop("const", None), int):
         # A literal would accept true for 1.
         described = core.int_schema(ge=only, le=only)

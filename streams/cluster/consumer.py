@@ -207,19 +207,19 @@ class KafkaConsumer:
         """
         records: list[Record] = []
         size, deadline = 0, time.monotonic() + idle
-        while len(records) < max_records and size < self._max_bytes:
-            with translated("poll"):
+        with translated("poll"):
+            while len(records) < max_records and size < self._max_bytes:
                 message = self._consumer.poll(max(0.0, deadline - time.monotonic()))
-            if message is None:
-                break
-            record = self._record(message)
-            if record is not None:
-                if not records:
-                    deadline = time.monotonic() + seconds
-                records.append(record)
-                size += record.size
-            elif waiting is not None and not waiting.lacking:
-                break
+                if message is None:
+                    break
+                record = self._record(message)
+                if record is not None:
+                    if not records:
+                        deadline = time.monotonic() + seconds
+                    records.append(record)
+                    size += record.size
+                elif waiting is not None and not waiting.lacking:
+                    break
         # A call of the client's `poll` may have revoked the partition of records that
         # calls before it returned.  They are read again, by whoever owns it then.
         return [r for r in records if r.partition.index not in self._revoked_in_poll]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Literal
 
 from confluent_kafka import KafkaError, KafkaException
@@ -82,7 +83,7 @@ class Topic:
         """
         if not self.schema_version:
             raise LookupError(f"{self.name}: declares no schema_version")
-        return Schema(self.schema_kind or self.name, self.schema_version)
+        return _schema(self.schema_kind or self.name, self.schema_version)
 
     @property
     def value_form(self) -> str:
@@ -105,6 +106,11 @@ class Topic:
             # A table that is younger than this never misses a tombstone.
             return settings | {"delete.retention.ms": str(TOMBSTONE_DAYS * DAY_MS)}
         return settings | {"retention.ms": str(self.retention_days * DAY_MS)}
+
+
+@cache
+def _schema(kind: str, version: int) -> Schema:
+    return Schema(kind, version)
 
 
 HL7_RAW = Topic(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 NO_TIMESTAMP = -1
 """Kafka's timestamp of a record without one."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Partition:
+class Partition(NamedTuple):
     """One partition of one topic."""
 
     topic: str
-    index: int
+    index: int  # type: ignore[assignment]  # hides a method of tuples
 
     def __str__(self) -> str:
         return f"{self.topic}[{self.index}]"

@@ -212,13 +212,16 @@ class Runner:
         if not records:
             return 0
         self._beat()
-        ours = [r for r in records if self._custody.owns(r.partition)]
+        partitions = {r.partition for r in records}
+        ours = {each for each in partitions if self._custody.owns(each)}
         # The records of a partition's topics keep their order, so none goes ahead.
-        suspects = {
-            r.partition.index for r in ours if self._custody.is_quarantine(r.partition)
-        }
-        alone = [r for r in ours if r.partition.index in suspects]
-        rest = [r for r in ours if r.partition.index not in suspects]
+        suspects = {each.index for each in ours if self._custody.is_quarantine(each)}
+        alone: list[Record] = []
+        rest: list[Record] = []
+        for record in records:
+            if record.partition in ours:
+                is_suspect = record.partition.index in suspects
+                (alone if is_suspect else rest).append(record)
         done = self._together(rest) if rest else 0
         done += self._one_by_one(alone) if alone else 0
         if done < len(records):

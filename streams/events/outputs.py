@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from schemas import SchemaError
+from schemas.decoding import check_encoded
 
 from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Stage, Topic
 from ..engine.errors import FatalError, InvalidRecord
@@ -50,10 +51,11 @@ def encoded(
     Raises:
         FatalError: It does not, which is a bug: the offset must not advance.
     """
-    body = topic.schema.versioned(value)
+    schema = topic.schema
+    body = orjson.dumps(schema.versioned(value))
     try:
         if not topic.checked_by_reader:
-            topic.schema.check_strictly(body)
+            check_encoded(schema, body)
     except SchemaError as error:
         raise FatalError(f"our output breaks its schema: {error}; stop") from None
     standard = {SOURCE: source_header(source), SCHEMA: schema_header(topic)}
@@ -62,7 +64,7 @@ def encoded(
     return Output(
         topic.name,
         key,
-        orjson.dumps(body),
+        body,
         standard | dict(headers or {}),
         timeless=topic.timeless,
     )
