@@ -77,10 +77,24 @@ def check_encoded(schema: Schema, value: bytes) -> None:
     raise SchemaError(schema.kind, "value", "can't be decoded")
 
 
+def check_item(schema: Schema, name: str, value: bytes) -> None:
+    """Check one encoded item of a list property, likewise.
+
+    Raises:
+        SchemaError: It breaks the schema, or holds an undeclared property.
+    """
+    with suppress(ValidationError):
+        _writer(schema, name).validate_json(value, strict=True)
+        return
+    raise SchemaError(schema.kind, name, "holds an item that breaks the schema")
+
+
 @cache
-def _writer(schema: Schema) -> SchemaValidator:
-    definition = closed(schema.definition())
-    return SchemaValidator(_Description(definition, {}).of(definition, ""))
+def _writer(schema: Schema, items_of: str = "") -> SchemaValidator:
+    node = definition = closed(schema.definition())
+    if items_of:
+        node = definition["properties"][items_of]["items"]
+    return SchemaValidator(_Description(definition, {}).of(node, ""))
 
 
 class _Description:

@@ -43,21 +43,33 @@ def encoded(
     value: Mapping[str, Any],
     source: Record,
     headers: Mapping[str, bytes] | None = None,
+    checked: Mapping[str, orjson.Fragment] | None = None,
 ) -> Output:
     """Return an output whose value keeps the topic's schema.
 
     A value is checked once: here, unless its reader does.
 
+    Args:
+        topic: To write to.
+        key: Of the record.
+        value: The properties besides the version and those of ``checked``.
+        source: The input record.
+        headers: Further headers.
+        checked: Optional properties that are encoded, and checked, already.
+
     Raises:
         FatalError: It does not, which is a bug: the offset must not advance.
     """
     schema = topic.schema
-    body = orjson.dumps(schema.versioned(value))
+    versioned = schema.versioned(value)
+    body = orjson.dumps(versioned)
     try:
         if not topic.checked_by_reader:
             check_encoded(schema, body)
     except SchemaError as error:
         raise FatalError(f"our output breaks its schema: {error}; stop") from None
+    if checked:
+        body = orjson.dumps(versioned | dict(checked))
     standard = {SOURCE: source_header(source), SCHEMA: schema_header(topic)}
     if not topic.timeless:
         standard[RECEIVED] = received_header(source)
@@ -115,6 +127,7 @@ def audit_event(
     outputs: int,
     facts: Mapping[str, Any],
     headers: Mapping[str, bytes] | None = None,
+    checked: Mapping[str, orjson.Fragment] | None = None,
 ) -> Output:
     """Return the audit event of one input record.
 
@@ -125,6 +138,7 @@ def audit_event(
         outputs: Number of notes or dead letters that the record gave.
         facts: Further properties of phi.audit.
         headers: Further headers.
+        checked: Properties that are encoded, and checked, already.
     """
     value = {
         "stage": stage,
@@ -134,7 +148,7 @@ def audit_event(
     }
     key = source_header(record) if key is None else key
     headers = {OUTPUTS: str(outputs).encode()} | dict(headers or {})
-    return encoded(PHI_AUDIT, key, value, record, headers)
+    return encoded(PHI_AUDIT, key, value, record, headers, checked)
 
 
 def dead_letter(

@@ -6,12 +6,18 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from typing import Any, Literal
 
-from deid_core import ScrubbedDocument
+import orjson
 
-from ..cluster.topics import NOTES_SCRUBBED, Stage
+from deid_core import Annotation, Label, ScrubbedDocument, Span
+from schemas import SchemaError
+from schemas.decoding import check_item
+
+from ..cluster.topics import NOTES_SCRUBBED, PHI_AUDIT, Stage
+from ..engine.errors import FatalError
 from ..engine.records import Output, Record
 from ..events.notes import ClinicalNote
 from ..events.outputs import OUTCOME, POLICY, audit_event, encoded, source_position
@@ -63,6 +69,7 @@ class ScrubOutputs:
     def __init__(self, pseudonyms: Pseudonyms, *, preset: str, policy: str) -> None:
         self._pseudonyms = pseudonyms
         self._preset, self._policy = preset, policy
+        self._key_id = pseudonyms.key_id
         self._version = metadata.version("phistream")
 
     def of(
@@ -77,11 +84,12 @@ class ScrubOutputs:
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
         note, pseudonyms = joined.note, self._pseudonyms
-        patient = pseudonyms.patient(note.patient.key)
+        patient_key = note.patient.key
+        patient = pseudonyms.patient(patient_key)
         common = {
-            "note_id": pseudonyms.note(note.patient.key, note.note_id),
+            "note_id": pseudonyms.note(patient_key, note.note_id),
             "patient": patient,
-            "key_id": pseudonyms.key_id,
+            "key_id": self._key_id,
             "preset": self._preset,
             "policy": self._policy,
             "join": "found" if joined.is_known else "missing",
@@ -89,7 +97,7 @@ class ScrubOutputs:
         }
         published = common | {
             "text": scrubbed.text,
-            "offsets": [list(row) for row in scrubbed.offset_map.rows],
+            "offsets": list(map(tuple, scrubbed.offset_map.rows)),
             "source": source_position(joined.record),
         }
         if written_at:
@@ -99,14 +107,21 @@ class ScrubOutputs:
             "at_ms": at_ms,
             "version": self._version,
             "characters": len(note.text),
-            "annotations": annotations_json(scrubbed),
         }
         if joined.released is not None:
             audit["held"] = joined.released
         key, order = patient.encode(), _order(joined.policy)
         return (
             encoded(NOTES_SCRUBBED, key, published, joined.record),
-            audit_event(Stage.SCRUB, joined.record, key, 1, audit, order),
+            audit_event(
+                Stage.SCRUB,
+                joined.record,
+                key,
+                1,
+                audit,
+                order,
+                {"annotations": _encoded_annotations(scrubbed)},
+            ),
         )
 
     def without_note(
@@ -132,7 +147,7 @@ class ScrubOutputs:
             "at_ms": at_ms,
             "note_id": self._pseudonyms.note(note.patient.key, note.note_id),
             "patient": patient,
-            "key_id": self._pseudonyms.key_id,
+            "key_id": self._key_id,
             "version": self._version,
         }
         headers = {OUTCOME: outcome.encode(), **_order(policy)}
@@ -146,16 +161,46 @@ def _order(policy: str) -> dict[str, bytes]:
 
 def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
     """Return label, position and detector of each annotation, without text."""
-    return [
-        {
-            "start": each.span.start,
-            "end": each.span.end,
-            "label": each.label.value,
-            "score": round(each.score, 4),
-            "detector": each.source,
-        }
+    return list(map(_annotation_json, scrubbed.annotations))
+
+
+def _annotation_json(annotation: Annotation) -> dict[str, Any]:
+    return {
+        "start": annotation.span.start,
+        "end": annotation.span.end,
+        "label": annotation.label.value,
+        "score": round(annotation.score, 4),
+        "detector": annotation.source,
+    }
+
+
+def _encoded_annotations(scrubbed: ScrubbedDocument) -> orjson.Fragment:
+    """Return what `annotations_json` does, encoded and checked.
+
+    A span holds what the schema asks of start and end.
+    """
+    encoded = [
+        b'{"start":%d,"end":%d,%b'
+        % (
+            each.span.start,
+            each.span.end,
+            _after_span(each.label, each.score, each.detector, each.rule),
+        )
         for each in scrubbed.annotations
     ]
+    return orjson.Fragment(b"[%b]" % b",".join(encoded))
+
+
+@lru_cache(maxsize=4096)
+def _after_span(label: Label, score: float, detector: str, rule: str) -> bytes:
+    """Return what follows the offsets of an encoded annotation, checked once."""
+    annotation = Annotation(Span(0, 1), label, score, detector, rule)
+    encoded = orjson.dumps(_annotation_json(annotation))
+    try:
+        check_item(PHI_AUDIT.schema, "annotations", encoded)
+    except SchemaError as error:
+        raise FatalError(f"our output breaks its schema: {error}; stop") from None
+    return encoded.removeprefix(b'{"start":0,"end":1,')
 
 
 def _publishable_type(joined: Joined) -> str:
