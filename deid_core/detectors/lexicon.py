@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
@@ -18,7 +17,12 @@ from ..document import Annotation, Document, Span
 from ..labels import Label
 from ..language import context
 from ..language.context import Evidence
-from ..language.institutions import Institution, institutions_in, is_generic
+from ..language.institutions import (
+    Institution,
+    institutions_in,
+    is_generic,
+    may_hold_institution,
+)
 from ..language.lexicons import load_list
 from ..language.lexicons.places import city_phrases, longest, states
 from ..language.lexicons.word_classes import WordClass, is_state, may_begin_state
@@ -136,8 +140,6 @@ _COMPILED: tuple[_Pattern, ...] = tuple(
 
 def _names_in(text: str, run: Run) -> Iterator[NameInRun]:
     """Yield the names in a run; earlier patterns take their words first."""
-    if not run.kinds & _ANY_NAME_KIND:
-        return
     codes = "".join(map(_code, run.tokens)) if LINK in run.codes else run.codes
     for name, score, evidence, pattern in _patterns_for(codes):
         for found in list(pattern.finditer(codes)):
@@ -213,11 +215,14 @@ class PlaceInRun(NamedTuple):
     follows_given: bool = False
 
 
+def _may_hold_place(run: Run) -> bool:
+    """Return False for most runs without a town or state."""
+    return bool(run.kinds & _TOWN) or not _first_words_of_places().isdisjoint(run.forms)
+
+
 def _places_in(run: Run) -> Iterator[PlaceInRun]:
     """Yield the towns and states in a run."""
     forms = run.forms
-    if not run.kinds & _TOWN and _first_words_of_places().isdisjoint(forms):
-        return
     at = 0
     while at < len(run.tokens):
         count = 0 if run.tokens[at].code == LINK else longest(city_phrases(), forms, at)
@@ -282,8 +287,7 @@ _MAX_RUNS = _MAX_WORDS = 50_000
 _NO_NAME = WordClass.WORD | WordClass.DRUG | WordClass.EPONYM | WordClass.RARE
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RunReading:
+class RunReading(NamedTuple):
     """What a run may hold, judged by its own words."""
 
     names: tuple[NameInRun, ...]
@@ -297,8 +301,9 @@ def _read_run(text: str, words: Mapping[str, Word]) -> RunReading | None:
     run = read(text, words)
     if not load_list("made_up_names").isdisjoint(run.forms):
         return None
-    names, places = tuple(_names_in(text, run)), tuple(_places_in(run))
-    institutions = tuple(institutions_in(run))
+    names = tuple(_names_in(text, run)) if run.kinds & _ANY_NAME_KIND else ()
+    places = tuple(_places_in(run)) if _may_hold_place(run) else ()
+    institutions = tuple(institutions_in(run)) if may_hold_institution(run) else ()
     may_be_institution = bool(run.kinds & ~_NO_NAME) and not is_generic(run)
     if not (names or places or institutions or may_be_institution):
         return None

@@ -58,8 +58,6 @@ class Institution(NamedTuple):
 
 def institutions_in(run: Run) -> Iterator[Institution]:
     """Yield the institutions in a run; they may overlap."""
-    if SAINT not in run.codes and _telling_words().isdisjoint(run.forms):
-        return
     forms = run.forms
     for at, token in enumerate(run.tokens):
         if token.code == LINK:
@@ -68,6 +66,11 @@ def institutions_in(run: Run) -> Iterator[Institution]:
         if token.form in _ALL_HEADS:
             yield from _by_head(run, at)
     yield from _by_saint(run)
+
+
+def may_hold_institution(run: Run) -> bool:
+    """Return False for most runs without an institution."""
+    return SAINT in run.codes or not _telling_words().isdisjoint(run.forms)
 
 
 @cache

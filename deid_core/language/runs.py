@@ -114,7 +114,10 @@ def read(text: str, words: Mapping[str, Word]) -> Run:
         text: Of the run.
         words: Each word, by its text without a possessive; see `word_of`.
     """
-    tokens = tuple(_token(each, words) for each in _TOKEN.finditer(text))
+    if text.isalpha():  # most runs are one word
+        form, kinds, code = words[text]
+        return Run((Token(0, len(text), form, kinds, code),), [form], code, kinds)
+    tokens = tuple([_token(each, words) for each in _TOKEN.finditer(text)])
     kinds = NO_KIND
     for each in tokens:
         kinds |= each.kinds
