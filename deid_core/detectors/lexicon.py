@@ -258,8 +258,11 @@ def _town(run: Run, at: int) -> PlaceInRun:
     is_rare = not kinds & (
         WordClass.GIVEN | WordClass.WORD | WordClass.EPONYM | WordClass.DRUG
     )
-    town = _place_in(run, at, 1, "town", 0.55, needs_cue=True)
-    return town._replace(is_rare=is_rare, follows_given=_follows_given(run, at))
+    word = run.tokens[at]
+    return PlaceInRun(
+        word.start, word.end, Label.CITY, "town", 0.55,
+        needs_cue=True, is_rare=is_rare, follows_given=_follows_given(run, at),
+    )  # fmt: skip
 
 
 def _place_in(

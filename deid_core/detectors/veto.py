@@ -203,6 +203,8 @@ SURE_OF_PLACE = 0.6
 _AROUND = 120
 _MAX_LABEL = 32
 _CACHE_SIZE = 65_536
+_MAX_MARK = len(":   ")
+_FIELD_MARKS = frozenset(":=-")
 _NEVER = 1.1
 
 
@@ -311,8 +313,8 @@ def _is_something_else(
 
 def _is_state_in_its_field(text: str, start: int, end: int) -> bool:
     """Return whether it is the state in a field "State:", and nothing else."""
-    # Most proposals are of no field.
-    if "state" not in text[max(0, start - _MAX_LABEL) : start].casefold():
+    # Most words follow another word: they are in no field, or not at its start.
+    if text[max(0, start - _MAX_MARK) : start].rstrip(" \t")[-1:] not in _FIELD_MARKS:
         return False
     fields = LABELLED_STATE.pattern.finditer(
         text, max(0, start - _MAX_LABEL), end + _MAX_LABEL

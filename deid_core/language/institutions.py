@@ -58,9 +58,9 @@ class Institution(NamedTuple):
 
 def institutions_in(run: Run) -> Iterator[Institution]:
     """Yield the institutions in a run; they may overlap."""
-    forms = run.forms
+    forms, telling = run.forms, _telling_words()
     for at, token in enumerate(run.tokens):
-        if token.code == LINK:
+        if token.code == LINK or token.form not in telling:
             continue
         yield from _by_known_name(run, forms, at)
         if token.form in _ALL_HEADS:

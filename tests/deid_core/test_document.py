@@ -85,3 +85,21 @@ def test_the_text_in_ascii_has_the_same_offsets_and_is_made_once():
     assert document.ascii is document.ascii
     assert document == Document("n", document.text)
     assert "other" == replace(document, text="other").ascii
+
+
+def test_a_document_in_mixed_case_is_its_own_in_mixed_case():
+    document = Document("d", "The patient, Mary Hernandez, reports knee pain.")
+
+    assert not document.is_in_one_case
+    assert document is document.in_mixed_case
+
+
+def test_a_document_in_one_case_is_read_in_mixed_case_once():
+    document = Document("d", "THE PATIENT, MARY HERNANDEZ, REPORTS KNEE PAIN.", patient="p")
+    again = document.in_mixed_case
+
+    assert document.is_in_one_case
+    assert "Mary Hernandez" in again.text
+    assert ("d", "p") == (again.id, again.patient)
+    assert again is document.in_mixed_case
+    assert document == Document("d", document.text, patient="p")

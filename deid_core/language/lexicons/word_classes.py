@@ -118,11 +118,12 @@ def _by_row() -> Sequence[int]:
 
 
 def _made() -> Arrays:
-    kinds = list(map(_kinds_of, in_rows(word_table().words)))
+    kinds = list(map(kinds_by_lists, in_rows(word_table().words)))
     return {"kinds": np.array([*kinds, WordClass.UNKNOWN], np.int16)}
 
 
-def _kinds_of(word: str) -> int:
+def kinds_by_lists(word: str) -> int:
+    """Return what `word_classes` returns, from lists and counts: it takes longer."""
     kinds = _as_given(word) | _as_family(word) | _as_place(word)
     if word in load_list("eponyms"):
         kinds |= WordClass.EPONYM

@@ -81,3 +81,48 @@ def test_length_and_letters_stay_whatever_the_text(text):
     assert all(
         a == b or a.casefold() == b.casefold() for a, b in zip(text, again, strict=True)
     )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "MRN-12345",
+        "C12345",
+        "UCSF",
+        "Houston, TX",
+        "Maria J.",
+        "12 Bruce Tunnel Apt 3, Ely, NV 89301",
+        "41 Maple Street",
+        "St. Louis, Missouri",
+        "Dec 16",
+    ],
+)
+@pytest.mark.parametrize("change", [str.upper, str.lower])
+def test_what_has_capitals_in_any_sentence_gets_them_back(change, written):
+    note = f"she was seen again today, then went to {written} and came back later"
+
+    assert written in truecased(change(note))
+
+
+@pytest.mark.parametrize(
+    "written", ["abcdef12345", "x12", "ab-12.5", "2 units", "t10 and l5", "a.b.c"]
+)
+def test_what_is_no_code_stays_small(written):
+    note = f"she was seen again today for {written} and came back later"
+
+    assert written.replace("a.b.c", "A.B.c") in truecased(note)
+
+
+@pytest.mark.parametrize(
+    "before", ["", "\n", "well.  ", "well! ", "well:\n  ", "well. (", "\n\n   \n- "]
+)
+def test_a_sentence_begins_with_a_capital(before):
+    note = f"{before}nothing else was found at the visit of the morning"
+
+    assert "Nothing else" in truecased(note)
+
+
+def test_a_word_after_others_or_many_blanks_begins_no_sentence():
+    note = "Well.          nothing, else was found at the visit of the morning".lower()
+
+    assert "nothing, else" in truecased(note)

@@ -336,6 +336,7 @@ LABELLED_COUNTY = Rule(
         re.VERBOSE,
     ),
     score=0.95,
+    must_contain=re.compile(r"[ye][ \t]{0,2}[:=][ \t]{0,3}[A-Z]", re.IGNORECASE),
     found=("County: «Washington».\nCounty of residence: «Fall River»",),
     not_found=("County: Unknown\n", "the county: Rural"),
 )

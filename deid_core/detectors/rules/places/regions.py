@@ -25,6 +25,7 @@ COUNTY = Rule(
         re.VERBOSE,
     ),
     score=0.85,
+    must_contain=re.compile("[ ](?:County|Co[.],|Borough|Township|Twp)"),
     found=("in «Cook County», «Los Angeles County» and «McLean Township»",),
     not_found=("the County jail", "In County custody", "Our County", "county fair"),
 )
