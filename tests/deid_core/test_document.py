@@ -95,7 +95,9 @@ def test_a_document_in_mixed_case_is_its_own_in_mixed_case():
 
 
 def test_a_document_in_one_case_is_read_in_mixed_case_once():
-    document = Document("d", "THE PATIENT, MARY HERNANDEZ, REPORTS KNEE PAIN.", patient="p")
+    document = Document(
+        "d", "THE PATIENT, MARY HERNANDEZ, REPORTS KNEE PAIN.", patient="p"
+    )
     again = document.in_mixed_case
 
     assert document.is_in_one_case
