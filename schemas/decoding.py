@@ -26,6 +26,8 @@ Node = Mapping[str, Any]
 
 SILENT = {"$schema", "$id", "title", "description", "definitions"}
 """Keywords that restrict nothing."""
+CONFIG: core.CoreConfig = {"cache_strings": "none"}
+"""The parser must not keep short strings, which may be PHI, in the whole process."""
 
 
 class Decoder(Generic[T]):
@@ -48,7 +50,7 @@ class Decoder(Generic[T]):
         self._schema = schema
         definition = schema.definition()
         described = _Description(definition, {"": root, **types})
-        self._validator = SchemaValidator(described.of(definition, ""))
+        self._validator = SchemaValidator(described.of(definition, ""), CONFIG)
 
     def decode(self, value: bytes) -> T:
         """Return the object of a value.
@@ -94,7 +96,7 @@ def _writer(schema: Schema, items_of: str = "") -> SchemaValidator:
     node = definition = closed(schema.definition())
     if items_of:
         node = definition["properties"][items_of]["items"]
-    return SchemaValidator(_Description(definition, {}).of(node, ""))
+    return SchemaValidator(_Description(definition, {}).of(node, ""), CONFIG)
 
 
 class _Description:

@@ -152,6 +152,15 @@ def test_an_integer_is_written_as_one():
         updates().decode(orjson.dumps(value | {"held": {"release": [1.0]}}))
 
 
+def test_the_parser_keeps_no_string_of_a_value():
+    raw = b'{"patient":{"assigning_authority":"NORTH","id":"48291"}}'
+    one, other = updates().decode(raw).patient, updates().decode(raw).patient
+
+    assert one == other
+    assert one.id is not other.id
+    assert one.assigning_authority is not other.assigning_authority
+
+
 def test_no_error_shows_a_value():
     raw = b'{"schema_version":1,"note_id":{"Quellwright":"Mabelle"}}'
 
