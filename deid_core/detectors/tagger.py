@@ -131,9 +131,9 @@ class _Reader:
     ) -> None:
         # Here, so that a preset without the tagger does not load its compiler.
         from ..tagger.compiled import Bias, CompiledModel
-        from ..tagger.model_files import load_model
+        from ..tagger.model_files import load_tables
 
-        model = load_model(name)
+        model = load_tables(name)
         refuse_unknown([*left_out], tuple(model.tags), "tagger: left_out: tag")
         self._left_out = left_out
         self._is_spanish = model.language == spanish.LANGUAGE

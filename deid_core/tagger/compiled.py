@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,12 @@ from .codec import Bio, runs_of
 from .compiled_rescoring import CompiledRescorer, Decoded, PathFinder
 from .kernels.decoding import decode
 from .kernels.tables import add_properties
-from .kernels.viterbi import FORBIDDEN, transitions_of
 from .model import Model
+from .model_tables import ModelTables, TableLists
 from .score_tables import Conjunctions, TypeTables
 from .words import PlacedWords
 
 Floats = NDArray[np.float32]
-_LANES = 8
-"""So many numbers a processor adds at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +67,28 @@ class CompiledModel:
     """Tags texts.  Thread-safe; what it caches changes no result.
 
     Args:
-        model: What to compile.
+        tables: Of the model.
         most_types: How many words' tables are kept.
     """
 
-    def __init__(self, model: Model, *, most_types: int = 32_768) -> None:
-        self.codec: Bio = model.codec
-        self._lists = model.lists
-        self._blanks = model.features.blanks
-        weights = _widened(model.weights.dense())
-        self._types = TypeTables(model, weights, most_types)
-        self._conjunctions = Conjunctions(model, weights)
+    def __init__(self, tables: ModelTables, *, most_types: int = 16_384) -> None:
+        self.codec: Bio = tables.codec
+        self._lists = TableLists(tables)
+        self._blanks = tables.features.blanks
+        self._types = TypeTables(tables, most_types)
+        self._conjunctions = Conjunctions(tables)
         self._labels = len(self.codec.labels)
-        scores = np.maximum(model.weights.transitions, FORBIDDEN).astype(np.float32)
-        self._transitions = transitions_of(scores)
+        self._transitions = tables.transitions
         self._rescorer: CompiledRescorer | None = None
-        if model.rescorer is not None:
+        if tables.rescorer is not None:
             self._rescorer = CompiledRescorer(
-                model.rescorer, self.codec, model.lists, self._transitions
+                tables.rescorer, self.codec, self._lists, self._transitions
             )
+
+    @classmethod
+    def of(cls, model: Model, *, most_types: int = 16_384) -> Self:
+        """Return a model compiled in memory."""
+        return cls(ModelTables.of(model), most_types=most_types)
 
     def tag(self, texts: Sequence[str], bias: Bias = NO_BIAS) -> list[list[Tagged]]:
         """Return the tagged stretches of each text, ordered and disjoint.
@@ -177,8 +179,3 @@ class CompiledModel:
             name = self.codec.tags[tag]
             found[text].append(Tagged(begin, end, name, min(1.0, max(0.0, score))))
         return found
-
-
-def _widened(weights: Floats) -> Floats:
-    """Return weights padded with columns of 0, so that all are added in whole lanes."""
-    return np.pad(weights, ((0, 0), (0, -weights.shape[1] % _LANES)))

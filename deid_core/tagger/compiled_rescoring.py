@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..language.text_cache import TextCache
 from .codec import Bio
-from .features import WordLists, kind
+from .features import KnownWords, kind
 from .kernels.decoding import marginals
 from .kernels.paths import best_paths, unsure_lines
 from .kernels.viterbi import Transitions
@@ -83,7 +83,7 @@ class PathFinder:
     def __init__(
         self,
         codec: Bio,
-        lists: WordLists,
+        lists: KnownWords,
         transitions: Transitions,
         most: int,
         gap: float,
@@ -171,7 +171,11 @@ class CompiledRescorer:
     """
 
     def __init__(
-        self, rescorer: Rescorer, codec: Bio, lists: WordLists, transitions: Transitions
+        self,
+        rescorer: Rescorer,
+        codec: Bio,
+        lists: KnownWords,
+        transitions: Transitions,
     ) -> None:
         self._rescorer = rescorer
         self._finder = PathFinder(

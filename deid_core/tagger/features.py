@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from ..errors import ConfigError
 
@@ -91,8 +91,18 @@ class WordLists:
         return found
 
 
-Values = Callable[[str, WordLists], Iterable[str]]
-Value = Callable[[str, WordLists], str]
+class KnownWords(Protocol):
+    """What is known of single words: `WordLists`, or a model's tables of them."""
+
+    def cue(self, word: str) -> str:
+        """Return the cue class of a word, or nothing."""
+
+    def names(self, word: str) -> tuple[str, ...]:
+        """Return the names of the lists that hold a word."""
+
+
+Values = Callable[[str, KnownWords], Iterable[str]]
+Value = Callable[[str, KnownWords], str]
 
 PAD = ""
 """The word before a line's first and after its last; its values are ``<pad>``."""
@@ -160,7 +170,7 @@ def number_class(word: str) -> str:
     return f"{min(len(word), 10)}{kind}{zero}"
 
 
-def _listed(word: str, lists: WordLists) -> list[str]:
+def _listed(word: str, lists: KnownWords) -> list[str]:
     case = "A" if word[:1].isupper() else "a"
     return [f"{name}{case}" for name in lists.names(word)]
 
@@ -174,7 +184,7 @@ def _blank(piece: str) -> str:
     return "blank" if piece[:1].isspace() else "joined"
 
 
-def column_value(name: str, piece: str, lists: WordLists) -> str:
+def column_value(name: str, piece: str, lists: KnownWords) -> str:
     """Return what a word has in one of `WORD_COLUMNS`.
 
     Args:
@@ -185,7 +195,7 @@ def column_value(name: str, piece: str, lists: WordLists) -> str:
     return WORD_COLUMNS[name](piece if name in OF_PIECES else bare(piece), lists)
 
 
-def kind(word: str, lists: WordLists) -> str:
+def kind(word: str, lists: KnownWords) -> str:
     """Return the most telling of a word's classes: cue, number, lists, or shape."""
     if cue := lists.cue(word):
         return cue
@@ -317,7 +327,7 @@ class FeatureSet:
         """Whether words must come with the blanks before them."""
         return not OF_PIECES.isdisjoint((*self.properties, *self.columns))
 
-    def values(self, piece: str, lists: WordLists) -> list[tuple[str, str]]:
+    def values(self, piece: str, lists: KnownWords) -> list[tuple[str, str]]:
         """Return a word's properties and their values, `PAD`'s too."""
         if piece == PAD:
             return [(name, PAD_VALUE) for name in self.properties]

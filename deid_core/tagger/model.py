@@ -18,7 +18,6 @@ from ..labels import Label
 from .codec import Bio
 from .features import FeatureSet, WordLists
 from .rescoring import Rescorer
-from .weights import ChainWeights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +29,8 @@ class Weights:
         pointers: Where each feature's weights start, shape ``[features + 1]``.
         labels: The label of each weight.
         values: The weights.
-        transitions: As `ChainWeights` has them.
+        transitions: From label to label; the last row is the start of a line;
+            forbidden is ``-inf``.  Shape ``[labels + 1, labels]``.
     """
 
     names: Sequence[str] = field(repr=False)
@@ -39,32 +39,6 @@ class Weights:
     values: NDArray[np.float32]
     transitions: NDArray[np.float32]
 
-    @classmethod
-    def of(
-        cls, names: Sequence[str], weights: ChainWeights, *, least: float = 0.0
-    ) -> Weights:
-        """Return a learner's weights without those that are nearly 0.
-
-        Args:
-            names: The feature of each row.
-            weights: What was learned.
-            least: Smaller weights, by their absolute value, are dropped.
-        """
-        kept = np.abs(weights.state) > least
-        rows = np.flatnonzero(kept.any(axis=1))
-        # Sorted by name, so that the same weights make the same file.
-        rows = np.array(sorted(rows.tolist(), key=names.__getitem__), dtype=np.int64)
-        at, labels = np.nonzero(kept[rows])
-        pointers = np.zeros(len(rows) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(at, minlength=len(rows)), out=pointers[1:])
-        return cls(
-            [names[row] for row in rows.tolist()],
-            pointers,
-            labels.astype(np.uint8),
-            weights.state[rows[at], labels],
-            weights.transitions,
-        )
-
     def dense(self) -> NDArray[np.float32]:
         """Return one row for each feature, shape ``[features, labels]``."""
         shape = (len(self.names), self.transitions.shape[1])
@@ -72,29 +46,6 @@ class Weights:
         rows = np.repeat(np.arange(len(self.names)), np.diff(self.pointers))
         found[rows, self.labels] = self.values
         return found
-
-
-def mean_of(several: Sequence[Weights], *, least: float = 0.0) -> Weights:
-    """Return the mean weights of learners of the same labels, name by name.
-
-    A feature that one of them lacks counts as 0 there.
-
-    Args:
-        several: At least one.
-        least: Smaller mean weights are dropped.
-    """
-    numbers: dict[str, int] = {}
-    for each in several:
-        for name in each.names:
-            numbers.setdefault(name, len(numbers))
-    total = np.zeros((len(numbers), several[0].transitions.shape[1]), np.float32)
-    for each in several:
-        total[[numbers[name] for name in each.names]] += each.dense()
-    transitions = np.mean([each.transitions for each in several], axis=0)
-    mean = ChainWeights(
-        (total / len(several)).astype(np.float32), transitions.astype(np.float32)
-    )
-    return Weights.of(list(numbers), mean, least=least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -16,8 +17,11 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..labels import Label
+from ..prepared import prepared
 from .features import FeatureSet, WordLists
 from .model import Model, Weights
+from .model_tables import FORMAT as TABLES_FORMAT
+from .model_tables import ModelTables, arrays_of, lines_of, texts_of
 from .rescoring import Rescorer, Values
 
 FORMAT = 1
@@ -58,22 +62,59 @@ def load_model(name: str) -> Model:
     Raises:
         ConfigError: There is none, or its files are not what they were when written.
     """
+    about, content = _whole(name, _read(name, _ABOUT))
+    with _refusing(name):
+        return _model(about, content)
+
+
+def load_tables(name: str) -> ModelTables:
+    """Return what tagging needs of a model, mapped from files of this machine.
+
+    Args:
+        name: As for `load_model`.
+
+    Raises:
+        ConfigError: There is none, or its files are not what they were when written.
+    """
+    said = _read(name, _ABOUT)
+    about, content = _whole(name, said)
+    # It names the hash of the weights, too.
+    digest = f"{TABLES_FORMAT}-{hashlib.sha256(said).hexdigest()}"
+    with _refusing(name):
+        arrays = prepared("tagger", digest, lambda: arrays_of(_model(about, content)))
+        return ModelTables(
+            about["name"],
+            about["version"],
+            about["language"],
+            _tags(about),
+            FeatureSet.read(about["features"]),
+            about["words"]["cue_patterns"],
+            arrays,
+            _rescorer(about, content),
+        )
+
+
+def _whole(name: str, said: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return a model's description and its weights; refuse one that is not whole."""
+    about, content = _parsed(name, said), _read(name, _WEIGHTS)
     where = f"model {name!r}"
-    about = _about(name)
-    try:
-        content = (_folder(name) / _WEIGHTS).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{where}: cannot be read: {type(error).__name__}") from None
     if about.get("format") != FORMAT:
         raise ConfigError(f"{where}: not of format {FORMAT}; train it again")
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
         raise ConfigError(
             f"{where}: the hash of {_WEIGHTS} differs from {_ABOUT}; install it again"
         )
+    return about, content
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """Raise ConfigError for what is not as a model's files are."""
     try:
-        return _model(about, content)
+        yield
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{where}: {type(error).__name__}; train it again") from None
+        kind = type(error).__name__
+        raise ConfigError(f"model {name!r}: {kind}; train it again") from None
 
 
 def model_version(name: str) -> str:
@@ -85,7 +126,7 @@ def model_version(name: str) -> str:
     Raises:
         ConfigError: There is none, or its description can't be read.
     """
-    about = _about(name)
+    about = _parsed(name, _read(name, _ABOUT))
     return f"{about.get('name', name)} {about.get('version', 'of unknown version')}"
 
 
@@ -96,12 +137,18 @@ def known_models() -> list[str]:
     )
 
 
-def _about(name: str) -> dict[str, Any]:
+def _read(name: str, file: str) -> bytes:
+    try:
+        return (_folder(name) / file).read_bytes()
+    except OSError as error:
+        kind = type(error).__name__
+        raise ConfigError(f"model {name!r}: cannot be read: {kind}") from None
+
+
+def _parsed(name: str, said: bytes) -> dict[str, Any]:
     where = f"model {name!r}"
     try:
-        about = orjson.loads((_folder(name) / _ABOUT).read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{where}: cannot be read: {type(error).__name__}") from None
+        about = orjson.loads(said)
     except orjson.JSONDecodeError:
         raise ConfigError(f"{where}: {_ABOUT} is not JSON; install it again") from None
     if not isinstance(about, dict):
@@ -128,12 +175,12 @@ def _model(about: dict[str, Any], content: bytes) -> Model:
         about["name"],
         about["version"],
         about["language"],
-        {tag: Label(label) for tag, label in about["tags"].items()},
+        _tags(about),
         FeatureSet.read(about["features"]),
         WordLists(words["cues"], words["cue_patterns"], words["lists"]),
         weights,
         about["trained"],
-        _rescorer(about["rescoring"], content) if "rescoring" in about else None,
+        _rescorer(about, content),
     )
     labels = len(model.codec.labels)
     if weights.transitions.shape != (labels + 1, labels):
@@ -141,11 +188,15 @@ def _model(about: dict[str, Any], content: bytes) -> Model:
     return model
 
 
+def _tags(about: dict[str, Any]) -> dict[str, Label]:
+    return {tag: Label(label) for tag, label in about["tags"].items()}
+
+
 def _weights_bytes(model: Model) -> bytes:
     target = io.BytesIO()
     weights = model.weights
     arrays: dict[str, Any] = {
-        "names": _lines(weights.names),
+        "names": lines_of(weights.names),
         "pointers": weights.pointers,
         "labels": weights.labels,
         "values": weights.values.astype(np.float16),
@@ -160,20 +211,11 @@ def _weights_bytes(model: Model) -> bytes:
 def _path_arrays(rescorer: Rescorer) -> dict[str, NDArray[Any]]:
     known = sorted(rescorer.known.times.items())
     return {
-        "path_names": _lines(rescorer.weights),
+        "path_names": lines_of(rescorer.weights),
         "path_values": np.array([*rescorer.weights.values()], dtype=np.float16),
-        "known": _lines(f"{words}\t{tag}" for (words, tag), _ in known),
+        "known": lines_of(f"{words}\t{tag}" for (words, tag), _ in known),
         "known_times": np.array([times for _, times in known], dtype=np.int32),
     }
-
-
-def _lines(texts: Iterable[str]) -> NDArray[np.uint8]:
-    return np.frombuffer("\n".join(texts).encode(), dtype=np.uint8)
-
-
-def _texts(lines: NDArray[np.uint8]) -> list[str]:
-    text = lines.tobytes().decode()
-    return text.split("\n") if text else []
 
 
 def _weights(content: bytes) -> Weights:
@@ -188,15 +230,18 @@ def _weights(content: bytes) -> Weights:
     )
 
 
-def _rescorer(about: dict[str, Any], content: bytes) -> Rescorer:
+def _rescorer(about: dict[str, Any], content: bytes) -> Rescorer | None:
+    if "rescoring" not in about:
+        return None
+    options = about["rescoring"]
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         names, values, known, times = (arrays[n] for n in _PATH_ARRAYS)
-    weights = dict(zip(_texts(names), values.tolist(), strict=True))
-    pairs = (each.rpartition("\t") for each in _texts(known))
+    weights = dict(zip(texts_of(names), values.tolist(), strict=True))
+    pairs = (each.rpartition("\t") for each in texts_of(known))
     found = {
         (words, tag): count
         for (words, _, tag), count in zip(pairs, times.tolist(), strict=True)
     }
     return Rescorer(
-        weights, about["scale"], Values.of(found), about["most"], about["gap"]
+        weights, options["scale"], Values.of(found), options["most"], options["gap"]
     )

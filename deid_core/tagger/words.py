@@ -25,10 +25,9 @@ from .kernels.words import (
     NO_WORD,
     UPPER,
     WordTable,
+    add_words,
     cut,
-    hash_of,
     number_words,
-    slot_of_word,
 )
 
 Ints = NDArray[np.int32]
@@ -134,7 +133,7 @@ class PlacedWords:
             blanks: Whether a word is numbered with the blank before it.
         """
         text = NEWLINE.join(texts)
-        codes = _codes(text)
+        codes = code_points(text)
         begins = np.empty(len(codes), dtype=np.int32)
         ends = np.empty(len(codes), dtype=np.int32)
         starts = np.empty(text.count(NEWLINE) + 2, dtype=np.int64)
@@ -150,17 +149,9 @@ class PlacedWords:
 
     def strings(self, first: int, past: int) -> list[str]:
         """Return some of the words as strings."""
-        return self._strings(self.begins[first:past], self.ends[first:past])
-
-    def distinct(self, places: Longs) -> list[str]:
-        """Return the words at some places as they are numbered, each once, in order."""
-        found = self._strings(self.leads[places], self.ends[places])
-        return list(dict.fromkeys(found))
-
-    def _strings(self, begins: Ints, ends: Ints) -> list[str]:
         text = self.text
-        places = zip(begins.tolist(), ends.tolist(), strict=True)
-        return [text[begin:end] for begin, end in places]
+        begins, ends = self.begins[first:past].tolist(), self.ends[first:past].tolist()
+        return [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
     @cached_property
     def lines(self) -> list[str]:
@@ -184,8 +175,8 @@ class WordNumbers:
     """
 
     def __init__(self, most: int) -> None:
-        self._count = 0
-        self._table = WordTable(
+        self._most, self._count = most, 0
+        self.table = WordTable(
             slots=np.full(1 << (2 * most).bit_length(), -1, dtype=np.int32),
             hashes=np.empty(most, dtype=np.uint64),
             bounds=np.zeros(most + 1, dtype=np.int64),
@@ -196,42 +187,48 @@ class WordNumbers:
         return self._count
 
     @property
+    def room(self) -> int:
+        """How many more words may be added."""
+        return self._most - self._count
+
+    @property
     def letters(self) -> int:
         """How many code points all words have together."""
-        return int(self._table.bounds[self._count])
+        return int(self.table.bounds[self._count])
 
     def of(self, words: PlacedWords) -> tuple[Ints, int]:
         """Return each word's number, -1 for none, and how many have none."""
         numbers = np.empty(len(words), dtype=np.int32)
         unknown = number_words(
-            words.codes, words.leads, words.ends, self._table, numbers
+            words.codes, words.leads, words.ends, self.table, numbers
         )
         return numbers, unknown
 
-    def add(self, word: str) -> int:
-        """Return the number of a word, which it may have already."""
-        codes = _codes(word)
-        hashed = np.uint64(hash_of(codes))
-        slots = self._table.slots
-        slot = slot_of_word(codes, hashed, self._table)
-        if slots[slot] < 0:
-            slots[slot] = self._count
-            self._keep(codes, hashed)
-        return int(slots[slot])
+    def add(self, codes: Codes, begins: Ints, ends: Ints, numbers: Ints) -> None:
+        """Number the words whose number is -1; equal ones get the same number.
 
-    def _keep(self, codes: Codes, hashed: np.uint64) -> None:
-        start = self._table.bounds[self._count]
-        end = start + len(codes)
-        if end > len(self._table.pool):
-            pool = np.resize(self._table.pool, 2 * end)
-            self._table = self._table._replace(pool=pool)
-        self._table.pool[start:end] = codes
-        self._table.hashes[self._count] = hashed
-        self._count += 1
-        self._table.bounds[self._count] = end
+        Args:
+            codes: Of the texts.
+            begins: Where each word begins.
+            ends: Where each word ends.
+            numbers: Written, shape ``[words]``.
+        """
+        new = numbers < 0
+        needed = self.letters + int((ends - begins)[new].sum())
+        if needed > len(self.table.pool):
+            pool = np.resize(self.table.pool, 2 * needed)
+            self.table = self.table._replace(pool=pool)
+        self._count = add_words(codes, begins, ends, self.table, numbers, self._count)
+
+    def since(self, first: int) -> tuple[Codes, Longs, Longs]:
+        """Return the words from a number on: code points, begins and ends."""
+        bounds = self.table.bounds[first : self._count + 1]
+        places = bounds - bounds[0]
+        return self.table.pool[bounds[0] : bounds[-1]], places[:-1], places[1:]
 
 
-def _codes(text: str) -> Codes:
+def code_points(text: str) -> Codes:
+    """Return the code points of a text, read-only."""
     # A lone surrogate is a character like any other here.
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 

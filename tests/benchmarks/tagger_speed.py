@@ -22,14 +22,14 @@ from rich.console import Console
 from rich.table import Table
 
 from deid_core.research.corpora.readers import read_corpus
+from deid_core.research.training.encoding import Line, encode
+from deid_core.research.training.weights import ChainWeights, named_weights
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import NO_BIAS, CompiledModel
-from deid_core.tagger.encoding import Line, encode
 from deid_core.tagger.features import OF_PIECES, PROPERTIES, WORD_COLUMNS, header
 from deid_core.tagger.kernels.tables import add_properties
-from deid_core.tagger.model import Model, Weights
+from deid_core.tagger.model import Model
 from deid_core.tagger.model_files import load_model
-from deid_core.tagger.weights import ChainWeights
 from deid_core.tagger.words import PlacedWords, lines, pieces
 
 CORPUS = Path(__file__).parents[3] / "shared/data/meddocan/dev"
@@ -51,7 +51,7 @@ def main(
     console = Console(width=WIDTH)
     witness = Witness.of(loaded, texts[:most])
     theirs = timed(lambda: [witness.labels(text) for text in texts[:most]], 1)
-    fresh = CompiledModel(loaded)
+    fresh = CompiledModel.of(loaded)
     fresh.labels("warm up: the first call loads machine code.")
     cold = timed(lambda: fresh.tag(texts), 1)
     warm = timed(lambda: fresh.tag(texts), rounds)
@@ -108,7 +108,7 @@ class Witness:
     @classmethod
     def of(cls, model: Model, texts: Sequence[str]) -> Witness:
         """Return the witness of a model, trained on the model's output for texts."""
-        own = CompiledModel(model)
+        own = CompiledModel.of(model)
         marked = [line for text in texts for line in _output_lines(own, text)]
         found = encode(marked, model.features, model.lists, model.codec)
         folder = Path(tempfile.mkdtemp(prefix="phistream-bench-"))
@@ -128,9 +128,9 @@ class Witness:
             model.tags,
             model.features,
             model.lists,
-            Weights.of(found.names, chain),
+            named_weights(found.names, chain),
         )
-        return cls(model, tagger, CompiledModel(same))
+        return cls(model, tagger, CompiledModel.of(same))
 
     def labels(self, text: str) -> list[list[str]]:
         """Return the labels of each line's words, by features made in Python."""

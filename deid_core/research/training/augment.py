@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from deid_core.errors import ConfigError
+from deid_core.research.training.encoding import Line
 from deid_core.tagger.codec import TagSpan
-from deid_core.tagger.encoding import Line
 
 from .value_generators import MAKERS, LocaleData
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_core.errors import ConfigError
+from deid_core.research.training.encoding import Line
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.compiled_rescoring import LinePaths
-from deid_core.tagger.encoding import Line
 from deid_core.tagger.rescoring import (
     LineView,
     Path,

@@ -11,12 +11,17 @@ from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.language.fragments import same_length_lower
 from deid_core.language.truecasing import truecased
+from deid_core.research.training.encoding import Line, encode
+from deid_core.research.training.weights import (
+    Progress,
+    mean_of,
+    named_weights,
+    no_progress,
+)
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
-from deid_core.tagger.encoding import Line, encode
-from deid_core.tagger.model import Model, Weights, mean_of
+from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.rescoring import Rescorer, Value, Values
-from deid_core.tagger.weights import Progress, no_progress
 from deid_core.tagger.words import lines
 
 from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
@@ -102,7 +107,7 @@ def _rescorer(
             for line in lines
         ]
         weights = _weights(parts, others, model.codec, seed + fold, step_progress)
-        chain = CompiledModel(replace(model, weights=weights))
+        chain = CompiledModel.of(replace(model, weights=weights))
         for at in range(fold, len(marked), options.folds):
             known = Values.of(every - own[at])
             examples += examples_of(chain, options, marked[at], known)
@@ -124,7 +129,7 @@ def _weights(
     )
     learn = LEARNERS[recipe.learner].load()
     weights = learn(encoded, codec, recipe.options, seed=seed, progress=progress)
-    return Weights.of(encoded.names, weights)
+    return named_weights(encoded.names, weights)
 
 
 def _share_of(progress: Progress, step: int, steps: int) -> Progress:

@@ -8,9 +8,11 @@ import numpy as np
 
 from deid_core.jit import Array, Int, compiled
 
-_WIDTH = 7
-_REACH = 3
-_BITS = 20
+REACH = 3
+"""How far a window reaches to each side, in words."""
+WIDTH = 2 * REACH + 1
+PART_BITS = 20
+"""How many bits of a key each part of a conjunction has."""
 _PARTS = 3
 _HIGH = 40
 
@@ -90,8 +92,8 @@ def add_properties(types: Array, starts: Array, tables: Array, scores: Array) ->
         for at in range(first, last):
             for y in range(labels):
                 scores[at, y] = 0.0
-            for slot in range(_WIDTH):
-                place = at + slot - _REACH
+            for slot in range(WIDTH):
+                place = at + slot - REACH
                 kind = types[place] if first <= place < last else 0
                 for y in range(labels):
                     scores[at, y] += tables[kind, slot, y]
@@ -109,7 +111,7 @@ def count_of(parts: Array) -> Int:
 @compiled
 def lengthened(key: Int, number: Int) -> Int:
     """Return a key with one more part; -1 where there is no number, or was none."""
-    return np.int64(-1) if number < 0 or key < 0 else (key << _BITS) | number
+    return np.int64(-1) if number < 0 or key < 0 else (key << PART_BITS) | number
 
 
 @compiled

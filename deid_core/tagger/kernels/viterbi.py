@@ -28,12 +28,17 @@ class Transitions(NamedTuple):
 
 
 def transitions_of(scores: Array) -> Transitions:
-    """Return transitions by their scores, forbidden ones `FORBIDDEN`."""
+    """Return transitions by their scores, forbidden ones `FORBIDDEN`; read-only."""
     allowed = scores[:-1] > FORBIDDEN
     opened = scores[0] > FORBIDDEN
     leads = (scores[:-1, opened] - scores[0, opened]).max(axis=1)
-    closed = np.argwhere(allowed & ~allowed[0])
-    return Transitions(scores, leads.astype(np.float32), closed)
+    closed = np.ascontiguousarray(np.argwhere(allowed & ~allowed[0]))
+    found = Transitions(scores.copy(), leads.astype(np.float32), closed)
+    # Kernels know arrays that may be written from those that may not, such as those
+    # of a file: all are of one kind, so that nothing is compiled twice.
+    for array in found:
+        array.flags.writeable = False
+    return found
 
 
 @compiled

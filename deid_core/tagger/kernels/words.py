@@ -138,3 +138,40 @@ def number_words(
         numbers[at] = table.slots[slot]
         unknown += numbers[at] < 0
     return unknown
+
+
+@compiled
+def add_words(
+    codes: Array,
+    begins: Array,
+    ends: Array,
+    table: WordTable,
+    numbers: Array,
+    count: Int,
+) -> Int:
+    """Number the words that have no number yet; return how many are numbered now.
+
+    Args:
+        codes: Of the texts.
+        begins: Of each word.
+        ends: Of each word.
+        table: Of the numbered words, with room for all of these; written.
+        numbers: Of each word, -1 for none; written.
+        count: How many words are numbered.
+    """
+    slots, hashes, bounds, pool = table
+    for at in range(len(begins)):
+        if numbers[at] >= 0:
+            continue
+        word = codes[begins[at] : ends[at]]
+        hashed = hash_of(word)
+        slot = slot_of_word(word, hashed, table)
+        if slots[slot] < 0:
+            slots[slot] = count
+            hashes[count] = hashed
+            start = bounds[count]
+            bounds[count + 1] = start + len(word)
+            pool[start : start + len(word)] = word
+            count += 1
+        numbers[at] = slots[slot]
+    return count

@@ -16,8 +16,8 @@ from deid_core import (
     load_policy,
     load_preset,
 )
-from deid_core.tagger.model import Model
-from deid_core.tagger.model_files import load_model
+from deid_core.tagger.model_files import load_tables
+from deid_core.tagger.model_tables import ModelTables
 from streams.engine.errors import ConfigError as SettingsError
 from streams.engine.settings import Settings
 
@@ -53,7 +53,7 @@ def models(context: CheckContext) -> Iterator[Finding]:
         yield ok(f"model {model.name} {model.version}, hash as in its card")
 
 
-def loaded(preset: str) -> tuple[DeidConfig, Model | None]:
+def loaded(preset: str) -> tuple[DeidConfig, ModelTables | None]:
     """Return a preset, and the model of its tagger if it has one.
 
     Raises:
@@ -61,7 +61,7 @@ def loaded(preset: str) -> tuple[DeidConfig, Model | None]:
     """
     config = load_preset(preset)
     name = getattr(config.options.get("tagger"), "model", None)
-    return config, load_model(name) if name else None
+    return config, load_tables(name) if name else None
 
 
 def self_test(context: CheckContext) -> Iterator[Finding]:

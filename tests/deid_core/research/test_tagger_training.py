@@ -10,12 +10,12 @@ from deid_core.document import Span
 from deid_core.research.corpora.conventions import Conventions
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
 from deid_core.research.training.augment import Augmentation, Follower, Renaming
+from deid_core.research.training.encoding import Line
 from deid_core.research.training.recipe import known_recipes, load_recipe
 from deid_core.research.training.training import marked_lines, pools, train
 from deid_core.research.training.value_generators import MAKERS, LocaleData
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import CompiledModel
-from deid_core.tagger.encoding import Line
 from tests.deid_core.tagger.tagger_cases import TAGS, invented_lines
 
 RECIPE = """
@@ -139,7 +139,7 @@ def test_a_trained_model_finds_what_was_marked(recipe_file):
         progress=lambda share, _: told.append(share),
     )
     text = "Visto por Dr. Eva Prat el 3/4/1988, sin fiebre."
-    [found] = CompiledModel(model).tag([text])
+    [found] = CompiledModel.of(model).tag([text])
     assert [text[e.start : e.end] for e in found] == ["Eva Prat", "3/4/1988"]
     assert told[-1] == pytest.approx(1)
     assert (model.version, model.tags["NAME"]) == ("7", Label.PATIENT)
@@ -341,7 +341,7 @@ def test_a_recipe_that_rescores_gives_a_rescorer_and_the_same_one_again(recipe_f
     assert one.rescorer == two.rescorer
     assert one.rescorer.weights
     assert one.rescorer.most == 4
-    [found] = CompiledModel(one).tag(["Nombre: Omar Olmo."])
+    [found] = CompiledModel.of(one).tag(["Nombre: Omar Olmo."])
     assert [each.tag for each in found] == ["NAME"]
 
 

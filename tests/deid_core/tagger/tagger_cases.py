@@ -8,11 +8,11 @@ import numpy as np
 import pycrfsuite
 
 from deid_core.labels import Label
+from deid_core.research.training.encoding import Encoded, Line, encode
+from deid_core.research.training.weights import ChainWeights, named_weights
 from deid_core.tagger.codec import Bio, TagSpan
-from deid_core.tagger.encoding import Encoded, Line, encode
 from deid_core.tagger.features import FeatureSet, WordLists
-from deid_core.tagger.model import Model, Weights
-from deid_core.tagger.weights import ChainWeights
+from deid_core.tagger.model import Model
 
 TAGS = {"DATE": Label.DATE, "NAME": Label.PATIENT, "STREET": Label.STREET}
 CODEC = Bio(tuple(TAGS))
@@ -103,7 +103,7 @@ def encoded(lines: list[Line]) -> Encoded:
 
 
 def model_of(found: Encoded, weights: ChainWeights, least: float = 0.0) -> Model:
-    named = Weights.of(found.names, weights, least=least)
+    named = named_weights(found.names, weights, least=least)
     return Model("tiny", "1", "es", TAGS, FEATURES, LISTS, named)
 
 

@@ -25,13 +25,13 @@ def model():
 
 @pytest.fixture(scope="module")
 def compiled(model):
-    return CompiledModel(model)
+    return CompiledModel.of(model)
 
 
 def test_it_decodes_every_word_as_python_crfsuite_does(tmp_path):
     corpus = encoded(invented_lines(150))
     witness = crfsuite_tagger(corpus, tmp_path / "model", c2=0.05, max_iterations=60)
-    compiled = CompiledModel(model_of(corpus, weights_of(witness, corpus)))
+    compiled = CompiledModel.of(model_of(corpus, weights_of(witness, corpus)))
     lines = [line for line in invented_lines(400, seed=9) if line.text]
     said = compiled.labels("\n".join(line.text for line in lines))
     other = encoded(lines)
@@ -57,14 +57,14 @@ def test_a_text_is_tagged_alike_alone_and_in_a_batch(compiled):
 
 
 def test_a_cache_that_forgets_changes_no_result(model, compiled):
-    small = CompiledModel(model, most_types=20)
+    small = CompiledModel.of(model, most_types=20)
     for seed in range(30):
         texts = [invented_text(3, seed)]
         assert small.tag(texts) == compiled.tag(texts)
 
 
 def test_threads_share_a_model(model, compiled):
-    small = CompiledModel(model, most_types=40)
+    small = CompiledModel.of(model, most_types=40)
     texts = [invented_text(4, seed) for seed in range(60)]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: small.tag([text])[0], texts))

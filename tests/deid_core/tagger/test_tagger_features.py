@@ -1,8 +1,8 @@
 import pytest
 
 from deid_core import ConfigError
+from deid_core.research.training.encoding import Line, encode
 from deid_core.tagger.codec import TagSpan
-from deid_core.tagger.encoding import Line, encode
 from deid_core.tagger.features import (
     PROPERTIES,
     FeatureSet,

@@ -11,7 +11,7 @@ AGE, DATE = "EDAD_SUJETO_ASISTENCIA", "FECHAS"
 
 @pytest.fixture(scope="module")
 def model():
-    return CompiledModel(load_model("meddocan"))
+    return CompiledModel.of(load_model("meddocan"))
 
 
 @pytest.mark.parametrize(

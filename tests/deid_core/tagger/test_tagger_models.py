@@ -12,11 +12,12 @@ from deid_core import Annotation, ConfigError, Document, Label, Span
 from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
+from deid_core.research.training.encoding import Line
 from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
+from deid_core.research.training.weights import mean_of
 from deid_core.tagger.compiled import CompiledModel
-from deid_core.tagger.encoding import Line
-from deid_core.tagger.model import Weights, mean_of
+from deid_core.tagger.model import Weights
 from deid_core.tagger.model_files import known_models, load_model, save_model
 from tests.deid_core.tagger.tagger_cases import (
     CODEC,
@@ -46,7 +47,10 @@ def test_a_model_tags_alike_after_it_was_written_and_read(model, folder):
     texts = [invented_text(20, seed) for seed in range(5)]
     spans = [
         [[(e.start, e.end, e.tag) for e in found] for found in compiled.tag(texts)]
-        for compiled in (CompiledModel(model), CompiledModel(load_model(str(folder))))
+        for compiled in (
+            CompiledModel.of(model),
+            CompiledModel.of(load_model(str(folder))),
+        )
     ]
     assert spans[0] == spans[1]
 

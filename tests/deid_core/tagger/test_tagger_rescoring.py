@@ -188,7 +188,7 @@ def _rescorer(**weights):
 
 
 def _found(model, texts, bias=None):
-    compiled = CompiledModel(model)
+    compiled = CompiledModel.of(model)
     return compiled.tag(texts, bias) if bias else compiled.tag(texts)
 
 
@@ -215,7 +215,7 @@ def test_a_rescorer_exchanges_paths_and_their_probabilities(model):
 
 
 def test_rescored_texts_are_tagged_alike_alone_and_in_a_batch(model):
-    compiled = CompiledModel(replace(model, rescorer=_rescorer(near_NAME_1_0=3.0)))
+    compiled = CompiledModel.of(replace(model, rescorer=_rescorer(near_NAME_1_0=3.0)))
     assert compiled.tag(TEXTS) == [compiled.tag([text])[0] for text in TEXTS]
 
 
@@ -223,12 +223,12 @@ def test_a_threshold_and_the_labels_are_of_the_chain_alone(model):
     against = replace(model, rescorer=_rescorer(tag_STREET=-30.0))
     bias = Bias(below=0.5)
     assert _found(against, TEXTS, bias) == _found(model, TEXTS, bias)
-    labels = [CompiledModel(each).labels(TEXTS[0]) for each in (model, against)]
+    labels = [CompiledModel.of(each).labels(TEXTS[0]) for each in (model, against)]
     assert labels[0] == labels[1]
 
 
 def test_a_line_of_too_many_words_keeps_the_chain_s_path(model):
-    compiled = CompiledModel(model)
+    compiled = CompiledModel.of(model)
     finder = compiled.paths(most=4, gap=50.0)
     line = "Nombre: Eva Prat, Calle Prat 3. "
     for times, found in ((1, 1), (100, 1), (200, 0)):
@@ -237,7 +237,7 @@ def test_a_line_of_too_many_words_keeps_the_chain_s_path(model):
 
 def test_examples_are_the_unsure_lines_with_how_wrong_each_path_is(model):
     lines = invented_lines(40, seed=3)
-    chain = CompiledModel(model)
+    chain = CompiledModel.of(model)
     options = RescoringOptions(gap=20.0)
     examples = list(examples_of(chain, options, lines, Values()))
     assert examples

@@ -63,7 +63,8 @@ def test_the_words_of_a_batch_may_keep_the_blanks_before_them(texts):
         for piece in pieces(text, blanks=True)
         if piece != NEWLINE
     ]
-    assert words.distinct(np.arange(len(words))) == list(dict.fromkeys(expected))
+    places = zip(words.leads.tolist(), words.ends.tolist(), strict=True)
+    assert [words.text[begin:end] for begin, end in places] == expected
 
 
 @pytest.mark.parametrize("character", ["\u4e2d", "\U0001f600", "\ud800", "\u3000"])
@@ -76,14 +77,22 @@ def test_what_lies_beyond_the_table_is_cut_as_the_patterns_have_it(character):
 @settings(deadline=None)
 @given(st.lists(st.text()), st.lists(st.text(), min_size=1))
 def test_a_word_keeps_its_number_and_no_other_has_it(learned, texts):
-    known = list(dict.fromkeys(word for text in learned for word in text.split()))
-    numbers = WordNumbers(len(known) + 1)
-    assert [numbers.add(word) for word in known * 2] == [*range(len(known))] * 2
+    known = PlacedWords.of(learned)
+    numbers = WordNumbers(len(known))
+    first, unknown = numbers.of(known)
+    assert (len(known), [-1] * len(known)) == (unknown, first.tolist())
+    numbers.add(known.codes, known.leads, known.ends, first)
+    strings = list(dict.fromkeys(known.strings(0, len(known))))
+    assert [strings[number] for number in first] == known.strings(0, len(known))
+
     words = PlacedWords.of(texts)
     found, unknown = numbers.of(words)
-    strings = words.strings(0, len(words))
-    expected = [known.index(word) if word in known else -1 for word in strings]
+    number_of = {word: number for number, word in enumerate(strings)}
+    expected = [number_of.get(word, -1) for word in words.strings(0, len(words))]
     assert (found.tolist(), unknown) == (expected, expected.count(-1))
+    codes, begins, ends = numbers.since(0)
+    kept = [codes[each].tolist() for each in map(slice, begins, ends)]
+    assert kept == [[*map(ord, word)] for word in strings]
 
 
 def test_words_may_keep_the_blank_before_them():

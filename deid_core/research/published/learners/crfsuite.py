@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from deid_core.tagger.weights import no_progress
+from deid_core.research.training.weights import no_progress
 
 from ...training.learners import CrfsuiteOptions
 from ...training.learners.crfsuite import fit

@@ -11,11 +11,11 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deid_core.tagger.weights import ChainWeights, Progress
+from deid_core.research.training.weights import ChainWeights, Progress
 
 if TYPE_CHECKING:
+    from deid_core.research.training.encoding import Encoded
     from deid_core.tagger.codec import Bio
-    from deid_core.tagger.encoding import Encoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_core.research.training.encoding import Encoded
+from deid_core.research.training.weights import ChainWeights, Progress, no_progress
 from deid_core.tagger.codec import Bio
-from deid_core.tagger.encoding import Encoded
-from deid_core.tagger.weights import ChainWeights, Progress, no_progress
 
 from . import CrfOptions
 from .crf_kernels import Lines, Parameters, Settings, epoch

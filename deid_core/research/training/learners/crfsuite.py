@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from deid_core.research.training.encoding import Encoded
+from deid_core.research.training.weights import ChainWeights, Progress, no_progress
 from deid_core.tagger.codec import Bio
-from deid_core.tagger.encoding import Encoded
-from deid_core.tagger.weights import ChainWeights, Progress, no_progress
 
 from ...packages import needed
 from . import CrfsuiteOptions

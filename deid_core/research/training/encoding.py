@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .codec import Bio, TagSpan
-from .features import (
+from deid_core.tagger.codec import Bio, TagSpan
+from deid_core.tagger.features import (
     PAD,
     PAD_VALUE,
     WORD_COLUMNS,
@@ -26,13 +26,14 @@ from .features import (
     header,
     property_name,
 )
-from .kernels.cues import cue_class_values, cue_columns, cue_values, without_distance
-from .words import pieces, word_spans
-
-REACH = 3
-"""How far a window reaches to each side, in words."""
-PART_BITS = 20
-"""How many bits of a key each part of a conjunction has."""
+from deid_core.tagger.kernels.cues import (
+    cue_class_values,
+    cue_columns,
+    cue_values,
+    without_distance,
+)
+from deid_core.tagger.kernels.tables import PART_BITS, REACH
+from deid_core.tagger.words import pieces, word_spans
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
