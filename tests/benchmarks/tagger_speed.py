@@ -4,6 +4,7 @@
 
 Both decode the same weights on the same documents in the same run, with one thread
 each, and must give every word the same label, ties excepted.  Times are processor time.
+What loading a model and a word's first sight cost is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated
 
@@ -29,8 +32,8 @@ from deid_core.tagger.compiled import NO_BIAS, CompiledModel
 from deid_core.tagger.features import OF_PIECES, PROPERTIES, WORD_COLUMNS, header
 from deid_core.tagger.kernels.tables import add_properties
 from deid_core.tagger.model import Model
-from deid_core.tagger.model_files import load_model
-from deid_core.tagger.words import PlacedWords, lines, pieces
+from deid_core.tagger.model_files import load_model, load_tables
+from deid_core.tagger.words import PlacedWords, WordNumbers, lines, pieces
 
 CORPUS = Path(__file__).parents[3] / "shared/data/meddocan/dev"
 WIDTH = 110
@@ -75,6 +78,7 @@ def main(
         )
     console.print(table)
     console.print(_steps(fresh, texts, rounds))
+    console.print(_loading(model, texts))
     words, differ = _disagreement(witness, texts[:most])
     console.print(
         f"labels unlike python-crfsuite's for the same weights: {differ} of {words:,}"
@@ -246,6 +250,46 @@ def _steps(compiled: CompiledModel, texts: list[str], rounds: int) -> Table:
         share = f"{seconds / sum(best.values()):.0%}"
         table.add_row(name, share, f"{1e6 * seconds / len(texts):,.0f}")
     return table
+
+
+def _loading(model: str, texts: list[str]) -> Table:
+    """Return what the first minutes of a process cost, measured in a fresh one."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        found = process.submit(loading, model, texts).result()
+    table = Table(title="before anything is known")
+    table.add_column("")
+    table.add_column(model, justify="right")
+    for name, value in found.items():
+        table.add_row(name, f"{value:,.1f}")
+    return table
+
+
+def loading(model: str, texts: list[str]) -> dict[str, float]:
+    """Return what loading a model and seeing new words cost this process."""
+    # The first kernels of a process load their compiler.
+    WordNumbers(1).of(PlacedWords.of(["warm up"]))
+    CompiledModel(load_tables(model)).tag(["warm up"])
+    before, mark = _own_memory(), time.process_time()
+    compiled = CompiledModel(load_tables(model))
+    found = {"milliseconds to load": 1e3 * (time.process_time() - mark)}
+    found["MB of memory of its own"] = _own_memory() - before
+    words = PlacedWords.of(texts, blanks=compiled._blanks)
+    seconds = []
+    for _ in range(2):
+        mark = time.process_time()
+        types, _, _ = compiled._types.look_up(words)
+        seconds.append(time.process_time() - mark)
+    new = int(types.max())
+    found["different words"] = new
+    found["microseconds for each of them"] = 1e6 * (seconds[0] - seconds[1]) / new
+    return found
+
+
+def _own_memory() -> float:
+    """Return the megabytes of this process that no other shares; files are shared."""
+    rolled = Path("/proc/self/smaps_rollup").read_text("ascii")
+    fields = (line.split() for line in rolled.splitlines())
+    return next(int(each[1]) / 1024 for each in fields if each[0] == "Anonymous:")
 
 
 def _durations(compiled: CompiledModel, texts: list[str]) -> dict[str, float]:
