@@ -45,7 +45,7 @@ from .model import Model
 from .rescoring import Rescorer
 from .words import WordNumbers, code_points
 
-FORMAT = 2
+FORMAT = 3
 """Of the arrays; with another one they are made anew."""
 
 Floats = NDArray[np.float32]
@@ -443,17 +443,19 @@ def _joins(
             rows_of[group].append((key, row))
     sizes = [_size(len(each)) for each in rows_of.values()]
     places = np.cumsum([0, *sizes])
-    keys = np.full(sum(sizes), -1, dtype=np.int64)
-    rows = np.zeros(sum(sizes), dtype=np.int32)
+    entries = np.empty((places[-1], 2), dtype=np.int64)
+    # Four bits for each place.
+    bits = np.empty(places[-1] // 2, dtype=np.uint8)
     taken: list[int] = []
     for at, pairs in enumerate(rows_of.values()):
-        place = slice(places[at], places[at + 1])
+        first, past = places[at : at + 2]
         own_rows = np.arange(len(taken), len(taken) + len(pairs), dtype=np.int32)
         own_keys = np.array([key for key, _ in pairs], dtype=np.int64)
-        fill_table(own_keys, own_rows, keys[place], rows[place])
+        own_bits = bits[first // 2 : past // 2]
+        fill_table(own_keys, own_rows, entries[first:past], own_bits)
         taken += [row for _, row in pairs]
     used = weights[np.array(taken, dtype=np.int64)]
-    return JoinTables(np.array(pads, np.int32), parts, places, keys, rows, used)
+    return JoinTables(np.array(pads, np.int32), parts, places, entries, bits, used)
 
 
 def _key(

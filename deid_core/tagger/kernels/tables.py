@@ -15,6 +15,7 @@ PART_BITS = 20
 """How many bits of a key each part of a conjunction has."""
 _PARTS = 3
 _HIGH = 40
+_BITS = 4
 
 
 class JoinTables(NamedTuple):
@@ -24,54 +25,64 @@ class JoinTables(NamedTuple):
         pads: Each column's number beyond a line.
         parts: Column and offset of each part, column -1 for none, ``[joins, 3, 2]``.
         places: Where each conjunction's table starts, and past the last.
-        keys: All tables of `fill_table`, one after the other.
-        rows: Likewise.
+        entries: All tables of `fill_table`, one after the other.
+        bits: Likewise.
         weights: Shape ``[rows, labels]``.
     """
 
     pads: Array
     parts: Array
     places: Array
-    keys: Array
-    rows: Array
+    entries: Array
+    bits: Array
     weights: Array
 
 
 @compiled
-def slot_of(key: Int, mask: Int) -> Int:
-    """Return where the search for a key starts in a table of ``mask + 1`` places."""
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    # High bits: only these hang on all of a key's parts.
-    return np.int64(mixed >> np.uint64(_HIGH)) & mask
+def mixed(key: Int) -> Int:
+    """Return a number of 24 bits that depends on all parts of a key."""
+    return np.int64(
+        (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(_HIGH)
+    )
 
 
 @compiled
-def fill_table(keys: Array, rows: Array, table_keys: Array, table_rows: Array) -> None:
+def fill_table(keys: Array, rows: Array, entries: Array, bits: Array) -> None:
     """Write keys and their rows into an open-addressing table of a power of two.
 
     Args:
         keys: Distinct, not negative.
         rows: Of each key.
-        table_keys: Written; -1 where empty.
-        table_rows: Written.
+        entries: Written: key and row, -1 where empty, shape ``[places, 2]``.
+        bits: Written: four bits for each place, of which a key sets one.  Most keys
+            that are not in the table are seen by these alone: they stay in the cache.
     """
-    mask = len(table_keys) - 1
+    entries[:] = -1
+    bits[:] = 0
+    mask = len(entries) - 1
     for at in range(len(keys)):
-        slot = slot_of(keys[at], mask)
-        while table_keys[slot] >= 0:
+        number = mixed(keys[at])
+        bit = number & (_BITS * len(entries) - 1)
+        bits[bit >> 3] |= np.uint8(1 << (bit & 7))
+        slot = number & mask
+        while entries[slot, 0] >= 0:
             slot = (slot + 1) & mask
-        table_keys[slot] = keys[at]
-        table_rows[slot] = rows[at]
+        entries[slot, 0] = keys[at]
+        entries[slot, 1] = rows[at]
 
 
 @compiled
-def place_of(key: Int, keys: Array) -> Int:
-    """Return the place of a key in a table of `fill_table`; -1 if it has none."""
-    mask = len(keys) - 1
-    slot = slot_of(key, mask)
-    while keys[slot] >= 0:
-        if keys[slot] == key:
-            return slot
+def row_of(key: Int, entries: Array, bits: Array) -> Int:
+    """Return the row of a key in a table of `fill_table`; -1 if it has none."""
+    number = mixed(key)
+    bit = number & (_BITS * len(entries) - 1)
+    if not bits[bit >> 3] >> (bit & 7) & 1:
+        return np.int64(-1)
+    mask = len(entries) - 1
+    slot = number & mask
+    while entries[slot, 0] >= 0:
+        if entries[slot, 0] == key:
+            return entries[slot, 1]
         slot = (slot + 1) & mask
     return np.int64(-1)
 
@@ -157,18 +168,17 @@ def add_conjunctions(
         scores: Added to, shape ``[words, labels]``.
     """
     labels = scores.shape[1]
-    pads, parts, places, keys, rows, weights = tables
+    pads, parts, places, entries, bits, weights = tables
     found = np.empty(len(scores), dtype=np.int64)
     # One conjunction after the other: its table stays in the cache meanwhile.
     for join in range(len(parts)):
         write_keys(columns, starts, pads, parts[join], found)
-        own = slice(places[join], places[join + 1])
-        own_keys, own_rows = keys[own], rows[own]
+        first, past = places[join], places[join + 1]
+        own, own_bits = entries[first:past], bits[first // 2 : past // 2]
         for at in range(len(found)):
             if found[at] < 0:
                 continue
-            place = place_of(found[at], own_keys)
-            if place >= 0:
-                row = own_rows[place]
+            row = row_of(found[at], own, own_bits)
+            if row >= 0:
                 for y in range(labels):
                     scores[at, y] += weights[row, y]

@@ -2,10 +2,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from deid_core.tagger.codec import Bio
 from deid_core.tagger.kernels.decoding import decode
-from deid_core.tagger.kernels.tables import fill_table, place_of
+from deid_core.tagger.kernels.tables import fill_table, row_of
 from deid_core.tagger.kernels.viterbi import FORBIDDEN, transitions_of
 
 CODEC = Bio(("A", "B"))
@@ -51,10 +53,22 @@ def test_a_line_gets_its_best_path_and_that_path_s_probabilities(seed, spread):
 
 def test_keys_that_differ_in_their_first_part_alone_stand_apart():
     keys = np.arange(256, dtype=np.int64) << 40 | 7
-    table, rows = np.full(1024, -1, np.int64), np.zeros(1024, np.int32)
+    entries, bits = np.empty((1024, 2), np.int64), np.empty(512, np.uint8)
 
-    fill_table(keys, np.arange(256, dtype=np.int32), table, rows)
+    fill_table(keys, np.arange(256, dtype=np.int32), entries, bits)
 
-    assert all(key == table[place_of(key, table)] for key in keys)
-    gaps = np.diff(np.flatnonzero(table < 0))
+    assert [row_of(key, entries, bits) for key in keys] == [*range(256)]
+    gaps = np.diff(np.flatnonzero(entries[:, 0] < 0))
     assert gaps.max() < 64
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(0, 1 << 60), max_size=40), st.integers(0, 1 << 60))
+def test_a_key_has_its_row_and_any_other_has_none(known, other):
+    keys = np.array(sorted(known - {other}), dtype=np.int64)
+    entries, bits = np.empty((128, 2), np.int64), np.empty(64, np.uint8)
+
+    fill_table(keys, np.arange(len(keys), dtype=np.int32), entries, bits)
+
+    assert [row_of(key, entries, bits) for key in keys] == [*range(len(keys))]
+    assert row_of(np.int64(other), entries, bits) == -1
