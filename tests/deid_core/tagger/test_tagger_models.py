@@ -1,5 +1,6 @@
 """A model's folder, the detector that reads it, and the preset that names it."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -8,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from deid_core import Annotation, ConfigError, Document, Label, Span
+from deid_core import Annotation, ConfigError, Document, Label, Span, prepared
 from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
@@ -16,9 +17,18 @@ from deid_core.research.training.encoding import Line
 from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
 from deid_core.research.training.weights import mean_of
+from deid_core.tagger import model_files
 from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.kernels import first_sight
+from deid_core.tagger.kernels.tables import add_conjunctions
+from deid_core.tagger.kernels.words import number_words
 from deid_core.tagger.model import Weights
-from deid_core.tagger.model_files import known_models, load_model, save_model
+from deid_core.tagger.model_files import (
+    known_models,
+    load_model,
+    load_tables,
+    save_model,
+)
 from tests.deid_core.tagger.tagger_cases import (
     CODEC,
     encoded,
@@ -36,6 +46,15 @@ def model():
     return model_of(corpus, learn(corpus, CODEC, CrfOptions(epochs=4), seed=1), 0.05)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept(tmp_path_factory):
+    """Return where tables are kept meanwhile, away from those of this machine."""
+    place = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepared, "_folders", lambda: iter([place]))
+        yield place
+
+
 @pytest.fixture(scope="module")
 def folder(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "tiny"
@@ -45,14 +64,33 @@ def folder(model, tmp_path_factory):
 
 def test_a_model_tags_alike_after_it_was_written_and_read(model, folder):
     texts = [invented_text(20, seed) for seed in range(5)]
+    in_memory = CompiledModel.of(load_model(str(folder)))
+    made, mapped = (CompiledModel(load_tables(str(folder))) for _ in "ab")
+    found = in_memory.tag(texts)
+    assert made.tag(texts) == mapped.tag(texts) == found
     spans = [
-        [[(e.start, e.end, e.tag) for e in found] for found in compiled.tag(texts)]
-        for compiled in (
-            CompiledModel.of(model),
-            CompiledModel.of(load_model(str(folder))),
-        )
+        [[(e.start, e.end, e.tag) for e in each] for each in some]
+        for some in (found, CompiledModel.of(model).tag(texts))
     ]
     assert spans[0] == spans[1]
+
+
+def test_the_names_of_a_models_features_are_read_once(folder, kept, monkeypatch):
+    load_tables(str(folder))
+    entries = [*kept.iterdir()]
+    monkeypatch.setattr(model_files, "arrays_of", None)
+    assert load_tables(str(folder)).features.columns
+    assert [*kept.iterdir()] == entries
+
+
+def test_tables_in_memory_and_those_of_files_are_of_one_kind(model, folder):
+    for compiled in (
+        CompiledModel.of(model),
+        *(CompiledModel(load_tables(str(folder))) for _ in "ab"),
+    ):
+        compiled.tag([NOTE])
+    for kernel in (first_sight.learn, add_conjunctions, number_words):
+        assert len(kernel.signatures) == 1
 
 
 def test_the_same_model_makes_the_same_files(model, folder, tmp_path):
@@ -61,23 +99,38 @@ def test_the_same_model_makes_the_same_files(model, folder, tmp_path):
         assert (tmp_path / file.name).read_bytes() == file.read_bytes()
 
 
-def test_weights_that_were_changed_are_refused(folder, tmp_path):
+@pytest.mark.parametrize("load", [load_model, load_tables])
+def test_weights_that_were_changed_are_refused(folder, tmp_path, load):
+    load(str(folder))
     copy = tmp_path / "changed"
     shutil.copytree(folder, copy)
     content = bytearray((copy / "weights.npz").read_bytes())
     content[len(content) // 2] ^= 1
     (copy / "weights.npz").write_bytes(content)
     with pytest.raises(ConfigError, match=r"hash of weights.npz differs"):
-        load_model(str(copy))
+        load(str(copy))
 
 
-def test_a_folder_of_another_format_is_refused(folder, tmp_path):
+@pytest.mark.parametrize("load", [load_model, load_tables])
+def test_a_folder_of_another_format_is_refused(folder, tmp_path, load):
     copy = tmp_path / "other"
     shutil.copytree(folder, copy)
     about = (copy / "model.json").read_text().replace('"format": 1', '"format": 99')
     (copy / "model.json").write_text(about)
     with pytest.raises(ConfigError, match="format 1"):
-        load_model(str(copy))
+        load(str(copy))
+
+
+@pytest.mark.parametrize("load", [load_model, load_tables])
+@pytest.mark.parametrize("missing", ["words", "tags", "features", "language"])
+def test_a_description_without_a_part_is_refused(folder, tmp_path, load, missing):
+    copy = tmp_path / "less"
+    shutil.copytree(folder, copy)
+    about = json.loads((copy / "model.json").read_text())
+    del about[missing]
+    (copy / "model.json").write_text(json.dumps(about))
+    with pytest.raises(ConfigError, match="KeyError; train it again"):
+        load(str(copy))
 
 
 def test_an_unknown_model_is_refused_with_the_known_ones():
