@@ -20,7 +20,7 @@ _FINAL_SIGMA = "Σ"
 
 
 def forms_of(codes: Codes, begins: Ints, ends: Ints) -> tuple[Forms, Ints, list[str]]:
-    """Return the forms of words; those that need Python's rules come last.
+    """Return the forms of words whose characters can be taken one by one.
 
     Args:
         codes: Code points that hold the words.
@@ -28,8 +28,9 @@ def forms_of(codes: Codes, begins: Ints, ends: Ints) -> tuple[Forms, Ints, list[
         ends: Where each word ends.
 
     Returns:
-        The forms of most words, which of the words these are, and the others as
-        strings, for `forms_of_strings`.
+        The forms, which of the words these are, and all others as strings, for
+        `forms_of_strings`: long words, and those with characters that are rare or
+        change their number in lower case.
     """
     classes = _CLASSES.take(codes, mode="clip")
     unknown = np.flatnonzero(classes == UNKNOWN)

@@ -58,11 +58,15 @@ class TypeTables:
 
     def _learn(self, words: PlacedWords, numbers: Ints, unknown: int) -> None:
         """Number the words that have none, and fill their rows."""
-        if unknown > self._numbers.room or self._numbers.letters > _MOST_LETTERS:
+        is_full = len(self._numbers) + unknown > len(self._tables)
+        if is_full or self._numbers.letters > _MOST_LETTERS:
             self._forget(len(words))
             numbers[:] = -1
         first = len(self._numbers)
         self._numbers.add(words.codes, words.leads, words.ends, numbers)
+        if len(self._numbers) > len(self._tables):
+            # This batch alone has more words than are kept.
+            self._make_room(len(self._numbers))
         codes, begins, ends = self._numbers.since(first)
         forms, plain, others = forms_of(codes, begins, ends)
         self._fill(forms, first + plain)
@@ -85,14 +89,16 @@ class TypeTables:
         return [-1 if name is None else self._cue_numbers[name] for name in found]
 
     def _forget(self, needed: int = 0) -> None:
-        # New arrays: another thread may still read the old ones.
-        most = max(self._most, needed) + 1
-        self._numbers = WordNumbers(most)
-        self._tables = np.empty((most, *self._pad.shape), dtype=np.float32)
-        self._columns = np.empty((most, len(WORD_COLUMNS)), dtype=np.int32)
+        self._numbers = WordNumbers(max(self._most, needed) + 1)
         # Number 0 is what lies beyond a line: a word without letters.
         nothing = np.zeros(1, dtype=np.int32)
         self._numbers.add(_NO_CODES, nothing, nothing, nothing - 1)
+        self._make_room(self._most + 1)
+
+    def _make_room(self, most: int) -> None:
+        # New arrays: another thread may still read the old ones.
+        self._tables = np.empty((most, *self._pad.shape), dtype=np.float32)
+        self._columns = np.empty((most, len(WORD_COLUMNS)), dtype=np.int32)
         self._tables[0], self._columns[0] = self._pad, -1
 
 

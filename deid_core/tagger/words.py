@@ -175,7 +175,7 @@ class WordNumbers:
     """
 
     def __init__(self, most: int) -> None:
-        self._most, self._count = most, 0
+        self._count = 0
         self.table = WordTable(
             slots=np.full(1 << (2 * most).bit_length(), -1, dtype=np.int32),
             hashes=np.empty(most, dtype=np.uint64),
@@ -185,11 +185,6 @@ class WordNumbers:
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def room(self) -> int:
-        """How many more words may be added."""
-        return self._most - self._count
 
     @property
     def letters(self) -> int:

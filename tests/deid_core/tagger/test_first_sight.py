@@ -101,6 +101,13 @@ def test_a_shipped_model_sees_words_of_all_kinds_as_their_features_are(name):
     check(model, tables, [text, "".join(WORDS), *LONG, "\n"], blocks_of(name), 40_000)
 
 
+def test_a_text_of_more_words_than_are_kept_is_seen_as_any_other():
+    model, tables = shipped("meddocan")
+
+    few = " ".join(WORDS[:20])
+    check(model, tables, [few, " ".join(WORDS), few], blocks_of("meddocan"), 8)
+
+
 def test_every_character_is_seen_as_its_features_are():
     text = " ".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000), 0x1F600]))
     model, tables = shipped("meddocan")
