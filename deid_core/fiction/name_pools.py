@@ -15,7 +15,8 @@ from functools import cache
 from itertools import islice
 
 from ..language.lexicons import is_ordinary
-from ..language.lexicons.people import census, is_family
+from ..language.lexicons.people import census
+from ..language.lexicons.word_classes import is_family
 from .names import Gender
 from .prebuilt import prebuilt
 

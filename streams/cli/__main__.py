@@ -1,6 +1,6 @@
 """`python -m streams.cli` runs `phistream`."""
 
-from .app import main
+from . import main
 
 if __name__ == "__main__":
     main()

@@ -11,12 +11,6 @@ from collections.abc import Iterator
 import names
 
 from .lists import word_set
-from .word_table import Listed, word_table
-
-_GIVEN_PER_FAMILY = 0.05
-_ANY_GIVEN = Listed.GIVEN | Listed.GIVEN_OF_THE_WORLD
-_ANY_FAMILY = Listed.FAMILY | Listed.FAMILY_OF_THE_WORLD
-_OF_THE_WORLD = Listed.GIVEN_OF_THE_WORLD | Listed.FAMILY_OF_THE_WORLD
 
 
 def given_names() -> frozenset[str]:
@@ -27,30 +21,6 @@ def given_names() -> frozenset[str]:
 def family_names() -> frozenset[str]:
     """Return the surnames, in compared form."""
     return frozenset(family_shares()) | family_of_the_world()
-
-
-def is_given(word: str) -> bool:
-    """Return whether a word, in compared form, is a given name."""
-    table = word_table()
-    return table.lists[table.row(word)] & _ANY_GIVEN != 0
-
-
-def is_family(word: str) -> bool:
-    """Return whether a word, in compared form, is a surname."""
-    table = word_table()
-    return table.lists[table.row(word)] & _ANY_FAMILY != 0
-
-
-def is_mostly_given(word: str) -> bool:
-    """Return whether a given name, in compared form, is not far more a surname.
-
-    Smith, Mayo and Jackson are given names, too: at least one in twenty must be.
-    """
-    table = word_table()
-    row = table.row(word)
-    if table.given[row] >= table.family[row] * _GIVEN_PER_FAMILY:
-        return True
-    return table.lists[row] & _OF_THE_WORLD == Listed.GIVEN_OF_THE_WORLD
 
 
 def given_shares() -> dict[str, float]:

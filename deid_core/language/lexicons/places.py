@@ -11,7 +11,6 @@ import us
 
 from .lists import load_list, word_set
 from .normal import forms_of
-from .word_table import Listed, word_table
 
 _SHORTEST = 3
 _LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}
@@ -41,18 +40,6 @@ def cities() -> frozenset[str]:
     """Return the towns of one word with 100,000 people and more."""
     every = word_set("cities") | load_list("place_nicknames")
     return frozenset(name for name in every if " " not in name)
-
-
-def is_town(word: str) -> bool:
-    """Return whether a word, in compared form, is a town of any size."""
-    table = word_table()
-    return table.lists[table.row(word)] & Listed.TOWN != 0
-
-
-def is_city(word: str) -> bool:
-    """Return whether a word, in compared form, is a town of 100,000 people and more."""
-    table = word_table()
-    return table.lists[table.row(word)] & Listed.CITY != 0
 
 
 @cache

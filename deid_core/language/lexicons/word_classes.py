@@ -12,8 +12,7 @@ from deid_core.prepared import Arrays, prepared
 
 from .lists import load_list
 from .normal import normal
-from .people import is_family, is_given, is_mostly_given
-from .places import is_city, is_town, states
+from .places import states
 from .vocabulary import (
     VOCABULARY_ZIPF,
     is_common_name,
@@ -22,7 +21,7 @@ from .vocabulary import (
     name_score,
     zipf,
 )
-from .word_table import digest, in_rows, word_table
+from .word_table import Listed, digest, in_rows, word_table
 
 
 class WordClass:
@@ -92,13 +91,37 @@ _NAME_OF_SOME = -1.0
 # Hardly names by the counts, but before a surname they are nothing else.
 _WORDS_TOO = frozenset({"will", "may", "art", "hope", "faith", "guy", "case"})
 _SHORTEST_NAME = 3
+_GIVEN_PER_FAMILY = 0.05
+_GIVEN = Listed.GIVEN | Listed.GIVEN_OF_THE_WORLD
+_FAMILY = Listed.FAMILY | Listed.FAMILY_OF_THE_WORLD
+_OF_THE_WORLD = Listed.GIVEN_OF_THE_WORLD | Listed.FAMILY_OF_THE_WORLD
 
 
 def is_listed(word: str) -> bool:
     """Return whether a word, in any case, is in the lexicons: it is no secret."""
-    form = normal(word)
+    return _lists(normal(word)) != 0
+
+
+def is_family(word: str) -> bool:
+    """Return whether a word, in compared form, is a surname."""
+    return bool(_lists(word) & _FAMILY)
+
+
+def is_mostly_given(word: str) -> bool:
+    """Return whether a given name, in compared form, is not far more a surname.
+
+    Smith, Mayo and Jackson are given names, too: at least one in twenty must be.
+    """
     table = word_table()
-    return table.lists[table.row(form)] != 0
+    row = table.row(word)
+    if table.given[row] >= table.family[row] * _GIVEN_PER_FAMILY:
+        return True
+    return table.lists[row] & _OF_THE_WORLD == Listed.GIVEN_OF_THE_WORLD
+
+
+def _lists(word: str) -> int:
+    table = word_table()
+    return table.lists[table.row(word)]
 
 
 def word_classes(word: str) -> int:
@@ -124,7 +147,8 @@ def _made() -> Arrays:
 
 def kinds_by_lists(word: str) -> int:
     """Return what `word_classes` returns, from lists and counts: it takes longer."""
-    kinds = _as_given(word) | _as_family(word) | _as_place(word)
+    lists = _lists(word)
+    kinds = _as_given(word, lists) | _as_family(word, lists) | _as_place(word, lists)
     if word in load_list("eponyms"):
         kinds |= WordClass.EPONYM
     if word in load_list("drugs") and not is_common_name(word):
@@ -158,8 +182,8 @@ def _first_words_of_states() -> frozenset[str]:
     return frozenset(words[0] for words in states())
 
 
-def _as_given(word: str) -> int:
-    if not is_given(word) or len(word) < _SHORTEST_NAME:
+def _as_given(word: str, lists: int) -> int:
+    if not lists & _GIVEN or len(word) < _SHORTEST_NAME:
         return NO_KIND
     if is_ordinary(word):
         is_borne = name_score(word) > _NAME_OF_SOME or word in _WORDS_TOO
@@ -170,8 +194,8 @@ def _as_given(word: str) -> int:
     return WordClass.WEAK_GIVEN
 
 
-def _as_family(word: str) -> int:
-    if not is_family(word) or len(word) < 2:
+def _as_family(word: str, lists: int) -> int:
+    if not lists & _FAMILY or len(word) < 2:
         return NO_KIND
     score = name_score(word)
     if is_ordinary(word):
@@ -182,10 +206,10 @@ def _as_family(word: str) -> int:
     return WordClass.WEAK_FAMILY
 
 
-def _as_place(word: str) -> int:
-    if not is_town(word):
+def _as_place(word: str, lists: int) -> int:
+    if not lists & Listed.TOWN:
         return NO_KIND
     is_name = name_score(word) >= GIVEN_SCORE or word in load_list("word_places")
-    if is_name or not is_city(word):
+    if is_name or not lists & Listed.CITY:
         return WordClass.TOWN
     return WordClass.CITY | WordClass.TOWN
