@@ -20,8 +20,8 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@echo "compiling the tagger: a minute"
-	@$(BIN)/python -c "from deid_core import Deidentifier; Deidentifier.from_names()" # compiles the tagger once
+	@echo "compiling the detectors for this machine: a minute the first time"
+	$(BIN)/python -m deid_core.prepare
 	@touch $@
 
 demo: install ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 from numpy.typing import NDArray
@@ -38,10 +38,35 @@ def compiled(function: F) -> F:
     return cast(F, made)
 
 
+class MachineCode(NamedTuple):
+    """Where the machine code is from that this process has run so far.
+
+    Args:
+        loaded: How many kernels an earlier process left.
+        compiled: How many this process compiled.
+        is_kept: Whether the next process will find them.
+    """
+
+    loaded: int
+    compiled: int
+    is_kept: bool
+
+
+def machine_code() -> MachineCode:
+    """Return how much was loaded and compiled so far."""
+    every = [each.stats for each in _kernels]
+    return MachineCode(
+        sum(sum(each.cache_hits.values()) for each in every),
+        sum(sum(each.cache_misses.values()) for each in every),
+        all(each.cache_path is not None for each in every),
+    )
+
+
 def is_machine_code_kept() -> bool:
     """Return whether an earlier process left machine code of what is imported so far.
 
-    Without it the first use compiles, which takes a minute or so.
+    Without it the first use compiles, which takes a minute or so; `deid_core.prepare`
+    does it ahead.
     """
     # Not of all: a note without a patient's record leaves some functions uncompiled.
     return any(_is_kept(each) for each in _kernels)

@@ -11,6 +11,7 @@ in the user's cache folder.  Where nothing can be written, each process makes it
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -21,6 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
 
 Arrays = Mapping[str, NDArray[Any]]
 """By name; every array is read-only."""
@@ -42,6 +45,7 @@ def prepared(name: str, digest: str, make: Callable[[], Arrays]) -> Arrays:
     for folder in _folders():
         with suppress(OSError):
             _keep(made, folder, entry)
+            log.info("%s: made and kept in %s", name, folder)
             return _mapped(folder / entry)
     for array in made.values():
         array.flags.writeable = False

@@ -29,7 +29,7 @@ LAYERS = {
         {"replace"},
         {"explain"},
         {"pipeline"},
-        {"research"},
+        {"prepare", "research"},
     ),
     "streams": (
         {"engine"},
