@@ -2,9 +2,9 @@
 
     python -m deid_core.prepare [PRESET ...]
 
-Reads a few invented notes with each preset (`hybrid` without any named), so that the
-kernels that notes need are compiled and the tables of models and lists are made.  Where
-all of it is there, that takes as long as the start of a process.
+Builds each preset (`hybrid` without any named), which reads the `first_notes`: so the
+kernels that notes need are compiled, and the tables of models and lists are made.
+Where all of it is there, that takes as long as the start of a process.
 """
 
 from __future__ import annotations
@@ -12,49 +12,18 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from datetime import date
 
-from .document import Address, Document, KnownId, KnownIdentifiers, PersonName
 from .jit import machine_code
-from .labels import Label
 from .pipeline import Deidentifier
 
 PRESET = "hybrid"
-
-_RECORD = KnownIdentifiers(
-    patient_names=(PersonName("Roe", "Jane", "Quincy"),),
-    kin_names=(PersonName("Roe", "John"),),
-    provider_names=(PersonName("Müller", "Ada"),),
-    birth_dates=(date(1950, 2, 3),),
-    addresses=(Address("12 Elm Street", "", "Springfield", "IL", "62704"),),
-    phones=("217-555-0143",),
-    emails=("jane.roe@example.org",),
-    ids=(KnownId("8401127", Label.MEDICALRECORD),),
-    facilities=("Elm Grove Hospital",),
-    employers=("Elm Grove Bakery",),
-)
-_TEXTS = (
-    """Name: Roe, Jane Q.  MRN: 8401127  DOB: 02/03/1950
-Mrs. Roe, a 74-year-old retired teacher of 12 Elm Street, Springfield, IL 62704, was
-seen by Dr. Ada Poe at Elm Grove Hospital on March 3, 2024. Her son John, call him at
-(217) 555-0143 or jane.roe@example.org, says she fell. Signed by Ada Poe, MD
-""",
-    "MRS. ROE WAS SEEN AT ELM GROVE HOSPITAL ON 3/4/2024 BY DR. POE. SHE IS WELL.",
-    "pt jane roe seen 3/4, dr poe aware; lives w son john in springfield, fluids given",
-    "Frau Müller - Señora Núñez, 62 años, vive en Calle Álamo 4, Málaga - seen today.",
-    "",
-)
 
 
 def prepare(preset: str) -> str:
     """Make what a preset needs; return what was done."""
     started = time.monotonic()
     before = machine_code()
-    deidentifier = Deidentifier.from_names(preset)
-    for known in (KnownIdentifiers(), _RECORD):
-        deidentifier.deidentify_batch(
-            [Document(f"{n}", text, known=known) for n, text in enumerate(_TEXTS)]
-        )
+    Deidentifier.from_names(preset)
     after = machine_code()
     loaded, compiled = after.loaded - before.loaded, after.compiled - before.compiled
     seconds = time.monotonic() - started

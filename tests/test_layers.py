@@ -21,7 +21,7 @@ LAYERS = {
     "deid_core": (
         {"errors", "labels", "jit", "options", "plugins", "prepared", "toml_files"},
         {"language"},
-        {"document"},
+        {"document", "first_notes"},
         {"fiction"},
         {"tagger", "merge", "surrogates"},
         {"detectors", "detection", "propagation", "spans_in_note", "verify"},
