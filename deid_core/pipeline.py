@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from .config import DeidConfig, load_preset
@@ -89,16 +91,17 @@ class Deidentifier:
         cls, config: DeidConfig, policy: Policy, key: bytes | None = None
     ) -> Deidentifier:
         """Return the system that a loaded preset and policy describe."""
-        built = cls(
-            config.build(),
-            policy,
-            key,
-            recasing=config.recasing,
-            consistency=config.consistency,
-            kept=config.kept_terms(),
-        )
-        # So that the first note of a hospital costs no more than the next.
-        built.deidentify_batch(FIRST_NOTES)
+        with _without_collections():
+            built = cls(
+                config.build(),
+                policy,
+                key,
+                recasing=config.recasing,
+                consistency=config.consistency,
+                kept=config.kept_terms(),
+            )
+            # So that the first note of a hospital costs no more than the next.
+            built.deidentify_batch(FIRST_NOTES)
         return built
 
     def deidentify(self, document: Document) -> ScrubbedDocument:
@@ -213,3 +216,15 @@ class Deidentifier:
 def _with_text(document: Document, text: str) -> Document:
     # Most notes read as they are written, in mixed case: they stay the same object.
     return document if text is document.text else replace(document, text=text)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage: what is loaded stays, and takes long to search."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,9 +1,11 @@
+import gc
 import traceback
 
 import pytest
 
 from deid_core import (
     Annotation,
+    ConfigError,
     Deidentifier,
     DetectorFailed,
     Document,
@@ -194,3 +196,17 @@ class AllIsDate:
             [Annotation(Span(0, len(each.text)), Label.DATE, 0.9, "dates", "all")]
             for each in documents
         ]
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_building_a_system_leaves_the_garbage_collector_as_it_was(is_enabled):
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        Deidentifier.from_names("lexical")
+        assert is_enabled == gc.isenabled()
+        with pytest.raises(ConfigError):
+            Deidentifier.from_names("hybrid", policy="surrogate", key=b"short")
+        assert is_enabled == gc.isenabled()
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
