@@ -41,8 +41,9 @@ def run(*arguments, **environment):
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
