@@ -31,7 +31,6 @@ LAST_BIT = 63
 _HASH_STEP = 0x100000001B3
 _WORD_BITS = 6
 _ROUNDING = 1e-6
-_BLANK = 32
 
 
 @compiled
@@ -101,23 +100,23 @@ def cut(
 
 
 @compiled
-def digest(codes: Array, hashes: Array, letters: Array, lengths: Array) -> None:
-    """Write the hash, the letters and the length of some words, as `cut` does.
+def digest(codes: Array, lengths: Array, hashes: Array, letters: Array) -> None:
+    """Write the hash and the letters of some words, as `cut` does.
 
     Args:
-        codes: Of the words, each with a blank after it.
+        codes: Of the words, one after the other.
+        lengths: Of each word; a word may hold any character, blanks too.
         hashes: Written.
         letters: Written.
-        lengths: Written.
     """
-    word, begin, mixed, own = 0, 0, np.uint64(0), np.uint64(0)
-    for at in range(len(codes)):
-        if codes[at] != _BLANK:
+    begin = 0
+    for word in range(len(lengths)):
+        mixed, own = np.uint64(0), np.uint64(0)
+        for at in range(begin, begin + lengths[word]):
             mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(codes[at])
             own |= letter_bit(codes[at])
-            continue
-        hashes[word], letters[word], lengths[word] = mixed, own, at - begin
-        word, begin, mixed, own = word + 1, at + 1, np.uint64(0), np.uint64(0)
+        hashes[word], letters[word] = mixed, own
+        begin += lengths[word]
 
 
 @compiled
@@ -285,6 +284,6 @@ class Forms(NamedTuple):
 def digested(words: Sequence[str]) -> Forms:
     """Return words in compared form as numbers."""
     hashes, letters = np.empty((2, len(words)), dtype=np.uint64)
-    lengths = np.empty(len(words), dtype=np.int32)
-    digest(code_points(" ".join((*words, ""))), hashes, letters, lengths)
+    lengths = np.fromiter(map(len, words), np.int32, len(words))
+    digest(code_points("".join(words)), lengths, hashes, letters)
     return Forms(hashes, letters, lengths)
