@@ -29,6 +29,9 @@ SILENT = {"$schema", "$id", "title", "description", "definitions"}
 CONFIG: core.CoreConfig = {"cache_strings": "none"}
 """The parser must not keep short strings, which may be PHI, in the whole process."""
 
+_MOST = 2**64 - 1
+"""Beyond it orjson writes no integer."""
+
 
 class Decoder(Generic[T]):
     """Makes objects of JSON values that keep a schema.
@@ -62,8 +65,23 @@ class Decoder(Generic[T]):
         with suppress(ValidationError):
             decoded: T = self._validator.validate_json(value, strict=True)
             return decoded
-        self._schema.check(orjson.loads(value))
+        parsed = orjson.loads(value)
+        self._schema.check(parsed)
+        # JSON Schema calls 1.0 an integer.
+        with suppress(ValidationError, TypeError):
+            encoded = orjson.dumps(_with_integers(parsed))
+            decoded = self._validator.validate_json(encoded, strict=True)
+            return decoded
         raise SchemaError(self._schema.kind, "value", "can't be decoded")
+
+
+def _with_integers(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    """Return a parsed value whose whole numbers are integers."""
+    if isinstance(value, dict):
+        return {key: _with_integers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return list(map(_with_integers, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def check_encoded(schema: Schema, value: bytes) -> None:
@@ -178,7 +196,7 @@ def _scalar(kind: str | None, rules: dict[str, Any]) -> core.CoreSchema:
             max_length=rules.pop("maxLength", None),
         )
     elif kind == "integer":
-        described = core.int_schema(ge=rules.pop("minimum", None))
+        described = core.int_schema(ge=rules.pop("minimum", None), le=_MOST)
     elif kind == "number":
         described = core.float_schema(
             ge=rules.pop("minimum", None), le=rules.pop("maximum", None)

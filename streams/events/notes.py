@@ -48,12 +48,12 @@ class ClinicalNote:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ClinicalNote:
         """Return the note of a valid value of notes/v1 or note_event/v1."""
-        demographics = value.get("demographics")
+        given = value.get("demographics")
         return cls(
             note_id=value["note_id"],
             patient=PatientId.from_json(value["patient"]),
             note_type=value.get("note_type", ""),
             written_at=value.get("written_at", ""),
             text=value["text"],
-            demographics=Demographics.from_json(demographics) if demographics else None,
+            demographics=None if given is None else Demographics.from_json(given),
         )

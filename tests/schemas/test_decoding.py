@@ -143,13 +143,25 @@ def test_the_last_of_doubled_properties_counts_as_in_any_other_json():
     assert "two" == orjson.loads(raw)["text"] == notes().decode(raw).text
 
 
-def test_an_integer_is_written_as_one():
-    """JSON Schema takes 1.0 for one as well."""
+def test_a_whole_number_is_an_integer_however_it_is_written():
+    """As JSON Schema has it."""
     value = {"patient": {"assigning_authority": "", "id": "7"}}
 
-    assert updates().decode(orjson.dumps(value | {"held": {"release": [1]}}))
-    with pytest.raises(SchemaError, match="can't be decoded"):
-        updates().decode(orjson.dumps(value | {"held": {"release": [1.0]}}))
+    first = updates().decode(orjson.dumps(value | {"held": {"release": [1]}}))
+    second = updates().decode(orjson.dumps(value | {"held": {"release": [1.0]}}))
+
+    assert first == second
+    assert {int} == set(map(type, second.held.release))
+
+
+@pytest.mark.parametrize("digits", [20, 30, 400])
+def test_an_integer_that_can_not_be_written_again_is_refused(digits):
+    raw = b'{"patient":{"assigning_authority":"","id":"7"},"held":{"release":[%s]}}' % (
+        b"9" * digits
+    )
+
+    with pytest.raises((SchemaError, orjson.JSONDecodeError)):
+        updates().decode(raw)
 
 
 def test_the_parser_keeps_no_string_of_a_value():
