@@ -13,7 +13,7 @@ from .detection import Proposals, detect, joined, without_kept
 from .detectors import Detector
 from .detectors.terms import NO_FILES, KeptTerms, TermFiles
 from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
-from .errors import DeidError, DetectorFailed
+from .errors import ConfigError, DeidError, DetectorFailed
 from .explain import Explanation, explanation
 from .first_notes import FIRST_NOTES
 from .labels import Label
@@ -101,7 +101,10 @@ class Deidentifier:
                 kept=config.kept_terms(),
             )
             # So that the first note of a hospital costs no more than the next.
-            built.deidentify_batch(FIRST_NOTES)
+            results = built.deidentify_batch(FIRST_NOTES)
+        errors = [each for each in results if isinstance(each, DeidError)]
+        if len(errors) == len(results):
+            raise ConfigError(f"every invented note is refused: {errors[0]}")
         return built
 
     def deidentify(self, document: Document) -> ScrubbedDocument:

@@ -11,12 +11,14 @@ in the user's cache folder.  Where nothing can be written, each process makes it
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +49,25 @@ def prepared(name: str, digest: str, make: Callable[[], Arrays]) -> Arrays:
             _keep(made, folder, entry)
             log.info("%s: made and kept in %s", name, folder)
             return _mapped(folder / entry)
+    log.warning("%s: can't be kept, so each process makes its own", name)
     for array in made.values():
         array.flags.writeable = False
     return made
+
+
+def fingerprint(packages: Iterable[str], *others: str) -> str:
+    """Return a digest of the files that lie in packages, and of other values.
+
+    A digest for `prepared`: what makes arrays is code, which changes with an upgrade.
+    """
+    read = hashlib.sha256()
+    for package in packages:
+        for each in sorted(files(package).iterdir(), key=lambda each: each.name):
+            if each.is_file():
+                read.update(each.name.encode() + b"\0" + each.read_bytes())
+    for other in others:
+        read.update(f"{other}\n".encode())
+    return read.hexdigest()[:32]
 
 
 def _folders() -> Iterator[Path]:
@@ -68,16 +86,27 @@ def _folders() -> Iterator[Path]:
 def _mapped(folder: Path) -> Arrays:
     """Raises OSError, EOFError or ValueError if they are not there or not whole."""
     found = {}
-    for name in (folder / _NAMES).read_text("ascii").split():
+    lines = (folder / _NAMES).read_text("ascii").splitlines()
+    if not lines or lines[-1] != _END:
+        raise ValueError("not all names")
+    for line in lines[:-1]:
+        name, _, kept = line.partition(" ")
+        file = folder / f"{name}.npy"
+        # Kernels index them unchecked: a damaged file must not come so far.
+        if _hash(file) != kept:
+            raise ValueError(f"{name}: damaged")
         # A plain array over the mapped pages: kernels know no other kind.
-        found[name] = np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-    if not found:
-        raise ValueError("no names")
+        found[name] = np.asarray(np.load(file, mmap_mode="r"))
     return found
 
 
-_NAMES = "names"
-"""The file that lists the arrays; written last."""
+def _hash(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+_NAMES, _END = "names", "end"
+"""The file that lists the arrays with their hashes, written last, and its last line."""
 
 
 def _keep(arrays: Arrays, folder: Path, entry: str) -> None:
@@ -85,9 +114,14 @@ def _keep(arrays: Arrays, folder: Path, entry: str) -> None:
     draft = Path(tempfile.mkdtemp(prefix=f".{entry}-", dir=folder))
     try:
         draft.chmod(0o755)
+        lines = []
         for name, array in arrays.items():
-            np.save(draft / f"{name}.npy", np.ascontiguousarray(array))
-        (draft / _NAMES).write_text("\n".join(arrays), "ascii")
+            file = draft / f"{name}.npy"
+            np.save(file, np.ascontiguousarray(array))
+            file.chmod(0o644)
+            lines.append(f"{name} {_hash(file)}")
+        (draft / _NAMES).write_text("\n".join((*lines, _END)), "ascii")
+        (draft / _NAMES).chmod(0o644)
         _put_in_place(draft, folder / entry)
     finally:
         shutil.rmtree(draft, ignore_errors=True)

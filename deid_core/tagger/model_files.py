@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..labels import Label
-from ..prepared import prepared
+from ..prepared import fingerprint, prepared
 from .features import FeatureSet, WordLists
 from .model import Model, Weights
-from .model_tables import FORMAT as TABLES_FORMAT
 from .model_tables import ModelTables, arrays_of, lines_of, texts_of
 from .rescoring import Rescorer, Values
 
@@ -78,8 +77,9 @@ def load_tables(name: str) -> ModelTables:
     """
     said = _read(name, _ABOUT)
     about, content = _whole(name, said)
-    # It names the hash of the weights, too.
-    digest = f"{TABLES_FORMAT}-{hashlib.sha256(said).hexdigest()}"
+    # The description names the hash of the weights, too.
+    code = (__package__, f"{__package__}.kernels")
+    digest = fingerprint(code, hashlib.sha256(said).hexdigest())
     with _refusing(name):
         arrays = prepared("tagger", digest, lambda: arrays_of(_model(about, content)))
         return ModelTables(

@@ -45,9 +45,6 @@ from .model import Model
 from .rescoring import Rescorer
 from .words import WordNumbers, code_points
 
-FORMAT = 3
-"""Of the arrays; with another one they are made anew."""
-
 Floats = NDArray[np.float32]
 _LANES = 8
 """So many numbers a processor adds at once."""

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from deid_core.prepared import prepared
+from deid_core.prepared import fingerprint, prepared
 
 
 @pytest.fixture
@@ -48,11 +48,17 @@ def test_another_digest_makes_them_anew(folder):
 
 
 @pytest.mark.parametrize("name", ["scores.npy", "names"])
-@pytest.mark.parametrize("left", [b"", b"\x93NUMPY"])
+@pytest.mark.parametrize("left", [b"", b"\x93NUMPY", "last byte", "last line"])
 def test_files_that_are_not_whole_are_made_anew(folder, name, left):
     make = Maker()
     prepared("a", "1", make)
-    (folder / "a-1" / name).write_bytes(left)
+    place = folder / "a-1" / name
+    whole = place.read_bytes()
+    if left == "last byte":
+        left = whole[:-1] + bytes([whole[-1] ^ 1])
+    elif left == "last line":
+        left = b"\n".join(whole.split(b"\n")[:-1])
+    place.write_bytes(left)
 
     found = prepared("a", "1", make)
 
@@ -61,11 +67,39 @@ def test_files_that_are_not_whole_are_made_anew(folder, name, left):
     assert ["a-1"] == os.listdir(folder)
 
 
-def test_where_nothing_can_be_written_each_process_makes_its_own(folder):
+def test_other_users_may_read_them_whatever_the_umask(folder):
+    before = os.umask(0o077)
+    try:
+        prepared("a", "1", Maker())
+    finally:
+        os.umask(before)
+
+    assert {0o644} == {
+        each.stat().st_mode & 0o777 for each in (folder / "a-1").iterdir()
+    }
+
+
+def test_a_fingerprint_is_of_all_files_of_a_package(tmp_path, monkeypatch):
+    package = tmp_path / "some_package_for_fingerprints"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = [fingerprint([package.name]), fingerprint([package.name], "1")]
+    (package / "list.txt").write_text("a")
+    found.append(fingerprint([package.name]))
+    (package / "list.txt").write_text("b")
+    found.append(fingerprint([package.name]))
+
+    assert 4 == len(set(found))
+    assert found[-1] == fingerprint([package.name])
+
+
+def test_where_nothing_can_be_written_each_process_makes_its_own(folder, caplog):
     folder.parent.joinpath("prepared").write_text("a file, and no folder")
 
     found = prepared("a", "1", Maker())
 
+    assert "a: can't be kept" in caplog.text
     assert (2, 3) == found["scores"].shape
     with pytest.raises(ValueError, match="read-only"):
         found["scores"][0, 0] = 1

@@ -7,18 +7,16 @@ they are a succinct trie (`marisa_trie`) that numbers them, and columns by numbe
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
-from importlib.resources import files
 
 import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.prepared import Arrays, prepared
+from deid_core.prepared import Arrays, fingerprint, prepared
 
 from .lists import load_list
 
@@ -136,11 +134,5 @@ def in_rows(words: marisa_trie.Trie) -> list[str]:
 
 def digest() -> str:
     """Return a digest of this folder and of the versions of the packages."""
-    read = hashlib.sha256()
-    folder = files(__package__)
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        if each.is_file():
-            read.update(each.name.encode() + b"\0" + each.read_bytes())
-    for name in _PACKAGES:
-        read.update(f"{name} {metadata.version(name)}\n".encode())
-    return read.hexdigest()[:16]
+    versions = (f"{name} {metadata.version(name)}" for name in _PACKAGES)
+    return fingerprint([__package__], *versions)
