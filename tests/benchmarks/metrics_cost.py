@@ -45,10 +45,28 @@ class NoTable:
     def get(self, partition, key):
         return None
 
+    def scan(self, partition, prefix):
+        return iter(())
+
     def ready(self):
         return [0]
 
+    def open(self, partitions):
+        pass
+
+    def release(self, partitions):
+        pass
+
+    def settle(self, partitions):
+        pass
+
+    def settled(self):
+        return [0]
+
     def progress(self):
+        return []
+
+    def copies(self):
         return []
 
     def held(self):
@@ -63,6 +81,9 @@ class Replay:
 
     def ready(self):
         return [0]
+
+    def revoked(self, partitions):
+        pass
 
     def settled(self, claimed):
         return claimed
@@ -109,6 +130,7 @@ def counting():
 
 def seconds(records, processor, observer, batch):
     """Return the processor time of the loop until all records are committed."""
+    processor.revoked([0])  # it has the partition since the last turn
     broker = LocalBroker(partitions=1)
     broker.logs[Partition("notes", 0)] = records
     runner = start(broker, processor, max_records=batch, observer=observer)
