@@ -21,7 +21,7 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@echo "compiling the detectors for this machine: a minute the first time"
-	$(BIN)/python -m deid_core.prepare
+	$(BIN)/python -m deid_core.prepare hybrid meddocan
 	@touch $@
 
 demo: install ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled
