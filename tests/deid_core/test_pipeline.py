@@ -6,6 +6,7 @@ import pytest
 from deid_core import (
     Annotation,
     ConfigError,
+    DeidConfig,
     Deidentifier,
     DetectorFailed,
     Document,
@@ -210,3 +211,17 @@ def test_building_a_system_leaves_the_garbage_collector_as_it_was(is_enabled):
         assert is_enabled == gc.isenabled()
     finally:
         (gc.enable if was_enabled else gc.disable)()
+
+
+def test_a_system_that_refuses_every_note_is_not_built(monkeypatch):
+    class Broken:
+        name = "broken"
+        reads_as_written = False
+
+        def __call__(self, documents):
+            raise KeyError(documents[0].text)
+
+    monkeypatch.setattr(DeidConfig, "build", lambda _config: [Broken()])
+
+    with pytest.raises(ConfigError, match=r"invented note is refused: .*KeyError"):
+        Deidentifier.from_names("lexical")
