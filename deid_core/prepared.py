@@ -45,7 +45,7 @@ def prepared(name: str, digest: str, make: Callable[[], Arrays]) -> Arrays:
             return _mapped(folder / entry)
     made = make()
     for folder in _folders():
-        with suppress(OSError):
+        with suppress(OSError, EOFError, ValueError):  # not written, or not as it was
             _keep(made, folder, entry)
             log.info("%s: made and kept in %s", name, folder)
             return _mapped(folder / entry)

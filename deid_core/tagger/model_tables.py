@@ -227,6 +227,7 @@ _NESTED: Mapping[str, type[tuple[Any, ...]]] = {
 
 def _read(kind: type[_T], arrays: Arrays, name: str) -> _T:
     """Return what `_flat` was given."""
+    # Any named tuple has them, but its type can't say so.
     places = (f"{name}.{part}" for part in kind._fields)  # type: ignore[attr-defined]
     return kind(
         *(

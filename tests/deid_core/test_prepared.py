@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+from deid_core import prepared as module
 from deid_core.prepared import fingerprint, prepared
 
 
@@ -113,3 +114,11 @@ def test_processes_that_start_at_once_have_the_same(folder):
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         assert [15.0] * 8 == pool.map(_read, ["a"] * 8)
     assert ["a-1"] == os.listdir(folder)
+
+
+def test_files_that_a_disk_does_not_keep_as_written_are_not_used(folder, monkeypatch):
+    monkeypatch.setattr(module, "_hash", lambda file: str(file))  # no two are equal
+
+    found = prepared("a", "1", Maker())
+
+    np.testing.assert_array_equal(Maker()()["scores"], found["scores"])
