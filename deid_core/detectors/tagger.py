@@ -17,7 +17,7 @@ from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
 from .place_parts import parts_of
-from .veto import Veto
+from .veto import NAMED, Veto
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -99,6 +99,8 @@ class TaggerDetector:
         if veto is None or not sure:
             yield from sure
             return
+        yield from (each for each in sure if each.label not in NAMED)
+        sure = [each for each in sure if each.label in NAMED]
         folded = document.ascii
         places = [
             veto.without_words(folded, each.span.start, each.span.end) for each in sure

@@ -191,6 +191,8 @@ _FOREMOST_NAME = WordClass.GIVEN | WordClass.FAMILY
 _NO_MERE_WORD = _FOREMOST_NAME | WordClass.CITY | WordClass.TOWN | WordClass.RARE
 _PLACES = frozenset({Label.HOSPITAL, Label.ORGANIZATION, Label.LOCATION_OTHER})
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
+NAMED = _PLACES | _PEOPLE | {Label.CITY}
+"""What the veto knows: names.  Of dates and numbers the lexicons say nothing."""
 # "May resume a diet", "Will call": names only as the subject of a verb.
 _MODALS = frozenset({"may", "will", "can"})
 _LANDSCAPE = frozenset(words("river valley ocean sea gulf coast mountains desert"))

@@ -5,13 +5,14 @@ Each text has a name; its builder returns it with exactly so many characters.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 
-_NOTES = Path(__file__).parent.parent / "written_notes" / "train.jsonl"
+from deid_core.research.corpora.readers import read_corpus
+
+_NOTES = Path(__file__).parent.parent / "written_notes" / "train"
 _ONSETS = ("B", "D", "Fr", "G", "H", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W")
 _NUCLEI = ("a", "e", "i", "o", "u", "ai", "ou")
 _CODAS = ("b", "ck", "ld", "m", "nd", "rn", "ss", "tz", "v", "wick", "x")
@@ -238,8 +239,7 @@ RUNS: Mapping[str, str] = MappingProxyType(
 
 
 def _written_notes() -> str:
-    lines = _NOTES.read_text(encoding="utf-8").splitlines()
-    return "\n\n".join(json.loads(line)["text"] for line in lines)
+    return "\n\n".join(each.text for each in read_corpus(_NOTES).documents)
 
 
 def _repeated(part: str) -> Callable[[int], str]:

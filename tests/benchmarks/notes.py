@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from deid_core import Address, Document, KnownId, KnownIdentifiers, Label, PersonName
+from deid_core import Document
 from deid_core.document import NOTHING_KNOWN
+from deid_core.research.corpora.readers import read_corpus
 from streams.demo.ward import Ward, WardMessage
 from streams.engine.records import Partition, Record
 from streams.engine.runner import _micro_batches
@@ -36,9 +35,6 @@ FEW, MANY = 7, 38
 """Identifiers planted in a note of the ward, about."""
 WORDS = 400
 """Of a note with few identifiers, about."""
-_HEADER = re.compile(r"^=== .*\n", re.MULTILINE)
-_MARK = re.compile(r"\[\[[^|\[\]]*\|([^\[\]]*)\]\]")
-_RECORD = "# record:"
 _PORTION_BYTES = Settings.model_fields["portion_bytes"].default
 
 
@@ -183,13 +179,17 @@ def _real(data: Path) -> list[Document]:
 
 
 def _written(_data: Path) -> list[Document]:
-    files = (WRITTEN / f"{name}.jsonl" for name in ("train", "dev"))
-    return [each for file in files for each in _json_lines(file)]
+    return [each for part in ("train", "dev") for each in _marked(WRITTEN / part)]
 
 
 def _dense(data: Path) -> list[Document]:
     files = (_present(data / f"dense-notes/{name}.txt") for name in ("us", "intl"))
-    return [each for file in files for each in marked_notes(file.read_text("utf-8"))]
+    return [each for file in files for each in _marked(file)]
+
+
+def _marked(path: Path) -> list[Document]:
+    documents = read_corpus(path).documents
+    return [Document("", each.text, each.known) for each in documents]
 
 
 _READERS = {"real": _real, "written": _written, "dense": _dense}
@@ -204,52 +204,6 @@ def _present(file: Path) -> Path:
     if not file.exists():
         raise NotThere(f"no {file}; see --data")
     return file
-
-
-def marked_notes(text: str) -> Iterator[Document]:
-    """Yield the notes of a file of dense notes: without marks, with their records."""
-    _, *parts = _HEADER.split(text)
-    for part in parts:
-        first, _, rest = part.partition("\n")
-        known, marked = NOTHING_KNOWN, part
-        if first.startswith(_RECORD):
-            known, marked = _known(json.loads(first.removeprefix(_RECORD))), rest
-        yield Document("", _MARK.sub(r"\1", marked).strip("\n"), known)
-
-
-def _known(record: dict[str, Any]) -> KnownIdentifiers:
-    names = record.get("names", [])
-    former = [each | {"family": each["former"]} for each in names if "former" in each]
-    mrn = [KnownId(record["mrn"], Label.MEDICALRECORD)] if record.get("mrn") else []
-    others = [KnownId(each, Label.IDNUM) for each in record.get("other_ids", [])]
-    kin = record.get("kin", [])
-    born, address = record.get("birth_date"), record.get("address")
-    return KnownIdentifiers(
-        patient_names=tuple(
-            PersonName(each.get("family", ""), each.get("given", ""))
-            for each in (*names, *former)
-        ),
-        kin_names=tuple(_person(each["name"]) for each in kin),
-        provider_names=tuple(map(_person, record.get("providers", []))),
-        birth_dates=(date.fromisoformat(born),) if born else (),
-        addresses=(_address(address),) if address else (),
-        phones=(
-            *record.get("phones", []),
-            *(each["phone"] for each in kin if each.get("phone")),
-        ),
-        ids=(*mrn, *others),
-    )
-
-
-def _person(name: str) -> PersonName:
-    given, _, family = name.rpartition(" ")
-    return PersonName(family, given)
-
-
-def _address(given: dict[str, str]) -> Address:
-    parts = ("line", "city", "state", "zip")
-    street, city, state, code = (given.get(part, "") for part in parts)
-    return Address(street, "", city, state, code)
 
 
 def notes_of(identifiers: int, *, notes: int, seed: int) -> list[Document]:

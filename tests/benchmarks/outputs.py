@@ -25,6 +25,7 @@ from rich.console import Console
 from deid_core import Deidentifier, Document, KnownIdentifiers
 from deid_core.document import Address, KnownId, PersonName
 from deid_core.labels import Label
+from deid_core.research.corpora.readers import read_corpus
 
 BATCH = 64
 SYSTEMS = (
@@ -125,8 +126,9 @@ def _ward(notes: int) -> Iterator[dict[str, Any]]:
 
 def _written_notes() -> Iterator[dict[str, Any]]:
     folder = Path(__file__).parents[1] / "written_notes"
-    for name in ("train", "dev"):
-        yield from _texts(folder / f"{name}.jsonl")
+    for part in ("train", "dev"):
+        for each in read_corpus(folder / part).documents:
+            yield {"text": each.text}
 
 
 def _open_corpora() -> Iterator[dict[str, Any]]:

@@ -7,20 +7,20 @@ import sys
 import pytest
 
 NOTES = """
-import json
 from pathlib import Path
 from deid_core import Deidentifier, Document
 from deid_core.document import KnownIdentifiers, PersonName
 from deid_core.jit import _kernels
 from deid_core.prepare import prepare
+from deid_core.research.corpora.readers import read_corpus
 
 def compiled():
     return {each.py_func.__qualname__: len(each.signatures) for each in _kernels}
 
 prepare("hybrid")
 before = compiled()
-lines = Path("tests/written_notes/train.jsonl").read_text("utf-8").splitlines()[:40]
-texts = [json.loads(each)["text"] for each in lines]
+notes = read_corpus(Path("tests/written_notes/train/mixed-services.txt")).documents
+texts = [each.text for each in notes[:40]]
 texts += ["", "a", "é", "Ω" * 300, "1" * 5000, "Dr. Núñez\\n" * 50, texts[0].upper()]
 texts += [texts[1].lower(), "\\ud800", "\\0", "漢字 Jane Roe"]
 record = KnownIdentifiers(patient_names=(PersonName("Núñez", "Ana"),))

@@ -153,7 +153,11 @@ def conventions_for(path: Path, name: str | None = None) -> Conventions:
 @cache
 def _all() -> Mapping[str, Conventions]:
     text = (files(__package__) / "corpora.toml").read_text("utf-8")
-    tables = {name: _read(name, t) for name, t in tomllib.loads(text).items()}
+    found = tomllib.loads(text)
+    tables = {
+        name: _read(name, found[table.get("tags_of", name)])
+        for name, table in found.items()
+    }
     return MappingProxyType({PLAIN: _plain(), **tables})
 
 

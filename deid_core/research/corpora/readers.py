@@ -9,6 +9,7 @@
 * ``i2b2-2006``, ``i2b2-2014``: see `i2b2`.
 * ``physionet``: see `physionet`.
 * ``conll``: see `conll`.
+* ``marked``: marks in the text and records, see `marked`.
 
 Errors name file and line; they never quote it.
 """
@@ -29,6 +30,7 @@ from .conll import CONLL_FILES, read_conll
 from .conventions import PLAIN, Conventions, Rows, conventions_for
 from .corpus import Corpus, GoldDocument, GoldSpan, ordered
 from .i2b2 import read_i2b2_2006, read_i2b2_2014
+from .marked import is_marked, read_marked
 from .physionet import TEXT_FILE, read_physionet
 
 Reader = Callable[[Path, Conventions], Iterator[GoldDocument]]
@@ -85,6 +87,8 @@ def read_corpus(
 
 
 def _format_of(path: Path) -> str:
+    if is_marked(path):
+        return "marked"
     if path.is_dir():
         return next((n for n, sign in _IN_FOLDER if any(path.glob(sign))), "brat")
     for name, signs in _OF_FILES:
@@ -207,5 +211,6 @@ READERS: Mapping[str, Reader] = {
     "i2b2-2014": read_i2b2_2014,
     "physionet": read_physionet,
     "conll": read_conll,
+    "marked": read_marked,
 }
 """Every format by its name."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
+from string import ascii_uppercase, digits
 
 from deid_core.labels import Label
 from deid_core.language.lexicons import load_list
@@ -20,6 +21,12 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _AS_WRITTEN = 0.35
 """How often an institution keeps its name, which often holds what makes it one."""
 
+_NUMBERS = frozenset(
+    {Label.PHONE, Label.FAX, Label.ZIP}
+    | {label for label in Label if label.main == "ID"}
+)
+_NEW_LETTER = 0.5
+"""How often a capital of a number changes; others are of a series or a country."""
 _SUFFIXES = frozenset({"jr", "sr"})
 _INITIALS = "ABCDEFGHJKLMNPRSTW"
 
@@ -43,6 +50,10 @@ class Resynthesis:
         label = span.label
         if label in (Label.PATIENT, Label.DOCTOR):
             return self._name(text, label)
+        if label in _NUMBERS:
+            if text not in self.values:
+                self.values[text] = _renumbered(text, self.chance)
+            return self.values[text]
         if label is None or label not in _MAKERS:
             return text
         key = text.casefold()
@@ -93,7 +104,7 @@ _MAKERS: Mapping[Label, Callable[[Half, Random], str]] = {
 
 
 def recast(document: GoldDocument, half: Half, chance: Random) -> GoldDocument:
-    """Return the document with other names and towns; everything else stays.
+    """Return the document with other names, towns and numbers; the rest stays.
 
     Args:
         document: Marked completely: unmarked text is learned as no identifier.
@@ -115,6 +126,20 @@ def recast(document: GoldDocument, half: Half, chance: Random) -> GoldDocument:
         at = span.span.end
     segments.append(Segment(document.text[at:]))
     return document_of(document.id, segments)
+
+
+def _renumbered(text: str, chance: Random) -> str:
+    """Return a number of the same shape."""
+    return "".join(_in_kind_of(each, chance) for each in text)
+
+
+def _in_kind_of(character: str, chance: Random) -> str:
+    if character.isdigit():
+        return chance.choice(digits)
+    is_capital = character.isascii() and character.isupper()
+    if is_capital and chance.random() < _NEW_LETTER:
+        return chance.choice(ascii_uppercase)
+    return character
 
 
 def _family_at(words: list[str], text: str) -> int:

@@ -104,3 +104,21 @@ def test_an_institution_keeps_its_name_now_and_then():
 
 def test_no_repr_shows_text():
     assert "Hart" not in repr(recast(NOTE, Half.TRAINING, Random(1)))
+
+
+def test_numbers_keep_their_shape_and_are_one_number_again():
+    note = marked(
+        "MRN {}, acc {}, MRN {}, T 98.6.",
+        (Label.MEDICALRECORD, "44-1028"),
+        (Label.IDNUM, "S19-20416"),
+        (Label.MEDICALRECORD, "44-1028"),
+    )
+
+    new = recast(note, Half.TRAINING, Random(3))
+
+    mrn, accession, again = values_of(new)
+    assert around(note) == around(new)
+    assert mrn == again != "44-1028"
+    assert accession[0].isupper()
+    assert [mrn[2], accession[3]] == ["-", "-"]
+    assert (mrn[:2] + mrn[3:] + accession[1:3] + accession[4:]).isdecimal()

@@ -1,6 +1,5 @@
 """What is derived from a pattern never loses a match of it."""
 
-import json
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +15,7 @@ from deid_core.detectors.rules.rule import Rule
 from deid_core.detectors.rules.windows import WindowTable
 from deid_core.labels import Label
 from deid_core.language.fragments import to_ascii
+from deid_core.research.corpora.readers import read_corpus
 from tests.deid_core.rules.rule_examples import read_marks
 
 NOTES = Path(__file__).parents[2] / "written_notes"
@@ -61,8 +61,7 @@ def lost(rules, texts):
 def test_no_rule_loses_a_match():
     """Each pattern is tried everywhere in examples and written notes."""
     rules = [rule for rule in RULES if not rule.triggers]
-    lines = (NOTES / "dev.jsonl").read_text("utf-8").splitlines()
-    notes = [to_ascii(json.loads(line)["text"]) for line in lines]
+    notes = [to_ascii(each.text) for each in read_corpus(NOTES / "dev").documents]
 
     assert len(rules) > 140
     assert [] == lost(rules, [*EXAMPLES, "\n".join(EXAMPLES), *notes])
