@@ -8,15 +8,13 @@ import sys
 import tomllib
 from collections import Counter
 from dataclasses import replace
-from datetime import date
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from deid_core import Deidentifier, Document, KnownId, Label, PersonName
-from deid_core.document import NOTHING_KNOWN
+from deid_core import Deidentifier, Document
 from streams.demo.ward import Ward
 from streams.engine.runner import MICRO_BATCH_RECORDS
 from tests.benchmarks import library
@@ -30,7 +28,6 @@ from tests.benchmarks.notes import (
     Plan,
     batches,
     documents_of,
-    marked_notes,
     new_words_in,
     notes_of,
     plan_of,
@@ -39,19 +36,6 @@ from tests.benchmarks.notes import (
 )
 from tests.benchmarks.steps import REST, STEPS, steps_of
 
-MARKED = """=== x001 | ward round
-# record: {"names":[{"family":"Roe","given":"Ann","former":"Doe"}],\
-"birth_date":"1961-04-05","mrn":"7788","other_ids":["A-1"],"phones":["555 0100"],\
-"kin":[{"name":"Bo Roe","relation":"son","phone":"555 0101"}],\
-"address":{"line":"1 Oak St","city":"Troy","state":"OH","zip":"43001"},\
-"providers":["Cy Poe"]}
-[[PATIENT|Ann Roe]] seen [[DATE|3/4]], BP [120/80] | stable.
-
-Ring [[KIN|Bo]]
-
-=== x002 | letter
-Dear Dr [[STAFF|Poe]]
-"""
 HERE = Path(__file__).parent
 needs_corpora = pytest.mark.skipif(
     not DATA.is_dir(), reason="no corpora in ../shared/data"
@@ -66,29 +50,6 @@ def test_words_are_new_once_and_only_if_no_note_before_has_them():
     before, notes = [Document("1", "a b")], [Document("2", "b c c"), Document("3", "c")]
 
     assert new_words_in(Plan(Kind("real"), before, notes)) == 1
-
-
-def test_dense_notes_are_read_without_their_marks_and_headers():
-    first, second = marked_notes(MARKED)
-
-    assert first.text == "Ann Roe seen 3/4, BP [120/80] | stable.\n\nRing Bo"
-    assert second.text == "Dear Dr Poe"
-
-
-def test_records_of_dense_notes_are_what_is_known_of_their_patients():
-    first, second = (each.known for each in marked_notes(MARKED))
-
-    assert second is NOTHING_KNOWN
-    assert first.patient_names == (PersonName("Roe", "Ann"), PersonName("Doe", "Ann"))
-    assert first.kin_names == (PersonName("Roe", "Bo"),)
-    assert first.provider_names == (PersonName("Poe", "Cy"),)
-    assert first.birth_dates == (date(1961, 4, 5),)
-    assert first.phones == ("555 0100", "555 0101")
-    assert first.addresses[0].city == "Troy"
-    assert first.ids == (
-        KnownId("7788", Label.MEDICALRECORD),
-        KnownId("A-1", Label.IDNUM),
-    )
 
 
 @needs_corpora

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from ..document import Annotation, Document, Span
+from ..language.density import density
 from ..language.fragments import same_length_lower
 from ..language.lexicons import forms_of
 from ..options import Options
@@ -33,6 +35,9 @@ class TaggerOptions(Options):
     outside_bias: float = Field(default=0.0, ge=-10.0, le=10.0)
     """Taken off the score of "no identifier" at each word: more recall, less precision
     (Minkov and others 2006)."""
+    prose_bias: float | None = Field(default=None, ge=-10.0, le=10.0)
+    """The ``outside_bias`` of prose; notes that are more or less telegraphic get what
+    is between both (`density`).  None: all notes get the same."""
     outside_below: float | None = Field(default=None, ge=0.0, le=1.0)
     """A word that is no identifier with no higher probability is proposed as what it
     most probably is (Deleger and others 2013, MCRF, .85 to .99)."""
@@ -65,12 +70,13 @@ class TaggerDetector:
     name = "tagger"
 
     def __init__(self, options: TaggerOptions) -> None:
-        bias, below = options.outside_bias, options.outside_below
-        self._read = _Reader(options.model, bias, below, options.left_out)
+        below = options.outside_below
+        self._biases = _Biases(options.outside_bias, options.prose_bias)
+        self._read = _Reader(options.model, below, options.left_out)
         self._read_small: _Reader | None = None
         if options.one_case_model:
-            name, bias = options.one_case_model, options.one_case_bias
-            self._read_small = _Reader(name, bias, below, {})
+            self._read_small = _Reader(options.one_case_model, below, {})
+        self._small_biases = _Biases(options.one_case_bias, options.prose_bias)
         # Whether a note is of one case is seen in the note as it was written.
         self.reads_as_written = self._read_small is not None
         self._threshold = options.threshold
@@ -82,9 +88,11 @@ class TaggerDetector:
         if self._read_small is not None:
             small = list(map(_small_if_one_case, documents))
             documents = [each.in_mixed_case for each in documents]
-        found = self._read([each.text for each in documents])
+        texts = [each.text for each in documents]
+        found = self._read(texts, self._biases.of(texts))
         if self._read_small is not None:
-            pairs = zip(found, self._read_small(small), strict=True)
+            others = self._read_small(small, self._small_biases.of(small))
+            pairs = zip(found, others, strict=True)
             found = [one + other for one, other in pairs]
         return [
             list(self._accepted(document, each))
@@ -121,13 +129,32 @@ def _small_if_one_case(document: Document) -> str:
     return same_length_lower(document.text) if document.is_in_one_case else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Biases:
+    """What is taken off the score of "no identifier".
+
+    Args:
+        telegraphic: In telegraphic notes.
+        prose: In prose; None for as much.
+    """
+
+    telegraphic: float
+    prose: float | None
+
+    def of(self, texts: Sequence[str]) -> float | list[float]:
+        """Return the bias of all texts, or that of each."""
+        if self.prose is None:
+            return self.telegraphic
+        least, most = self.prose, self.telegraphic
+        return [least + (most - least) * density(each) for each in texts]
+
+
 class _Reader:
     """A compiled model: texts in, what it finds in each out, in order."""
 
     def __init__(
         self,
         name: str,
-        bias: float,
         below: float | None,
         left_out: Mapping[str, frozenset[str]],
     ) -> None:
@@ -140,15 +167,17 @@ class _Reader:
         self._left_out = left_out
         self._is_spanish = model.language == spanish.LANGUAGE
         self._compiled = CompiledModel(model)
-        self._bias = Bias(bias, below)
+        self._bias = partial(Bias, below=below)
         self._labels = model.tags
         self._rules = {tag: _rule(model.name, tag) for tag in model.tags}
 
-    def __call__(self, texts: Sequence[str]) -> list[list[Annotation]]:
+    def __call__(
+        self, texts: Sequence[str], outside: float | Sequence[float]
+    ) -> list[list[Annotation]]:
         found = [
             [self._annotation(one) for one in each if not self._is_left_out(text, one)]
             for text, each in zip(
-                texts, self._compiled.tag(texts, self._bias), strict=True
+                texts, self._compiled.tag(texts, self._bias(outside)), strict=True
             )
         ]
         if self._is_spanish:

@@ -51,12 +51,13 @@ class Bias:
     """What trades precision for recall.
 
     Args:
-        outside: Taken off the score of "outside" at each word (Minkov's bias).
+        outside: Taken off the score of "outside" at each word (Minkov's bias): one
+            number, or one for each text.
         below: A word that is outside with no higher probability gets its most probable
             tag (MCRF's threshold); None for no such thing.
     """
 
-    outside: float = 0.0
+    outside: float | Sequence[float] = 0.0
     below: float | None = None
 
 
@@ -138,11 +139,16 @@ class CompiledModel:
         path = np.empty(len(scores), dtype=np.int8)
         sureness = np.empty(len(scores), dtype=np.float32)
         below = -1.0 if bias.below is None else bias.below
+        outside = np.empty(len(words.starts) - 1, dtype=np.float32)
+        if isinstance(bias.outside, float):
+            outside.fill(bias.outside)
+        else:
+            outside[:] = np.array(bias.outside)[words.text_of_line]
         decode(
             scores,
             words.starts,
             self._transitions,
-            bias.outside,
+            outside,
             below,
             path,
             sureness,

@@ -101,7 +101,7 @@ class Chain(ArrayFields):
             scores,
             rows.starts,
             transitions_of(transitions),
-            bias.outside,
+            np.full(len(rows.starts) - 1, bias.outside, dtype=np.float32),
             -1.0 if bias.below is None else bias.below,
             path,
             confidence,

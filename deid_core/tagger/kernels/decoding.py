@@ -119,7 +119,7 @@ def decode(
     scores: Array,
     starts: Array,
     transitions: Transitions,
-    outside_bias: Float,
+    outside_bias: Array,
     outside_below: Float,
     path: Array,
     sureness: Array,
@@ -130,7 +130,8 @@ def decode(
         scores: Emissions, shape ``[words, labels]``; label 0's are lowered in place.
         starts: Where each line starts, and past the last.
         transitions: Of the chain.
-        outside_bias: Taken off the score of label 0 (Minkov and others 2006).
+        outside_bias: Taken off the score of label 0 (Minkov and others 2006), for each
+            line, shape ``[lines]``.
         outside_below: A word of label 0 whose probability is not above becomes the
             most probable other label (Deleger and others 2013, MCRF); below 0 for no
             such thing.
@@ -146,11 +147,12 @@ def decode(
     local = np.empty_like(best)
     steps = np.exp(transitions.scores)
     for at in range(len(scores)):
-        scores[at, 0] -= outside_bias
         path[at] = 0
         sureness[at] = 1.0
     for line in range(len(starts) - 1):
         first, last = starts[line], starts[line + 1]
+        for at in range(first, last):
+            scores[at, 0] -= outside_bias[line]
         inner = scores[first:last]
         if len(inner) == 0:
             continue

@@ -118,3 +118,17 @@ def _viterbi(scores, transitions):
     for pointers in reversed(back):
         path.append(int(pointers[path[-1]]))
     return path[::-1]
+
+
+def test_each_text_may_have_its_own_bias(compiled):
+    texts = [line.text for line in invented_lines(40, seed=5)]
+    texts[3] += "\n\n" + texts[4]
+    biases = [3.0 * (at % 3 == 0) for at in range(len(texts))]
+
+    apart = [
+        compiled.tag([text], Bias(outside=bias))[0]
+        for text, bias in zip(texts, biases, strict=True)
+    ]
+
+    assert apart == compiled.tag(texts, Bias(outside=biases))
+    assert apart != compiled.tag(texts)

@@ -39,10 +39,10 @@ def test_a_line_gets_its_best_path_and_that_path_s_probabilities(seed, spread):
     scores = generator.normal(0.0, spread, (WORDS, 5)).astype(np.float32)
     scores[:, 0] += spread
     path, sureness = np.empty(WORDS, np.int8), np.empty(WORDS, np.float32)
-    starts = np.array([0, WORDS])
+    starts, no_bias = np.array([0, WORDS]), np.zeros(1, np.float32)
 
     chain = transitions_of(transitions)
-    decode(scores, starts, chain, 0.0, -1.0, path, sureness)
+    decode(scores, starts, chain, no_bias, -1.0, path, sureness)
 
     paths, chances = _chances(scores, transitions)
     assert paths[chances.argmax()].tolist() == path.tolist()

@@ -209,7 +209,7 @@ def test_what_the_model_says_of_two_places_is_vetoed_less(folder, text, found):
         for each in re.finditer("Severity", text)
     ]
     # Each place twice, as two models would.
-    detector._read = lambda texts: [said * 2]
+    detector._read = lambda texts, bias: [said * 2]
 
     [accepted] = detector([Document("1", text)])
 

@@ -1,0 +1,32 @@
+"""How telegraphic a note is: prose cannot do without small words, ward notes do.
+
+The share of English function words is .26 or more in 95 of 100 dictated notes, and .25
+or less in 95 of 100 telegraphic ones (mtsamples and aci-bench, dense-notes; development
+rows).
+"""
+
+from __future__ import annotations
+
+from .fragments import words
+
+FUNCTION_WORDS = frozenset(
+    words(
+        "the was is and of to a in he she with for that has had on were his her no at"
+        " be been are it this as but they by or from will"
+    )
+)
+"""English words of grammar alone.  Those that ward notes keep ("pt", "not") are not
+among them."""
+_PROSE, _TELEGRAPHIC = 0.30, 0.20
+
+
+def density(text: str) -> float:
+    """Return 1 for a telegraphic note, 0 for prose, and what is between.
+
+    A note without words is telegraphic.
+    """
+    found = text.lower().split()
+    if not found:
+        return 1.0
+    share = sum(map(FUNCTION_WORDS.__contains__, found)) / len(found)
+    return min(1.0, max(0.0, (_PROSE - share) / (_PROSE - _TELEGRAPHIC)))
