@@ -121,6 +121,11 @@ TIME = r"""
          |(?:1[0-2]|0?[1-9])[ ]?[ap]\.?m\b\.?)
        (?:Z\b|[ ]?[+-][0-9]{2}:?[0-9]{2}(?![0-9])|[ ](?:UTC|GMT|[ECMP][SD]T)\b)?)
 """
+# The time of day is no element of a date; only where a date runs into it, it goes too.
+JOINED_TIME = r"""
+    (?:T(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)?
+       (?:Z\b|[+-][0-9]{2}:?[0-9]{2}(?![0-9]))?)
+"""
 # No single letters: "1/2/24 L knee" is a date and a left knee.
 UNIT = r"""
     (?:[ \t]?(?:-[ ]?)?(?:mg|mcg|ug|kg|gm|grams?|ml|dl|cc|cm|mm|mmhg|meq|mmol|units?|iu

@@ -112,7 +112,9 @@ FORMS = (
         rf"(?P<n1>\d\d)(?P<n2>\d\d)(?P<n3>{_LONG_YEAR}|\d\d)",
     ),
     _form(
-        "two numbers", Grain.DAY, r"(?P<n1>[0-9]{1,2})[ ]?[-/.][ ]?(?P<n2>[0-9]{1,2})"
+        "two numbers",
+        Grain.DAY,
+        r"(?P<n1>[0-9]{1,2})[ ]?[-/.][ ]?(?P<n2>[0-9]{1,2})(?:(?<=\.[0-9]{2})\.)?",
     ),
     _form(
         "month and long year",
@@ -167,7 +169,9 @@ FORMS = (
 """The forms of a single date; the first match counts."""
 
 WEEKDAY_ALONE = Form(
-    "weekday", Grain.WEEKDAY, re.compile(rf"[ ]*{_WEEKDAY}\.?[ ]*", re.VERBOSE | re.I)
+    "weekday",
+    Grain.WEEKDAY,
+    re.compile(rf"[ ]*{_WEEKDAY}\.?(?:[ ]week)?[ ]*", re.VERBOSE | re.I),
 )
 
 RANGES_IN_A_MONTH = (

@@ -48,7 +48,7 @@ def _easter(more: int, year: int) -> date:
     return date(year, month, day + 1) + timedelta(days=more)
 
 
-_TABLE = table_of(__package__, "holidays")
+_TABLE = table_of("deid_core.language.lexicons", "holidays")
 _RULES: Mapping[str, Callable[[Any], Callable[[int], date]]] = {
     "fixed": lambda row: partial(_fixed, *row),
     "weekday": lambda row: partial(_weekday, *row),

@@ -10,6 +10,7 @@ import re
 
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH_NAME, UNIT, any_of, ends_with, words
+from deid_core.language.lexicons import is_ordinary, normal
 
 from .rule import Rule
 
@@ -49,6 +50,16 @@ _SEX_LABEL = re.compile(
     r"(?:sex|age|\bpt|patient|\ba)[ ]?[:=]?[ ]{0,2}\Z", re.IGNORECASE
 )
 _UNIT = re.compile(UNIT, _FLAGS)
+_TWO_NAMES = re.compile(
+    r"(?P<first>[A-Z][A-Za-z'.-]{0,24}),?[ ]{1,2}(?P<last>[A-Z][A-Za-z'.-]{0,24})"
+    r",?[ ]{1,3}\Z"
+)
+_READINGS = frozenset(
+    words("t temp temperature tmax tm fever oral rectal max heart rate")
+)
+_AFTER_AGE = re.compile(
+    r"[ ]{0,2}[|,;.)\n]|[ ]{2}|\Z|[ ](?:NHS|MRN|DOB|UR|Rm|[Bb]ed)\b"
+)
 _PERSONS = words(
     """
     mother father wife husband grandmother grandfather great-grandmother
@@ -66,11 +77,31 @@ def is_person(match: re.Match[str]) -> bool:
     if len(match["sex"]) > 2:
         return True
     text, end = match.string, match.end()
+    if _is_after_name(match) and _AFTER_AGE.match(text, end):
+        return True
     # No body is as cold as 94 F, and a length has its blank: "100 M".
     if _NO_READING.fullmatch(match[0]) and _DESCRIBED.match(text, end):
         return ends_with(_SUBJECT, text, match.start(), within=3)
     return ends_with(_PATIENT_CUE, match.string, match.start(), within=12) and bool(
         _STORY.match(match.string, match.end())
+    )
+
+
+def _is_after_name(match: re.Match[str]) -> bool:
+    """Return whether two words before an age are a name, not a reading's."""
+    start = match.start()
+    found = _TWO_NAMES.search(match.string, max(0, start - 48), start)
+    if found is None or found["last"].lower() in _READINGS:
+        return False
+    return not (
+        is_ordinary(normal(found["first"])) and is_ordinary(normal(found["last"]))
+    )
+
+
+def _is_age_of_name(match: re.Match[str]) -> bool:
+    """Return whether the surname before an age is no word."""
+    return not is_ordinary(normal(match["last"])) and not _UNIT.match(
+        match.string, match.end("phi")
     )
 
 
@@ -158,11 +189,14 @@ AGE_AND_SEX = Rule(
         "Pt is a «91» WM s/p fall",
         "«95» female, lives alone",
         "Jane Roe, «92»F, 41 kg: «91»F on apixaban; ask for «94»M, frail",
+        "Concepta Mulqueen, «94» F. HD6\nBlenkinsop, Dorothea  «101»F  NHS",
+        "511 | Okafor, Edna «96»F | UTI",
     ),
     not_found=(
         "Temp 98 F with chills",
         "98.6F with fever",
         "98F, chills",
+        "Oral Temp 98 F. Afebrile, Temp 98F, max Temp Today, 99 F.",
         "at 92F water",
         "T 101 F",
         "fever of 101 F with cough",
@@ -243,10 +277,12 @@ AGE_AFTER_PERSON = Rule(
           |grandfather|sister|brother)
         (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
           |'s[ ]now[ ]|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
-        (?P<phi>{_OVER_89})
+        (?P<phi>ninety(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?(?![a-z])
+            (?![- ](?:degrees|percent|per|mg|mcg|minutes|days))
+          |{_OVER_89}
         (?=[ ]{{0,2}}(?:[.;)\n]|,[ ]|and[ ](?!on\b)|but|with|when|who|living|alive
           |years|(?:in|next|this)[ ](?:month|spring|summer|fall|winter|{MONTH_NAME})
-          |\Z))(?!\.[0-9])
+          |\Z))(?!\.[0-9]))
         """,
         _FLAGS,
     ),
@@ -255,6 +291,7 @@ AGE_AFTER_PERSON = Rule(
         "She is «95» and lives alone",
         "the patient is «92», widowed; her mother is now «101».",
         "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
+        "he is «ninety-two» not 82",
     ),
     not_found=(
         "patient is 95% on air",
@@ -263,6 +300,7 @@ AGE_AFTER_PERSON = Rule(
         "who is 92.5",
         "she was 98 and flushed",
         "he is 900",
+        "he is ninety percent better",
     ),
 )
 
@@ -272,7 +310,9 @@ AGE_OF_KIN = Rule(
     pattern=re.compile(
         rf"""
         (?<![a-z])(?:mother|father|wife|husband|(?:great[- ]?)?grandmother
-          |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient)
+          |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient
+          |(?:mother|father|sister|brother)-in-law|cousin|mum|nan|gran|granny|grandma
+          |grandpa|auntie|partner|neighbou?r|friend|son|daughter)
         (?:,[ ]|[ ]\(|[ ]at[ ]|[ ])(?P<phi>{_OVER_89})(?=[,)]|[ ]?(?:and|is|has|was)\b)
         """,
         _FLAGS,
@@ -280,7 +320,7 @@ AGE_OF_KIN = Rule(
     score=0.75,
     found=(
         "his mother, «97», is well; grandfather («101») and aunt, «95», too",
-        "great-grandmother at «99» and well",
+        "great-grandmother at «99» and well; lives with kin (sister, «93»)",
     ),
     not_found=(
         "mother, 89, is well",
@@ -296,7 +336,7 @@ AGE_OF_NAMED_PERSON = Rule(
     pattern=re.compile(
         rf"""
         (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ]{_NAME_WORD}){{1,3}}
-        (?:[ ]\((?:age[d]?[ ])?|,[ ](?={_OVER_89},))
+        (?:[ ]\((?:age[d]?[ ])?|,[ ](?={_OVER_89}[,)]))
         (?P<phi>{_OVER_89})(?=[),;]|[ ]?(?:yo?|and)\b)
         """,
         re.VERBOSE,
@@ -313,6 +353,58 @@ AGE_OF_NAMED_PERSON = Rule(
         "husband called Ext (940)",
         "creatinine (94)",
     ),
+)
+
+AGE_AFTER_NAME = Rule(
+    name="age_after_name",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])[A-Z][a-z'-]{{1,24}}(?:[ ]a/[pl])?
+        [ ](?P<last>[A-Z][A-Za-z'-]{{2,24}})
+        (?:,[ ]|[ ]\()(?P<phi>{_OVER_89})
+        (?:(?=\))|(?=[,:;][ ]?[A-Za-z]))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=_is_age_of_name,
+    found=(
+        "Florence Okonedo, «92», retired. Lolo Isko, «93»: Losartan. Ada Okafor («95»)",
+        "Muthulakshmi a/p Perumal, «90», IC",
+    ),
+    not_found=(
+        "Heart Rate, 92, regular. Pulse Ox, 97, room air. Oxygen Saturation (95)",
+        "Florence Okonedo, 29, retired; Ada Okafor, 95 kg",
+    ),
+)
+
+AGE_IN_YEARS = Rule(
+    name="age_in_years",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"""
+        (?:[,(|:][ ]?|(?<![a-z])(?:abt|approx\.?)[ ])
+        (?P<phi>{_OVER_89})
+        (?:[ ]?(?:yrs?|years|y)(?![a-z])(?![ ](?:ago|of|and)(?![a-z]))
+          |(?<=t[ ][0-9]{{2}})(?=[ ]{{0,3}}\|))
+        """,
+        _FLAGS,
+    ),
+    score=0.75,
+    found=("Rao («94» yrs), 61 kg; Devi, «92»y, fell | abt «95» | same",),
+    not_found=("for 94 yrs, (92 years ago), abt 95 mg | 95 |",),
+)
+
+AGE_AFTER_SEX = Rule(
+    name="age_after_sex",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"(?<![A-Za-z0-9/])[MF][ ]?/[ ]?(?P<phi>{_OVER_89})(?![0-9/%])(?!\.[0-9])"
+    ),
+    score=0.8,
+    found=("seen F/«94», M / «101» with",),
+    not_found=("P/F 94, P/F/94, M/49, F/94/50, F/94%",),
 )
 
 AGE_AT_START = Rule(
@@ -347,6 +439,9 @@ RULES = (
     AGE_AFTER_PERSON,
     AGE_OF_KIN,
     AGE_OF_NAMED_PERSON,
+    AGE_AFTER_NAME,
+    AGE_IN_YEARS,
+    AGE_AFTER_SEX,
     AGE_AT_START,
     AGE_BETWEEN_COMMAS,
 )

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from . import cued, holidays, numeric, periods, separated, written
+from . import (
+    abroad,
+    bare,
+    cued,
+    holidays,
+    numeric,
+    periods,
+    separated,
+    weekdays,
+    written,
+)
 
 RULES = (
     *numeric.RULES,
@@ -11,4 +21,7 @@ RULES = (
     *written.RULES,
     *holidays.RULES,
     *periods.RULES,
+    *bare.RULES,
+    *weekdays.RULES,
+    *abroad.RULES,
 )

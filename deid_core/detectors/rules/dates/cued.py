@@ -314,7 +314,35 @@ DAY_OF_MONTH = Rule(
     ),
 )
 
+DAY_OF_MONTH_AT_END = Rule(
+    name="date_day_of_month_at_end",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?<![a-z])
+        (?:on|until|till?|by|since|from|after|before|out|off|due|is|for|back|tomorrow
+          |today|yesterday|again|clinic|appt|board|review|next|moved[ ]to|seen)[ ]
+        (?:the[ ])?
+        (?P<phi>(?:1[3-9]|2[0-9]|3[01])(?:st|nd|rd|th)|(?<=the[ ])
+          (?:(?:thir|four|fif|six|seven|eigh|nine)teenth|twentieth|thirtieth
+            |twenty-(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)))
+        (?=[ ]{0,2}(?:[.,;)|\n]|at[ ][0-9]|w/|\Z))
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    score=0.65,
+    found=(
+        "- Clips out «16th»\n(Matariki is the «20th», ward), off til the «19th»;",
+        "early case tomorrow the «sixteenth», hold",
+    ),
+    not_found=(
+        "weight on the 50th, from the 15th percentile, seen 2nd, is the 14th of 20",
+        "after sixteenth, by the tenth, the 13th.",
+    ),
+)
+
 RULES = (
+    DAY_OF_MONTH_AT_END,
     DAY_OF_MONTH,
     CUED_DAY,
     RANGE_OF_DAYS,

@@ -10,7 +10,7 @@ import re
 from datetime import date
 
 from deid_core.labels import Label
-from deid_core.language.fragments import MONTH, TIME, UNIT, ends_with
+from deid_core.language.fragments import JOINED_TIME, MONTH, UNIT, ends_with
 
 from ..rule import Rule
 
@@ -82,7 +82,7 @@ NUMERIC_DATE = Rule(
           [ ]?(?P=separator)[ ]?
           (?P<c>[0-9]{{1,4}})(?![0-9])(?!(?P=separator)[0-9])
         )
-        {TIME}?
+        {JOINED_TIME}?
         """,
         re.VERBOSE | re.IGNORECASE,
     ),
@@ -92,7 +92,7 @@ NUMERIC_DATE = Rule(
         "Seen «1/2/2024» and «01-31-24».",
         "«31.12.2023» Aufnahme, «2024/1/31», «2024.01.31»",
         "«2024-01-31T14:05:06.123Z» and «2024-01-31T14:05:06+05:30»",
-        "drawn «1/2/2024 14:05» and «1/2/24 at 3:15 PM», «12/25/2023 1405 hrs»",
+        "drawn «1/2/2024» 14:05 and «1/2/24» at 3:15 PM, «12/25/2023» 1405 hrs",
         "Since«6/03/04» she",
         "stay «1/2/2024»-«1/5/2024»",
         "«12 / 05 / 2004»",

@@ -7,9 +7,9 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import (
     DAY,
+    JOINED_TIME,
     MONTH,
     MONTH_NAME,
-    TIME,
     UNIT,
     WEEKDAY,
     YEAR,
@@ -35,7 +35,8 @@ _ORDINAL_WORD = r"""
 _MONTH_CUE = re.compile(
     r"""
     (?<![a-z])(?:in|since|last|of|this|next|early|late|mid|until|till|during|from|through
-      |by|before|after|around|between|every|each|past|late[ ]in)[ -]\Z
+      |by|before|after|around|between|every|each|past|late[ ]in|back|til|circa|starting
+      |beginning|due)[ -]\Z
     """,
     _FLAGS,
 )
@@ -76,7 +77,7 @@ MONTH_FIRST = Rule(
           [ ]{{0,2}},?[ ]{{0,2}}(?:the[ ])?{_DAY_IN_USE}
             (?:[ ]?(?:-|to|through|thru|and|&)[ ]?{_DAY_IN_USE})?
             (?:(?:,?[ ]{{0,2}}(?:of[ ])?|[-/]){YEAR}|,?[ ]?'[0-9]{{2}}(?![0-9]))?
-            {TIME}?
+            {JOINED_TIME}?
         | [-/. ]{_DAY_IN_USE}[-/](?:[0-9]{{4}}|[0-9]{{2}})(?![0-9])
         | [ ]{{0,2}}[-/,]?[ ]{{0,2}}(?:of[ ])?(?:'[0-9]{{2}}(?![0-9])|{YEAR})
         | [-](?:[0-9]{{4}}|[0-9]{{2}})(?![0-9])
@@ -96,7 +97,7 @@ MONTH_FIRST = Rule(
         "«March 5» and 2 weeks later",
         "«January 5» - «February 2, 2024»",
         "on «may 5th» and «march 3, 2021»",
-        "«Jan 5, 2024 at 14:05»",
+        "«Jan 5, 2024» at 14:05",
         "«January fifth, 2024»",
     ),
     not_found=(
@@ -123,7 +124,7 @@ DAY_FIRST = Rule(
         (?:[ ]{{0,2}}(?:(?:day[ ])?of[ ])?|[-/.])(?P<month>{MONTH})
         (?:(?:[-/., ]{{0,2}}(?:of[ ])?){YEAR}|[ ]?'[0-9]{{2}}(?![0-9])
           |[-/][0-9]{{2}}(?![0-9]))?
-        {TIME}?
+        {JOINED_TIME}?
         """,
         _FLAGS,
     ),
@@ -135,7 +136,7 @@ DAY_FIRST = Rule(
         "«5-8 January 2024»",
         "on «5 May» she",
         "«20 October» again",
-        "«10 Sept. 2019 09:30»",
+        "«10 Sept. 2019» 09:30",
     ),
     not_found=(
         "grade 3 may be",
@@ -202,7 +203,7 @@ MONTH_AFTER_CUE = Rule(
         "in «March» she",
         "since last «November», and between «May and July»",
         "biopsy «June» of this year",
-        "In «May», early «Sept», mid-«August»",
+        "In «May», early «Sept», mid-«August», back «March».",
     ),
     not_found=(
         "in march order, flat on OCT, seen by OCT",

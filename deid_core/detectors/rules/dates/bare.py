@@ -1,0 +1,264 @@
+"""A rule for days without a year, "10/7", in notes that set them in no sentence.
+
+Half of the pairs of small numbers in dense notes are scores, strengths, fractions,
+doses, ventilator settings and durations.  How a pair is written weighs most: no score
+exceeds its scale, and none is padded.  What is left is judged by the words around it,
+and by the days that the rest of the note shows.
+"""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters
+
+from deid_core.labels import Label
+from deid_core.language.fragments import UNIT, words
+
+from ..rule import Rule
+from .numeric import are_day_and_month
+
+_UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
+_LAST_MONTH = 12
+_REACH = 28
+_LETTERS = frozenset(ascii_letters)
+_SCALES = frozenset({5, 10})
+_LARGE_SCALES = frozenset({15, 20, 24, 25, 28, 30})
+"""Denominators over 12 of scores, fields of vision and durations."""
+_DURATIONS = frozenset({7, 12, 24, 30, 40, 52})
+"""In the Commonwealth, n/7 are days, n/12 months, n/24 hours, n/40 weeks pregnant."""
+_BEFORE_NO_DAY = frozenset(
+    words(
+        """
+        abpi ache acuity adl aims aldrete amt anxiety apap apgar apgars appearance
+        apprehension asrs augmentin bactrim barthel batteries beads beighton benicar
+        berg bilevel bipap birads bishop boston bp bpap bpi bpp bps breo bvi cage centor
+        clips clock clonus cog concentration copm correct cpap cpot crackles craving
+        cravings cups d dakin's dakins day days deltoid deltoids diovan dip dlco dp dtr
+        dtrs dulera ecog entresto eom eomi epap epds ethilon fatigue flail fostair
+        fraction frail freedman function fundus gas gauge gcs gds glasgow gr grade grip
+        hads hallucis headache herick hertel histamine hooper hs humalog humulin
+        hydrocodone hyzaar iddsi impairment iop ipap ishihara itch jaeger katz koh
+        lawton level levine lift-off lortab lovett maddocks mallampati mdq mixtard mmse
+        mmt moca monocryl monofil monofilament mood motivation motor mp mrc mrs murmur
+        nail naming nas nausea nippv niv norco novolin novolog nph nrs nylon od optec os
+        oswestry ou oxford pain pap pc pcea pds peep percocet percodan periods ph phq
+        pinhole pip plantar power ppd premixed prism prolene ps psv pulse pulses quad
+        quads ramsay rating ratio rbc rec recall reflex reflexes relvar rnfl rox
+        schirmer score sensation septra seretide severity silk sim sipap size skin sleep
+        sleeping sls snellen soap sofa stage step stitches strength stretch suture
+        sutures symbicort sz ta tandem tape tenderness toes tof train trop trops tsp
+        type types va vac vas vib vicodin vicryl visual vl volume w waddell weinstein
+        wells yrs zestoretic
+        """
+    )
+)
+"""Words right before a pair that is no day."""
+_FAR_NO_DAY = re.compile(
+    r"""
+    (?:\bpain|\bstrength|\bscore[sd]?|\bgrade|\bpower|\bmotor|\bbp\b|\bva\b|\bgcs\b
+      |\bmurmur|\bday\b|\bscale|\breflex|\bbi-?pap|\bvicryl|\bmonofilament|\bsensation
+      |\bvision|\brated?\b|\bnumber|\bx[ ]?\Z|\blevel)
+    [^.,;\n|]{0,14}\Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What makes no day of a pair that follows in the same phrase."""
+_BEFORE_DAY = frozenset(
+    words(
+        """
+        addendum admission admit admitted after appeal appealed approved approx appt
+        appts around arrived as auth before began begins biopsy board booked born bx by
+        call called cancel case cath cert changed chart checked chemo circa clinic
+        closed collected comment conference corrected court ct culture cultures cx cxr
+        date dated dc delivered denied dentist dialysis dictated died discharge
+        discharged doa dob dod doe doi done dos dose drawn due echo edb edc edd egd ends
+        exam exp expires extubate extubated f/u faxed file filed fill fills film films
+        finish finished followup fri friday from given hd hearing held home infusion
+        inserted intake intubated ir kub lab labs last leaves left lifted lmp mailed md
+        meeting missed mon monday moved mri mtg next note np off on op opened operation
+        or out outlined pa passed peg pet phone phoned placed plan planned printed
+        procedure put ran received recheck refaxed removed repeat reported resched
+        rescheduled restart resulted resume return review reviewed revisited rtc runs rv
+        sat saturday scan seen sent shipped signed since start started starts stent stop
+        stopped sun sunday surg surgery switched tapped tca through thru thu thur thurs
+        thursday til till trach trach'd transferred trial tue tues tuesday tx'd txd
+        typed until up updated us video visit wed wednesday weekend wk wkend worn xray
+        """
+    )
+)
+"""Words right before a pair that is a day, if its numbers are no scale."""
+_SURELY_BEFORE_DAY = frozenset(
+    words(
+        """
+        dated date due rtc appt tca doi lmp edd edc dos doa dod dob admitted discharged
+        since until till signed printed exp expires tues thurs friday monday tuesday
+        wednesday thursday saturday sunday drawn collected tx'd outlined mailed faxed
+        film films
+        """
+    )
+)
+_PROCEDURES = ("gram", "scopy", "ectomy", "graphy", "plasty", "otomy")
+_TIME_AFTER = re.compile(
+    r"""
+    [,]?[ ](?:at[ ]|@[ ]?)?
+    (?:(?:[01]?[0-9]|2[0-3])[:.h][0-5][0-9](?![0-9])
+      |(?:[01][0-9]|2[0-3])[0-5][05](?![0-9/])(?![ ]?(?:ml|cc|mg|units?)(?![a-z]))
+      |(?:1[0-2]|[1-9])[ ]?[ap]\.?m?(?![a-z])|noon\b|midnight\b)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NO_DAY_AFTER = re.compile(
+    r"""
+    [ ]?(?:ppd|pack|of(?!f)|in\b(?![ ](?:clinic|person|the))|ns\b|cup|tsp|tbsp|mile
+      |inch|strength|pain|scale|h(?:rs?)?\b|mm\b|u\b|\"|''|%|red\b|full|normal|wnl
+      |correct|recall|pos(?:itive)?\b|neg(?:ative)?\b|with[ ]movement|at[ ]rest|rest\b
+      |(?:r|l|b|bl|bilat\w*|left|right|both|in|od|os|ou|ph)(?![a-z])|bottles|sets|nodes
+      |weeks?\b|day\b|days\b|yo\b|->|murmur|sem\b|reps|lb|kg|tab|mac\b|sys|llsb|rusb
+      |lusb|deltoid|hip|knee|ankle|quad|grip|hold\b|gestation|at[ ]baseline|signal
+      |throughout|bilat|on[ ](?:the|a)[ ](?:scale|right|left))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER_BEFORE = re.compile(r"[0-9+)][ ]?(?:[,;&+x]|->|to|and)?[ ]{0,2}\Z")
+_PAIR_BEFORE = re.compile(r"[0-9]/[0-9]{1,2}[+-]?[^\n.|]{0,10}\Z")
+_RANGE_START = re.compile(
+    r"(?<![0-9/.])(?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,2})"
+    r"[ ]?(?:to|thru|through|and|&|-)[ ]?\Z"
+)
+_LINE_START = re.compile(r"(?:\A|\n)[ \t>*|-]{0,6}\Z")
+_WORD_OR_END = re.compile(r"[ ]{0,2}(?:[-:|;]|[A-Za-z\"(]|\Z|\n)")
+_FULL_DATE = re.compile(
+    r"/(?<=[0-9]/)(?P<second>[0-9]{1,2})/(?:[0-9]{4}|[0-9]{2})(?![0-9/])"
+)
+_SAME_MONTH = {
+    month: re.compile(
+        rf"0?{month}(?<![0-9/.][0-9])(?<![0-9/.-][0-9])/"
+        r"(?:(?:1[3-9]|2[0-9]|3[01])(?![0-9/])"
+        r"|[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/]))"
+    )
+    for month in range(1, _LAST_MONTH + 1)
+}
+_WIDEST_GAP = 3
+_NEAR = 2_000
+"""How far the rest of the note is asked: its length must not count squared."""
+_ENOUGH, _OPEN = 2, 0
+"""Points of a day, and the least with which the rest of the note is asked."""
+
+
+def _is_day(match: re.Match[str]) -> bool:
+    """Return whether a pair is a day and a month, and nothing measured."""
+    text, start, end = match.string, match.start(), match.end()
+    if not are_day_and_month(match["a"], match["b"]):
+        return False
+    if _UNIT.match(text, end) or _NO_DAY_AFTER.match(text, end):
+        return False
+    left = text[max(0, start - _REACH) : start]
+    word, gap = _last_word(left)
+    if _is_measured(left, word, gap) or _is_skin_test(text, start):
+        return False
+    first, second = int(match["a"]), int(match["b"])
+    points = _shape(match["a"], match["b"], first, second)
+    points += _before(match, left, first, second) + _cue(word, gap)
+    if _TIME_AFTER.match(text, end):
+        points += 3
+    if points >= _ENOUGH:
+        return True
+    return points >= _OPEN and points + _of_note(text, start, first) >= _ENOUGH
+
+
+def _is_measured(left: str, word: str, gap: str) -> bool:
+    """Return whether what precedes measures: a scale, a dose, an instrument."""
+    return (
+        (word in _BEFORE_NO_DAY and gap.strip() in ("", ":", "="))
+        or left.endswith(("#", "+", "x", "X", "x "))
+        or _FAR_NO_DAY.search(left) is not None
+    )
+
+
+def _is_skin_test(text: str, start: int) -> bool:
+    """Return whether a note has wheals and flares: their sizes look like days."""
+    return text.find("istamine", max(0, start - _NEAR), start + _NEAR) >= 0
+
+
+def _before(match: re.Match[str], left: str, first: int, second: int) -> int:
+    """Return what the place of a pair adds: a line's start, a range, a list."""
+    if _LINE_START.search(left):
+        return 2 if _WORD_OR_END.match(match.string, match.end()) else 0
+    if _ends_range(left, first, second):
+        return 3
+    if _NUMBER_BEFORE.search(left):
+        return -2
+    return -1 if _PAIR_BEFORE.search(left) else 0
+
+
+def _cue(word: str, gap: str) -> int:
+    """Return what the word right before a pair adds."""
+    if len(gap) > _WIDEST_GAP:
+        return 0
+    if word in _SURELY_BEFORE_DAY:
+        return 3
+    return 2 if word in _BEFORE_DAY or word.endswith(_PROCEDURES) else 0
+
+
+def _ends_range(left: str, month: int, day: int) -> bool:
+    """Return whether an earlier day of the month precedes, as in "6/1 to 6/3"."""
+    found = _RANGE_START.search(left)
+    return found is not None and int(found["a"]) == month and int(found["b"]) < day
+
+
+def _shape(a: str, b: str, first: int, second: int) -> int:
+    """Return how much two numbers look like a day."""
+    if a[0] == "0" or (b[0] == "0" and second):
+        return 3
+    if first > _LAST_MONTH:
+        return 0 if second in _DURATIONS else 2
+    if second > _LAST_MONTH:
+        return 2 if second in _LARGE_SCALES else 3
+    if first > second:
+        return 1 if second in _DURATIONS or second in _SCALES else 2
+    return -1 if second in _SCALES or second in _DURATIONS else 0
+
+
+def _of_note(text: str, start: int, month: int) -> int:
+    """Return what the rest of the note adds: days of the same month, or any date."""
+    around = max(0, start - _NEAR), start + _NEAR
+    same = _SAME_MONTH.get(month)
+    if same is not None and same.search(text, *around):
+        return 2
+    return 1 if _FULL_DATE.search(text, *around) else 0
+
+
+def _last_word(left: str) -> tuple[str, str]:
+    """Return the last word in lower case, and what stands between it and the end."""
+    bare = left.rstrip(" \t.,:;=(~-")
+    head = bare.rstrip(ascii_letters + "'/")
+    return bare[len(head) :].lower(), left[len(bare) :]
+
+
+BARE_DAY = Rule(
+    name="date_bare_day",
+    label=Label.DATE,
+    pattern=re.compile(
+        r"""
+        (?P<a>[0-9](?<![0-9a-z][0-9])(?<![0-9][-/.,][0-9])(?<!/[0-9])[0-9]?)
+        /(?P<b>[0-9]{1,2})(?![0-9a-z])(?![-/.][0-9])(?!/)
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    ),
+    score=0.7,
+    is_valid=_is_day,
+    found=(
+        "ecchymosis outlined «10/7», DP 2+. tx'd «1/11» from",
+        "home ~«8/26» w/ HH; «12/19» 0830 rounds, follow «4/22»",
+        "S. Roe md  «5/5» 1640\n«4/1» held 25 min. PT by phone «12/07».",
+        "Seen 4/18/2024.\nExam «4/8», wound «6/1» to «6/3»",
+    ),
+    not_found=(
+        "pain 2/10, strength 4/5, Katz 3/6, GCS 10/15, VA 6/9, 20/25",
+        "ctx d 3/5, BiPAP 12/5, PSV 10/6, 1/2 ppd, 39 4/7 weeks, 2/2 bottles",
+        "TCU 3/12, x 10/7, Vicryl 3/0, 6/5 mm, 24/7 care, Rib 7/8, 1/2",
+        "histamine 7/20, Timothy 6/14",
+    ),
+)
+
+RULES = (BARE_DAY,)
