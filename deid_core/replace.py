@@ -19,6 +19,7 @@ from .language.reading import is_visible
 from .policy import Policy
 from .surrogates import STYLES, Style
 from .surrogates.crosswalk import Crosswalk, RecordCache
+from .surrogates.date_text import lone_weekday
 from .surrogates.dates import old_year, reveals_old_age
 from .surrogates.keys import SecretKey
 from .surrogates.real import Found, found_in, without_separators
@@ -245,12 +246,18 @@ def _kept(policy: Policy, note_type: str) -> frozenset[Label]:
 
 
 def _may_write(crosswalk: Crosswalk, style: Style, value: str, written: str) -> bool:
-    if style.may_keep:
+    if style.may_keep or _is_kept_weekday(crosswalk, style, value):
         return True
     whole = without_separators(written)
     if written == value or (whole and whole == without_separators(value)):
         return False
     return not style.is_invented or crosswalk.is_free_whole(whole)
+
+
+def _is_kept_weekday(crosswalk: Crosswalk, style: Style, value: str) -> bool:
+    """Return whether a value is a weekday, and the dates move by whole weeks."""
+    is_kept = style is _SHIFT and crosswalk.options.keep_weekday
+    return is_kept and lone_weekday(value) is not None
 
 
 def _without(known: KnownIdentifiers, kept: frozenset[Label]) -> KnownIdentifiers:

@@ -2,6 +2,7 @@
 
 from deid_core.detectors.rules.engine import RULES, RuleDetector
 from deid_core.document import Document
+from deid_core.labels import Label
 
 DETECT_ALL = RuleDetector(RULES)
 
@@ -15,6 +16,12 @@ def labels_of(text, value):
     """Return the labels of the annotations that are exactly the value."""
     [annotations] = DETECT_ALL([Document("d1", text)])
     return {a.label for a in annotations if text[a.span.start : a.span.end] == value}
+
+
+def has_date(text):
+    """Return whether any rule finds a date."""
+    [annotations] = DETECT_ALL([Document("d1", text)])
+    return any(each.label is Label.DATE for each in annotations)
 
 
 def covers(text, value):

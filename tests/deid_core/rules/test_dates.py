@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from deid_core.detectors.rules.dates.numeric import TIMESTAMP
 from deid_core.labels import Label
 from deid_core.language.fragments import words
-from tests.deid_core.rules.rule_examples import covers, labels_of, spans_of
+from tests.deid_core.rules.rule_examples import covers, has_date, labels_of, spans_of
 
 FORMS = (
     *words("%m/%d/%Y %m-%d-%Y %d.%m.%Y %Y-%m-%d %Y/%m/%d %m/%d/%y %d/%m/%y %m-%d-%y"),
@@ -64,3 +64,80 @@ def test_a_month_alone_needs_a_cue(month):
 @pytest.mark.parametrize("year", ["1952", "2024"])
 def test_a_bare_year_stays(year):
     assert set() == labels_of(f"Diagnosed in {year} and since {year}.", year)
+
+
+AMBIGUOUS = "Wound swab {}, cream."
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["Seen 4/12/2024.", "Film of 4/18 clear.", "Admitted 04/02/24 with fever."],
+)
+def test_the_other_dates_of_a_note_make_a_day_of_two_numbers(elsewhere):
+    alone, beside = AMBIGUOUS.format("4/8"), f"{elsewhere} {AMBIGUOUS.format('4/8')}"
+
+    assert set() == labels_of(alone, "4/8")
+    assert {Label.DATE} == labels_of(beside, "4/8")
+
+
+@pytest.mark.parametrize(
+    "scored",
+    [
+        *("pain {}", "strength {}", "GCS {}", "Katz {}", "VA {}", "abx day {}"),
+        *("BiPAP {}", "Apgars {}", "{} ppd", "{} of the tray", "{} bottles", "{} mm"),
+        *("murmur {}", "reflexes {} at the knee", "x {}", "SpO2 98, {} strength"),
+    ],
+)
+@given(st.integers(1, 10), st.sampled_from([5, 8, 9, 10]))
+def test_what_measures_makes_no_day_of_two_numbers_in_a_note_with_days(scored, a, b):
+    value = f"{a}/{b}"
+    text = f"Seen {a}/14/2024 and {a}/18. Now {scored.format(value)}"
+
+    assert set() == labels_of(text, value)
+
+
+@pytest.mark.parametrize("form", ["{} 0730 rounds", "{} 7:41a call", "\n{} held on"])
+@given(st.integers(1, 12), st.integers(13, 31))
+def test_a_time_or_a_line_s_start_makes_a_day(form, month, day):
+    value = f"{month}/{day}"
+
+    assert {Label.DATE} == labels_of(form.format(value), value)
+
+
+WEEKDAY_FORMS = words("Monday Tues Wed Thurs Friday SATURDAY sunday")
+
+
+@pytest.mark.parametrize("day", WEEKDAY_FORMS)
+@pytest.mark.parametrize("form", ["home by {}.", "since {} night", "OR {} 0730"])
+def test_a_weekday_that_points_to_a_day_is_found(day, form):
+    assert {Label.DATE} == labels_of(form.format(day), day)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("dialysis every Monday", "HD Mon/Wed/Fri", "open Monday-Friday", "Sundays"),
+        *("Monday through Friday", "each Tuesday", "Tue, Thu and Sat", "M/W/F"),
+        *("Mon Wed Fri", "alternate Thursday mornings", "Friday nights"),
+    ],
+)
+def test_a_habit_is_no_date(text):
+    assert not has_date(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("O2 sat 98 on air", "Sat 95 RA", "SAT held, then SBT", "he sat on the bed"),
+        *("Sun glare", "sun exposure", "Dr. Sun agrees", "newly wed couple"),
+    ],
+)
+def test_other_words_are_no_weekdays(text):
+    assert not has_date(text)
+
+
+def test_the_time_of_day_stays_beside_its_date():
+    text = "Signed 04/02/2014 15:41, called Jan 5, 2024 at 14:05"
+
+    assert {Label.DATE} == labels_of(text, "04/02/2014")
+    assert set() == labels_of(text, "15:41") | labels_of(text, "14:05")

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_core import Annotation, Document, KnownIdentifiers, Label, Span
+from deid_core.fiction.dates import WEEKDAYS as WEEKDAY_NAMES
 from deid_core.policy import Policy
 from deid_core.replace import Replacer
 from deid_core.surrogates.holidays import HOLIDAYS
@@ -444,9 +445,79 @@ def test_no_date_becomes_the_birth_date():
     assert "[DATE]" != moved("2024-03-15", known=known)
 
 
-def test_a_weekday_that_would_stay_is_a_tag():
-    assert "[DATE]" == moved("Monday", keep_weekday=True)
-    assert "[DATE]" != moved("Monday")
+def test_a_weekday_stays_only_where_dates_move_by_whole_weeks():
+    assert "Monday" == moved("Monday", keep_weekday=True)
+    assert moved("Monday") not in {"Monday", "[DATE]"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Tues", "THURS", "fri", "Mon", "Wednesday week", "Saturday"]
+)
+@given(patients)
+def test_a_weekday_moves_by_as_many_days_as_the_dates_of_its_note(text, patient):
+    full = "3/14/2024"
+    days = (read(moved(full, patient=patient), "%m/%d/%Y") - date(2024, 3, 14)).days
+
+    new = moved(text, patient=patient, others=[full])
+
+    place = [name[:2].lower() for name in WEEKDAY_NAMES]
+    before, after = (place.index(each[:2].lower()) for each in (text, new))
+    assert (before + days) % 7 == after
+    assert text.partition(" ")[2] == new.partition(" ")[2]
+    assert text.isupper() is new.isupper()
+
+
+@given(days, patients)
+def test_a_day_between_dots_without_a_year_moves_like_one_with_it(day, patient):
+    if (day.month, day.day) == (2, 29):
+        return
+    full = day.strftime("%d.%m.%Y")
+    moved_full = moved(full, patient=patient, others=[full])
+
+    short = moved(day.strftime("%d.%m."), patient=patient, others=[full])
+
+    assert moved_full[:6] == short
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("16th", "the sixteenth", "2nd Wed of March", "eve of Lunar New Year"),
+        *("Ramadan", "Family Day", "second day raya", "Tuesday after Easter"),
+        *("5 Ramadan 1446", "3 maart", "Khamis", "l4-O3-2O25", "4/lO", "2 rnarch"),
+    ],
+)
+@pytest.mark.parametrize("style", ["shift", "year"])
+def test_a_date_that_cannot_be_reckoned_with_is_a_tag(text, style):
+    document = Document("n1", f"3/14/2024 {text}", patient="p1")
+    found = [
+        Annotation(Span(0, 9), Label.DATE, 1.0, "t", "date"),
+        Annotation(Span(10, 10 + len(text)), Label.DATE, 1.0, "t", "date"),
+    ]
+    policy_ = Policy("t", "tag", {Label.DATE: style}, {}, SurrogateOptions())
+
+    _, written = Replacer(policy_, KEY).replacements(document, found)
+
+    assert "[DATE]" == written.surrogate
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("Boxing Day 2023", date(2023, 12, 26)),
+        ("Waitangi Day 2024", date(2024, 2, 6)),
+        ("Ash Wednesday 2025", date(2025, 3, 5)),
+        ("Whit Monday 2024", date(2024, 5, 20)),
+        ("Rosenmontag 2024", date(2024, 2, 12)),
+        ("Melbourne Cup 2023", date(2023, 11, 7)),
+        ("Hogmanay 2022", date(2022, 12, 31)),
+        ("Kentucky Derby 2024", date(2024, 5, 4)),
+    ],
+)
+def test_holidays_of_other_countries_are_on_their_days(name, day):
+    words_, year = name.lower().rsplit(" ", 1)
+
+    assert day == HOLIDAYS[words_](int(year))
 
 
 @pytest.mark.timeout(60)

@@ -133,7 +133,7 @@ WEEKDAYS = "Seen «DATE|3/14/2024», again on Tuesday and SUNDAY; dialysis on Mo
 
 
 def test_weekdays_alone_move_with_the_dates():
-    """Though they are no PHI, and stay where dates do not move."""
+    """Habits too, which are no PHI and stay where dates do not move."""
     for patient in range(20):
         result = scrubbed(WEEKDAYS, "surrogate", patient=str(patient)).text
         day, *weekdays = re.fullmatch(

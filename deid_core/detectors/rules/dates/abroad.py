@@ -16,7 +16,7 @@ _MONTH = any_of(load_list("months_abroad")).replace(r"\ ", "[ ]")
 _NEAR = 2_000
 _YEAR = r"(?:1[0-9]|20|21)[0-9]{2}(?![0-9])"
 _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
-_AS_DIGITS = str.maketrans({"l": "1", "I": "1", "O": "0", "o": "0"})
+_AS_DIGITS = str.maketrans({"l": "1", "L": "1", "I": "1", "O": "0", "o": "0"})
 _DOTTED_CUE = re.compile(
     r"(?<![a-z])(?:from|since|until|till|on|by|am|bis|ab|seit|vom|zum|to|of|between|and)"
     r"[ ]\Z",
@@ -133,7 +133,7 @@ DOTTED_DAY = Rule(
 def _is_misread(match: re.Match[str]) -> bool:
     """Return whether letters that scanners take for digits make a date."""
     parts = [match[name] for name in "abc" if match[name]]
-    if not any(letter in part for part in parts for letter in "lIOo"):
+    if not any(letter in part for part in parts for letter in "lLIOo"):
         return False
     digits = [part.translate(_AS_DIGITS) for part in parts]
     if len(digits) == 3:
@@ -141,6 +141,7 @@ def _is_misread(match: re.Match[str]) -> bool:
     # Intake and output are "I/O", a flow "2/l", vertebrae "l1/l2".
     return (
         match["separator"] == "/"
+        and not any("L" in part for part in parts)
         and not all(part[0] == "l" for part in parts)
         and are_day_and_month(digits[0], digits[1])
         and max(map(len, parts)) == 2
@@ -155,14 +156,21 @@ MISREAD_DATE = Rule(
     pattern=re.compile(
         r"""
         (?<![A-Za-z0-9./-])
-        (?P<a>[0-9lIOo]{1,2})(?P<separator>[-/.])(?P<b>[0-9lIOo]{1,2})
-        (?:(?P=separator)(?P<c>[0-9lIOo]{4}|[0-9lIOo]{2}))?
+        (?P<a>[0-9lLIOo]{1,2})(?P<separator>[-/.])(?P<b>[0-9lLIOo]{1,2})
+        (?:(?P=separator)(?P<c>[0-9lLIOo]{4}|[0-9lLIOo]{2}))?
         (?![A-Za-z0-9])(?![-/.][A-Za-z0-9])
         """,
         re.VERBOSE,
     ),
     score=0.85,
     is_valid=_is_misread,
+    triggers=tuple(
+        pair
+        for letter in "lio"
+        for pair in (f"0{letter}", f"{letter}0", f"0/{letter}", f"0.{letter}")
+    ),
+    lookbehind=8,
+    window=10,
     found=(
         "Date «l4-O3-2O25», D.O.A «3/lO/24», D.O.D «8.1O.24»",
         "«4/lO» cons. «6/lO» walking, «l3.Ol.2O25»",

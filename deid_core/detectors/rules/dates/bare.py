@@ -40,10 +40,10 @@ _BEFORE_NO_DAY = frozenset(
         hydrocodone hyzaar iddsi impairment iop ipap ishihara itch jaeger katz koh
         lawton level levine lift-off lortab lovett maddocks mallampati mdq mixtard mmse
         mmt moca monocryl monofil monofilament mood motivation motor mp mrc mrs murmur
-        nail naming nas nausea nippv niv norco novolin novolog nph nrs nylon od optec os
-        oswestry ou oxford pain pap pc pcea pds peep percocet percodan periods ph phq
-        pinhole pip plantar power ppd premixed prism prolene ps psv pulse pulses quad
-        quads ramsay rating ratio rbc rec recall reflex reflexes relvar rnfl rox
+        nail naming nas nausea nimv nippv niv norco novolin novolog nph nrs nylon od
+        optec os oswestry ou oxford pain pap pc pcea pds peep percocet percodan periods
+        ph phq pinhole pip plantar power ppd premixed prism prolene ps psv pulse pulses
+        quad quads ramsay rating ratio rbc rec recall reflex reflexes relvar rnfl rox
         schirmer score sensation septra seretide severity silk sim sipap size skin sleep
         sleeping sls snellen soap sofa stage step stitches strength stretch suture
         sutures symbicort sz ta tandem tape tenderness toes tof train trop trops tsp
@@ -53,14 +53,14 @@ _BEFORE_NO_DAY = frozenset(
     )
 )
 """Words right before a pair that is no day."""
-_FAR_NO_DAY = re.compile(
-    r"""
-    (?:\bpain|\bstrength|\bscore[sd]?|\bgrade|\bpower|\bmotor|\bbp\b|\bva\b|\bgcs\b
-      |\bmurmur|\bday\b|\bscale|\breflex|\bbi-?pap|\bvicryl|\bmonofilament|\bsensation
-      |\bvision|\brated?\b|\bnumber|\bx[ ]?\Z|\blevel)
-    [^.,;\n|]{0,14}\Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
+_IN_PHRASE_OF_NO_DAY = frozenset(
+    words(
+        """
+        bi-pap bipap bp day gcs grade level monofilament motor murmur number pain power
+        rate rated reflex reflexes scale score scored scores sensation strength va
+        vicryl vision
+        """
+    )
 )
 """What makes no day of a pair that follows in the same phrase."""
 _BEFORE_DAY = frozenset(
@@ -75,14 +75,15 @@ _BEFORE_DAY = frozenset(
         exam exp expires extubate extubated f/u faxed file filed fill fills film films
         finish finished followup fri friday from given hd hearing held home infusion
         inserted intake intubated ir kub lab labs last leaves left lifted lmp mailed md
-        meeting missed mon monday moved mri mtg next note np off on op opened operation
-        or out outlined pa passed peg pet phone phoned placed plan planned printed
-        procedure put ran received recheck refaxed removed repeat reported resched
-        rescheduled restart resulted resume return review reviewed revisited rtc runs rv
-        sat saturday scan seen sent shipped signed since start started starts stent stop
-        stopped sun sunday surg surgery switched tapped tca through thru thu thur thurs
-        thursday til till trach trach'd transferred trial tue tues tuesday tx'd txd
-        typed until up updated us video visit wed wednesday weekend wk wkend worn xray
+        meeting missed mon monday moved mri mtg next note np off on op opd opened
+        operation or out outlined pa passed peg pet phone phoned placed plan planned
+        printed procedure put ran received recheck refaxed removed repeat reported
+        resched rescheduled restart resulted resume return review reviewed revisited rtc
+        runs rv sat saturday scan seen sent shipped signed since start started starts
+        stent stop stopped sun sunday surg surgery switched tapped tca through thru thu
+        thur thurs thursday til till trach trach'd transferred trial tue tues tuesday
+        tx'd txd typed until up updated us video visit wed wednesday weekend wk wkend
+        worn xray
         """
     )
 )
@@ -90,14 +91,15 @@ _BEFORE_DAY = frozenset(
 _SURELY_BEFORE_DAY = frozenset(
     words(
         """
-        dated date due rtc appt tca doi lmp edd edc dos doa dod dob admitted discharged
-        since until till signed printed exp expires tues thurs friday monday tuesday
-        wednesday thursday saturday sunday drawn collected tx'd outlined mailed faxed
-        film films
+        admitted appt collected date dated discharged doa dob dod doi dos drawn due edc
+        edd exp expires faxed film films friday lmp mailed monday outlined printed rtc
+        saturday signed since sunday tca thurs thursday till tues tuesday tx'd until
+        wednesday
         """
     )
 )
 _PROCEDURES = ("gram", "scopy", "ectomy", "graphy", "plasty", "otomy")
+_MOVED_TO = ("moved to ", "moved up to ", "scheduled to ", "postponed to ")
 _TIME_AFTER = re.compile(
     r"""
     [,]?[ ](?:at[ ]|@[ ]?)?
@@ -114,8 +116,8 @@ _NO_DAY_AFTER = re.compile(
       |correct|recall|pos(?:itive)?\b|neg(?:ative)?\b|with[ ]movement|at[ ]rest|rest\b
       |(?:r|l|b|bl|bilat\w*|left|right|both|in|od|os|ou|ph)(?![a-z])|bottles|sets|nodes
       |weeks?\b|day\b|days\b|yo\b|->|murmur|sem\b|reps|lb|kg|tab|mac\b|sys|llsb|rusb
-      |lusb|deltoid|hip|knee|ankle|quad|grip|hold\b|gestation|at[ ]baseline|signal
-      |throughout|bilat|on[ ](?:the|a)[ ](?:scale|right|left))
+      |lusb|deltoid|hip|knee|ankle|quad|grip|hold\b|mix|ratio|gestation|at[ ]baseline
+      |signal|throughout|bilat|on[ ](?:the|a)[ ](?:scale|right|left))
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -132,7 +134,7 @@ _FULL_DATE = re.compile(
 )
 _SAME_MONTH = {
     month: re.compile(
-        rf"0?{month}(?<![0-9/.][0-9])(?<![0-9/.-][0-9])/"
+        rf"(?<![0-9/.-])0?{month}/"
         r"(?:(?:1[3-9]|2[0-9]|3[01])(?![0-9/])"
         r"|[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/]))"
     )
@@ -158,7 +160,7 @@ def _is_day(match: re.Match[str]) -> bool:
         return False
     first, second = int(match["a"]), int(match["b"])
     points = _shape(match["a"], match["b"], first, second)
-    points += _before(match, left, first, second) + _cue(word, gap)
+    points += _before(match, left, first, second) + _cue(left, word, gap)
     if _TIME_AFTER.match(text, end):
         points += 3
     if points >= _ENOUGH:
@@ -171,8 +173,14 @@ def _is_measured(left: str, word: str, gap: str) -> bool:
     return (
         (word in _BEFORE_NO_DAY and gap.strip() in ("", ":", "="))
         or left.endswith(("#", "+", "x", "X", "x "))
-        or _FAR_NO_DAY.search(left) is not None
+        or not _IN_PHRASE_OF_NO_DAY.isdisjoint(_phrase(left))
     )
+
+
+def _phrase(left: str) -> list[str]:
+    """Return the words since the last mark."""
+    marks = (left.rfind(mark) for mark in ".,;|\n")
+    return left[max(marks) + 1 :].lower().split()
 
 
 def _is_skin_test(text: str, start: int) -> bool:
@@ -191,11 +199,11 @@ def _before(match: re.Match[str], left: str, first: int, second: int) -> int:
     return -1 if _PAIR_BEFORE.search(left) else 0
 
 
-def _cue(word: str, gap: str) -> int:
+def _cue(left: str, word: str, gap: str) -> int:
     """Return what the word right before a pair adds."""
     if len(gap) > _WIDEST_GAP:
         return 0
-    if word in _SURELY_BEFORE_DAY:
+    if word in _SURELY_BEFORE_DAY or left.lower().endswith(_MOVED_TO):
         return 3
     return 2 if word in _BEFORE_DAY or word.endswith(_PROCEDURES) else 0
 
@@ -231,7 +239,7 @@ def _of_note(text: str, start: int, month: int) -> int:
 def _last_word(left: str) -> tuple[str, str]:
     """Return the last word in lower case, and what stands between it and the end."""
     bare = left.rstrip(" \t.,:;=(~-")
-    head = bare.rstrip(ascii_letters + "'/")
+    head = bare.rstrip(ascii_letters + "'/-")
     return bare[len(head) :].lower(), left[len(bare) :]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import YEAR, any_of, words
+from deid_core.language.fragments import YEAR, any_of, ends_with, words
 from deid_core.toml_files import table_of
 
 from ..rule import Rule
@@ -25,8 +25,10 @@ _OF_YEAR = rf"(?:,?[ ](?:of[ ])?(?:{YEAR}|'[0-9]{{2}}(?![0-9])))?"
 _BEFORE = r"""
     (?:eve[ ]of[ ](?:the[ ])?
       |(?:1st|2nd|3rd|first|second|third|last)[ ]day[ ](?:of[ ])?
-      |(?:mon|tues|wednes|thurs|fri|satur|sun)day[ ](?:after|before)[ ])?
+      |(?:mon|tues|wednes|thurs|fri|satur|sun)day[ ](?:after|before)[ ])
 """
+_NEW_YEAR = r"(?:Chinese[ ]|Lunar[ ]|(?<!chinese[ ])(?<!lunar[ ]))New[ ]Year'?s?"
+_FLAGS = re.VERBOSE | re.IGNORECASE
 # Nouns after which the name of a holiday is no date.
 _NO_DATE = r"""
     (?![ -](?:trees?|disease|factor|seals?|carols?|cards?|cactus|lights|lily|lilies
@@ -53,23 +55,24 @@ def _is_holiday(match: re.Match[str]) -> bool:
     if name[0].isupper():
         # "May day!" is a call for help.
         return not _OFTEN_PHRASES.match(name) or name.split()[-1][0].isupper()
-    return not (name.lower() in _OFTEN_WORDS or _OFTEN_PHRASES.match(name)) or (
-        match.start() != match.start("name")
-    )
+    is_often_word = name.lower() in _OFTEN_WORDS or _OFTEN_PHRASES.match(name)
+    return not is_often_word or ends_with(_CUE, match.string, match.start(), within=12)
 
+
+_CUE = re.compile(
+    r"(?<![a-z])(?:after|before|since|over|until|till|til|during|near)[ ](?:the[ ])?\Z",
+    re.IGNORECASE,
+)
 
 HOLIDAY = Rule(
     name="date_holiday",
     label=Label.DATE,
     pattern=re.compile(
         rf"""
-        (?<![a-z]){_BEFORE}
-        (?P<name>{_ANY_NAME}
-          |(?:Chinese[ ]|Lunar[ ]|(?<!chinese[ ])(?<!lunar[ ]))New[ ]Year'?s?)
-        (?:[ ](?:Day|Eve))?
+        (?<![a-z])(?P<name>{_ANY_NAME}|{_NEW_YEAR})(?:[ ](?:Day|Eve))?
         (?![a-z]){_NO_DATE}{_OF_YEAR}
         """,
-        re.VERBOSE | re.IGNORECASE,
+        _FLAGS,
     ),
     score=0.8,
     is_valid=_is_holiday,
@@ -82,8 +85,8 @@ HOLIDAY = Rule(
         "after «Chinese New Year», at «Deepavali», on «Vesak Day»",
         "«Martin Luther King Jr. Day», «Passover '22»",
         "fitted on «Burns Night», away over «Family Day», near «Waitangi Day»",
-        "before «CNY»; «eve of Lunar New Year», «Thai Pongal eve», «second day raya»",
-        "call «Tuesday after Easter», anointing before «All Souls», after «Dussehra»",
+        "week after «carnival», over «family day»; before «CNY», «Thai Pongal eve»",
+        "anointing before «All Souls», after «Dussehra»",
         "gone since «Ash Wednesday», week after «Carnival», «Farmers' Day», «Hogmanay»",
     ),
     not_found=(
@@ -95,8 +98,26 @@ HOLIDAY = Rule(
         "may day, a new year, all day",
         "National Guard, Flag sign, Super",
         "an epiphany, a carnival, Carnival cruise, a raya",
-        "EID 784-1995, family day, tax day",
+        "EID 784-1995, a family day, on tax day",
     ),
 )
 
-RULES = (HOLIDAY,)
+HOLIDAY_EVE = Rule(
+    name="date_around_holiday",
+    label=Label.DATE,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z]){_BEFORE}(?:{_ANY_NAME}|{_NEW_YEAR})(?:[ ](?:Day|Eve))?
+        (?![a-z]){_OF_YEAR}
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    found=(
+        "on the «eve of Lunar New Year», fever since «second day raya»",
+        "call «Tuesday after Easter», «last day of Ramadan 2024»",
+    ),
+    not_found=("Tuesday after lunch, the first day of school, eve of surgery",),
+)
+
+RULES = (HOLIDAY, HOLIDAY_EVE)

@@ -68,7 +68,13 @@ _NUMBER_AFTER = re.compile(r"[.,:;<>=~ ]{0,3}(?:(?:in[ ])?(?:low|mid|high)|[0-9]
 _NAME_BEFORE = re.compile(
     r"(?:\b(?i:dr|mrs?|ms|prof|miss)\.?[ ]|(?<![A-Za-z])[A-Z]\.[ ]?|['-])\Z"
 )
-_SURE_CUES = frozenset({"by", "until", "till", "since", "next", "last", "back", "for"})
+_SURE_CUES = frozenset(
+    words("by until till since next last back for arrange recheck home review appt")
+)
+_PAIR_AFTER = re.compile(
+    r"[ ](?:(?:1[3-9]|2[0-9]|3[01])/(?:1[0-2]|0?[1-9])"
+    r"|(?:1[0-2]|0?[1-9])/(?:1[3-9]|2[0-9]|3[01]))(?![0-9/])"
+)
 _WORD_AFTER = re.compile(r"[ ][a-z]")
 _OTHER_WORDS = frozenset({"sat", "sun"})
 _NO_DAYS = re.compile(
@@ -98,15 +104,20 @@ def _is_short_day(match: re.Match[str]) -> bool:
     if word.lower() in _OTHER_WORDS and (
         _NO_DAYS.match(text, end)
         or _OXYGEN.search(text, max(0, start - 10), start)
-        or (_NUMBER_AFTER.match(text, end) and not _AFTER.match(text, end))
+        or (
+            _NUMBER_AFTER.match(text, end)
+            and not (_AFTER.match(text, end) or _PAIR_AFTER.match(text, end))
+        )
     ):
         return False
-    if word in _OTHER_WORDS:
+    if word in _OTHER_WORDS and not _PAIR_AFTER.match(text, end):
         return found is not None and found[1].lower() in _SURE_CUES and _ends(match)
-    if has_cue or _AFTER.match(text, end):
+    if has_cue or _AFTER.match(text, end) or _PAIR_AFTER.match(text, end):
         return _is_one_day(match)
-    if word.islower() or not _is_one_day(match):
+    if not _is_one_day(match):
         return False
+    if word.islower():
+        return word != "wed" and _ends(match)
     if word.lower() in _OTHER_WORDS or word.isupper():
         return found is not None and _ends(match)
     return _ends(match) or found is not None or _WORD_AFTER.match(text, end) is not None
@@ -154,13 +165,14 @@ WEEKDAY_SHORT = Rule(
         "Will follow «Mon». RN to arrange «Sun».",
         "hip fx, OR «Tues» 0730; tap'd 6 L «Sun» | 2300",
         "recheck «fri» 0900, «Thurs» am; back «SAT».",
+        "bed held, «sat» 25/1 07.12; prayers «fri». Labs",
         "see «Wed» for excision. «Mon»- call her; held «Tue», then",
     ),
     not_found=(
         "sat 98, O2 Sat 95 RA, SAT held, Sat. 97%, sats, RA sat. good",
         "Sun glare, sun exposure, Dr. Sun, Dr. Mon and H. Sun, SAT/SBT done",
         "Mon/Wed/Fri, M/W/F, Tue-Thu-Sat, Mon-Fri, every Fri, q Mon, Tue Thu Sat",
-        "They wed, he sat on the bed, the sun. Mon Health",
+        "They wed, he sat on the bed, the sun. He sat. Newly wed.",
     ),
 )
 
