@@ -82,7 +82,7 @@ class Replacer:
     def companions(self, document: Document) -> list[Annotation]:
         """Return what must be replaced with the dates, though it is no PHI alone.
 
-        Weekdays, where the policy moves dates: "on Tuesday" next to a moved date would
+        Weekdays, where the policy moves dates: "on Tuesdays" next to a moved date would
         reveal by how many days.  They stay where dates move by whole weeks.
         """
         style = self._styles_of(document)[Label.DATE]
