@@ -165,7 +165,7 @@ def _is_day(match: re.Match[str]) -> bool:
         points += 3
     if points >= _ENOUGH:
         return True
-    return points >= _OPEN and points + _of_note(text, start, first) >= _ENOUGH
+    return points >= _OPEN and points + _of_note(match, first) >= _ENOUGH
 
 
 def _is_measured(left: str, word: str, gap: str) -> bool:
@@ -227,13 +227,15 @@ def _shape(a: str, b: str, first: int, second: int) -> int:
     return -1 if second in _SCALES or second in _DURATIONS else 0
 
 
-def _of_note(text: str, start: int, month: int) -> int:
+def _of_note(match: re.Match[str], month: int) -> int:
     """Return what the rest of the note adds: days of the same month, or any date."""
-    around = max(0, start - _NEAR), start + _NEAR
+    text, start, end = match.string, match.start(), match.end()
+    # One is not evidence for itself.
+    others = (max(0, start - _NEAR), start), (end, end + _NEAR)
     same = _SAME_MONTH.get(month)
-    if same is not None and same.search(text, *around):
+    if same is not None and any(same.search(text, *each) for each in others):
         return 2
-    return 1 if _FULL_DATE.search(text, *around) else 0
+    return 1 if any(_FULL_DATE.search(text, *each) for each in others) else 0
 
 
 def _last_word(left: str) -> tuple[str, str]:

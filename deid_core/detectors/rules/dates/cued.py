@@ -160,7 +160,7 @@ CUED_DAY = Rule(
     pattern=re.compile(
         r"""
         (?P<a>[0-9](?<![0-9][0-9])(?<![0-9][-/.][0-9])[0-9]?)/(?P<b>[0-9]{1,2})
-        (?![0-9])(?![-/.][0-9])(?![ ](?:ago|out[ ]of))
+        (?![0-9])(?![-/.][0-9])(?![ ](?:ago|out[ ]of))(?!h(?![a-z]))
         """,
         re.VERBOSE,
     ),
@@ -184,7 +184,7 @@ CUED_DAY = Rule(
         "on 3/10 pain",
         "on 20/40",
         "Grade 3/6 murmur",
-        "on 1/2 tablets",
+        "on 1/2 tablets, up to 7/24h",
     ),
 )
 
