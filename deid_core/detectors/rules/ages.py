@@ -43,6 +43,11 @@ _STORY_WORDS = (
     r"|brought|here|seen|from|in|found|status)"
 )
 _STORY = re.compile(rf"[ ,]{{0,2}}{_STORY_WORDS}\b", re.IGNORECASE)
+_STORY_OF_ONE = re.compile(
+    r",[ ](?:was|is|may|has|had|came|lives|died|fell|retired|widow|ex-"
+    r"|(?:rm|room|bed)\b|with|who|from|in|on|seen)",
+    re.IGNORECASE,
+)
 _NO_READING = re.compile(r"9[0-4]F|9[0-9]M")
 _DESCRIBED = re.compile(rf"[ ]?[,;]|[ ](?:on|{_STORY_WORDS})\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?:^|\n|[A-Za-z][,;:]?[ ])\Z")
@@ -99,10 +104,11 @@ def _is_after_name(match: re.Match[str]) -> bool:
 
 
 def _is_age_of_name(match: re.Match[str]) -> bool:
-    """Return whether the surname before an age is no word."""
-    return not is_ordinary(normal(match["last"])) and not _UNIT.match(
-        match.string, match.end("phi")
-    )
+    """Return whether the name before an age is no word; a single one has a story."""
+    text, end = match.string, match.end("phi")
+    if is_ordinary(normal(match["last"])) or _UNIT.match(text, end):
+        return False
+    return match["first"] is not None or _STORY_OF_ONE.match(text, end) is not None
 
 
 AGE_OLD = Rule(
@@ -276,7 +282,7 @@ AGE_AFTER_PERSON = Rule(
         (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
           |grandfather|sister|brother)
         (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
-          |'s[ ]now[ ]|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
+          |'s[ ](?:now[ ])?|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
         (?P<phi>ninety(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?(?![a-z])
             (?![- ](?:degrees|percent|per|mg|mcg|minutes|days))
           |{_OVER_89}
@@ -291,7 +297,7 @@ AGE_AFTER_PERSON = Rule(
         "She is «95» and lives alone",
         "the patient is «92», widowed; her mother is now «101».",
         "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
-        "he is «ninety-two» not 82",
+        "he is «ninety-two» not 82; he's «92», she is the driver",
     ),
     not_found=(
         "patient is 95% on air",
@@ -360,10 +366,10 @@ AGE_AFTER_NAME = Rule(
     label=Label.AGE,
     pattern=re.compile(
         rf"""
-        (?<![A-Za-z])[A-Z][a-z'-]{{1,24}}(?:[ ]a/[pl])?
-        [ ](?P<last>[A-Z][A-Za-z'-]{{2,24}})
+        (?<![A-Za-z])(?:(?P<first>[A-Z][a-z'-]{{1,24}})(?:[ ]a/[pl])?[ ])?
+        (?P<last>[A-Z][A-Za-z'-]{{2,24}})
         (?:,[ ]|[ ]\()(?P<phi>{_OVER_89})
-        (?:(?=\))|(?=[,:;][ ]?[A-Za-z]))
+        (?:(?=\))|(?=[,:;][ ]?[A-Za-z])|(?=\.[ ][A-Z]))
         """,
         re.VERBOSE,
     ),
@@ -371,11 +377,11 @@ AGE_AFTER_NAME = Rule(
     is_valid=_is_age_of_name,
     found=(
         "Florence Okonedo, «92», retired. Lolo Isko, «93»: Losartan. Ada Okafor («95»)",
-        "Muthulakshmi a/p Perumal, «90», IC",
+        "Muthulakshmi a/p Perumal, «90», IC; Bina, «98», was; Ada Okafor, «102». Dx",
     ),
     not_found=(
         "Heart Rate, 92, regular. Pulse Ox, 97, room air. Oxygen Saturation (95)",
-        "Florence Okonedo, 29, retired; Ada Okafor, 95 kg",
+        "Florence Okonedo, 29, retired; Ada Okafor, 95 kg. Sodium, 98, was low",
     ),
 )
 

@@ -37,6 +37,13 @@ _PAIR_CUE = re.compile(
     """,
     _FLAGS,
 )
+_MOST_MONTHS = 12
+_ON = re.compile(
+    r"(?<![a-z])(?:on|since|until|till|rec'd|received)[ ]\Z", re.IGNORECASE
+)
+_FLOW = re.compile(
+    r"[ ]?(?:l|lpm|h|g|k|of|to|per|beats|people)(?![a-z])", re.IGNORECASE
+)
 _MONTH_AND_YEAR_CUE = re.compile(
     r"""
     (?<![a-z])(?:in|since|until|till|from|of|by|before|after|during|dated?|on|seen)[ ]\Z
@@ -82,7 +89,21 @@ def _is_cued_pair(match: re.Match[str]) -> bool:
     return (
         are_day_and_month(match["a"], match["b"])
         and not _UNIT.match(match.string, match.end())
-        and ends_with(_PAIR_CUE, match.string, match.start())
+        and (
+            ends_with(_PAIR_CUE, match.string, match.start())
+            or _is_day_of_dashes(match)
+        )
+    )
+
+
+def _is_day_of_dashes(match: re.Match[str]) -> bool:
+    """Return whether "on 7-15" is a day: few ranges lie on both sides of twelve."""
+    text, start, end = match.string, match.start(), match.end()
+    return (
+        match[0][-len(match["b"]) - 1] == "-"
+        and (max(int(match["a"]), int(match["b"])) > _MOST_MONTHS or match[0][0] == "0")
+        and ends_with(_ON, text, start, within=12)
+        and _FLOW.match(text, end) is None
     )
 
 
@@ -185,12 +206,16 @@ CUED_PAIR = Rule(
     ),
     score=0.75,
     is_valid=_is_cued_pair,
-    found=("seen on «14-05», admitted «5-14».", "discharged on «05.14», LMP: «5-14»"),
+    found=(
+        "seen on «14-05», admitted «5-14».",
+        "discharged on «05.14», LMP: «5-14»",
+        "scoped on «7-15» and, shock on «9-14». Rec'd «08-22»",
+    ),
     not_found=(
         "on 5-14 units",
         "L4-05",
         "pH on 7.35",
-        "take on 10-12",
+        "take on 10-12, on 5-15 L, on 10-14 h, since 3-4",
         "seen 10-14 times",
         "visit 5.85",
     ),

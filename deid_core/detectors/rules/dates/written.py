@@ -40,6 +40,7 @@ _MONTH_CUE = re.compile(
     """,
     _FLAGS,
 )
+_DAY_CUE = re.compile(r"(?<![a-z])(?:on|by|since|until|till|from)[ ]\Z", re.IGNORECASE)
 _DAY_IN_USE = rf"{DAY}(?![.:/][0-9])(?!{UNIT})"
 
 
@@ -49,7 +50,10 @@ def is_month_not_verb(match: re.Match[str]) -> bool:
     if _LONG_YEAR.search(match[0]) or _ORDINAL.search(match[0]):
         return True
     if month in _WORDS_TOO:
-        return False
+        # "on 1 march" is a day, "3 may be" is none.
+        return match[0][0].isdigit() and ends_with(
+            _DAY_CUE, match.string, match.start(), within=10
+        )
     return not (month == "May" and _VERB_AFTER_MAY.match(match.string, match.end()))
 
 
@@ -137,6 +141,7 @@ DAY_FIRST = Rule(
         "on «5 May» she",
         "«20 October» again",
         "«10 Sept. 2019» 09:30",
+        "ishihara on «1 march» and again",
     ),
     not_found=(
         "grade 3 may be",
