@@ -20,7 +20,6 @@ from .numeric import are_day_and_month
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
 _LAST_MONTH = 12
 _REACH = 28
-_LETTERS = frozenset(ascii_letters)
 _SCALES = frozenset({5, 10})
 _LARGE_SCALES = frozenset({15, 20, 24, 25, 28, 30})
 """Denominators over 12 of scores, fields of vision and durations."""
@@ -121,6 +120,7 @@ _NO_DAY_AFTER = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_SKIN_TEST = re.compile(r"ista(?:mine|trol)(?:[ ]control)?[ ,:]{1,2}[0-9]{1,2}[/x]")
 _NUMBER_BEFORE = re.compile(r"[0-9+)][ ]?(?:[,;&+x]|->|to|and)?[ ]{0,2}\Z")
 _PAIR_BEFORE = re.compile(r"[0-9]/[0-9]{1,2}[+-]?[^\n.|]{0,10}\Z")
 _RANGE_START = re.compile(
@@ -156,11 +156,15 @@ def _is_day(match: re.Match[str]) -> bool:
         return False
     left = text[max(0, start - _REACH) : start]
     word, gap = _last_word(left)
-    if _is_measured(left, word, gap) or _is_skin_test(text, start):
+    if _is_measured(left, word, gap):
         return False
     first, second = int(match["a"]), int(match["b"])
     points = _shape(match["a"], match["b"], first, second)
+    if points >= _ENOUGH and _is_skin_test(text, start):
+        points = 0
     points += _before(match, left, first, second) + _cue(left, word, gap)
+    if not _IN_PHRASE_OF_NO_DAY.isdisjoint(_phrase(left)):
+        points -= 3
     if _TIME_AFTER.match(text, end):
         points += 3
     if points >= _ENOUGH:
@@ -170,11 +174,8 @@ def _is_day(match: re.Match[str]) -> bool:
 
 def _is_measured(left: str, word: str, gap: str) -> bool:
     """Return whether what precedes measures: a scale, a dose, an instrument."""
-    return (
-        (word in _BEFORE_NO_DAY and gap.strip() in ("", ":", "="))
-        or left.endswith(("#", "+", "x", "X", "x "))
-        or not _IN_PHRASE_OF_NO_DAY.isdisjoint(_phrase(left))
-    )
+    is_scale = word in _BEFORE_NO_DAY and gap.strip() in ("", ":", "=")
+    return is_scale or left.endswith(("#", "+", "x", "X", "x "))
 
 
 def _phrase(left: str) -> list[str]:
@@ -185,7 +186,8 @@ def _phrase(left: str) -> list[str]:
 
 def _is_skin_test(text: str, start: int) -> bool:
     """Return whether a note has wheals and flares: their sizes look like days."""
-    return text.find("istamine", max(0, start - _NEAR), start + _NEAR) >= 0
+    around = max(0, start - _NEAR), start + _NEAR
+    return _SKIN_TEST.search(text, *around) is not None
 
 
 def _before(match: re.Match[str], left: str, first: int, second: int) -> int:
@@ -261,13 +263,14 @@ BARE_DAY = Rule(
         "ecchymosis outlined «10/7», DP 2+. tx'd «1/11» from",
         "home ~«8/26» w/ HH; «12/19» 0830 rounds, follow «4/22»",
         "S. Roe md  «5/5» 1640\n«4/1» held 25 min. PT by phone «12/07».",
+        "Antihistamine given, home «4/22»",
         "Seen 4/18/2024.\nExam «4/8», wound «6/1» to «6/3»",
     ),
     not_found=(
         "pain 2/10, strength 4/5, Katz 3/6, GCS 10/15, VA 6/9, 20/25",
         "ctx d 3/5, BiPAP 12/5, PSV 10/6, 1/2 ppd, 39 4/7 weeks, 2/2 bottles",
         "TCU 3/12, x 10/7, Vicryl 3/0, 6/5 mm, 24/7 care, Rib 7/8, 1/2",
-        "histamine 7/20, Timothy 6/14",
+        "Skin prick: Histamine 7/20, Timothy 6/14, Oak 8/22",
     ),
 )
 

@@ -51,7 +51,7 @@ _CUES = frozenset(
 _CUE = re.compile(r"(?<![a-z])([a-z/-]+)[ ]?[:(]?[ ]{0,2}\Z", re.IGNORECASE)
 _AFTER = re.compile(
     rf"""
-    [.,]?[ ](?:am|pm|noon|night|morning|mornig|afternoon|evening|eve|early|late|week|wk
+    [.,]?[ ](?:am|pm|noon|night|morning|afternoon|evening|eve|early|late|week|wk
       |next|last|the[ ][0-9]|[0-9]{{1,2}}(?:st|nd|rd|th)\b|@|at[ ][0-9]
       |(?:[01][0-9]|2[0-3])[0-5][05](?![0-9])|[0-9]{{1,2}}[:.][0-9]{{2}}
       |[0-9]{{1,2}}[ ]?[ap]m?\b|{MONTH_NAME}|w/|for\b|with\b|to\b|if\b)
