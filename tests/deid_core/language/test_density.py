@@ -6,9 +6,9 @@ from deid_core.language.density import density
 
 PROSE = (
     "The patient is a 54-year-old woman who was seen in the clinic with her daughter"
-    " for a cough that has been present for three weeks, and she is not short of breath."
+    " for a cough that has been present for three weeks, and she is not in pain."
 )
-TELEGRAPHIC = "54F w/ dtr, cough x3 wk, no SOB. CXR neg. d/w Roe, f/u 3/4, abx prn. RN KD"
+TELEGRAPHIC = "54F w/ dtr, cough x3 wk, no SOB. CXR neg. d/w Roe, f/u 3/4. RN KD"
 
 
 def test_prose_and_telegraphic_notes_are_told_apart():
