@@ -2,7 +2,7 @@
 
 from deid_core.detectors.rules.engine import RULES, RuleDetector
 from deid_core.document import Document
-from deid_core.labels import Label
+from deid_core.merge import merge
 
 DETECT_ALL = RuleDetector(RULES)
 
@@ -13,9 +13,11 @@ def spans_of(rules, text):
 
 
 def labels_of(text, value):
-    """Return the labels of the annotations that are exactly the value."""
-    [annotations] = DETECT_ALL([Document("d1", text)])
-    return {a.label for a in annotations if text[a.span.start : a.span.end] == value}
+    """Return the labels, after merging, of the annotations that are the value."""
+    [proposals] = DETECT_ALL([Document("d1", text)])
+    return {
+        a.label for a in merge(proposals) if text[a.span.start : a.span.end] == value
+    }
 
 
 def has_date(text):

@@ -14,7 +14,9 @@ from deid_core.language.fragments import UNIT, ends_with, words
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-_DOMAINS = words("com org net edu gov mil info io health")
+# RFC 2606's, too; of the countries' only one: "pain.in" is a typo.
+_DOMAINS = words("com org net edu gov mil info io health uk example local internal")
+
 _VERSION = re.compile(r"(?:\bv|ver|version|release|section)\.?[ ]?\Z", re.IGNORECASE)
 _IP_CUE = re.compile(r"\bip(?:v4)?(?:[ ]address)?[ :=#]{0,3}\Z", re.IGNORECASE)
 # RFC 1918's networks, and words that only an address follows.
@@ -110,8 +112,27 @@ BARE_HOST = Rule(
         _FLAGS,
     ),
     score=0.9,
-    found=("on «janeroe.example.com/blog».", "see «example.org»"),
+    found=(
+        "on «janeroe.example.com/blog».",
+        "see «example.org», (msg sent «mylabs.clinic.example», she",
+    ),
     not_found=("jane@example.com", "pain.common", "2.5.io", "the end.network"),
+)
+
+COUNTRY_HOST = Rule(
+    name="url_country_host",
+    label=Label.URL,
+    pattern=re.compile(
+        rf"""
+        (?<![\w@.-])[a-z0-9](?:{_HOST_PART}){{1,3}}
+        (?:com?|org|net|govt?|ac|edu|nhs)\.[a-z]{{2}}(?![\w-])
+        (?:/[^\s<>"]{{0,500}}[^\s<>"'.,;:!?)\]}}])?
+        """,
+        _FLAGS,
+    ),
+    score=0.9,
+    found=("«portal.hospital.co.in», see «results.health.gov.au/x».",),
+    not_found=("jane@example.co.in", "seen by co.in", "t.co.it.is"),
 )
 
 IPV4 = Rule(
@@ -180,6 +201,7 @@ RULES = (
     EMAIL,
     URL,
     BARE_HOST,
+    COUNTRY_HOST,
     IPV4,
     IPV6,
     IPV6_IN_FULL,

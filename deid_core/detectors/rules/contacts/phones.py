@@ -24,7 +24,7 @@ _EXTENSION = r"(?:[ ,;]{0,2}(?:x|ext(?:ension)?\.?)[ :#]{0,2}[0-9]{1,6}(?![0-9])
 _PHONE_WORDS = words(
     """
     telephone phone tel ph cellular cellphone cell mobile mob home work office contacted
-    contact callback called call reached reachable text hotline landline whatsapp
+    contact callback called call reached reachable text hotline landline whatsapp cb
     """
 )
 SEPARATOR = r"(?:[ \t]{0,3}(?:numbers?\b|no\b|is\b|at\b|on\b|[:#=.-])){0,4}[ \t]{0,3}"
@@ -117,6 +117,13 @@ def is_known_number(match: re.Match[str]) -> bool:
     return any(_is_known(digits, region) for region in _TRUNK_REGIONS)
 
 
+def is_misread_number(number: str) -> bool:
+    """Return whether some of a number's digits were read as letters."""
+    digits = sum(map(str.isdigit, number))
+    letters = sum(map(str.isalpha, number))
+    return 0 < letters < digits and 8 <= digits + letters <= 13
+
+
 def is_known_singapore_number(match: re.Match[str]) -> bool:
     """Return whether Singapore's plan has the number."""
     return _is_known(_digits(match["number"]), "SG")
@@ -194,7 +201,7 @@ LABELLED_PHONE = Rule(
     score=0.9,
     found=(
         "Phone: «555-0142», tel. «2125550142»",
-        "reached at «555 0142»; cell #«555.0142 x5»",
+        "Wants a cb «555 0147», reached at «555 0142»; cell #«555.0142 x5»",
         "Ph: «6123 4567» mobile «07700 900 123»",
     ),
     not_found=(
@@ -386,6 +393,35 @@ FAX_GROUPS = Rule(
     not_found=("T 98.6 F. 120", "F: 45 12", "F:101.2 97.5"),
 )
 
+FAX_EXTENSION = Rule(
+    name="fax_extension",
+    label=Label.FAX,
+    pattern=re.compile(
+        r"(?<![a-z])(?:tele)?fax[:. ]{0,3}(?P<phi>-[0-9]{2,5})(?![\w-])", re.IGNORECASE
+    ),
+    score=0.9,
+    found=("Tel. +49 761 5550 2210, Fax «-2299»",),
+    not_found=("fax - 3 pages", "fax -3 pages, fax 2-3"),
+)
+
+MISREAD_PHONE = Rule(
+    name="phone_misread",
+    label=Label.PHONE,
+    # Optical recognition takes 0 for O and 1 for l: "O345-555O127".
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:{"|".join(_PHONE_WORDS)}|mobiie|c[o0]ntact|ce[l1I]{{2}}|ph[o0]ne)
+        {SEPARATOR}
+        (?P<phi>\+?[0-9OoIlSBZ]{{2,11}}(?:[- ][0-9OoIlSBZ]{{2,8}}){{0,4}})(?![\w-])
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    is_valid=lambda match: is_misread_number(match["phi"]),
+    found=("Contact «O345-555O127» and Mob «94l5O 55S18» ( pradhan )",),
+    not_found=("call Bill, call 2 so, tel 555 0142, Mob solo 12", "cell O2 12345"),
+)
+
 LOCAL_PHONE = Rule(
     name="phone_local",
     label=Label.PHONE,
@@ -435,6 +471,8 @@ RULES = (
     SPACED_PHONE,
     PHONE_BEFORE_LABEL,
     FAX_GROUPS,
+    FAX_EXTENSION,
+    MISREAD_PHONE,
     LOCAL_PHONE,
     PHONE_IN_LETTERS,
 )

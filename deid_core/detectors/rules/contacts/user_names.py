@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import words
+from deid_core.language.fragments import ends_with, words
 
 from ..rule import Rule
 
@@ -21,6 +21,9 @@ _NETWORKS = (
 _DOMAINS = "com|org|net|edu|gov|mil|info|io|health|uk|sg|ca|au|de|fr|es|in|co"
 _AT = r"[ ]?(?:\(at\)|\[at\]|<at>|\{at\}|_at_)[ ]?"
 _DOT = r"[ ]?(?:\(dot\)|\[dot\]|<dot>|\{dot\}|_dot_)[ ]?"
+_USER_CUE = re.compile(
+    r"\b(?:as|by|from|user|login|handle|to)[ :]{1,2}\Z", re.IGNORECASE
+)
 _NO_USERNAME = r"""
     (?!(?:and|or|is|was|are|field|for|to|with|not|in|of|on|the|password|passwords|provided
       |reset|unknown|name|names|required|error|failed|from|has|changed|given)\b)
@@ -34,7 +37,7 @@ USERNAME = Rule(
     label=Label.USERNAME,
     pattern=re.compile(
         r"""
-        (?<![a-z])(?:user[ ]?(?:name|id)|login|logon|screen[ ]name)
+        (?<![a-z])(?:user(?:[ ]?(?:name|id))?|login|logon|screen[ ]name)
         [ \t]{0,3}(?:[:=]|is\b)[ \t]{0,3}(?P<phi>[a-z0-9][\w.-]{1,39})(?<![.])
         """,
         _FLAGS,
@@ -52,7 +55,7 @@ USERNAME_BARE = Rule(
         (?<![a-z])
         (?:(?:username|user[ ]name|userid|user[ ]id)[ ]{_NO_USERNAME}
           |(?:user|logged[ ]in[ ]as|login|logon)[ ]
-             (?=[a-z._-]{{1,20}}[0-9]{{1,6}}(?![\w@])))
+             (?=[a-z._-]{{1,20}}[0-9]{{1,6}}(?![\w@])|[a-z]{{2,20}}_[a-z]))
         (?P<phi>[a-z][\w.-]{{1,38}}\w)(?![\w@])
         """,
         _FLAGS,
@@ -60,6 +63,7 @@ USERNAME_BARE = Rule(
     score=0.85,
     found=(
         "username «jroe», User ID «jane.roe», logged in as «jroe12», user «jroe12»",
+        "login «declan_roe» though",
     ),
     not_found=("username and password", "user of tobacco", "login failed", "user 12"),
 )
@@ -75,12 +79,15 @@ USERNAME_OF_ACTION = Rule(
           |created|closed|locked|released|saved|verified|updated|recorded|scanned|sent
           |transcribed|reviewed|ordered|completed|documented|uploaded|charted|amended)
         (?:[ ](?:electronically|online|remotely))?[ ](?:by|as|under|per)[ ]
-        (?P<phi>[a-z]{3,20}(?:\.[a-z]{2,20}[0-9]{0,4}|[0-9]{1,5}))(?![\w@])
+        (?P<phi>[a-z]{3,20}(?:\.[a-z]{1,20}[0-9]{0,4}|[0-9]{1,5}))(?![\w@])
         """,
         _FLAGS,
     ),
     score=0.8,
-    found=("Note filed by «jroe12», opened electronically by «jane.roe».",),
+    found=(
+        "Note filed by «jroe12», opened electronically by «jane.roe».",
+        "Report uploaded by «jane.r». Chart closed by «jroe04» 3/2",
+    ),
     not_found=(
         "reviewed by the surgeon. She",
         "read by radiology.Normal",
@@ -118,6 +125,58 @@ HANDLE = Rule(
         "zoom at 3",
     ),
     is_valid=lambda match: match["phi"].lower() not in _NO_HANDLES,
+)
+
+WITH_UNDERSCORE = Rule(
+    name="username_with_underscore",
+    label=Label.USERNAME,
+    # No word has one; a template's blank is longer than its letters.
+    pattern=re.compile(
+        r"""
+        (?<![\w.@/\\-])(?P<phi>@?[a-z][a-z0-9]{1,20}(?:_[a-z0-9]{1,20}){1,3})(?![\w@/-])
+        """,
+        _FLAGS,
+    ),
+    score=0.7,
+    is_valid=lambda match: (
+        any(map(str.isdigit, match["phi"]))
+        or match["phi"][0] == "@"
+        or ends_with(_USER_CUE, match.string, match.start())
+    ),
+    found=("she is «roe_2013», uploaded as «gi_pa_team2», message from «jane_roe»",),
+    not_found=("c.68_69del, post_op, 12_13, name_____, file_name", "p_value"),
+)
+
+AT_LOGIN = Rule(
+    name="username_before_login",
+    label=Label.USERNAME,
+    pattern=re.compile(
+        r"""
+        (?<![\w.@-])(?P<phi>[a-z]{2,20}\.[a-z]{1,20}[0-9]{0,4})[ ]
+        (?:logged|signed)[ ](?:in|on|off|out)(?![a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    is_valid=lambda match: match["phi"].islower(),
+    found=("by video («mroe.wn» logged in, cart 10)",),
+    not_found=("in the portal.Signed in", "she logged in"),
+)
+
+HANDLE_ALONE = Rule(
+    name="username_handle_alone",
+    label=Label.USERNAME,
+    pattern=re.compile(
+        r"""
+        @(?<![\w.@/-]@)(?=[a-z_.]{3,24}[0-9]{1,6}(?!\w)|[a-z]{2,20}[._][a-z])
+        [a-z][\w.]{2,38}\w(?![@\w])
+        """,
+        _FLAGS,
+    ),
+    score=0.75,
+    found=("posts as «@jane.roe», tagged «@janeroe77».",),
+    not_found=("seen @bedside, @L4, @T10, @home, @rest.Then", "@ 3 pm", "a@b.com"),
+    is_valid=lambda match: match[0].islower(),
 )
 
 HANDLE_FIRST = Rule(
@@ -163,6 +222,9 @@ RULES = (
     USERNAME_BARE,
     USERNAME_OF_ACTION,
     HANDLE,
+    WITH_UNDERSCORE,
+    AT_LOGIN,
+    HANDLE_ALONE,
     HANDLE_FIRST,
     SPELLED_EMAIL,
 )

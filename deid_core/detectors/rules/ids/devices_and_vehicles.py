@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import UNIT, words
+from deid_core.language.fragments import words
 
 from ..rule import Rule
-from .labelled_rule import SEPARATOR, labelled_rule
+from .labelled_rule import SEPARATOR, has_digits, labelled_rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-_UNIT = re.compile(UNIT, _FLAGS)
 _PLATE = r"""
-    (?:[A-Z]{1,3}[- ]?[0-9]{3,4}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}
-      |[0-9][A-Z]{2,3}[- ]?[0-9]{2,3}|[A-Z][0-9]{2}[- ]?[A-Z]{3})
+    (?:[A-Z]{1,3}[- ]?[0-9]{3,4}[A-Z]?|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}
+      |[0-9][A-Z]{2,3}[- ]?[0-9]{2,3}|[A-Z][0-9]{2}[- ]?[A-Z]{3}|[0-9]{3}[- ]?[A-Z]{3}
+      |[A-Z]{2}[ ][A-Z][ ][0-9]{3}[A-Z]|N[0-9]{2,4}[A-Z]{1,2}
+      |[A-Z]{2}[ -]?[0-9]{1,2}[ -]?[A-Z]{1,2}[ -]?[0-9]{4})
 """
 
 
@@ -25,13 +26,15 @@ def _has_digit(match: re.Match[str]) -> bool:
 DEVICE = labelled_rule(
     "device_labelled",
     Label.DEVICE,
-    bare=("serial", "s/n", "udi", "imei"),
+    bare=("serial", "serials", "s/n", "udi", "imei"),
     marked=("sn", "device", "device serial"),
+    acronyms=("SN",),
     digits=3,
     score=0.92,
     found=(
         "serial number «PMK-77120A», S/N: «990-1123», device id «DX4410023»",
-        "Device serial # «00712»",
+        "Device serial # «00712», Meter SN «90KX1183», serial «XN7 0048 2291»",
+        "(s/n «PZQ 618840R»), pump serial «MM-770 4418B», SN «VFRS2-03381»",
     ),
     not_found=(
         "serial exams 3",
@@ -49,7 +52,7 @@ LOT_AND_MODEL = labelled_rule(
         *words("lot batch implant generator lead pacemaker device monitor pump unit"),
         *words("stimulator neurostimulator prosthesis"),
         *words("defibrillator aicd ventilator cpap glucometer oximeter wheelchair"),
-        *words("transmitter concentrator"),
+        *words("transmitter concentrator modem machine asset loaner mesh"),
         "hearing aid",
         "insulin pump",
         "infusion pump",
@@ -59,7 +62,8 @@ LOT_AND_MODEL = labelled_rule(
     found=(
         "lot # «AB1234», Lot number: «1234A», batch no. «77120».",
         "implant id «DX-4410», generator #«PJN123456»",
-        "Hearing aid no. «C86-5351», insulin pump #«88121»",
+        "Hearing aid no. «C86-5351», insulin pump #«88121», RV lead «BJH 110437»",
+        "concentrator «0418-77Q», asset «RM-KKTM-014», batch «0558-2214a»",
     ),
     not_found=(
         "lot of 100",
@@ -75,15 +79,16 @@ LOT_BARE = Rule(
     label=Label.DEVICE,
     pattern=re.compile(
         r"""
-        (?<!\ba[ ])\blot[ ](?P<phi>(?=[A-Z-]{0,6}[0-9]{3})[A-Z0-9-]{4,20})
+        (?<!\ba[ ])\b(?:lot|batch)[ ]
+        (?P<phi>(?=[A-Z-]{0,6}[0-9])[A-Z0-9-]{4,20})
         (?![\w%])(?![.,/][0-9])
         """,
         _FLAGS,
     ),
     score=0.8,
-    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
-    found=("vaccine lot «AB1234», lot «12345».",),
-    not_found=("a lot 1234", "lot of 1000", "lots 1234", "lot 12"),
+    is_valid=lambda match: has_digits(match, 3),
+    found=("vaccine lot «AB1234», lot «12345», LOT «H9K114», lot «B71K3».",),
+    not_found=("a lot 1234", "lot of 1000", "lots 1234", "lot 12", "lot 2-3"),
 )
 
 MAC_ADDRESS = Rule(
@@ -102,7 +107,8 @@ VIN = Rule(
     label=Label.VEHICLE,
     pattern=re.compile(
         rf"""
-        (?<![a-z])(?:vin|vehicle[ ]id(?:entification)?)(?![a-z]){SEPARATOR}
+        (?<![a-z])(?:vin|vehicle[ ]id(?:entification)?)(?:[ ]plate)?(?:[ ]reads)?
+        (?![a-z]){SEPARATOR}
         (?P<phi>[A-HJ-NPR-Z0-9]{{11,17}}(?![A-Z0-9]))
         """,
         _FLAGS,
@@ -112,6 +118,7 @@ VIN = Rule(
     found=(
         "VIN: «1HGCM82633A004352»",
         "vehicle identification number «1HGCM82633A004352»",
+        "VIN PLATE READS «5KLVT07A9R4116602»",
     ),
     not_found=("having 12345678901", "VIN unknown", "vincristine 12345678901"),
 )
@@ -124,9 +131,11 @@ PLATE = Rule(
         (?<![a-z])
         (?:(?:licen[cs]e|number|registration)[ ]plates?
           |(?:plate|tag)(?=[ ]?(?:no\b|num|\#))
-          |(?:plates?|(?:car|truck|van|vehicle)[ ]tag)(?=[ ](?-i:{_PLATE})(?!\w))
+          |(?:plates?|(?:car|truck|van|vehicle)[ ]tag|rego|tail|vehicle|index
+             |car[ ]reg|van)(?=,?[ ](?-i:{_PLATE})(?!\w)),?
           |plates?(?:[ ][a-z]{{2,8}}){{1,6}}[ ](?=(?-i:{_PLATE})(?!\w)))
-        {SEPARATOR}(?P<phi>[A-Z0-9]{{1,4}}[- ]?[A-Z0-9]{{2,5}}(?![A-Z0-9]))
+        {SEPARATOR}
+        (?P<phi>(?-i:{_PLATE})(?!\w)|[A-Z0-9]{{1,4}}[- ]?[A-Z0-9]{{2,5}}(?![A-Z0-9]))
         """,
         _FLAGS,
     ),
@@ -136,7 +145,8 @@ PLATE = Rule(
         "license plate «ABC-1234», plate #«7XKR221», licence plate no. «AB12 CDE»",
         "car with plates «ABC 1234», vehicle tag «ABC1234»",
         "The plate of the other car was «ABC 1234», its plates «7XKR221»",
-        "truck tag «A12 BCD», plate «1AB 234».",
+        "truck tag «A12 BCD», plate «1AB 234», plate «421-TZK», plate «HV 2207».",
+        "white van, index «WX19 KZP», Vehicle «GK A 417Z», (TAIL «N736LH»)",
     ),
     not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
 )

@@ -12,7 +12,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import words
 
 from ..rule import Rule
-from .labelled_rule import SEPARATOR, has_digits, labelled_rule
+from .labelled_rule import SEPARATOR, VALUE, has_digits, labelled_rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _CARDS = (
@@ -22,7 +22,9 @@ _CARDS = (
 _PLANS = r"""
     (?:insur(?:ance)?(?:[ ]plan)?|policy|medicare|medicaid|medi-cal|tricare|bcbs|hbn
       |blue[ ]cross(?:[ ](?:and[ ])?blue[ ]shield)?|aetna|cigna|humana|kaiser|anthem
-      |united[ ]?health(?:care)?|uhc|beneficiary|subscriber|member(?:ship)?|payer)
+      |united[ ]?health(?:care)?|uhc|beneficiary|subscriber|member(?:ship)?|payer
+      |medical[ ]aid(?-i:[ ][A-Z][A-Za-z]{2,20})?|philhealth|dva(?:[ ](?:gold|white))?
+      |ndis(?:[ ]plan)?|medibank|bupa)
 """
 
 
@@ -53,13 +55,16 @@ MRN = labelled_rule(
     "mrn_labelled",
     Label.MEDICALRECORD,
     bare=(
-        *words("mrn emrn cmrn empi m.r.n."),
+        *words("mrn emrn cmrn empi m.r.n. medrec uhid h&c bht b.h.t. docket ohip emis"),
         "medical record",
         "medical records",
         "med rec",
         *("med. rec.", "med.rec."),
+        *("ip no", "op no", "opd no", "mr no", "hosp no", "hospital no", "folder no"),
+        *("opd ticket", "0pd ticket", "clinic no", "tb reg", "anc no", "file no"),
     ),
-    marked=words("mr patient pt chart hospital unit"),
+    marked=words("mr patient pt chart hospital hosp unit folder file card clinic temp"),
+    acronyms=words("UR NHI PHN CHI HN HRN MPI URN RN IP HCN FCN NHN PMI PID ANC"),
     digits=3,
     score=0.97,
     found=(
@@ -67,6 +72,12 @@ MRN = labelled_rule(
         "Medical Record Number: «7788990» and medical record no. «123 456 789»",
         "patient ID «P-10293», Pt ID: «555123», chart #«99812»",
         "MRN is «4455667». MR# «12345», patient's number «88771»",
+        "MedRec# «CM-30771», MRN «771-20-84-K», TB Reg. No. «13482/TB/0117/24»",
+        "HOSP NO «GRH 55-20-71», IP No  «SDH/IP/24/09117», UHID: «20-118842»",
+        "NHI «KTM4816», PHN «9071 448 206», CHI «230591 6248», UR «700418-9»",
+        "Folder «0092-4471», chart «NS-2088», OHIP «5530 118 447 VK», ANC «0041/25»",
+        "our RN «JHI 00442-25», B.H.T. No. «2l8/O7», FILE «MFC-2025-33108»",
+        "OPD TICKET NO «88147», docket «BHC-1147», MR No «KTH-ll82O4», PID# «445566»",
     ),
     not_found=(
         "MRN: pending",
@@ -74,7 +85,9 @@ MRN = labelled_rule(
         "patient is 45",
         "Mr. 123",
         "MRN 12 mg",
-        "patient 12345",
+        "patient 1234, chart 0930, file 2024, unit 300, card 12/2024",
+        "ANC 1200, ANC 0.4, RN 1855, UR 1500, IP 2, CHI 120-130, MR 12 weeks",
+        "MRN 12/03/2024, chart reviewed 3/4, patient 120/80",
         "unit 5",
         "MRNX 123456",
     ),
@@ -87,7 +100,9 @@ HEALTHPLAN = labelled_rule(
         *words(
             "member membership subscriber beneficiary policy policyholder insurance ins"
         ),
-        *words("insured medicare medicaid group payer hic hicn mbi hmo ppo"),
+        *words("insured medicare medicaid group payer payor hic hicn mbi hmo ppo plan"),
+        *words("enrollee secondary"),
+        *("medical aid", "health card", "ins card", "copay card"),
         "health plan",
         "member policy",
         "insurance policy",
@@ -99,7 +114,9 @@ HEALTHPLAN = labelled_rule(
     found=(
         "Member ID: «XYZ123456789», policy number «POL-88123»",
         "Medicare #: «1EG4-TE5-MK73», insurance no. «99-1234-5»",
-        "Group No: «80231»; health plan id «HP10023»",
+        "Group No: «80231»; health plan id «HP10023», plan «4XH7-CV2-QR18»",
+        "policy «SK/HLT/5538/0071», ENROLLEE «CCH/OSG/22841/B»",
+        "member «DDO 774 11 902»",
     ),
     not_found=(
         "group of 300",
@@ -113,7 +130,7 @@ HEALTHPLAN = labelled_rule(
 ACCOUNT = labelled_rule(
     "account_labelled",
     Label.ACCOUNT,
-    bare=words("account acct acc't billing invoice iban routing"),
+    bare=words("account acct acc't invoice iban routing"),
     digits=4,
     score=0.92,
     found=(
@@ -127,7 +144,10 @@ LICENSE = labelled_rule(
     "license_labelled",
     Label.LICENSE,
     bare=(
-        *words("dea npi upin license licence lic certificate registration"),
+        *words(
+            "dea npi upin license licence lic certificate registration gmc ahpra mdcn"
+        ),
+        *("cdl", "oln", "nmc pin", "hcpc", "mdcn folio", "reg no", "prc no", "ptr no"),
         "driver license",
         "driver's license",
         "drivers license",
@@ -136,7 +156,8 @@ LICENSE = labelled_rule(
     score=0.92,
     found=(
         "NPI «1234567893», DEA# «AB1234563»",
-        "driver's license «D123-4567-8901», License No. «A12345»",
+        "driver's license «D123-4567-8901», License No. «A12345», GMC «7041188»",
+        "lic «KY 1842DT», CDL «MS 801-56-2093», MDCN FOLIO «33871», Reg No «C.10472»",
     ),
     not_found=(
         "licensed 2019",
@@ -150,24 +171,37 @@ LICENSE = labelled_rule(
 IDNUM = labelled_rule(
     "id_labelled",
     Label.IDNUM,
-    bare=("reference number", "reference no", "ref no"),
+    bare=(
+        *("reference number", "reference no", "ref no", "badge", "tag", "permit"),
+        *("key safe", "incident", "lab no", "case no", "claim no", "charge no"),
+        *("unos", "grievance no", "form no", "cert no", "facility no", "slide no"),
+    ),
     marked=(
         *words("accession acc accn specimen encounter visit case csn fin har order"),
         *words("requisition claim confirmation authorization auth passport"),
         *words("badge employee study subject tax national student military record"),
         *words("document job dictation id nhs nric prescription rx transaction ticket"),
-        *words("tracking identification"),
+        *words("tracking identification run trip form seal slide token doc"),
+        *words("courier cert fsn docket grievance referral report voucher facility"),
+        *words("block culture sticker band bag donor unos din incident payroll job"),
     ),
-    digits=4,
+    acronyms=words("ACC ACCN CSN FIN HAR ID SIS DIN UNOS REF FSN"),
+    digits=3,
     score=0.9,
     found=(
         "Accession #: «S24-12345», specimen number «2024A778»",
         "reference number «AA-10023»",
         "Encounter ID «9988776», visit no. «12345678», Case #«CR-4411»",
-        "ID: «E445566», job id: «77123»",
+        "ID: «E445566», job id: «77123», Order «930-C1617», specimen «24B-10293»",
+        "badge «3046», tag «0917», acc «19-332-0865», form «DA 2291»",
+        "(REF «PVD 7718»), slide no «42/25», key safe «4471»",
+        "indigency cert. «2024-1190»",
+        "ID «830417 0482 08 5», Health ID «MHB 5163 9027 03», UNOS «AGKB263»",
     ),
     not_found=(
-        "visit 12345",
+        "visit 1234, case 0730, block 2023, ref 4500, skin tag 3 mm, report 2024",
+        "ID 120/80, form 12/2024, order D5W 1000, case 12-YEAR-OLD, order T4N12",
+        "order K1000MG, Rx: LR 500 over 1 hr, RX: O2 15 LPM, NS 1000, visit 12-03-2024",
         "case: 45 year old",
         "ID: 3 days",
         "order: 1000 mg",
@@ -201,28 +235,6 @@ SSN_LAST_FOUR = Rule(
     not_found=("last 4 years 2020", "last four social visits", "SSN ending"),
 )
 
-MRN_BARE = Rule(
-    name="mrn_abbreviated",
-    label=Label.MEDICALRECORD,
-    pattern=re.compile(
-        r"""
-        (?<![A-Za-z.])
-        (?:MR|UHID|HN|HRN|URN|MPI|NHI|NHN|PHN|(?i:hosp(?:ital)?[ ](?:no|num|id)\b\.?)
-          |(?:PID|PIN|CHI|HCN|PMI)(?=[ ]?[:\#]))(?![A-Za-z])
-        [ ]?(?:[:\#]|[Nn]o\.?|[Nn]umber)?[ ]{0,2}
-        (?P<phi>(?:[A-Z]{1,3}-?)?[0-9]{2,10}(?:-[0-9]{1,6}){0,3})(?![\w%])(?![.,/][0-9])
-        """,
-        re.VERBOSE,
-    ),
-    score=0.9,
-    is_valid=lambda match: has_digits(match, 5),
-    found=(
-        "MR «1234567», UHID «123456», HN: «12345-67»",
-        "URN «A1234567», PID# «445566», Hosp no. «A123456»",
-    ),
-    not_found=("Mr 1234567", "MR 12 weeks", "PID 12345", "HN 1234", "MR 2.5 12345 mL"),
-)
-
 HEALTHPLAN_BARE = Rule(
     name="health_plan_bare",
     label=Label.HEALTHPLAN,
@@ -231,8 +243,7 @@ HEALTHPLAN_BARE = Rule(
         (?<![a-z]){_PLANS}(?![a-z])
         (?:[ ](?:id|number|no|card|policy|plan|member|is)\b\.?){{0,3}}
         [ ]?[:\#]?[ ]{{0,2}}\#?
-        (?P<phi>(?=[A-Z0-9-]{{0,12}}[0-9])[A-Z0-9]{{2,20}}(?:-[A-Z0-9]{{1,12}}){{0,4}})
-        (?![\w%])(?![.,/][0-9])
+        {VALUE}
         """,
         _FLAGS,
     ),
@@ -289,13 +300,15 @@ NATIONAL_ID = labelled_rule(
     "id_national",
     Label.IDNUM,
     bare=(
-        *words("nhs nric aadhaar aadhar hkid mykad passport ein tin nino curp"),
+        *words("nhs nric aadhaar aadhar hkid mykad mykid passport ein tin nino curp"),
+        *words("cnic cnlc bvn ppsn philhealth trn kvnr rfc"),
         "national insurance",
         "social insurance",
         "identity card",
         "national id",
         "nric/fin",
     ),
+    acronyms=words("IC NIC NIN PPS NI EID SSS TRN"),
     digits=5,
     # Above the phone rules: ten digits in 3-3-4 are what the label says.
     score=0.97,
@@ -303,8 +316,16 @@ NATIONAL_ID = labelled_rule(
         "NHS «943 476 5919», NRIC «S1234567A», passport «E12345678»",
         "Passport no: «123456789», Aadhaar «234123412345»",
         "social insurance number «046 454 286», EIN «12-3456789»",
+        "HKID «K482917(4)», NI «TN 48 21 93 B», NIC «667341182V», IC «341208-08-5144»",
+        "CNIC «36601-7718204-3», NHS No. «999 850 6174», Aadhaar: «7318 9462 0518»",
     ),
-    not_found=("NHS trust", "passport expires 2024", "tin of 12345", "NHS 24 hours"),
+    not_found=(
+        "IC 120 80",
+        "NHS trust",
+        "passport expires 2024",
+        "tin of 12345",
+        "NHS 24 hours",
+    ),
 )
 
 SITE_AND_STUDY = labelled_rule(
@@ -318,7 +339,7 @@ SITE_AND_STUDY = labelled_rule(
     digits=3,
     score=0.85,
     found=("Site ID: «98765», donor #«D-4471», sample no. «77123»",),
-    not_found=("site 12345", "sample: 12 mL", "donor: 45 year old", "device 3"),
+    not_found=("site 1234", "sample: 12 mL", "donor: 45 year old", "device 3"),
 )
 
 RULES = (
@@ -329,7 +350,6 @@ RULES = (
     LICENSE,
     IDNUM,
     SSN_LAST_FOUR,
-    MRN_BARE,
     HEALTHPLAN_BARE,
     CARD_ENDING,
     DRIVING_LICENSE,

@@ -8,8 +8,15 @@ from deid_core.labels import Label
 from deid_core.language.fragments import UNIT
 
 from ..rule import Rule
+from .shapes import is_date_shaped, is_identifier
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
+# A month and a year, a decimal.
+_NO_VALUE = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}|[0-9]+\.[0-9]{1,2}")
+# "D5W 1000", "O2 15".
+_DOSE = re.compile("[A-Z][A-Z0-9]{0,4} (?:[0-9]{1,3}|[0-9]{1,3}00)", re.IGNORECASE)
+# No time has it.
+_LEADING_ZERO = re.compile("0[0-9][6-9][0-9]|00[0-9]{2}/[0-9]{2}|0[0-9]{4,}")
 _MARK = r"(?:numbers?\b|num\b|no(?![a-z])|nr(?![a-z])|id\b|identifier\b|\#|[:=])"
 SEPARATOR = r"""
     (?:[ \t]{0,3}(?:numbers?\b|num\b|no(?![a-z])|nr(?![a-z])|id\b|identifier\b|code\b
@@ -18,18 +25,51 @@ SEPARATOR = r"""
 """The text allowed between a label and its value; for verbose, caseless patterns."""
 
 _MARKED = rf"(?=(?:'s)?[^\w\n]{{0,3}}{_MARK})(?:'s)?{SEPARATOR}"
-_VALUE = r"""
-    (?P<phi>[0-9]{2,4}(?:[ ][0-9]{2,4}){1,4}(?![ -]?y|[0-9])
-           |[A-Z0-9](?:[A-Z0-9]|[-_](?=[A-Z0-9])){2,39})
-    (?![A-Z0-9])(?![/.,][0-9])
+# Capitals before the number of an office or an insurer: "GRH 55-20-71".
+_OFFICE = r"""
+    (?-i:(?!(?:OF|IN|AT|TO|BY|ON|AND|FOR|IS|NO|EXP|DOB|AGE|SEX|DATE|DOS|TEL|PH|FAX|WARD
+       |ROOM|BED|SEE|NOT|PER|REF|CT|MRI|US|MG|ML|CM|MM|SN|N0|NR|ID|MRN|ACC|RX|IV|PO|LR
+       |NS|O2|RA)[ ])
+      [A-Z][A-Z0-9]{0,4}(?:-[A-Z0-9]{1,5})?[ ](?=[0-9]))
 """
+_CODE = r"[A-Z0-9]{1,40}(?:[-_/.][A-Z0-9]{1,20}){0,7}(?:\([0-9A-Z]\))?"
+_GROUPS = r"""
+    (?<![0-9])[0-9]{2,6}(?:[ ][0-9]{2,7}(?![0-9]|[ ]?(?:y|h|m[gl]|x|/|:|\.[0-9]))){1,4}
+    (?:(?<=[0-9][ ][0-9][0-9])[ ](?-i:[0-9A-Z]{1,2})
+      |(?<=[0-9]{3})[ ](?-i:[0-9]|[A-Z]{2})|(?-i:[A-Z]))?
+    (?![ ]?y)
+"""
+VALUE = rf"""
+    (?P<phi>{_OFFICE}?(?:{_GROUPS}|{_CODE})(?![A-Z0-9_]))(?![/,:][0-9])(?!\.[0-9])
+"""
+"""The value after a label; for verbose, caseless patterns."""
 
 
 def has_digits(match: re.Match[str], at_least: int) -> bool:
     """Return whether the value has the digits of an identifier, and no unit follows."""
-    return sum(map(str.isdigit, match["phi"])) >= at_least and not _UNIT.match(
-        match.string, match.end()
+    value = match["phi"]
+    return (
+        sum(map(str.isdigit, value)) >= at_least
+        and not _UNIT.match(match.string, match.end())
+        and not is_date_shaped(value)
+        and not _NO_VALUE.fullmatch(value)
+        and not _DOSE.fullmatch(value)
     )
+
+
+def is_labelled_value(match: re.Match[str], at_least: int) -> bool:
+    """Return whether the value after a label is an identifier.
+
+    After a common word without a mark ("case 24-1190") it must look like one.
+    """
+    if not has_digits(match, at_least):
+        return False
+    if match.groupdict().get("loose") is None:
+        return True
+    value = match["phi"]
+    if " " in value and value[:2].isdigit() and not has_digits(match, 9):
+        return False
+    return _LEADING_ZERO.fullmatch(value) is not None or is_identifier(match)
 
 
 def labelled_rule(
@@ -38,6 +78,7 @@ def labelled_rule(
     *,
     bare: tuple[str, ...] = (),
     marked: tuple[str, ...] = (),
+    acronyms: tuple[str, ...] = (),
     digits: int,
     score: float,
     found: tuple[str, ...],
@@ -48,21 +89,24 @@ def labelled_rule(
     Args:
         name: As in `Rule`, like all that is not described here.
         bare: Labels that need no more: "MRN 123456".
-        marked: Words in common use, labels only before "no.", "#", "id" or ":".
+        marked: Words in common use, labels only before "no.", "#", "id" or ":", or
+            before a value that looks like an identifier.
+        acronyms: Labels only in capitals, like the marked ones.
         digits: The least number of digits in the value.
     """
-    pattern = rf"""
-        (?<![a-z])
-        (?:(?:{_alternatives(bare)}){SEPARATOR}|(?:{_alternatives(marked)}){_MARKED})
-        {_VALUE}
-    """
-
+    labels = [_alternatives(bare) + SEPARATOR] if bare else []
+    common = [_alternatives(marked)] if marked else []
+    common += [f"(?-i:{_alternatives(acronyms)})"] if acronyms else []
+    if common:
+        word = "|".join(common)
+        labels += [f"(?:{word}){_MARKED}", rf"(?P<loose>{word})\.?[ ]{{1,8}}"]
+    pattern = rf"(?<![a-z])(?:{'|'.join(labels)}){VALUE}"
     return Rule(
         name=name,
         label=label,
         pattern=re.compile(pattern, re.VERBOSE | re.IGNORECASE),
         score=score,
-        is_valid=lambda match: has_digits(match, digits),
+        is_valid=lambda match: is_labelled_value(match, digits),
         found=found,
         not_found=not_found,
     )
@@ -71,4 +115,4 @@ def labelled_rule(
 def _alternatives(phrases: tuple[str, ...]) -> str:
     longest_first = sorted(phrases, key=len, reverse=True)
     joined = "|".join(map(re.escape, longest_first)).replace(r"\ ", "[ ]")
-    return f"(?:{joined})(?![a-z])" if joined else "(?!)"
+    return f"(?:{joined})(?![a-z])"

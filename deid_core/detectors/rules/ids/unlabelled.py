@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import UNIT
 
 from ..rule import Rule
-
-_UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
+from .shapes import is_identifier
 
 
 def is_plausible_ssn(match: re.Match[str]) -> bool:
@@ -63,98 +61,86 @@ MASKED_SSN = Rule(
     not_found=("XXX-XX-XXXX", "xxx-xx-99991"),
 )
 
-ACCESSION = Rule(
-    name="id_accession_shape",
-    label=Label.IDNUM,
-    # The usual form in pathology: service, two-digit year, running number.
-    pattern=re.compile(
-        r"[A-Z](?<![\w-].)[A-Z]{0,2}[0-9]{2}-[0-9]{3,7}(?![\w-])(?!\.[0-9])"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# What holds five digits, or letters and three: times and pressures do not.
+_TRIGGERS = (
+    *("00000", "000-00", "00-000", "0000-0", "00-00-0", "0-0000", "0-000-0"),
+    *(f"{letter}{digits}" for letter in _LETTERS for digits in ("000", "-000", "/000")),
+    *(
+        f"{letter}{digits}"
+        for letter in _LETTERS
+        for digits in ("-00-", "00-0", "/00/")
     ),
-    score=0.75,
-    found=("pathology «S24-12345» and «SP24-0912».",),
-    not_found=("C5-6", "T12-L1", "COVID-19", "S24-12345-7", "IL17-1000.5"),
+    *(f"0000{letter}" for letter in _LETTERS),
 )
 
-LONG_CODE = Rule(
-    name="id_long_code",
+BY_DEFAULT = Rule(
+    name="id_by_default",
     label=Label.IDNUM,
-    # Letters, then as many digits as no dose, level or vertebra has.
     pattern=re.compile(
         r"""
-        (?!(?:CPT|NCT|PMID|PMC|ICD|DSM|ISRCTN|ISBN|ISSN|HCPCS)[0-9-])
-        [A-Z](?<![\w.,/-][A-Z])[A-Z]{0,3}
-        (?:-[0-9]{5,10}|[0-9]{6,10}|[0-9]{3,5}-[0-9]{3,6})(?:-[A-Z0-9]{1,4})?
-        (?![\w-])(?![.,][0-9])
+        (?<![\w.,:/+$%^~@*-])
+        (?P<phi>(?=[A-Z]{0,6}[-/.]?[A-Z]{0,4}[-/.]?[0-9])
+          [A-Z0-9]{1,24}(?:[-/.][A-Z0-9]{1,20}){0,6}[a-z]?
+          # A donation's number (ISBT 128): "W1170 97 026153".
+          (?:(?<=[A-Z][0-9]{4})[ ][0-9]{2}[ ][0-9]{6})?)
+        (?![\w%^*>_-])(?!:[0-9])(?![.,/][0-9])
         """,
         re.VERBOSE,
     ),
     score=0.6,
+    is_valid=is_identifier,
+    triggers=_TRIGGERS,
+    lookbehind=24,
+    window=40,
     found=(
-        "order «E88480165», («G6662432»): «RT-20584-O», «FP-123456».",
-        "pump «C8613-53510»",
+        "see «0012345678» today, («7788990»), interp #«33871», no. «25-01364»",
+        "order «E88480165», («G6662432»): «RT-20584-O», «FP-123456», «S24-12345»",
+        "«13482/TB/0117/24», «MDC/RN/11827», «HP/0633/25», «88-11207», «99-3317»",
+        "«CT2506-00417», «BTX2207», «5TXS884120», «FL0093», «4XH7-CV2-QR18», «P7Z9036»",
+        "«W1170 97 026153», «19-332-0865», «1CPC-24-618», «QI-25-03», «C.10472»",
+        "LICSW «3-6058», «2024-1190», LUCAS «31L-20774», plan «H77-204-118»",
     ),
     not_found=(
-        "NCT01234567",
-        "PMID-12345678",
-        "CPT-99213",
-        "HbA1c 7.2",
-        "T12-L1",
-        "B12 1000",
-        "SARS-CoV-2 12345",
-        "L4-5",
+        "BP 148/91, Augmentin 875/125, ABG 7.31/48/71, SBP 100-140, PHQ 2-1-2-0-1",
+        "CPT 97140/97110, 99213-25, J3380, NCT01234567, M75.41, LOINC 12345-6",
+        "0900-0920, 2015-2025, 07h00, 1430h, 1980s, 10/12/2024, 2024-01-31, 12-03-24",
+        "platelets 250000, WBC 12000, $12000, viral load 1250000 copies, 40000 units",
+        "V600E, c.68_69del, 185delAG, HLA-B*57:01, E3V4M5, T11-12, P3013, CD34",
+        "1200mg, 600/24h, 3.5x28, 14x100, 5000UNITS, FEF25-75, BP118/66",
+        "2008T, 6935M-62, 5076-52, MK-3475, LY2835219, model 12345, SARS-CoV-2",
+        "97161, 95992.  Billed 99214, 20610 x2",
+        "1234567.5, 2,1234567, id-1234567, 1234, F2748, K1 35.875",
     ),
 )
 
-CODE_AFTER_NOUN = Rule(
-    name="id_code_after_noun",
+HASH_NUMBER = Rule(
+    name="id_after_hash",
     label=Label.IDNUM,
+    # "#30" is what a pharmacy gives out, "#1000" perhaps, "tooth #18" a tooth.
+    pattern=re.compile(r"\#[ ]?(?P<phi>[0-9]{4,12})(?<!00)(?![\w%-])(?![.,/:][0-9])"),
+    score=0.7,
+    found=("EMT-P #«1107», his # «5551» is",),
+    not_found=("#30, #120, #1000, tooth #18, #12-18, #4-0 silk, #1234.5",),
+)
+
+INITIAL_AND_LAST_FOUR = Rule(
+    name="id_initial_and_last_four",
+    label=Label.IDNUM,
+    # The Veterans Administration: initial of the surname, last four of the SSN.
     pattern=re.compile(
         r"""
-        (?<![a-z])
-        (?i:order|accession|specimen|sample|case|claim|encounter|visit|job|ticket|report
-          |requisition|confirmation|referral|authorization|study|slide|block|culture)[ ]
-        (?P<phi>(?=[0-9-]{0,10}[A-Z])[A-Z0-9]{1,10}(?:-[A-Z0-9]{1,10}){0,2}(?<=[0-9]))
-        (?![\w-])(?![.,/][0-9])
+        (?<![a-z])(?P<initial>[a-z])[a-z'-]{1,24},[ ]?[a-z][a-z. ]{1,30}[ ]
+        \((?P<phi>(?P=initial)[0-9]{4})\)
         """,
-        re.VERBOSE,
+        re.VERBOSE | re.IGNORECASE,
     ),
-    score=0.7,
-    is_valid=lambda match: sum(map(str.isdigit, match["phi"])) >= 5,
-    found=("Order «930-C1617» was cancelled, specimen «24B-10293».",),
-    not_found=(
-        "order D5W 1000",
-        "visit 12-03-2024",
-        "case 12-YEAR-OLD",
-        "order T4N12",
-        "order K1000MG",
-    ),
+    score=0.9,
+    triggers=tuple(f"({letter}0000)" for letter in _LETTERS),
+    lookbehind=64,
+    window=8,
+    found=("Veteran MORALES,ANA LUZ («M2748») verified",),
+    not_found=("Billed (J2350), ROE,JANE (J2350), (M2748)",),
 )
 
-LONG_NUMBER = Rule(
-    name="id_long_number",
-    label=Label.IDNUM,
-    # Measurements stay under seven digits or carry a unit; identifiers do not.
-    pattern=re.compile(r"[0-9](?<![\w.,/+$-][0-9])[0-9]{6,19}(?![\w/-])(?![.,][0-9])"),
-    score=0.6,
-    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
-    found=("see «0012345678» today", "(«7788990»)"),
-    not_found=(
-        "platelets 250000",
-        "viral load 1250000 copies",
-        "$1200000",
-        "1234567.5",
-        "2,1234567",
-        "123456",
-        "id-1234567",
-        "A1234567",
-    ),
-)
-
-RULES = (
-    SSN,
-    MASKED_SSN,
-    ACCESSION,
-    LONG_CODE,
-    CODE_AFTER_NOUN,
-    LONG_NUMBER,
-)
+RULES = (SSN, MASKED_SSN, BY_DEFAULT, HASH_NUMBER, INITIAL_AND_LAST_FOUR)
