@@ -73,3 +73,12 @@ def test_a_scrubbed_spanish_note_tells_sex_and_shows_no_digit_of_a_postcode():
         "Paciente: [NAME:PATIENT]. Mujer de [AGE]. Sexo: Mujer.\n"
         "Vive en [LOCATION:STREET], [LOCATION:ZIP] [LOCATION:CITY]."
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["Anamnesis\nMujer, 63 años, con dolor.", "Mujer 72 a. NHC 448812."]
+)
+def test_a_sex_that_begins_a_case_is_kept(text):
+    found = Deidentifier.from_names(preset="meddocan").deidentify(Document("1", text))
+
+    assert "Mujer" in found.text

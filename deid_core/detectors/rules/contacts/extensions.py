@@ -30,15 +30,15 @@ EXTENSION = Rule(
     # Four digits and more: "ext 30" is an extension in degrees, "x3" a count.
     pattern=re.compile(
         r"""
-        (?<![a-z])(?:ext(?:ension|n)?\.?[ ]?[:\#]?[ ]{0,2}
-           |x(?<!x[ ]x)(?<![0-9]x)(?<![0-9][ ]x))
-        (?P<phi>[0-9]{4,6})(?![\w%\u00b0])(?![.,/-][0-9])
+        (?:(?<![a-z])ext(?:ension|n)?\.?[ ]?[:\#]?[ ]{0,2}
+           |(?=x)(?<![a-z])(?<!x[ ])(?<![0-9])(?<![0-9][ ]))
+        (?P<phi>x?[0-9]{4,6})(?![\w%\u00b0])(?![.,/-][0-9])
         """,
         _FLAGS,
     ),
     score=0.8,
     is_valid=_has_no_unit,
-    found=("at x«4512», ext «4512», extension: «30112», Extn «77123»",),
+    found=("at «x4512», ext «4512», extension: «30112», Extn «77123»",),
     not_found=(
         "x3, x 4512",
         "ext 30",

@@ -26,11 +26,11 @@ _CAPITAL_WORD = r"""
 _SUFFIX = r"""
     (?:Street|Avenue|Road|Boulevard|Lane|Drive|Court|Circle|Place|Terrace|Parkway|Highway
       |Square|Trail|Alley|Plaza|Turnpike|Crescent|Expressway|Way|Row|Loop|Pike|Broadway
-      |Close|Gardens|Grove|Mews|Esplanade
+      |Close|Gardens|Grove|Mews|Esplanade|Ridge|Hollow|Crossing|Quay|Rise|Track|Parade
       |STREET|AVENUE|ROAD|BOULEVARD|LANE|DRIVE|COURT|CIRCLE|PLACE|TERRACE|PARKWAY|HIGHWAY
       |SQUARE|TRAIL|PLAZA
       |street|avenue|road|boulevard|lane|drive|court|parkway|highway
-      |(?:Ave|AVE|Rd|RD|Blvd|BLVD|Ln|LN|Ct|Cir|Pl|Ter|Pkwy|PKWY|Hwy|HWY|Sq|Tpke|Cres)
+      |(?:Ave|AVE|Rd|RD|Blvd|BLVD|Ln|LN|Ct|Cir|Pl|Ter|Pkwy|PKWY|Hwy|HWY|Sq|Tpke|Cres|Crt|Pde|Tce)
        (?![A-Za-z])\.?
       |(?:St|ST)(?![A-Za-z])\.?+
        (?![ ](?:John|Joseph|Jude|Mary|Luke|Paul|Louis|Francis|Vincent|Anthony))
@@ -39,7 +39,8 @@ _SUFFIX = r"""
 """
 _UNIT_NUMBER = r"""
     (?:,?[ ]{1,2}(?:(?:[Aa]pt|[Aa]partment|APT|[Uu]nit|UNIT|[Ss]uite|[Ss]te|STE|[Ff]loor
-      |[Rr]oom|[Bb]ldg)\.?[ ]{0,2}\#?[ ]?|\#[ ]?)[A-Za-z0-9-]{1,6}(?![A-Za-z0-9]))?
+      |[Rr]oom|[Bb]ldg|[Ll]ot|[Ff]lat)\.?[ ]{0,2}\#?[ ]?|\#[ ]?)[A-Za-z0-9-]{1,6}
+    (?![A-Za-z0-9])|[ ][0-9]{1,3}[A-Z](?![A-Za-z0-9]))?
 """
 _STREET_WORD = rf"""
     (?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th)|[NSEW]\.?|[NS][EW]|of|de|la|del|the)
@@ -160,9 +161,9 @@ STREET = Rule(
     pattern=re.compile(
         rf"""
         [0-9](?<![0-9][0-9])(?<![0-9][-/.,:][0-9])(?<![A-Za-z\#][0-9])
-        [0-9]{{0,5}}(?:-[0-9]{{1,4}})?[A-Za-z]?(?:[ ]1/2)?[ ]{{1,2}}
-        (?!(?:AM|PM|MD|RN|Dr|DR|CM|MM|MG|ML
-             |(?i:and|or|from|to|for|with|at|in|on|by|is|was|as|then))\b)
+        [0-9]{{0,5}}(?:[-/][0-9]{{1,4}})?[A-Za-z]?(?:[ ]1/2)?[ ]{{1,2}}
+        (?!(?:AM|PM|MD|RN|Dr|DR
+             |(?i:mm|cm|mg|ml|and|or|from|to|for|with|at|in|on|by|is|was|as|then))\b)
         {_STREET_WORD}(?:[ ]{_STREET_WORD}){{0,3}}?[ ]{_SUFFIX}
         (?:[ ](?:[NSEW]|[NS][EW])\b)?
         {_UNIT_NUMBER}
@@ -174,7 +175,8 @@ STREET = Rule(
         "lives at «123 Main St», and «4500 N. Lake Shore Drive, Apt 4B».",
         "«221 5th Avenue», «12 Martin Luther King Blvd #3»",
         "«100 W 34th St, Suite 200», «7 OLD MILL ROAD»",
-        "«9 Elm Dr., Unit 7», «10 Acacia Close»",
+        "«9 Elm Dr., Unit 7», «10 Acacia Close», «3/29 Kauri Place»",
+        "«611 Mill Pike 1R», «77 Elm St apt 3B», «3990 Satellite Ridge #1212»",
     ),
     not_found=(
         "seen at 2 PM Dr. Smith",
@@ -183,7 +185,7 @@ STREET = Rule(
         "10 mg drive",
         "2 Way stopcock",
         "walked 4 blocks down the street",
-        "1.5 Main St",
+        "1.5 Main St, 2 Mm St elevation",
         "Grade 2 Dr. Roe",
         "11 February 2024 And Ct of the chest",
         "of May 2, 2023 From Oak Street Health",
@@ -198,12 +200,16 @@ STREET_NAME = Rule(
         (?<![A-Za-z])(?:[Oo]n|[Aa]t|[Nn]ear|[Oo]ff|[Aa]long|of|and)[ ]
         (?P<phi>(?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th))
           (?:[ ]{_CAPITAL_WORD}){{0,2}}?[ ]
-          (?:Street|Avenue|Road|Boulevard|Lane|Drive|Parkway|Highway))(?![A-Za-z])
+          (?:Street|Avenue|Road|Boulevard|Lane|Drive|Parkway|Highway
+            |Ave|Rd|Blvd|Pkwy))(?![A-Za-z])
         """,
         re.VERBOSE,
     ),
     score=0.8,
-    found=("lives on «Maple Street», near «Old Post Road», off «5th Avenue»",),
+    found=(
+        "lives on «Maple Street», near «Old Post Road», off «5th Avenue»",
+        "lives on «Oak Ave».  Farm lane off «Peach Mill Rd», Ely",
+    ),
     not_found=("on the street", "at work drive-through", "sex drive", "Street"),
 )
 
@@ -212,13 +218,19 @@ PO_BOX = Rule(
     label=Label.STREET,
     pattern=re.compile(
         r"""
-        (?<![a-z])(?:p\.?[ ]?o\.?|post[ ]office)[ ]?box[ ]{0,2}\#?[ ]?[0-9]{1,7}(?!\w)
+        (?<![a-z])(?:mailing[ ](?=box))?
+        (?P<phi>(?:(?:g\.?)?p\.?[ ]?o\.?[ ]?box|post[ ]office[ ]?box|private[ ]bag
+            |(?<=mailing[ ])box)[ ]{0,2}\#?[ ]?
+          (?-i:[A-Z]{1,3}[ -]?)?[0-9]{1,7}(?!\w))
         """,
         _FLAGS,
     ),
     score=0.95,
-    found=("send to «P.O. Box 1234», «PO Box 77» or «post office box 9»",),
-    not_found=("box 12", "po boxed 3", "1 box po"),
+    found=(
+        "send to «P.O. Box 1234», «PO Box 77» or «post office box 9»",
+        "«P.O. Box KS 4417», Kumasi; «Private Bag X12», mailing «Box 118»",
+    ),
+    not_found=("box 12", "po boxed 3", "1 box po", "private bag of 3"),
 )
 
 _HOME_CUE = rf"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
+from deid_core.language.fragments import MONTH_WORDS
 
 from ..rule import Rule
 
@@ -93,7 +94,7 @@ CANADIAN_POSTCODE = Rule(
     label=Label.ZIP,
     pattern=re.compile(
         rf"""
-        (?<![\w.-])(?:(?<=[A-Z][A-Z][ ])|(?!{_SCALES}))
+        (?<![\w.-])(?:(?<=\b[A-Z][A-Z][ ])|(?!{_SCALES}))
         {_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
         [0-9]{_CANADA_LETTER}[0-9](?![\w-])(?!\.[0-9])
         """,
@@ -102,7 +103,7 @@ CANADIAN_POSTCODE = Rule(
     score=0.85,
     found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»", "Edmundston, NB «E3V4M5»"),
     not_found=(
-        "GCS 12 E3V4M5, Montreal A2L3B2",
+        "GCS E4V5M6, GCS 12 E3V4M5, Montreal A2L3B2",
         "T1W 2O1",
         "k1a 0b1",
         "K1A 0B12",
@@ -111,4 +112,62 @@ CANADIAN_POSTCODE = Rule(
     ),
 )
 
-RULES = (UK_POSTCODE, UK_DISTRICT, SINGAPORE_POSTCODE, CANADIAN_POSTCODE)
+# An Post's letters: the first of a routing key, and those of an identifier.
+_EIRCODE = "[0-9AC-FHKNPRTV-Y]"
+IRISH_POSTCODE = Rule(
+    name="zip_ireland",
+    label=Label.ZIP,
+    pattern=re.compile(
+        rf"""
+        (?<![\w.-])(?:D6W|[AC-FHKNPRTV-Y][0-9]{{2}})[ ]
+        (?=[A-Z0-9]{{0,3}}[0-9])(?=[0-9]{{0,3}}[A-Z])(?![0-9]{{1,2}}[HF]R){_EIRCODE}{{4}}(?![\w-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    found=("Dublin «D04 X2Y3», «D6W K8N2» and Cork «T12 W8E7».",),
+    not_found=("T12 2013", "F20 100M", "C50 WITH", "D04X2Y3", "T10 R5", "H20 25HR"),
+)
+
+AUSTRALIAN_POSTCODE = Rule(
+    name="zip_australia",
+    label=Label.ZIP,
+    pattern=re.compile(
+        r"""
+        (?<![\w-])(?i:(?:NSW|VIC|QLD|TAS|ACT|Victoria|Queensland|Tasmania
+            |New[ ]South[ ]Wales|(?:South|Western)[ ]Australia)
+          |(?<=,[ ])(?:SA|WA|NT))
+        ,?[ ](?P<phi>[2-9][0-9]{3}|0[289][0-9]{2})(?![\w%-])(?![.,/:][0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    found=("Perth, WA «6000», SOUTH VIC «3678», Hobart Tas «7000», Qld «4870»",),
+    not_found=("WA 6000", "VIC 300", "SA 2.5", "Vic 3678.5"),
+)
+
+MALTESE_POSTCODE = Rule(
+    name="zip_malta",
+    label=Label.ZIP,
+    pattern=re.compile(
+        r"""
+        (?:Triq|Sqaq|Vjal|Misrah|Malta|Gozo)[ ,][^\n;]{0,80}?
+        (?P<phi>(?<![\w-])[A-Z]{3}[ ][0-9]{4}(?![\w.-]))
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    found=("12, Triq il-Kbira, Zejtun «ZTN 1234»",),
+    not_found=("ZTN 1234", "Malta, seen 12 MAY 2024"),
+    is_valid=lambda match: match["phi"][:3].lower() not in MONTH_WORDS,
+)
+
+RULES = (
+    UK_POSTCODE,
+    UK_DISTRICT,
+    SINGAPORE_POSTCODE,
+    CANADIAN_POSTCODE,
+    IRISH_POSTCODE,
+    AUSTRALIAN_POSTCODE,
+    MALTESE_POSTCODE,
+)
