@@ -50,6 +50,12 @@ _WORD = re.compile(r"([^\W\d_]+(?:['\u2019][^\W\d_]+)*)")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:]\s|\n)[\s\"'(-]{0,8}(?=[^\W\d_])")
 # Each begins with what is rare, and looks back from there.
 _CODE = re.compile(r"(?<![^\W_])[a-z]{1,5}[-#]?\d[a-z\d-]{3,}(?![^\W_])")
+_NUMBER_OF_CODE = re.compile(r"\d{3}")
+_START_OF_NUMBER = re.compile(r"(?<![\w/-])[a-z\d/-]{0,24}\Z")
+_CODE_OF_GROUPS = re.compile(
+    r"(?:[a-z]{1,6}[/-]){1,3}\d[a-z\d/-]{2,24}(?![^\W_])"
+    r"|\d{1,4}-?[a-z]{1,4}-?\d{3,12}(?![^\W_])|\d{3,}-[a-z]{3}(?![^\W_])"
+)
 _DIGIT_OF_CODE = re.compile(r"\d(?<=[a-z#-]\d)(?=[a-z\d-]{3})")
 _START_OF_CODE = re.compile(r"(?<![^\W_])[a-z]{1,5}[-#]?\Z")
 _LONGEST_START = len("mrnid-")
@@ -420,13 +426,17 @@ class Truecaser:
 
 
 def _codes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the matches of `_CODE`, from their first digits."""
+    """Yield the matches of `_CODE` and `_CODE_OF_GROUPS`, from their digits."""
     past = 0
     for digit in _DIGIT_OF_CODE.finditer(text):
         at = digit.start()
         start = _START_OF_CODE.search(text, max(past, at - _LONGEST_START), at)
         if start is not None and (found := _CODE.match(text, start.start())):
             past = found.end()
+            yield found.span()
+    for number in _NUMBER_OF_CODE.finditer(text):
+        start = _START_OF_NUMBER.search(text, max(0, number.start() - 24), number.end())
+        if start is not None and (found := _CODE_OF_GROUPS.match(text, start.start())):
             yield found.span()
 
 

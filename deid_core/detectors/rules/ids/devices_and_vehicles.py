@@ -28,7 +28,6 @@ DEVICE = labelled_rule(
     Label.DEVICE,
     bare=("serial", "serials", "s/n", "udi", "imei"),
     marked=("sn", "device", "device serial"),
-    acronyms=("SN",),
     digits=3,
     score=0.92,
     found=(

@@ -63,8 +63,10 @@ MRN = labelled_rule(
         *("ip no", "op no", "opd no", "mr no", "hosp no", "hospital no", "folder no"),
         *("opd ticket", "0pd ticket", "clinic no", "tb reg", "anc no", "file no"),
     ),
-    marked=words("mr patient pt chart hospital hosp unit folder file card clinic temp"),
-    acronyms=words("UR NHI PHN CHI HN HRN MPI URN RN IP HCN FCN NHN PMI PID ANC"),
+    marked=(
+        *words("mr patient pt chart hospital hosp unit folder file card clinic temp"),
+        *words("ur nhi phn chi hn hrn mpi urn rn ip hcn fcn nhn pmi pid anc"),
+    ),
     digits=3,
     score=0.97,
     found=(
@@ -177,6 +179,7 @@ IDNUM = labelled_rule(
         *("unos", "grievance no", "form no", "cert no", "facility no", "slide no"),
     ),
     marked=(
+        *words("acc accn csn fin har id sis din unos ref fsn"),
         *words("accession acc accn specimen encounter visit case csn fin har order"),
         *words("requisition claim confirmation authorization auth passport"),
         *words("badge employee study subject tax national student military record"),
@@ -185,7 +188,6 @@ IDNUM = labelled_rule(
         *words("courier cert fsn docket grievance referral report voucher facility"),
         *words("block culture sticker band bag donor unos din incident payroll job"),
     ),
-    acronyms=words("ACC ACCN CSN FIN HAR ID SIS DIN UNOS REF FSN"),
     digits=3,
     score=0.9,
     found=(
@@ -308,7 +310,7 @@ NATIONAL_ID = labelled_rule(
         "national id",
         "nric/fin",
     ),
-    acronyms=words("IC NIC NIN PPS NI EID SSS TRN"),
+    marked=words("ic nic nin pps ni eid sss"),
     digits=5,
     # Above the phone rules: ten digits in 3-3-4 are what the label says.
     score=0.97,

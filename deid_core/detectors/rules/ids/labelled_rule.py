@@ -12,6 +12,8 @@ from .shapes import is_date_shaped, is_identifier
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
 # A month and a year, a decimal.
+# Small letters before a number are an office's only if the number is long.
+_WORD_BEFORE = re.compile("[a-z]+ (?:[0-9]-?){1,4}")
 _NO_VALUE = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}|[0-9]+\.[0-9]{1,2}")
 # "D5W 1000", "O2 15".
 _DOSE = re.compile("[A-Z][A-Z0-9]{0,4} (?:[0-9]{1,3}|[0-9]{1,3}00)", re.IGNORECASE)
@@ -25,11 +27,11 @@ SEPARATOR = r"""
 """The text allowed between a label and its value; for verbose, caseless patterns."""
 
 _MARKED = rf"(?=(?:'s)?[^\w\n]{{0,3}}{_MARK})(?:'s)?{SEPARATOR}"
-# Capitals before the number of an office or an insurer: "GRH 55-20-71".
+# Letters before the number, of an office or an insurer: "GRH 55-20-71".
 _OFFICE = r"""
-    (?-i:(?!(?:OF|IN|AT|TO|BY|ON|AND|FOR|IS|NO|EXP|DOB|AGE|SEX|DATE|DOS|TEL|PH|FAX|WARD
-       |ROOM|BED|SEE|NOT|PER|REF|CT|MRI|US|MG|ML|CM|MM|SN|N0|NR|ID|MRN|ACC|RX|IV|PO|LR
-       |NS|O2|RA)[ ])
+    (?:(?!(?:of|in|at|to|by|on|and|for|from|is|was|no|exp|dob|age|sex|date|dos|tel|ph|fax
+       |ward|room|bed|see|not|per|ref|ct|mri|us|mg|ml|cm|mm|sn|n0|nr|id|mrn|acc|rx|iv|po
+       |lr|ns|o2|ra|call|seen|since|until|dated|hx|the|with|x)[ ])
       [A-Z][A-Z0-9]{0,4}(?:-[A-Z0-9]{1,5})?[ ](?=[0-9]))
 """
 _CODE = r"[A-Z0-9]{1,40}(?:[-_/.][A-Z0-9]{1,20}){0,7}(?:\([0-9A-Z]\))?"
@@ -54,6 +56,7 @@ def has_digits(match: re.Match[str], at_least: int) -> bool:
         and not is_date_shaped(value)
         and not _NO_VALUE.fullmatch(value)
         and not _DOSE.fullmatch(value)
+        and not _WORD_BEFORE.fullmatch(value)
     )
 
 
@@ -78,7 +81,6 @@ def labelled_rule(
     *,
     bare: tuple[str, ...] = (),
     marked: tuple[str, ...] = (),
-    acronyms: tuple[str, ...] = (),
     digits: int,
     score: float,
     found: tuple[str, ...],
@@ -91,15 +93,12 @@ def labelled_rule(
         bare: Labels that need no more: "MRN 123456".
         marked: Words in common use, labels only before "no.", "#", "id" or ":", or
             before a value that looks like an identifier.
-        acronyms: Labels only in capitals, like the marked ones.
         digits: The least number of digits in the value.
     """
     labels = [_alternatives(bare) + SEPARATOR] if bare else []
-    common = [_alternatives(marked)] if marked else []
-    common += [f"(?-i:{_alternatives(acronyms)})"] if acronyms else []
-    if common:
-        word = "|".join(common)
-        labels += [f"(?:{word}){_MARKED}", rf"(?P<loose>{word})\.?[ ]{{1,8}}"]
+    if marked:
+        word = _alternatives(marked)
+        labels += [f"{word}{_MARKED}", rf"(?P<loose>{word})\.?[ ]{{1,8}}"]
     pattern = rf"(?<![a-z])(?:{'|'.join(labels)}){VALUE}"
     return Rule(
         name=name,
