@@ -30,23 +30,29 @@ EXTENSION = Rule(
     # Four digits and more: "ext 30" is an extension in degrees, "x3" a count.
     pattern=re.compile(
         r"""
-        (?:(?<![a-z])ext(?:ension|n)?\.?[ ]?[:\#]?[ ]{0,2}
-           |(?=x)(?<![a-z])(?<!x[ ])(?<![0-9])(?<![0-9][ ]))
-        (?P<phi>x?[0-9]{4,6})(?![\w%\u00b0])(?![.,/-][0-9])
+        (?<![a-z])ext(?:ension|n)?\.?[ ]?[:\#]?[ ]{0,2}
+        (?P<phi>[0-9]{4,6})(?![\w%\u00b0])(?![.,/-][0-9])
         """,
         _FLAGS,
     ),
     score=0.8,
     is_valid=_has_no_unit,
-    found=("at «x4512», ext «4512», extension: «30112», Extn «77123»",),
-    not_found=(
-        "x3, x 4512",
-        "ext 30",
-        "WBC 4.5 x1000",
-        "extension 1200 mg",
-        "vertex4512",
-        "x4512.5",
+    found=("ext «4512», extension: «30112», Extn «77123»",),
+    not_found=("ext 30", "extension 1200 mg", "next 4512", "ext 4512.5"),
+)
+
+SHORT_EXTENSION = Rule(
+    name="phone_extension_short",
+    label=Label.PHONE,
+    pattern=re.compile(
+        r"x(?<![a-z]x)(?<!x[ ]x)(?<![0-9]x)(?<![0-9][ ]x)[0-9]{4,6}"
+        r"(?![\w%\u00b0])(?![.,/-][0-9])",
+        re.IGNORECASE,
     ),
+    score=0.8,
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    found=("at «x4512», Reading room «x6120».",),
+    not_found=("x3, x 4512", "WBC 4.5 x1000", "vertex4512", "x4512.5"),
 )
 
 INTERNAL = Rule(
@@ -139,4 +145,4 @@ SPELLED_NUMBER = Rule(
     ),
 )
 
-RULES = (SPELLED_NUMBER, EXTENSION, INTERNAL, PAGE_AT, PAGER)
+RULES = (SPELLED_NUMBER, EXTENSION, SHORT_EXTENSION, INTERNAL, PAGE_AT, PAGER)

@@ -14,8 +14,7 @@ from deid_core.language.fragments import UNIT, ends_with, words
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-# RFC 2606's, too; of the countries' only one: "pain.in" is a typo.
-_DOMAINS = words("com org net edu gov mil info io health uk example local internal")
+_DOMAINS = words("com org net edu gov mil info io health")
 
 _VERSION = re.compile(r"(?:\bv|ver|version|release|section)\.?[ ]?\Z", re.IGNORECASE)
 _IP_CUE = re.compile(r"\bip(?:v4)?(?:[ ]address)?[ :=#]{0,3}\Z", re.IGNORECASE)
@@ -114,7 +113,7 @@ BARE_HOST = Rule(
     score=0.9,
     found=(
         "on «janeroe.example.com/blog».",
-        "see «example.org», (msg sent «mylabs.clinic.example», she",
+        "see «example.org»",
     ),
     not_found=("jane@example.com", "pain.common", "2.5.io", "the end.network"),
 )
@@ -122,17 +121,38 @@ BARE_HOST = Rule(
 COUNTRY_HOST = Rule(
     name="url_country_host",
     label=Label.URL,
+    # RFC 2606's and local ones, too.  Of countries with a second level alone, or
+    # Britain's: "pain.in" is a typo.
     pattern=re.compile(
-        rf"""
-        (?<![\w@.-])[a-z0-9](?:{_HOST_PART}){{1,3}}
-        (?:com?|org|net|govt?|ac|edu|nhs)\.[a-z]{{2}}(?![\w-])
-        (?:/[^\s<>"]{{0,500}}[^\s<>"'.,;:!?)\]}}])?
+        r"""
+        (?<![\w@.-])[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9])){1,120}
+        \.(?:example|internal|uk|(?:com?|org|net|govt?|ac|edu|nhs)\.[a-z]{2})
+        (?![\w-])(?:/[^\s<>"]{0,500}[^\s<>"'.,;:!?)\]}])?
         """,
         _FLAGS,
     ),
     score=0.9,
-    found=("«portal.hospital.co.in», see «results.health.gov.au/x».",),
-    not_found=("jane@example.co.in", "seen by co.in", "t.co.it.is"),
+    triggers=(
+        *(".example", ".internal", ".uk"),
+        *(
+            ".co.",
+            ".com.",
+            ".org.",
+            ".net.",
+            ".gov.",
+            ".govt.",
+            ".ac.",
+            ".edu.",
+            ".nhs.",
+        ),
+    ),
+    lookbehind=122,
+    window=520,
+    found=(
+        "«portal.hospital.co.in», see «results.health.gov.au/x».",
+        "(msg sent «mylabs.clinic.example», she), «www.clinic.nhs.uk»",
+    ),
+    not_found=("jane@example.co.in", "t.co.it.is", "5.uk"),
 )
 
 IPV4 = Rule(

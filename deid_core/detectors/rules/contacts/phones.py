@@ -24,7 +24,7 @@ _EXTENSION = r"(?:[ ,;]{0,2}(?:x|ext(?:ension)?\.?)[ :#]{0,2}[0-9]{1,6}(?![0-9])
 _PHONE_WORDS = words(
     """
     telephone phone tel ph cellular cellphone cell mobile mob home work office contacted
-    contact callback called call reached reachable text hotline landline whatsapp cb
+    contact callback called call reached reachable text hotline landline whatsapp
     """
 )
 SEPARATOR = r"(?:[ \t]{0,3}(?:numbers?\b|no\b|is\b|at\b|on\b|[:#=.-])){0,4}[ \t]{0,3}"
@@ -201,7 +201,7 @@ LABELLED_PHONE = Rule(
     score=0.9,
     found=(
         "Phone: «555-0142», tel. «2125550142»",
-        "Wants a cb «555 0147», reached at «555 0142»; cell #«555.0142 x5»",
+        "reached at «555 0142»; cell #«555.0142 x5»",
         "Ph: «6123 4567» mobile «07700 900 123»",
     ),
     not_found=(
@@ -393,6 +393,15 @@ FAX_GROUPS = Rule(
     not_found=("T 98.6 F. 120", "F: 45 12", "F:101.2 97.5"),
 )
 
+CALLBACK = Rule(
+    name="phone_callback",
+    label=Label.PHONE,
+    pattern=re.compile(rf"(?<![a-z])cb{SEPARATOR}{_NUMBER}", _FLAGS),
+    score=0.9,
+    found=("Wants a cb «555 0147», cb# «901 555 0188»",),
+    not_found=("cb 1 to 2 pm, cb 12000", "CB 2024-01-31"),
+)
+
 FAX_EXTENSION = Rule(
     name="fax_extension",
     label=Label.FAX,
@@ -471,6 +480,7 @@ RULES = (
     SPACED_PHONE,
     PHONE_BEFORE_LABEL,
     FAX_GROUPS,
+    CALLBACK,
     FAX_EXTENSION,
     MISREAD_PHONE,
     LOCAL_PHONE,

@@ -13,7 +13,7 @@ from .shapes import is_date_shaped, is_identifier
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
 # A month and a year, a decimal.
 # Small letters before a number are an office's only if the number is long.
-_WORD_BEFORE = re.compile("[a-z]+ (?:[0-9]-?){1,4}")
+_WORD_BEFORE = re.compile("[A-Za-z][a-z]* (?:(?:[0-9][-.]?){1,4}|[0-9]{1,4}[a-z]+)")
 _NO_VALUE = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}|[0-9]+\.[0-9]{1,2}")
 # "D5W 1000", "O2 15".
 _DOSE = re.compile("[A-Z][A-Z0-9]{0,4} (?:[0-9]{1,3}|[0-9]{1,3}00)", re.IGNORECASE)
@@ -34,6 +34,7 @@ _OFFICE = r"""
        |lr|ns|o2|ra|call|seen|since|until|dated|hx|the|with|x)[ ])
       [A-Z][A-Z0-9]{0,4}(?:-[A-Z0-9]{1,5})?[ ](?=[0-9]))
 """
+_DIGIT_AHEAD = r"(?=(?:[A-Z][A-Z0-9-]{0,8}[ ])?[^ \n]{0,16}[0-9])"
 _CODE = r"[A-Z0-9]{1,40}(?:[-_/.][A-Z0-9]{1,20}){0,7}(?:\([0-9A-Z]\))?"
 _GROUPS = r"""
     (?<![0-9])[0-9]{2,6}(?:[ ][0-9]{2,7}(?![0-9]|[ ]?(?:y|h|m[gl]|x|/|:|\.[0-9]))){1,4}
@@ -98,7 +99,7 @@ def labelled_rule(
     labels = [_alternatives(bare) + SEPARATOR] if bare else []
     if marked:
         word = _alternatives(marked)
-        labels += [f"{word}{_MARKED}", rf"(?P<loose>{word})\.?[ ]{{1,8}}"]
+        labels += [f"{word}{_MARKED}", rf"(?P<loose>{word})\.?[ ]{{1,8}}{_DIGIT_AHEAD}"]
     pattern = rf"(?<![a-z])(?:{'|'.join(labels)}){VALUE}"
     return Rule(
         name=name,

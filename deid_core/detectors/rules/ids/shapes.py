@@ -1,15 +1,16 @@
 """Tell numbers and codes that identify somebody from results, sizes and codes.
 
 `is_identifier` is the default of all rules for numbers: five digits or more, or letters
-and digits mixed in the manner of an identifier, identify, unless the value has one of
-`FORMS`, one of `CUES` precedes it or one of `UNITS` follows it.
+and digits mixed in the manner of an identifier, identify.  The exceptions are values
+of `FORMS_OF_NUMBERS` and `FORMS_WITH_LETTERS`, what follows one of `VOCABULARIES` or
+`MODELS`, and numbers that follow one of `RESULTS` or are `COUNTED`.
 """
 
 from __future__ import annotations
 
 import re
 
-from deid_core.language.fragments import UNIT, ends_with
+from deid_core.language.fragments import UNIT, any_of, words
 
 from ..dates.numeric import is_date
 
@@ -18,7 +19,28 @@ _LEAST_DIGITS = 5
 _LEAST_DIGITS_WITH_LETTERS = 4
 _HOUR_AND_MINUTE = "(?:[01][0-9]|2[0-4])[0-5][0-9]"
 
-FORMS: dict[str, str] = {
+FORMS_OF_NUMBERS: dict[str, str] = {
+    "values side by side: 148/91, 875/125, 7.41/38/92, 36.5-37.2": r"""
+        [0-9]{1,4}(?:[./][0-9]{1,4})+(?:-[0-9.]{1,4})?
+    """,
+    "decimals: 35.875, 12-13.5-15": r"(?=[0-9-]{0,9}\.[0-9]{1,3}(?:-|\Z))[0-9.-]+",
+    "ranges side by side: 122-134/78-86": (
+        r"[0-9.]{1,4}-[0-9.]{1,4}/[0-9.]{1,4}(?:-[0-9.]{1,4})?"
+    ),
+    "a range or a result: 100-140, 15-110, 5076-52": (
+        r"[0-9]{1,3}-[0-9]{1,3}|[0-9]{4}-[0-9]{1,2}"
+    ),
+    "two times or years: 0900-0920, 2015-2025": rf"""
+        {_HOUR_AND_MINUTE}-{_HOUR_AND_MINUTE}|(?:19|20)[0-9]{{2}}-(?:19|20)[0-9]{{2}}
+    """,
+    "a visit's code with a modifier: 99214-25": r"99[0-9]{3}-[0-9]{2}",
+    "scores in a row: 2-1-2-0-1, 0-2-138, 93-86-79-72": r"""
+        [0-9](?:-[0-9]{1,3}){2,8}|[0-9]{2}(?:-[0-9]{2}){3,8}|[0-9]{1,2}0(?:-[0-9]{1,2}0){2}
+    """,
+}
+"""Numbers that identify nobody, by an example of each form."""
+
+FORMS_WITH_LETTERS: dict[str, str] = {
     "a number with a unit or suffix: 1200mg, 1980s, 600/24h": r"""
         [0-9]+(?:[./-][0-9]+)*-?(?-i:[a-z]{2,12}|[cdghklmsuxzFGHKLMUZ])
         (?:[/-](?:[a-z]+|[0-9]{1,3}[a-z]*))*
@@ -29,32 +51,15 @@ FORMS: dict[str, str] = {
     "sizes: 3.5x28, 7.2x5.1x2.8": r"""
         [a-z]?[0-9.]+(?:(?-i:[a-z]{0,2})x[0-9.]+)+(?-i:[a-z]{0,2})(?:/[0-9]+)?
     """,
-    "values side by side: 148/91, 875/125, 7.41/38/92, 36.5-37.2": r"""
-        [0-9]{1,4}(?:[./][0-9]{1,4})+(?:-[0-9.]{1,4})?
-    """,
-    "decimals: 35.875, 12-13.5-15, 35.875K2": (
-        r"(?=[0-9-]{0,9}\.[0-9]{1,3}(?:-|K|\Z))[0-9.-]+(?:K[0-9])?"
-    ),
-    "ranges side by side: 122-134/78-86": (
-        r"[0-9.]{1,4}-[0-9.]{1,4}/[0-9.]{1,4}(?:-[0-9.]{1,4})?"
-    ),
-    "a range or a result: 100-140, 15-110, 5076-52": (
-        r"[0-9]{1,3}-[0-9]{1,3}|[0-9]{4}-[0-9]{1,2}"
-    ),
-    "two times or years: 0900-0920, 2015-2025": rf"""
-        {_HOUR_AND_MINUTE}-{_HOUR_AND_MINUTE}|(?:19|20)[0-9]{{2}}-(?:19|20)[0-9]{{2}}
-    """,
-    "scores in a row: 2-1-2-0-1, 0-2-138, 93-86-79-72": r"""
-        [0-9](?:-[0-9]{1,3}){2,8}|[0-9]{2}(?:-[0-9]{2}){3,8}|[0-9]{1,2}0(?:-[0-9]{1,2}0){2}
-    """,
+    "keratometry: 35.875K2": r"[0-9.]+K[12]?",
     "hours: 07h00, 1430h, 0020Z": r"[0-9]{2}h[0-9]{2}|[0-9]{4}(?:h|z|hrs?)",
     "pregnancies: G2P1001, P3013": r"(?:G[0-9]{1,2})?(?:T?P)[0-9]{1,4}(?:A[0-9])?",
     "ICD-10: S72.001A, E11.65": r"[A-TV-Z][0-9][0-9AB](?:\.[0-9A-Z]{1,4})",
     "HCPCS, CDT: J3380, D7140-F1": r"[A-EGHJ-MP-V][0-9]{4}(?:-[0-9A-Z]{2})?",
-    "CPT with a modifier: 99214-25, 92928-LD": r"[0-9]{5}-(?:[0-9]{2}|[A-Z]{2})",
-    "a variant: V600E, c.68_69del, 185delAG": r"""
+    "CPT with a modifier: 92928-LD": r"[0-9]{5}-[A-Z]{2}",
+    "a variant: V600E, JAK2V617F, c.68_69del, 185delAG": r"""
         [A-Z][0-9]{1,4}[A-Z*](?:/[A-Z0-9]+)?|(?-i:[cgmnp])\.\S*
-        |[0-9_]+(?:del|ins|dup)[ACGT]*|[A-Z]{3}[0-9]{1,4}(?:[A-Z]{3}|fs)
+        |[0-9_]+(?:del|ins|dup)[ACGT]*|[A-Z]{2,5}[0-9]{0,2}[A-Z][0-9]{1,4}[A-Z]|[A-Z]{3}[0-9]{1,4}(?:[A-Z]{3}|fs)
     """,
     "a chromosome's bands: 5q13q33": r"[0-9xy]{1,2}[pq][0-9.]+(?:[pq][0-9.]+)?",
     "vertebrae, blocks of tissue: T11-12, A10-A11": (
@@ -79,36 +84,37 @@ FORMS: dict[str, str] = {
     "a gene: SLC26A4, C9orf72": r"[A-Z]{2,5}[0-9]{1,2}[A-Z][0-9]{1,2}",
     "a class: A2L3B2": r"A[1-3]L[1-4]B[1-3]p?",
 }
-"""What no identifier looks like, by an example of each form."""
+"""Codes, results and names that identify nobody, likewise."""
 
-CUES: dict[str, str] = {
-    "a clinical vocabulary": r"""
-        \b(?:CPTs?|HCPCS|ICD(?:-?(?:9|10|O|11))?(?:-?(?:CM|PCS))?|LOINC|SNOMED(?:[ ]CT)?
-          |RxNorm|RxCUI|(?:MS-?)?DRG|ATC|CAS|NDC|CDT|CVX|UMLS|MeSH|OMIM|ORPHA|dbSNP|E/M
-          |bill(?:ed|ing)?|(?:procedure|dx|diagnos[ei]s)[ ]codes?)
-        (?:[ ](?:codes?|no\.?|id))?[^a-z;\n]{0,40}
-        (?:\b(?:x|and|or|no|with)\b[^a-z;\n]{0,16}){0,3}
-    """,
-    "a model": r"""
-        \b(?:model|mod\.?|cat(?:alog(?:ue)?)?\.?|version|ver\.?)
-        (?:[ ]?(?:no\.?|number|\#))?[ ]?:?[ ]{0,2}
-    """,
-    "antigens, strains": r"\b(?:HLA|ATCC|strain|serotype|antigen)[- ]?",
-}
-"""What precedes values that identify nobody."""
-
-RESULTS = r"""
-    (?:\b(?:wbcs?|rbcs?|plts?|plat(?:elet)?s?|bnp|nt-?pro-?bnp|ck|cpk|ferritin|b?-?hcg
-        |vl|viral[ ]load|ldh|lipase|amylase|alt|ast|psa|cea|afp|ca-?[0-9-]{2,5}|ige
-        |d-?dimer
-        |troponin|trop|myoglobin|copies|counts?|cells|anc|cfu|gluc(?:ose)?|mic|dna|rna
-        |thyroglobulin|titer|epi(?:nephrine)?|heparin|units?|dose|total|score)
-      (?:[ ](?:of|is|was|to|at|level|count|up|down|now|about|from|peak(?:ed)?)){0,4}
-      [ ]?[:=<>~]?[ ]{0,2}(?:[0-9.,]{1,9}[ ]?(?:->|to|-|,|/)[ ]?)?
-      |(?<![\w-])[0-9]{5}(?:[ ]x[0-9]{1,2})?,[ ]
-      |[$\u00a3\u20ac<>~]|\b(?:rs|usd|1:|php|ksh|ngn|inr)\.?[ ]?)
+VOCABULARIES = words(
+    """
+    cpt cpts hcpcs icd loinc snomed rxnorm rxcui drg atc cas ndc cdt cvx umls mesh omim
+    orpha dbsnp bill billed billing
+    """
+)
+"""Clinical vocabularies: codes and lists of codes follow."""
+MODELS = words(
+    """
+    model models mod cat catalog catalogue version ver hla atcc strain serotype antigen
+    """
+)
+"""What is no single thing's: its model's number follows."""
+RESULTS = words(
+    """
+    wbc wbcs rbc rbcs plt plts platelet platelets bnp probnp ck cpk ferritin hcg bhcg vl
+    load ldh lipase amylase alt ast psa cea afp ca ige dimer troponin trop myoglobin
+    copies count counts cells anc cfu gluc glucose mic dna rna thyroglobulin titer epi
+    epinephrine heparin unit units dose total score rs usd php ksh ngn inr
+    """
+)
+"""What is counted, measured or paid: a number follows."""
+_BETWEEN_CODES = r"""
+    [^a-z;\n]{0,40}(?:\b(?:x|and|or|no|with|codes?|ct|cm|pcs|id)\b[^a-z;\n]{0,16}){0,3}
 """
-"""What precedes counts, results, lists of procedures ("97161, 95992") and sums."""
+_BEFORE_RESULT = r"""
+    (?:[ ](?:of|is|was|to|at|level|count|up|down|now|about|from|peak(?:ed)?)){0,4}
+    [ ]?[:=<>~]?[ ]{0,2}(?:[0-9.,]{1,9}[ ]?(?:->|to|-|,|/)[ ]?)?
+"""
 
 COUNTED = rf"""
     (?:{UNIT}
@@ -119,9 +125,25 @@ COUNTED = rf"""
 """
 """What follows them."""
 
-_FORM = re.compile("|".join(f"(?:{form})" for form in FORMS.values()), _FLAGS)
-_CUE = re.compile(rf"(?:{'|'.join(CUES.values())})\Z", _FLAGS)
-_RESULT = re.compile(rf"{RESULTS}\Z", _FLAGS)
+
+def _any_form(forms: dict[str, str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{form})" for form in forms.values()), _FLAGS)
+
+
+_NUMBER, _WITH_LETTERS = _any_form(FORMS_OF_NUMBERS), _any_form(FORMS_WITH_LETTERS)
+_CODE_CUE = re.compile(
+    rf"\b(?:{any_of(VOCABULARIES)}){_BETWEEN_CODES}\Z"
+    rf"|\b(?:{any_of(MODELS)})\.?(?:[ ]?(?:no\.?|number|\#))?[ ]?[:*-]?[ ]{{0,2}}\Z",
+    _FLAGS,
+)
+_RESULT_CUE = re.compile(
+    rf"\b{any_of(RESULTS)}\b\.?{_BEFORE_RESULT}\Z|(?:[$\u00a3\u20ac<>~]|\b1:)\Z"
+    r"|(?<![\w-])[0-9]{5}(?:[ ]x[0-9]{1,2})?,[ ]\Z",
+    _FLAGS,
+)
+_CUES = frozenset((*VOCABULARIES, *MODELS, *RESULTS))
+_WORD = re.compile("[a-z]+|[$\u00a3\u20ac<>~]|1:|[0-9]{5}")
+_REACH = 48
 _COUNTED = re.compile(COUNTED, _FLAGS)
 _DATE = re.compile(r"([0-9]{1,4})([-/.])([0-9]{1,2})\2([0-9]{1,4})")
 _CODE = re.compile("[0-9][A-Z]+[0-9]|[A-Z]{2}[-/][A-Z]{2,6}[-/][0-9]{3}")
@@ -130,13 +152,16 @@ _CODE = re.compile("[0-9][A-Z]+[0-9]|[A-Z]{2}[-/][A-Z]{2,6}[-/][0-9]{3}")
 def is_identifier_shaped(value: str) -> bool:
     """Return whether a value alone looks like an identifier."""
     digits = sum(map(str.isdigit, value))
-    if digits < _LEAST_DIGITS_WITH_LETTERS - 1 or _FORM.fullmatch(value):
-        return False
-    if is_date_shaped(value) or _is_range(value):
-        return False
     letters = sum(map(str.isalpha, value))
     if not letters:
-        return digits >= _LEAST_DIGITS
+        return digits >= _LEAST_DIGITS and (
+            value.isdigit()
+            or not (
+                _NUMBER.fullmatch(value) or is_date_shaped(value) or _is_range(value)
+            )
+        )
+    if digits < _LEAST_DIGITS_WITH_LETTERS - 1 or _WITH_LETTERS.fullmatch(value):
+        return False
     if digits >= _LEAST_DIGITS or (
         digits >= _LEAST_DIGITS_WITH_LETTERS and letters > 1
     ):
@@ -165,11 +190,18 @@ def _is_range(value: str) -> bool:
 
 def is_identifier(match: re.Match[str]) -> bool:
     """Return whether a value looks like an identifier in its place."""
-    text, (start, end) = match.string, match.span("phi")
-    if not is_identifier_shaped(match["phi"]) or ends_with(
-        _CUE, text, start, within=48
-    ):
+    value, text, (start, end) = match["phi"], match.string, match.span("phi")
+    if not is_identifier_shaped(value):
         return False
-    return any(map(str.isalpha, match["phi"])) or not (
-        _COUNTED.match(text, end) or ends_with(_RESULT, text, start, within=48)
+    is_number = not any(map(str.isalpha, value))
+    if is_number and _COUNTED.match(text, end):
+        return False
+    before = text[max(0, start - _REACH) : start]
+    # Most have no cue before them, which a set tells faster than a pattern.
+    if all(
+        each.isalpha() and each not in _CUES for each in _WORD.findall(before.lower())
+    ):
+        return True
+    return not _CODE_CUE.search(before) and not (
+        is_number and _RESULT_CUE.search(before)
     )
