@@ -134,16 +134,16 @@ AUSTRALIAN_POSTCODE = Rule(
     label=Label.ZIP,
     pattern=re.compile(
         r"""
-        (?<![\w-])(?i:(?:NSW|VIC|QLD|TAS|ACT|Victoria|Queensland|Tasmania
+        (?<![\w-])(?i:(?:NSW|VIC|QLD|TAS|Victoria|Queensland|Tasmania
             |New[ ]South[ ]Wales|(?:South|Western)[ ]Australia)
-          |(?<=,[ ])(?:SA|WA|NT))
+          |(?<=,[ ])(?:SA|WA|NT|ACT))
         ,?[ ](?P<phi>[2-9][0-9]{3}|0[289][0-9]{2})(?![\w%-])(?![.,/:][0-9])
         """,
         re.VERBOSE,
     ),
     score=0.85,
     found=("Perth, WA «6000», SOUTH VIC «3678», Hobart Tas «7000», Qld «4870»",),
-    not_found=("WA 6000", "VIC 300", "SA 2.5", "Vic 3678.5"),
+    not_found=("WA 6000", "STEMI act 0211", "VIC 300", "SA 2.5", "Vic 3678.5"),
 )
 
 MALTESE_POSTCODE = Rule(
