@@ -88,6 +88,7 @@ MRN = labelled_rule(
         "Mr. 123",
         "MRN 12 mg",
         "patient 1234, chart 0930, file 2024, unit 300, card 12/2024",
+        "PT: L-test 28.1, hospital: one 9/10",
         "ANC 1200, ANC 0.4, RN 1855, UR 1500, IP 2, CHI 120-130, MR 12 weeks",
         "MRN 12/03/2024, chart reviewed 3/4, patient 120/80",
         "unit 5",

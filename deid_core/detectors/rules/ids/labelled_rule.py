@@ -13,8 +13,10 @@ from .shapes import is_date_shaped, is_identifier
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
 # A month and a year, a decimal.
 # Small letters before a number are an office's only if the number is long.
-_WORD_BEFORE = re.compile("[A-Za-z][a-z]* (?:(?:[0-9][-.]?){1,4}|[0-9]{1,4}[a-z]+)")
-_NO_VALUE = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}|[0-9]+\.[0-9]{1,2}")
+_WORD_BEFORE = re.compile("[A-Za-z][a-z]* (?:(?:[0-9][-./]?){1,4}|[0-9]{1,4}[a-z]+)")
+_NO_VALUE = re.compile(
+    r".{1,12} [0-9]{1,3}\.[0-9]{1,2}|[0-9]{1,2}/(?:19|20)[0-9]{2}|[0-9]+\.[0-9]{1,2}"
+)
 # "D5W 1000", "O2 15".
 _DOSE = re.compile("[A-Z][A-Z0-9]{0,4} (?:[0-9]{1,3}|[0-9]{1,3}00)", re.IGNORECASE)
 # No time has it.
