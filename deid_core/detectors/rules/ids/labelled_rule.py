@@ -11,9 +11,9 @@ from ..rule import Rule
 from .shapes import is_date_shaped, is_identifier
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
-# A month and a year, a decimal.
 # Small letters before a number are an office's only if the number is long.
 _WORD_BEFORE = re.compile("[A-Za-z][a-z]* (?:(?:[0-9][-./]?){1,4}|[0-9]{1,4}[a-z]+)")
+# A decimal, also after a word, and a month and a year.
 _NO_VALUE = re.compile(
     r".{1,12} [0-9]{1,3}\.[0-9]{1,2}|[0-9]{1,2}/(?:19|20)[0-9]{2}|[0-9]+\.[0-9]{1,2}"
 )

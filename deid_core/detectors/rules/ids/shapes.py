@@ -17,6 +17,7 @@ from ..dates.numeric import is_date
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _LEAST_DIGITS = 5
 _LEAST_DIGITS_WITH_LETTERS = 4
+_LEAST_OF_NO_RESULT = 7
 _HOUR_AND_MINUTE = "(?:[01][0-9]|2[0-4])[0-5][0-9]"
 
 FORMS_OF_NUMBERS: dict[str, str] = {
@@ -42,7 +43,7 @@ FORMS_OF_NUMBERS: dict[str, str] = {
 
 FORMS_WITH_LETTERS: dict[str, str] = {
     "a number with a unit or suffix: 1200mg, 1980s, 600/24h": r"""
-        [0-9]+(?:[./-][0-9]+)*-?(?-i:[a-z]{2,12}|[cdghklmsuxzFGHKLMUZ])
+        [0-9]{1,6}(?:[./-][0-9]{1,6})*-?(?-i:[a-z]{2,12}|[cdghklmsuxzFGHKLMUZ])
         (?:[/-](?:[a-z]+|[0-9]{1,3}[a-z]*))*
     """,
     "a number with a unit, in capitals": rf"""
@@ -59,7 +60,8 @@ FORMS_WITH_LETTERS: dict[str, str] = {
     "CPT with a modifier: 92928-LD": r"[0-9]{5}-[A-Z]{2}",
     "a variant: V600E, JAK2V617F, c.68_69del, 185delAG": r"""
         [A-Z][0-9]{1,4}[A-Z*](?:/[A-Z0-9]+)?|(?-i:[cgmnp])\.\S*
-        |[0-9_]+(?:del|ins|dup)[ACGT]*|[A-Z]{2,5}[0-9]{0,2}[A-Z][0-9]{1,4}[A-Z]|[A-Z]{3}[0-9]{1,4}(?:[A-Z]{3}|fs)
+        |[0-9_]+(?:del|ins|dup)[ACGT]*|[A-Z]{3}[0-9]{1,4}(?:[A-Z]{3}|fs)
+        |[A-Z]{2,5}[0-9]{0,2}[A-Z][0-9]{1,3}[A-Z]
     """,
     "a chromosome's bands: 5q13q33": r"[0-9xy]{1,2}[pq][0-9.]+(?:[pq][0-9.]+)?",
     "vertebrae, blocks of tissue: T11-12, A10-A11": (
@@ -89,7 +91,7 @@ FORMS_WITH_LETTERS: dict[str, str] = {
 VOCABULARIES = words(
     """
     cpt cpts hcpcs icd loinc snomed rxnorm rxcui drg atc cas ndc cdt cvx umls mesh omim
-    orpha dbsnp bill billed billing
+    orpha dbsnp billed billing
     """
 )
 """Clinical vocabularies: codes and lists of codes follow."""
@@ -107,7 +109,7 @@ RESULTS = words(
     epinephrine heparin unit units dose total score rs usd php ksh ngn inr
     """
 )
-"""What is counted, measured or paid: a number follows."""
+"""What is counted, measured or paid: a number follows, of less than seven digits."""
 _BETWEEN_CODES = r"""
     [^a-z;\n]{0,40}(?:\b(?:x|and|or|no|with|codes?|ct|cm|pcs|id)\b[^a-z;\n]{0,16}){0,3}
 """
@@ -194,6 +196,7 @@ def is_identifier(match: re.Match[str]) -> bool:
     if not is_identifier_shaped(value):
         return False
     is_number = not any(map(str.isalpha, value))
+    is_short = is_number and len(value) < _LEAST_OF_NO_RESULT
     if is_number and _COUNTED.match(text, end):
         return False
     before = text[max(0, start - _REACH) : start]
@@ -203,5 +206,5 @@ def is_identifier(match: re.Match[str]) -> bool:
     ):
         return True
     return not _CODE_CUE.search(before) and not (
-        is_number and _RESULT_CUE.search(before)
+        is_short and _RESULT_CUE.search(before)
     )
