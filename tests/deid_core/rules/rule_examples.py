@@ -2,6 +2,7 @@
 
 from deid_core.detectors.rules.engine import RULES, RuleDetector
 from deid_core.document import Document
+from deid_core.labels import Label
 from deid_core.merge import merge
 
 DETECT_ALL = RuleDetector(RULES)
