@@ -20,6 +20,7 @@ from .detectors.terms import NO_FILES, KeptTerms, TermFiles, TermsDetector
 from .errors import ConfigError
 from .options import Options
 from .plugins import PRESETS, failed, plugins
+from .quiet import QuietOptions
 from .toml_files import (
     load_table,
     name_in,
@@ -31,7 +32,8 @@ from .toml_files import (
 
 _SWITCHES = ("recasing", "consistency")
 _TERMS = "terms"
-_KEYS = ("name", "summary", "detectors", *_SWITCHES, _TERMS)
+_QUIET = "quiet"
+_KEYS = ("name", "summary", "detectors", *_SWITCHES, _QUIET, _TERMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class DeidConfig:
         consistency: What was found once is found in the rest of the note, and in the
             same patient's other notes of a batch.
         summary: What it is, in a line.
+        quiet: When doubtful proposals are dropped; None for never.
         terms: The user's own lists of names and terms to remove and to keep.
     """
 
@@ -55,6 +58,7 @@ class DeidConfig:
     recasing: bool = True
     consistency: bool = True
     summary: str = ""
+    quiet: QuietOptions | None = None
     terms: TermFiles = NO_FILES
 
     @property
@@ -115,8 +119,18 @@ def load_preset(name: str) -> DeidConfig:
         MappingProxyType(options),
         **{key: _switch(table, key, where) for key in _SWITCHES},
         summary=summary_in(table, where),
+        quiet=_quiet(table, where),
         terms=_terms(table, where).below(Path(str(path)).parent),
     )
+
+
+def _quiet(table: Mapping[str, object], where: str) -> QuietOptions | None:
+    values = table.get(_QUIET)
+    if values is None:
+        return None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where}: {_QUIET} must be a table")
+    return QuietOptions.read(values, f"{where}: {_QUIET}")
 
 
 def _terms(table: Mapping[str, object], where: str) -> TermFiles:

@@ -21,6 +21,7 @@ from .language.reading import Reading, readings_of
 from .merge import merge
 from .policy import Policy, load_policy
 from .propagation import with_propagated
+from .quiet import QuietOptions, without_doubtful
 from .replace import Replacement, Replacer, apply_replacements
 from .spans_in_note import as_written, in_note
 from .surrogates.tag import tag_of
@@ -41,6 +42,7 @@ class Deidentifier:
         recasing: Detectors read a note in one letter case as if in mixed case.
         consistency: What was found once is found everywhere (`propagation`).
         kept: Terms that are not removed where they are nothing else.
+        quiet: When doubtful proposals are dropped; None for never.
 
     Raises:
         ConfigError: The policy needs a key and there is none, or it is too short.
@@ -55,10 +57,11 @@ class Deidentifier:
         recasing: bool = True,
         consistency: bool = True,
         kept: KeptTerms | None = None,
+        quiet: QuietOptions | None = None,
     ) -> None:
         self._detectors = tuple(detectors)
         self._truecases, self._propagates = recasing, consistency
-        self._kept = kept
+        self._kept, self._quiet = kept, quiet
         self._replacer = Replacer(policy, key)
         self._verifier = Verifier()
 
@@ -99,6 +102,7 @@ class Deidentifier:
                 recasing=config.recasing,
                 consistency=config.consistency,
                 kept=config.kept_terms(),
+                quiet=config.quiet,
             )
             # So that the first note of a hospital costs no more than the next.
             results = built.deidentify_batch(FIRST_NOTES)
@@ -161,6 +165,8 @@ class Deidentifier:
         # Detectors read a note in one letter case in mixed case: same offsets.
         cased = [each.in_mixed_case for each in written] if self._truecases else written
         found = detect(self._detectors, written, cased)
+        if self._quiet is not None:
+            found = without_doubtful(self._quiet, written, found)
         if self._kept is not None:
             found = without_kept(self._kept, written, found)
         if self._propagates:

@@ -24,7 +24,7 @@ LAYERS = {
         {"document", "first_notes"},
         {"fiction"},
         {"tagger", "merge", "surrogates"},
-        {"detectors", "detection", "propagation", "spans_in_note", "verify"},
+        {"detectors", "detection", "propagation", "quiet", "spans_in_note", "verify"},
         {"config", "policy"},
         {"replace"},
         {"explain"},

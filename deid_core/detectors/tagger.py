@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +18,6 @@ from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
 from .place_parts import parts_of
-from .veto import NAMED, Veto
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -44,11 +42,8 @@ class TaggerOptions(Options):
     left_out: Mapping[str, Annotated[frozenset[str], Field(strict=False)]] = {}
     """By tag of the model, words in compared form that are no identifiers under it:
     what consists of them alone is not proposed."""
-    veto: bool = False
-    """Whether headings, devices and drugs of English are refused (`veto`)."""
     one_case_model: str = ""
-    """A model that learned lower case alone.  It reads notes of one letter case, the
-    first reads them truecased: what either finds counts."""
+    """A model that learned lower case alone, and reads notes of one letter case."""
     one_case_bias: float = Field(default=0.0, ge=-10.0, le=10.0)
     """Its own ``outside_bias``."""
 
@@ -80,53 +75,44 @@ class TaggerDetector:
         # Whether a note is of one case is seen in the note as it was written.
         self.reads_as_written = self._read_small is not None
         self._threshold = options.threshold
-        self._veto = Veto() if options.veto else None
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
-        """Return the proposals for each document; those of two models may overlap."""
-        small: list[str] = []
-        if self._read_small is not None:
-            small = list(map(_small_if_one_case, documents))
-            documents = [each.in_mixed_case for each in documents]
-        texts = [each.text for each in documents]
-        found = self._read(texts, self._biases.of(texts))
-        if self._read_small is not None:
-            others = self._read_small(small, self._small_biases.of(small))
-            pairs = zip(found, others, strict=True)
-            found = [one + other for one, other in pairs]
+        """Return the proposals for each document."""
+        found = self._read_small_letters(documents)
+        mixed = [at for at, each in enumerate(found) if each is None]
+        texts = [documents[at].in_mixed_case.text for at in mixed]
+        read = iter(self._read(texts, self._biases.of(texts)))
         return [
-            list(self._accepted(document, each))
-            for document, each in zip(documents, found, strict=True)
+            list(self._accepted(document, next(read) if own is None else own))
+            for document, own in zip(documents, found, strict=True)
         ]
+
+    def _read_small_letters(
+        self, documents: Sequence[Document]
+    ) -> list[list[Annotation] | None]:
+        """Return what is found in notes of one letter case, and None for all others."""
+        found: list[list[Annotation] | None] = [None] * len(documents)
+        if self._read_small is None:
+            return found
+        small = [at for at, each in enumerate(documents) if each.is_in_one_case]
+        texts = [same_length_lower(documents[at].text) for at in small]
+        read = self._read_small(texts, self._small_biases.of(texts))
+        for at, each in zip(small, read, strict=True):
+            found[at] = each
+        return found
 
     def _accepted(
         self, document: Document, found: Sequence[Annotation]
     ) -> Iterator[Annotation]:
-        sure = [each for each in found if each.score >= self._threshold]
-        veto = self._veto
-        if veto is None or not sure:
+        sure = (each for each in found if each.score >= self._threshold)
+        if not self._read.is_english:
             yield from sure
             return
-        yield from (each for each in sure if each.label not in NAMED)
-        sure = [each for each in sure if each.label in NAMED]
-        folded = document.ascii
-        places = [
-            veto.without_words(folded, each.span.start, each.span.end) for each in sure
-        ]
-        # Two models may propose one place; that is once.
-        times = Counter(folded[start:end].lower() for start, end in {*places})
-        for each, (start, end) in zip(sure, places, strict=True):
-            again = times[folded[start:end].lower()] > 1
-            place = folded, start, end, each.label
-            if veto.rejects(*place, each.score, is_repeated=again):
-                continue
+        for each in sure:
+            place = document.ascii, each.span.start, each.span.end, each.label
             for span, label in parts_of(*place):
                 is_same = span == each.span and label is each.label
                 yield each if is_same else replace(each, span=span, label=label)
-
-
-def _small_if_one_case(document: Document) -> str:
-    return same_length_lower(document.text) if document.is_in_one_case else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +152,7 @@ class _Reader:
         refuse_unknown([*left_out], tuple(model.tags), "tagger: left_out: tag")
         self._left_out = left_out
         self._is_spanish = model.language == spanish.LANGUAGE
+        self.is_english = model.language == "en"
         self._compiled = CompiledModel(model)
         self._bias = partial(Bias, below=below)
         self._labels = model.tags
@@ -174,6 +161,8 @@ class _Reader:
     def __call__(
         self, texts: Sequence[str], outside: float | Sequence[float]
     ) -> list[list[Annotation]]:
+        if not texts:
+            return []
         found = [
             [self._annotation(one) for one in each if not self._is_left_out(text, one)]
             for text, each in zip(

@@ -66,7 +66,6 @@ def before(text: str, start: int) -> Before:
 
 _INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z")
 _VERB_AFTER = re.compile(rf"(?:'s)?[ ]{any_of(load_list('subject_verbs'))}[ ]")
-_ENDS_LINE = re.compile(r"[\W_]*?(?:\n|\Z)")
 
 
 def is_inside_sentence(text: str, start: int) -> bool:
@@ -79,20 +78,6 @@ def is_subject(text: str, start: int, end: int) -> bool:
     before_it = text[:start].rstrip(" ")[-1:] if start < 2 else text[start - 2 : start]
     begins = start == 0 or before_it.strip() in {"", ".", "!", "?"} or "\n" in before_it
     return begins and _VERB_AFTER.match(text, end) is not None
-
-
-def is_whole_line(text: str, start: int, end: int) -> bool:
-    """Return whether the line holds nothing else, as in a heading."""
-    return _ENDS_LINE.match(text, end) is not None and _begins_line(text, start)
-
-
-def _begins_line(text: str, start: int) -> bool:
-    # The word before answers most often; this walks back over blanks and marks alone.
-    while start and text[start - 1] != "\n":
-        if text[start - 1].isalnum():
-            return False
-        start -= 1
-    return True
 
 
 # People.
@@ -112,8 +97,6 @@ _ADDRESSED = frozenset(words("named called told asked thanks thank dear met"))
 _FIELDS = frozenset({"DOB", "MRN", "ID"})
 _ARTICLES = frozenset({"a", "an", "the"})
 _OWN = frozenset(words("his her their my the"))
-_POSSESSIVES = frozenset(words("his her their my our your its"))
-_HONORIFICS = load_list("honorifics")
 _KIN, _RELATIVES = load_list("kin"), load_list("relatives")
 _PERSON_CUES = load_list("person_cues")
 _PERSON_NOUNS, _PERSON_VERBS = load_list("person_nouns"), load_list("person_verbs")
@@ -220,18 +203,6 @@ def is_person_described(text: str, start: int, end: int) -> bool:
     return nearest in {"to", "with"} and left.word(1) in _CONVERSATION_VERBS
 
 
-def has_title(text: str, start: int) -> bool:
-    """Return whether "Mr.", "Dr" or another honorific precedes."""
-    left = before(text, start)
-    return left.nearest.rstrip(".") in _HONORIFICS and len(left.gap) <= 2
-
-
-def is_owned(text: str, start: int) -> bool:
-    """Return whether "his" or "our" precedes, as in "his walker": no name."""
-    left = before(text, start)
-    return left.gap == " " and left.nearest in _POSSESSIVES
-
-
 def _is_person_after(text: str, end: int) -> bool:
     # Most words are followed by neither a mark nor a word that says anything.
     nearest = _NEAREST_AFTER.match(text, end)
@@ -284,34 +255,9 @@ def _is_relation(word: str) -> bool:
 # Clinical terms: devices, diseases, scores, materials.
 
 _SCORE_AFTER = re.compile(r"[ ]?[0-9+=]|[-/][A-Za-z]")
-_HANDLED = re.compile(
-    rf"""
-    (?:'s)?,?[ ](?:was|were|is|are|has[ ]been|had[ ]been)[ ]
-    (?:then[ ]|also[ ]|again[ ])?{any_of(load_list("handling_verbs"))}
-    """,
-    re.VERBOSE,
-)
-_FINDING = re.compile(
-    r"""
-    [ ](?:is|are|was|were|remains?|appears?)[ ]
-    (?:also[ ]|otherwise[ ]|well[ ]|grossly[ ]|again[ ]|not[ ])?
-    (?:preserved|maintained|intact|normal|unremarkable|unchanged|patent|palpable
-      |visualized|visualised|demonstrated|enlarged|dilated|thickened|calcified
-      |symmetric(?:al)?|anatomic|satisfactory|elevated|within[ ]normal[ ]limits)
-    (?![a-z])
-    """,
-    re.VERBOSE,
-)
 _CLINICAL_TERMS = load_list("clinical_terms")
 _WORDS_BEFORE_TERMS = load_list("words_before_terms")
 _PHRASE_STARTS = load_list("phrase_starts")
-_DONE_BY_DEVICES = load_list("done_by_devices")
-_HANDS = frozenset(words("with using and"))
-_DONE_BY_PEOPLE = frozenset(
-    words(
-        "discussed lived talked visited agreed married stayed moved arrived consulted"
-    )
-)
 
 
 def is_clinical_term(text: str, start: int, end: int) -> bool:
@@ -342,24 +288,6 @@ def is_before_clinical_term(text: str, end: int) -> bool:
         if word.lower().strip("-'") in _CLINICAL_TERMS:
             return True
     return False
-
-
-def is_handled(text: str, start: int, end: int) -> bool:
-    """Return whether it is applied, or something is closed with it: no person."""
-    if _HANDLED.match(text, end):
-        return True
-    left = before(text, start)
-    if left.nearest == "by":
-        return left.word(1) in _DONE_BY_DEVICES
-    if left.nearest == "using":
-        return True
-    verb = left.word(1) if left.nearest in _HANDS else ""
-    return verb.endswith("ed") and verb not in _DONE_BY_PEOPLE
-
-
-def is_finding(text: str, end: int) -> bool:
-    """Return whether a result of an examination follows: "is intact"."""
-    return _FINDING.match(text, end) is not None
 
 
 # Places.

@@ -93,16 +93,3 @@ def test_a_time_or_a_room_is_no_institution_although_it_follows_care(place_of_ca
     text, start, end = place(f"was seen at «{place_of_care}»")
     assert context.is_after_care(text, start)
     assert not context.may_be_institution(text, start, end)
-
-
-def test_a_title_precedes_a_name_but_not_the_next_line():
-    assert context.has_title(*place("saw Dr. «Roe»")[:2])
-    assert context.has_title(*place("saw mrs «Roe»")[:2])
-    assert not context.has_title(*place("saw the dr\n«Roe»")[:2])
-
-
-def test_what_is_handled_or_closed_with_is_no_person():
-    assert context.is_handled(*place("«Hemostasis» was obtained"))
-    assert context.is_handled(*place("closed with «Dermabond»"))
-    assert not context.is_handled(*place("discussed with «Roe»"))
-    assert not context.is_handled(*place("signed by «Roe»"))

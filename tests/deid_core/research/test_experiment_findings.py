@@ -157,7 +157,7 @@ def test_a_preset_takes_other_options_of_its_tagger_and_keeps_its_own():
     config = systems.with_tagger("hybrid", outside_bias=1.5)
 
     tagger = config.options["tagger"]
-    assert (1.5, 0.3, True) == (tagger.outside_bias, tagger.threshold, tagger.veto)
+    assert (1.5, 0.3) == (tagger.outside_bias, tagger.threshold)
 
 
 def test_two_annotators_agree_alike_whoever_is_called_gold():

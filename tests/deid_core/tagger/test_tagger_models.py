@@ -1,7 +1,6 @@
 """A model's folder, the detector that reads it, and the preset that names it."""
 
 import json
-import re
 import shutil
 from dataclasses import replace
 from random import Random
@@ -9,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from deid_core import Annotation, ConfigError, Document, Label, Span, prepared
+from deid_core import ConfigError, Document, Label, prepared
 from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
@@ -195,28 +194,7 @@ def test_a_tag_outlives_merging(folder):
     assert [each.tag for each in merge([*found, wider])] == ["NAME", "STREET"]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Less pain.  Severity rose.  Mood is low.  Severity fell.", 2),
-        ("Less pain.  Severity rose.  Mood is low.  Appetite is good.", 0),
-    ],
-)
-def test_what_the_model_says_of_two_places_is_vetoed_less(folder, text, found):
-    detector = TaggerDetector(TaggerOptions(model=str(folder), veto=True))
-    said = [
-        Annotation(Span(*each.span()), Label.PATIENT, 0.75, "tagger", "tiny/name")
-        for each in re.finditer("Severity", text)
-    ]
-    # Each place twice, as two models would.
-    detector._read = lambda texts, bias: [said * 2]
-
-    [accepted] = detector([Document("1", text)])
-
-    assert 2 * found == len(accepted)
-
-
-def test_a_note_of_one_case_is_read_by_the_model_of_small_letters_too(folder, tmp_path):
+def test_a_note_of_one_case_is_read_by_the_model_of_small_letters(folder, tmp_path):
     small = tmp_path / "small"
     lines = [Line(line.text.lower(), line.spans) for line in invented_lines(200)]
     corpus = encoded(lines)
@@ -228,8 +206,20 @@ def test_a_note_of_one_case_is_read_by_the_model_of_small_letters_too(folder, tm
         return {each.rule.split("/")[0] for each in found}
 
     assert models(NOTE) == {"tiny"}
-    assert "small" in models(NOTE.upper())
-    assert "small" in models(NOTE.lower())
+    assert models(NOTE.upper()) == {"small"}
+    assert models(NOTE.lower()) == {"small"}
+
+
+def test_a_batch_of_both_letter_cases_is_read_note_by_note(folder, tmp_path):
+    detector = TaggerDetector(
+        TaggerOptions(model=str(folder), one_case_model=str(folder), prose_bias=-1.0)
+    )
+    documents = [
+        Document(str(at), text)
+        for at, text in enumerate([NOTE, NOTE.upper(), "", NOTE.lower(), NOTE])
+    ]
+
+    assert detector(documents) == [detector([each])[0] for each in documents]
 
 
 def test_a_preset_refuses_a_tagger_without_model(tmp_path):
