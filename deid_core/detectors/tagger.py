@@ -18,6 +18,7 @@ from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
 from .place_parts import parts_of
+from .tagged_numbers import is_refused
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -110,6 +111,8 @@ class TaggerDetector:
             return
         for each in sure:
             place = document.ascii, each.span.start, each.span.end, each.label
+            if is_refused(*place, each.score):
+                continue
             for span, label in parts_of(*place):
                 is_same = span == each.span and label is each.label
                 yield each if is_same else replace(each, span=span, label=label)

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from deid_core.research.corpora.conventions import conventions_for
 from deid_core.research.corpora.readers import READERS, read_corpus
 
 from ..files.sources import require_present
@@ -25,7 +26,12 @@ def train(
     tags_of: Annotated[
         str | None, typer.Option(help="Tag set of the corpus; default: the recipe's.")
     ] = None,
-    part: Annotated[str, typer.Option(help="dev, test or all of each corpus.")] = "all",
+    part: Annotated[
+        str,
+        typer.Option(
+            help="dev, test or all of each corpus; others without parts are whole."
+        ),
+    ] = "all",
     format: Annotated[
         str, typer.Option("--format", help=f"auto, {', '.join(READERS)}.")
     ] = "auto",
@@ -59,7 +65,12 @@ def train(
     loaded = None if is_published(recipe) else load_recipe(recipe)
     conventions = tags_of if loaded is None else tags_of or loaded.corpus
     corpora = [
-        read_corpus(path, format=format, conventions=conventions, part=part)
+        read_corpus(
+            path,
+            format=format,
+            conventions=conventions,
+            part=part if conventions_for(path, conventions).parts else "all",
+        )
         for path in corpus
     ]
     if loaded is None:

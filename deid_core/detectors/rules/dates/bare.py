@@ -145,19 +145,43 @@ _NEAR = 2_000
 """How far the rest of the note is asked: its length must not count squared."""
 _ENOUGH, _OPEN = 2, 0
 """Points of a day, and the least with which the rest of the note is asked."""
+_NEVER = -9
 
 
 def _is_day(match: re.Match[str]) -> bool:
     """Return whether a pair is a day and a month, and nothing measured."""
+    points = _points(match)
+    if points >= _ENOUGH or points < _OPEN:
+        return points >= _ENOUGH
+    return points + _of_note(match, int(match["a"])) >= _ENOUGH
+
+
+def is_no_day(text: str, start: int, end: int) -> bool:
+    """Return whether what others take for a day is a pair that measures something.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of what is taken for a day; nothing but two numbers and a slash between
+            them is judged.
+        end: Of it.
+    """
+    match = BARE_DAY.pattern.match(text, start)
+    if match is None or match.end() != end:
+        return False
+    return _points(match) + _of_note(match, int(match["a"])) <= _OPEN
+
+
+def _points(match: re.Match[str]) -> int:
+    """Return how much a pair and what is next to it look like a day."""
     text, start, end = match.string, match.start(), match.end()
     if not are_day_and_month(match["a"], match["b"]):
-        return False
+        return _NEVER
     if _UNIT.match(text, end) or _NO_DAY_AFTER.match(text, end):
-        return False
+        return _NEVER
     left = text[max(0, start - _REACH) : start]
     word, gap = _last_word(left)
     if _is_measured(left, word, gap):
-        return False
+        return _NEVER
     first, second = int(match["a"]), int(match["b"])
     points = _shape(match["a"], match["b"], first, second)
     if points >= _ENOUGH and _is_skin_test(text, start):
@@ -165,11 +189,7 @@ def _is_day(match: re.Match[str]) -> bool:
     points += _before(match, left, first, second) + _cue(left, word, gap)
     if not _IN_PHRASE_OF_NO_DAY.isdisjoint(_phrase(left)):
         points -= 3
-    if _TIME_AFTER.match(text, end):
-        points += 3
-    if points >= _ENOUGH:
-        return True
-    return points >= _OPEN and points + _of_note(match, first) >= _ENOUGH
+    return points + 3 if _TIME_AFTER.match(text, end) else points
 
 
 def _is_measured(left: str, word: str, gap: str) -> bool:

@@ -1,0 +1,36 @@
+"""What the rules know of numbers and pairs may refuse what a tagger takes for them.
+
+A tagger sees a word at a time: that 6/9 is an acuity, 17-OHP a result and a row of
+vital signs no telephone number, the rules for dates and identifiers know better.
+"""
+
+from __future__ import annotations
+
+from ..labels import Label
+from .rules.dates.bare import is_no_day
+from .rules.ids.shapes import is_identifier_shaped
+
+_SURE = 0.93
+"""From this probability on, a number may identify whatever its shape."""
+_MOST_PARTS = 4
+"""Numbers of more parts are rows of values."""
+
+
+def is_refused(text: str, start: int, end: int, label: Label, score: float) -> bool:
+    """Return whether a tagger's proposal is surely a result, a score or a code.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the proposal.
+        end: Of the proposal.
+        label: What the tagger calls it.
+        score: How sure it is.
+    """
+    if label is Label.DATE:
+        return is_no_day(text, start, end)
+    if label is not Label.PHONE and label.main != "ID":
+        return False
+    value = text[start:end]
+    if "  " in value or len(value.split()) > _MOST_PARTS:
+        return True
+    return score < _SURE and not is_identifier_shaped(value)
