@@ -25,6 +25,7 @@ from deid_core.tagger.rescoring import Rescorer, Value, Values
 from deid_core.tagger.words import lines
 
 from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
+from ..scoring.gold_and_predicted import is_neutral
 from .learners import LEARNERS
 from .recipe import Recipe
 from .rescorer_learning import (
@@ -142,14 +143,19 @@ def _share_of(progress: Progress, step: int, steps: int) -> Progress:
 def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
     """Return a corpus in the letter case and with the tags of the recipe."""
 
-    def relabelled(span: GoldSpan) -> GoldSpan | None:
-        if not recipe.learned_as or span.label is None:
-            return None if recipe.learned_as else span
+    def relabelled(span: GoldSpan, text: str) -> GoldSpan | None:
+        if not recipe.learned_as:
+            return span
+        if span.label is None or is_neutral(span.label, text):
+            return None
         label = recipe.learned_as.get(span.label, span.label)
         return replace(span, tag=label.value, label=label)
 
     def learned(document: GoldDocument) -> GoldDocument:
-        marked = (relabelled(each) for each in document.spans)
+        marked = (
+            relabelled(each, document.text[each.span.start : each.span.end])
+            for each in document.spans
+        )
         spans = tuple(s for s in marked if s and s.tag not in recipe.unlearned)
         return replace(document, text=_in_case(recipe, document.text), spans=spans)
 
