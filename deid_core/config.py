@@ -3,6 +3,9 @@
 A TOML file, by name in ``presets/`` or by the path of a ``.toml`` file.  A detector's
 options are in a table of its name.  Unknown keys and names are refused; the error lists
 the known ones.
+
+A preset that is ``like`` another has all of it but the summary, except the keys and
+single options that it sets itself; the lists in its ``[terms]`` are added.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from .detectors import Detector, detector_names, detector_spec
 from .detectors.terms import NO_FILES, KeptTerms, TermFiles, TermsDetector
@@ -33,7 +37,7 @@ from .toml_files import (
 _SWITCHES = ("recasing", "consistency")
 _TERMS = "terms"
 _QUIET = "quiet"
-_KEYS = ("name", "summary", "detectors", *_SWITCHES, _QUIET, _TERMS)
+_KEYS = ("name", "like", "summary", "detectors", *_SWITCHES, _QUIET, _TERMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,24 @@ class DeidConfig:
         return spec.make(options)
 
 
+_NO_BASE = DeidConfig("", ())
+
+
 def load_preset(name: str) -> DeidConfig:
     """Return the preset of that name or path.
 
     Raises:
         ConfigError: It does not exist, or holds what is not known.
+    """
+    return _loaded(name, ())
+
+
+def _loaded(name: str, variations: tuple[str, ...]) -> DeidConfig:
+    """Return a preset.
+
+    Args:
+        name: Its name or path.
+        variations: The presets that are like it.
     """
     if not name.endswith(".toml"):
         _refuse_unknown_preset(name)
@@ -97,7 +114,8 @@ def load_preset(name: str) -> DeidConfig:
     path = path_of("preset", folders, name)
     table, where = load_table("preset", folders, name)
     refuse_unknown(table, (*_KEYS, *known), f"{where}: key")
-    detectors = table.get("detectors")
+    base = _base(table, where, (*variations, name))
+    detectors = table.get("detectors", [*base.detectors])
     if not isinstance(detectors, list) or not detectors:
         raise ConfigError(f"{where}: detectors must be a list of at least one name")
     refuse_unknown(detectors, known, f"{where}: detector")
@@ -110,27 +128,55 @@ def load_preset(name: str) -> DeidConfig:
         if not isinstance(values, dict):
             raise ConfigError(f"{where}: {detector} must be a table")
     options = {
-        name: detector_spec(name).options.read(values, f"{where}: {name}")
-        for name, values in tables.items()
+        detector: _options(detector, tables.get(detector, {}), base, where)
+        for detector in detectors
+        if detector in tables or detector in base.options
     }
     return DeidConfig(
         name_in(table, where),
         tuple(detectors),
         MappingProxyType(options),
-        **{key: _switch(table, key, where) for key in _SWITCHES},
+        **{key: _switch(table, key, where, base) for key in _SWITCHES},
         summary=summary_in(table, where),
-        quiet=_quiet(table, where),
-        terms=_terms(table, where).below(Path(str(path)).parent),
+        quiet=_quiet(table, base, where),
+        terms=base.terms | _terms(table, where).below(Path(str(path)).parent),
     )
 
 
-def _quiet(table: Mapping[str, object], where: str) -> QuietOptions | None:
+def _base(
+    table: Mapping[str, object], where: str, variations: tuple[str, ...]
+) -> DeidConfig:
+    """Return the preset that a table is ``like``; an empty one if it is like none."""
+    name = table.get("like")
+    if name is None:
+        return _NO_BASE
+    # A path would be relative to nothing that the file can know.
+    if not isinstance(name, str) or name.endswith(".toml"):
+        raise ConfigError(f"{where}: like must be the name of a preset")
+    if name in variations:
+        raise ConfigError(f"{where}: like {name!r}, which is like it")
+    return _loaded(name, variations)
+
+
+def _options(
+    detector: str, values: Mapping[str, Any], base: DeidConfig, where: str
+) -> Options:
+    inherited = base.options.get(detector)
+    kept = {} if inherited is None else inherited.model_dump(exclude_unset=True)
+    options = detector_spec(detector).options
+    return options.read({**kept, **values}, f"{where}: {detector}")
+
+
+def _quiet(
+    table: Mapping[str, object], base: DeidConfig, where: str
+) -> QuietOptions | None:
     values = table.get(_QUIET)
     if values is None:
-        return None
+        return base.quiet
     if not isinstance(values, dict):
         raise ConfigError(f"{where}: {_QUIET} must be a table")
-    return QuietOptions.read(values, f"{where}: {_QUIET}")
+    kept = {} if base.quiet is None else base.quiet.model_dump(exclude_unset=True)
+    return QuietOptions.read({**kept, **values}, f"{where}: {_QUIET}")
 
 
 def _terms(table: Mapping[str, object], where: str) -> TermFiles:
@@ -152,8 +198,10 @@ def _refuse_unknown_preset(name: str) -> None:
     )
 
 
-def _switch(table: Mapping[str, object], key: str, where: str) -> bool:
-    value = table.get(key, True)
+def _switch(
+    table: Mapping[str, object], key: str, where: str, base: DeidConfig
+) -> bool:
+    value = table.get(key, getattr(base, key))
     if not isinstance(value, bool):
         raise ConfigError(f"{where}: {key} must be true or false")
     return value

@@ -100,7 +100,7 @@ DETECTORS: Mapping[str, DetectorSpec] = MappingProxyType(
 
 # Keys of presets, and what else audit events name as a source.
 _RESERVED = (
-    *("name", "summary", "detectors", "recasing", "consistency"),
+    *("name", "summary", "like", "detectors", "recasing", "consistency"),
     *("echo", "shift"),
 )
 

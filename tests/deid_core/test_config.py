@@ -1,6 +1,6 @@
 import pytest
 
-from deid_core import ConfigError, Deidentifier
+from deid_core import ConfigError, Deidentifier, config
 from deid_core.config import known_presets, load_preset
 from deid_core.detectors import detector_names, detector_spec
 
@@ -80,6 +80,84 @@ def test_a_file_can_stand_for_a_preset(toml):
 def test_a_wrong_preset_is_refused_by_key(toml, text, says):
     with pytest.raises(ConfigError, match=says):
         load_preset(toml(text))
+
+
+def test_a_preset_like_another_has_all_but_what_it_sets(toml):
+    hybrid = load_preset("hybrid")
+    own = load_preset(toml('name="own"\nlike="hybrid"\n[tagger]\noutside_bias=7.5'))
+
+    assert ("own", "") == (own.name, own.summary)
+    assert hybrid.detectors == own.detectors
+    assert hybrid.options["known"] == own.options["known"]
+    changed = hybrid.options["tagger"].model_dump() | {"outside_bias": 7.5}
+    assert changed == own.options["tagger"].model_dump()
+
+
+def test_a_preset_like_another_may_leave_out_a_detector_and_turn_switches(toml):
+    own = load_preset(
+        toml('name="own"\nlike="hybrid"\ndetectors=["rules","known"]\nrecasing=false')
+    )
+
+    assert ("rules", "known") == own.detectors
+    assert {"known"} == own.options.keys()
+    assert (False, True) == (own.recasing, own.consistency)
+
+
+def test_hybrid_recall_differs_from_hybrid_in_its_biases_alone():
+    hybrid, recall = load_preset("hybrid"), load_preset("hybrid-recall")
+    tagger, raised = hybrid.options["tagger"], recall.options["tagger"]
+
+    assert hybrid.detectors == recall.detectors
+    assert {**hybrid.options, "tagger": raised} == recall.options
+    biases = ("outside_bias", "prose_bias")
+    assert tagger.model_dump(exclude={*biases}) == raised.model_dump(exclude={*biases})
+    assert raised.outside_bias > tagger.outside_bias
+
+
+@pytest.fixture
+def installed(monkeypatch, tmp_path):
+    """Presets of these names, as another package installs them."""
+
+    def install(**texts):
+        for name, text in texts.items():
+            (tmp_path / f"{name}.toml").write_text(text, "utf-8")
+        folders = config._folders()
+        monkeypatch.setattr(config, "_folders", lambda: [*folders, tmp_path])
+
+    return install
+
+
+def test_lists_of_a_preset_that_another_is_like_stay_beside_its_own_file(
+    installed, toml, tmp_path
+):
+    installed(base='name="base"\nlike="lexical"\n[terms]\nkeep=["base.txt"]')
+    own = toml('name="own"\nlike="base"\n[terms]\nkeep=["own.txt"]')
+
+    kept = load_preset(own).terms.keep
+    assert (str(tmp_path / "base.txt"), str(tmp_path / "own.txt")) == kept
+    assert load_preset("lexical").detectors == load_preset(own).detectors
+
+
+def test_presets_that_are_like_each_other_are_refused(installed):
+    installed(one='name="one"\nlike="two"', two='name="two"\nlike="one"')
+
+    with pytest.raises(ConfigError, match="preset 'two': like 'one', which is like it"):
+        load_preset("one")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('like="hybird"', "preset 'hybird' is unknown; known: .*hybrid"),
+        ("like=1", "like must be the name of a preset"),
+        ('like="../hybrid.toml"', "like must be the name of a preset"),
+        ('like="lexical"\n[tagger]', "detectors does not name it"),
+        ('like="hybrid"\n[tagger]\noutside_bais=1', "'outside_bais' is unknown"),
+    ],
+)
+def test_a_wrong_variation_is_refused_by_key(toml, text, says):
+    with pytest.raises(ConfigError, match=says):
+        load_preset(toml(f'name="own"\n{text}'))
 
 
 def test_a_missing_file_is_a_config_error(tmp_path):
