@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,14 +16,26 @@ from rich.progress import track
 
 from deid_core import Deidentifier
 from deid_core.research.corpora.conventions import Rows
-from deid_core.research.corpora.corpus import Corpus, Prediction, in_case
+from deid_core.research.corpora.corpus import (
+    CASES,
+    Corpus,
+    Prediction,
+    in_case,
+    without_records,
+)
 from deid_core.research.corpora.readers import read_corpus
 from deid_core.research.corpora.writers import write_brat
 from deid_core.research.scoring.errors import ErrorInContext, errors_in_context
 from deid_core.research.scoring.evaluation import Evaluation, compare
 from deid_core.research.scoring.evaluation import evaluate as score
 from deid_core.research.scoring.predict import predict
-from deid_core.research.scoring.tables import as_json, markdown, tables_of
+from deid_core.research.scoring.tables import Table as ScoreTable
+from deid_core.research.scoring.tables import (
+    as_json,
+    brief_tables,
+    markdown,
+    tables_of,
+)
 
 from ..files.sources import require_present
 from .terminal import console, score_table, write_file
@@ -32,7 +44,7 @@ Format = Literal[
     "auto", "spans", "asq", "brat", "i2b2-2006", "i2b2-2014", "physionet", "conll"
 ]
 Part = Literal["dev", "test", "all"]
-Case = Literal["as-is", "upper", "lower"]
+Case = Literal["as-is", "upper", "lower", "all"]
 
 
 def evaluate(
@@ -56,8 +68,22 @@ def evaluate(
         str | None, typer.Option(help="Rows FIRST-LAST, from 1, instead of a part.")
     ] = None,
     case: Annotated[
-        Case, typer.Option(help="Convert the notes to a letter case first.")
+        Case,
+        typer.Option(
+            help="Convert the notes to a letter case first; all: each in turn."
+        ),
     ] = "as-is",
+    records: Annotated[
+        bool,
+        typer.Option("--records", help="Give the system the patients' records, too."),
+    ] = False,
+    brief: Annotated[
+        bool,
+        typer.Option(
+            "--brief",
+            help="One table of all corpora: recall, false words, quiet notes, classes.",
+        ),
+    ] = False,
     errors: Annotated[
         int,
         typer.Option(min=0, help="Print this many errors, with text of the corpus!"),
@@ -78,10 +104,15 @@ def evaluate(
 ) -> None:
     """Score a preset on gold corpora: coverage, spans and tokens, for each label.
 
-    The system sees only the text: corpora have no patient records.
+    A value counts as found when all its letters and digits are covered, whatever the
+    label.  The system sees only the text; some corpora have the patient's record beside
+    it, which --records adds.
     """
-    if brat_folder is not None and len(corpus) > 1:
-        raise typer.BadParameter("--write-brat takes one --corpus")
+    cases = [*CASES] if case == "all" else [case]
+    if brat_folder is not None and len(corpus) * len(cases) > 1:
+        raise typer.BadParameter("--write-brat takes one --corpus and one --case")
+    if brief and against is not None:
+        raise typer.BadParameter("--brief is about one preset, without --against")
     require_present(corpus)
     chosen = None if rows is None else Rows.parse(rows)
     systems = [
@@ -96,20 +127,31 @@ def evaluate(
         )
         if errors and gold.is_held_out:
             raise typer.BadParameter(f"--errors: rows of {path} are held out")
-        gold = in_case(gold, case)
-        predictions = [_predict(system, gold) for system in systems]
-        result = _score(systems, gold, predictions, case, seed)
-        _show(result)
-        _show_errors(gold, predictions[0], errors)
-        if brat_folder is not None:
-            write_brat(gold, predictions[0], brat_folder)
-        done.append(result)
+        for each in cases:
+            changed = in_case(gold if records else without_records(gold), each)
+            predictions = [_predict(system, changed) for system in systems]
+            done.append(_score(systems, changed, predictions, each, seed))
+            if not brief:
+                _show(done[-1])
+            _show_errors(changed, predictions[0], errors)
+            if brat_folder is not None:
+                write_brat(changed, predictions[0], brat_folder)
+    _finish(done, brief, json, markdown_file)
+
+
+def _finish(
+    done: Sequence[Evaluation], brief: bool, json: Path | None, page: Path | None
+) -> None:
+    """Print the brief tables, and write the files."""
+    tables = [table for each in done for table in tables_of(each)]
+    if brief:
+        tables = brief_tables(done)
+        _print(tables)
     if json is not None:
         figures = [*map(as_json, done)]
         write_file(json, orjson.dumps(figures, option=orjson.OPT_INDENT_2))
-    if markdown_file is not None:
-        tables = [table for each in done for table in tables_of(each)]
-        write_file(markdown_file, markdown(tables).encode())
+    if page is not None:
+        write_file(page, markdown(tables).encode())
 
 
 System = tuple[str, Deidentifier]
@@ -149,11 +191,16 @@ def _score(
     return first
 
 
-def _show(result: Evaluation) -> None:
+def _print(tables: Iterable[ScoreTable]) -> None:
     shown = console()
-    for table in tables_of(result):
+    for table in tables:
         shown.print(f"\n{table.title}", style="bold", highlight=False, soft_wrap=True)
         shown.print(score_table(table))
+
+
+def _show(result: Evaluation) -> None:
+    _print(tables_of(result))
+    shown = console()
     counted = {
         "no counterpart, not scored": result.unscored,
         "refused": result.refused,

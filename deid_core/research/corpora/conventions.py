@@ -69,6 +69,8 @@ class Conventions:
         parts: Rows by part; without any, the corpus is halved.
         unmarked: Labels that were not annotated: their predictions are neither right
             nor wrong.
+        titles_are_neutral: Whether a title in a name may stay, and one beside a name
+            may be redacted: annotators differ.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Conventions:
     all_sought: bool = False
     parts: Mapping[str, Rows] = field(default_factory=dict)
     unmarked: frozenset[Label] = frozenset()
+    titles_are_neutral: bool = True
 
     def label_of(self, tag: str) -> Label | None:
         """Return the label that a tag is scored as, or None.
@@ -171,6 +174,7 @@ def _read(name: str, table: dict[str, Any]) -> Conventions:
         table.get("all_sought", False),
         MappingProxyType(parts),
         frozenset(map(Label, table.get("unmarked", ()))),
+        table.get("titles_are_neutral", True),
     )
 
 

@@ -125,6 +125,12 @@ CASES: Mapping[str, Callable[[str], str]] = {
 """Every letter case by its name; none changes an offset."""
 
 
+def without_records(corpus: Corpus) -> Corpus:
+    """Return the corpus as a system sees it that is given the texts alone."""
+    documents = [replace(d, known=NOTHING_KNOWN) for d in corpus.documents]
+    return replace(corpus, documents=tuple(documents))
+
+
 def in_case(corpus: Corpus, case: str) -> Corpus:
     """Return the corpus with its texts in another letter case.
 

@@ -1,11 +1,12 @@
 """Coverage: which values stay readable and which words are lost, whatever the label.
 
 A value is found when every letter and digit of all its spans is covered by annotations
-of any label, except titles inside it.  Ages under 90, years alone and tags without a
+of any label.  Ages under 90, years alone, the corpus's neutral tags and tags without a
 label are neutral: they need not be found and may be replaced.  A word is a run without
 white space that has a letter or digit.  It is falsely redacted when one of these is
-covered, unless it overlaps a gold span, the annotation is neutral, or it is a title
-next to a gold span.
+covered, unless it overlaps a gold span or the annotation is neutral.  Where titles are
+neutral (`Conventions`), a title inside a value need not be covered, and one next to a
+gold span is not falsely redacted.  A refused document counts as if nothing were found.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Coverage:
     Args:
         values: The label of each required value and whether it was found.
         kinds: Each kind of each required value and whether the value was found.
+        tags: The corpus's tag of each required value and whether it was found.
         missed: Gold spans that are readable.
         false_words: Falsely redacted words.
         right_words: Number of redacted words that overlap a gold span.
@@ -45,6 +47,7 @@ class Coverage:
 
     values: tuple[tuple[Label | None, bool], ...]
     kinds: tuple[tuple[str, bool], ...]
+    tags: tuple[tuple[str, bool], ...]
     missed: tuple[GoldSpan, ...]
     false_words: tuple[Span, ...]
     right_words: int
@@ -59,15 +62,19 @@ def cover(compared: Comparison) -> Coverage:
     letters = _flags(map(str.isalnum, text), len(text))
     covered = letters & _mask((a.span for a in compared.annotations), len(text))
     missed = tuple(
-        g for g in compared.required if _is_readable(g, text, letters, covered)
+        each
+        for each in compared.required
+        if _is_readable(each, compared, letters, covered)
     )
     lost = {each.value for each in missed}
     labels = {each.value: each.label for each in compared.required}
     kinds = {each.value: each.kinds for each in compared.required}
+    tags = {each.value: each.tag for each in compared.required}
     right, false, words = _words(compared, letters)
     return Coverage(
         values=tuple((label, value not in lost) for value, label in labels.items()),
         kinds=tuple((k, v not in lost) for v, each in kinds.items() for k in each),
+        tags=tuple((tag, value not in lost) for value, tag in tags.items()),
         missed=missed,
         false_words=false,
         right_words=right,
@@ -108,11 +115,20 @@ def recall_by_label(covers: Sequence[Coverage]) -> list[Measure]:
 
 def recall_by_kind(covers: Sequence[Coverage]) -> list[Measure]:
     """Return the recall of each kind; a value can have several kinds."""
+    return _recall_by([each.kinds for each in covers])
+
+
+def recall_by_tag(covers: Sequence[Coverage]) -> list[Measure]:
+    """Return the recall of each tag of the corpus, by its name."""
+    return _recall_by([each.tags for each in covers])
+
+
+def _recall_by(groups: Sequence[Sequence[tuple[str, bool]]]) -> list[Measure]:
     measures = []
-    for kind in sorted({kind for c in covers for kind, _ in c.kinds}):
-        of = [[found for its, found in c.kinds if its == kind] for c in covers]
+    for name in sorted({name for group in groups for name, _ in group}):
+        of = [[found for its, found in group if its == name] for group in groups]
         measures.append(
-            Measure("recall", counts(map(sum, of)), counts(map(len, of)), of=kind)
+            Measure("recall", counts(map(sum, of)), counts(map(len, of)), of=name)
         )
     return measures
 
@@ -132,11 +148,13 @@ def _sum(covers: Sequence[Coverage], number: Callable[[Coverage], int]) -> Count
     return counts(int(number(each)) for each in covers)
 
 
-def _is_readable(gold: GoldSpan, text: str, letters: Flags, covered: Flags) -> bool:
+def _is_readable(
+    gold: GoldSpan, compared: Comparison, letters: Flags, covered: Flags
+) -> bool:
     start, end = gold.span.start, gold.span.end
     needed = letters[start:end].copy()
-    for word in re.finditer(r"\S+", text[start:end]):
-        if is_title(word[0]):
+    for word in re.finditer(r"\S+", compared.document.text[start:end]):
+        if compared.titles_are_neutral and is_title(word[0]):
             needed[word.start() : word.end()] = False
     if not needed.any():
         needed = letters[start:end]
@@ -163,7 +181,8 @@ def _words(compared: Comparison, letters: Flags) -> tuple[int, tuple[Span, ...],
     for at in np.flatnonzero(hold(redacted) & ~hold(gold)):
         word = text[starts[at] : ends[at]].rstrip()
         span = Span(int(starts[at]), int(starts[at]) + len(word))
-        if not (is_title(word) and _is_adjacent(span, gold)):
+        is_neutral = compared.titles_are_neutral and is_title(word)
+        if not (is_neutral and _is_adjacent(span, gold)):
             false.append(span)
     return right, tuple(false), int(hold(letters).sum())
 

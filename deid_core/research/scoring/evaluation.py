@@ -6,11 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..corpora.conventions import PLAIN
 from ..corpora.corpus import Corpus, Prediction
 from . import meddocan
 from .agreement import CATEGORIES, Agree, agreement, end_within_two, exact, overlap
 from .confusion import Confusion, confusion_of_spans
-from .coverage import cover, coverage_measures, recall_by_kind, recall_by_label
+from .coverage import (
+    cover,
+    coverage_measures,
+    recall_by_kind,
+    recall_by_label,
+    recall_by_tag,
+)
 from .errors import ErrorClasses, error_classes
 from .gold_and_predicted import Comparison, comparisons_of
 from .measures import Difference, Interval, Measure, difference, intervals
@@ -62,6 +69,10 @@ def _kinds(outcome: Outcome) -> list[Measure]:
     return recall_by_kind([cover(each) for each in outcome.compared])
 
 
+def _tags(outcome: Outcome) -> list[Measure]:
+    return recall_by_tag([cover(each) for each in outcome.compared])
+
+
 def _agreement(
     agree: Agree = exact, categories: str = "i2b2", *, by_token: bool = False
 ) -> Scorer:
@@ -84,6 +95,7 @@ def _meddocan(compare: meddocan.Compare) -> Scorer:
 SCORERS: Mapping[str, Scorer] = {
     "coverage": _coverage,
     "coverage by kind": _kinds,
+    "coverage by tag": _tags,
     "span strict": _agreement(exact),
     "span relaxed": _agreement(end_within_two),
     "span overlap": _agreement(overlap),
@@ -104,14 +116,18 @@ SCORERS: Mapping[str, Scorer] = {
 def scorers_for(corpus: Corpus) -> list[str]:
     """Return the scorers of a corpus.
 
-    MEDDOCAN's are for its corpus alone; kinds are scored where a corpus has them.
+    MEDDOCAN's are for its corpus alone.  Kinds are scored where a corpus has them, tags
+    where several are scored as one label.
     """
+    labels = [given[0] for given in corpus.conventions.tags.values() if given]
+    has_finer_tags = len({*labels}) < len(labels) and corpus.conventions.name != PLAIN
     has_kinds = any(s.kinds for d in corpus.documents for s in d.spans)
     return [
         name
         for name in SCORERS
         if (not name.startswith("MEDDOCAN") or corpus.conventions.name == "meddocan")
         and (name != "coverage by kind" or has_kinds)
+        and (name != "coverage by tag" or has_finer_tags)
     ]
 
 

@@ -2,7 +2,7 @@
 
 Neutral are ages under 90 and years alone: 45 CFR 164.514(b)(2)(i)(C) makes identifiers
 of ages over 89 and of the elements of dates but the year.  Corpora differ on whether a
-title belongs to a name.
+title belongs to a name: see `Conventions.titles_are_neutral`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ class Comparison:
         required: The gold spans that must be found.
         annotations: All predicted annotations.
         penalized: The predicted annotations that are errors where nothing is marked.
+        titles_are_neutral: See `Conventions`.
     """
 
     document: GoldDocument
     required: tuple[GoldSpan, ...]
     annotations: tuple[Annotation, ...]
     penalized: tuple[Annotation, ...]
+    titles_are_neutral: bool = True
 
     def scored(self) -> list[Annotation]:
         """Return the penalized annotations that are on nothing or on a required span.
@@ -97,7 +99,11 @@ def _comparison(
         and not is_allowed(each.label, each.span.start, each.span.end)
     )
     return Comparison(
-        document, tuple(required), predicted.annotations, tuple(penalized)
+        document,
+        tuple(required),
+        predicted.annotations,
+        tuple(penalized),
+        conventions.titles_are_neutral,
     )
 
 

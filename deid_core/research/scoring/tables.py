@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +32,9 @@ def tables_of(evaluation: Evaluation) -> Iterator[Table]:
     yield _coverage(evaluation)
     yield _scores(evaluation)
     yield _labels(evaluation)
-    if "coverage by kind" in evaluation.scores:
-        yield _kinds(evaluation)
+    for by in ("kind", "tag"):
+        if f"coverage by {by}" in evaluation.scores:
+            yield _groups(evaluation, by)
     if evaluation.errors is not None and evaluation.errors.total:
         yield errors_table(f"errors: {evaluation.title}", evaluation.errors)
     if evaluation.confusion is not None and evaluation.confusion.pairs():
@@ -40,6 +42,76 @@ def tables_of(evaluation: Evaluation) -> Iterator[Table]:
         yield confusion_table(title, evaluation.confusion)
     if evaluation.against[0]:
         yield _differences(evaluation)
+
+
+def brief_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return what counts for a release, of one system on several corpora.
+
+    Recall of values, falsely redacted words in 1,000, and the share of the quiet notes
+    (without a value to find) that stay untouched, as `coverage` defines them; then the
+    recall of each class: the corpus's tag, or the label where tags are no finer.
+    """
+    columns = ("corpus", "values", "recall", "false per 1,000", "quiet untouched")
+    rows = [
+        (
+            _corpus(each),
+            f"{_whole(each.measure('coverage', 'recall')):,}",
+            shown(each.measure("coverage", "recall")),
+            shown(each.measure("coverage", "false per 1,000")),
+            _share(each.measure("coverage", "specificity")),
+        )
+        for each in evaluations
+    ]
+    system = evaluations[0].system
+    return [
+        Table(f"{system}: values, words and quiet notes", columns, tuple(rows)),
+        classes_table(f"{system}: recall by class", evaluations, _corpus),
+    ]
+
+
+def classes_table(
+    title: str,
+    evaluations: Sequence[Evaluation],
+    name_of: Callable[[Evaluation], str],
+) -> Table:
+    """Return recall by class and evaluation, the most frequent class first."""
+    found = [
+        {each.of: each for each in _classes(evaluation) if _whole(each)}
+        for evaluation in evaluations
+    ]
+    sizes = Counter[str]()
+    for each in found:
+        sizes.update({name: _whole(measure) for name, measure in each.items()})
+    rows = [
+        (name, *(_of_all(each.get(name)) for each in found))
+        for name, _ in sizes.most_common()
+    ]
+    return Table(title, ("class", *map(name_of, evaluations)), tuple(rows))
+
+
+def _classes(evaluation: Evaluation) -> list[Measure]:
+    measures = evaluation.scores.get("coverage by tag", evaluation.scores["coverage"])
+    return [each for each in measures if each.of]
+
+
+def _corpus(evaluation: Evaluation) -> str:
+    case = "" if evaluation.case == "as-is" else f", {evaluation.case} case"
+    refused = sum(evaluation.refused.values())
+    return f"{evaluation.corpus}{case}" + (f", {refused} refused" if refused else "")
+
+
+def _whole(measure: Measure | None) -> int:
+    return 0 if measure is None else int(measure.whole.sum())
+
+
+def _share(measure: Measure | None) -> str:
+    if not _whole(measure) or measure is None:
+        return "-"
+    return f"{shown(measure)} of {_whole(measure)}"
+
+
+def _of_all(measure: Measure | None) -> str:
+    return "-" if measure is None else f"{measure.value:.2f} of {_whole(measure)}"
 
 
 def _coverage(evaluation: Evaluation) -> Table:
@@ -93,13 +165,13 @@ def _labels(evaluation: Evaluation) -> Table:
     return Table(f"by label, spans strict: {evaluation.title}", columns, tuple(rows))
 
 
-def _kinds(evaluation: Evaluation) -> Table:
+def _groups(evaluation: Evaluation, by: str) -> Table:
     rows = [
         (each.of, f"{int(each.whole.sum()):,}", shown(each))
-        for each in evaluation.scores["coverage by kind"]
+        for each in evaluation.scores[f"coverage by {by}"]
     ]
-    title = f"by kind, covered: {evaluation.title}"
-    return Table(title, ("kind", "gold", "covered"), tuple(rows))
+    title = f"by {by}, covered: {evaluation.title}"
+    return Table(title, (by, "gold", "covered"), tuple(rows))
 
 
 def _differences(evaluation: Evaluation) -> Table:

@@ -72,6 +72,23 @@ def test_a_title_inside_a_span_need_not_be_covered():
     assert [True, False] == found(marked, ("Lee", DOCTOR), ("Moss", DOCTOR))
 
 
+def test_where_titles_are_not_neutral_they_are_letters_as_all_others():
+    strict = replace(PLAIN, titles_are_neutral=False)
+    marked = "Seen by «Pa Houa|DOCTOR», MD."
+
+    assert [False] == found(marked, ("Houa", DOCTOR), conventions=strict)
+    assert [True] == found(marked, ("Pa Houa", DOCTOR), conventions=strict)
+    said = ("Pa Houa, MD", DOCTOR)
+    assert ["MD."] == falsely(marked, said, conventions=strict)
+    assert [] == falsely(marked, said)
+
+
+def test_notes_that_are_written_for_the_project_have_no_neutral_titles():
+    for name in ("written_notes", "dense-notes"):
+        assert not conventions_for(Path("any"), name).titles_are_neutral
+    assert conventions_for(Path("any"), "mtsamples").titles_are_neutral
+
+
 def test_a_span_of_titles_alone_must_be_covered():
     assert [False] == found("Ask «Dr.|DOCTOR» now")
 

@@ -100,6 +100,69 @@ def test_the_part_and_the_case_are_in_the_title(corpus, preset):
     assert "own test 3-4, upper case, 2 documents" in done.stdout
 
 
+MARKED = """=== a1 | ward
+# record: {"names": [{"family": "Zorblat", "given": "Ann"}]}
+[[PATIENT|Zorblat]] seen on [[DATE|3/14/2024]].
+
+=== a2 | ward
+Slept well, no complaints.
+"""
+
+
+@pytest.fixture
+def dense(tmp_path):
+    file = tmp_path / "dense-notes" / "ward.txt"
+    file.parent.mkdir()
+    file.write_text(MARKED)
+    return file
+
+
+def test_brief_tables_have_a_row_for_each_corpus_and_case(
+    tmp_path, corpus, dense, preset
+):
+    page = tmp_path / "out.md"
+
+    done = phistream(
+        *("--corpus", corpus, "--corpus", dense, "--preset", preset, "--case", "all"),
+        *("--brief", "--markdown", page),
+    )
+
+    assert 0 == done.returncode, done.stderr
+    told = page.read_text()
+    assert "| own all 1-4 | 4 | 0.7500 | 0.00 | 1.0000 of 1 |" in told
+    assert (
+        "| dense-notes/ward all 1-2, upper case | 2 | 0.5000 | 0.00 | 1.0000 of 1"
+        in told
+    )
+    assert 6 == len(re.findall("(?m)^[|] .*all 1-[24].*[|] 0.[57]", told))
+    # Tags, where they are finer than labels; labels elsewhere.
+    assert re.search("(?m)^[|] PATIENT .*[|] - [|] 0.00 of 1", told)
+    assert re.search("(?m)^[|] CONTACT:PHONE [|] 1.00 of 1", told)
+    assert "spans and tokens" not in done.stdout
+
+
+def test_the_record_beside_a_note_is_given_only_when_asked(tmp_path, dense):
+    found = {}
+    preset = tmp_path / "known.toml"
+    preset.write_text('name = "known"\ndetectors = ["rules", "known"]\n')
+    for options in ([], ["--records"]):
+        out = tmp_path / "out.json"
+        done = phistream("--corpus", dense, "--preset", preset, "--json", out, *options)
+        assert 0 == done.returncode, done.stderr
+        [result] = json.loads(out.read_text())
+        found[len(options)] = result["scores"]["coverage"][0]["part"]
+
+    assert {0: 1, 1: 2} == found
+
+
+def test_a_brief_comparison_is_refused(corpus, preset):
+    done = phistream(
+        "--corpus", corpus, "--preset", preset, "--against", preset, "--brief"
+    )
+
+    assert 2 == done.returncode
+
+
 def test_two_presets_are_compared_with_a_p_value(tmp_path, corpus, preset):
     out = tmp_path / "out.json"
 
