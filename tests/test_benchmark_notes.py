@@ -8,7 +8,6 @@ import sys
 import tomllib
 from collections import Counter
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -176,18 +175,6 @@ def test_others_read_notes_spread_evenly_over_those_that_are_timed():
     assert read == sorted({*read})
     assert (min(read), max(read)) == (0, 97)
     assert library.sample_of(replace(plan, notes=notes[:3]), 40) == notes[:3]
-
-
-def test_a_system_that_is_not_installed_is_named_with_what_installs_it(tmp_path):
-    if find_spec("deduce"):
-        pytest.skip("deduce is installed")
-    request = {"before": [], "texts": {"real": ["note"]}}
-
-    answer = library.others_read("deduce", request, tmp_path)
-
-    assert "deduce" in answer["missing"]
-    assert f"--target {tmp_path} " in library.how_to_install(tmp_path)
-    assert "'deduce>=" in library.how_to_install(tmp_path)
 
 
 def test_the_other_systems_are_in_no_lock_file():

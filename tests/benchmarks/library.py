@@ -12,15 +12,12 @@ never repeats, so it shows only what caches hide.
 
 from __future__ import annotations
 
-import json
-import os
 import pickle
 import re
 import statistics
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -33,6 +30,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document, ScrubbedDocument
+from deid_core.research import other_systems
 from streams.engine import gc_tuning
 from tests.benchmarks.notes import (
     BEFORE,
@@ -46,18 +44,12 @@ from tests.benchmarks.notes import (
     plan_of,
     words_in,
 )
-from tests.benchmarks.other_systems import SYSTEMS
 from tests.benchmarks.steps import steps_of
 
 OF_A_WORKER = 200
 """Notes that a process has read when its memory is measured."""
 LIBRARIES = Path(__file__).parents[2] / ".benchmark"
-OTHER_SYSTEMS = Path(__file__).with_name("other_systems.py")
 READ_BY_OTHERS_BEFORE = 60
-ONE_THREAD = {
-    f"{name}_NUM_THREADS": "1"
-    for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB")
-}
 READY = """
 import sys, time
 from deid_core import Deidentifier, Document
@@ -204,30 +196,6 @@ def _python(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def others_read(system: str, request: dict[str, Any], libraries: Path) -> Any:
-    """Return the answer of `other_systems` for a request."""
-    # What was installed for them comes first there, and only there.
-    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(libraries)}
-    done = subprocess.run(
-        [sys.executable, "-P", OTHER_SYSTEMS, system],
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{system} failed: {done.stderr[-2000:]}")
-    return json.loads(done.stdout)
-
-
-def how_to_install(libraries: Path) -> str:
-    """Return the command that installs the other systems."""
-    project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
-    needed = tomllib.loads(project)["dependency-groups"]["benchmark"]
-    packages = " ".join(f"'{each}'" for each in needed)
-    return f"python -m pip install --target {libraries} {packages}"
-
-
 def table_of_speed(plans: list[Plan], found: dict[str, Measured]) -> Grid:
     grid = Grid(
         "notes", "number", "words", "new", "found",
@@ -334,13 +302,20 @@ def _print_others(
     timed = {text for each in texts.values() for text in each}
     before = {each.text: None for plan in plans for each in plan.before}
     unread = [text for text in before if text not in timed]
-    request = {"before": unread[:READ_BY_OTHERS_BEFORE], "texts": texts}
     answers = {}
     for system in systems:
-        answer = others_read(system, request, libraries)
+        answer = other_systems.ask(
+            system,
+            texts,
+            wanted=other_systems.SECONDS,
+            before=unread[:READ_BY_OTHERS_BEFORE],
+            libraries=libraries,
+        )
         if "missing" in answer:
             console.print(f"{system}: {answer['missing']}; to install it:")
-            console.print(how_to_install(libraries), markup=False, soft_wrap=True)
+            console.print(
+                other_systems.how_to_install(libraries), markup=False, soft_wrap=True
+            )
         else:
             answers[system] = answer
     if answers:
@@ -383,7 +358,8 @@ def main(
     ] = 1,
     steps: Annotated[bool, typer.Option(help="A table of steps for each.")] = False,
     against: Annotated[
-        str, typer.Option(help="Other systems: presidio,philter,deduce.")
+        str,
+        typer.Option(help="Other systems: presidio,presidio-patterns,philter,deduce."),
     ] = "",
     sample: Annotated[
         int, typer.Option(min=1, help="Notes of each kind that other systems read.")
@@ -394,8 +370,8 @@ def main(
 ) -> None:
     """Print the tables of the named kinds, or of all."""
     systems = [each for each in against.split(",") if each]
-    if unknown := set(systems) - set(SYSTEMS):
-        known = ", ".join(SYSTEMS)
+    if unknown := set(systems) - set(other_systems.SYSTEMS):
+        known = ", ".join(other_systems.SYSTEMS)
         raise typer.BadParameter(f"unknown: {', '.join(unknown)}; known: {known}")
     plans = _plans(only or [], data, notes, seed)
     found: dict[str, Measured] = {}
