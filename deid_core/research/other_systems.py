@@ -6,9 +6,9 @@ They are the dependency group ``benchmark`` of pyproject.toml and in no lock fil
     python -P deid_core/research/other_systems.py presidio < REQUEST > ANSWER
 
 The request is JSON: ``before``, texts that are read first; ``texts``, lists of texts by
-name; ``wanted``, ``seconds`` of processor time or ``spans``.  The answer has the
-system's ``title``, and what is wanted by name; or ``missing``, what could not be
-imported.
+name; ``wanted``, ``seconds`` of processor time, or ``spans``, a list for each text and
+null for one on which the system fails.  The answer has the system's ``title``, and what
+is wanted by name; or ``missing``, what could not be imported.
 """
 
 from __future__ import annotations
@@ -194,6 +194,15 @@ def _seconds(scrub: Callable[[str], object], texts: Iterable[str]) -> float:
     return time.process_time() - started
 
 
+def _found(system: System, text: str) -> Places | None:
+    """Return what a system finds in a text; None if it fails there."""
+    try:
+        # Some offsets are numbers of NumPy, which JSON does not know.
+        return [(int(start), int(end)) for start, end in system.find(text)]
+    except Exception:
+        return None
+
+
 def _answer(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is wanted of a system, or what is missing."""
     before, wanted = request["before"], request["wanted"]
@@ -205,7 +214,7 @@ def _answer(name: str, request: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         name: _seconds(system.scrub, texts)
         if wanted == SECONDS
-        else list(map(system.find, texts))
+        else [_found(system, text) for text in texts]
         for name, texts in request["texts"].items()
     }
     return {"title": system.title, wanted: found}

@@ -50,6 +50,12 @@ def experiment(
         Path | None,
         typer.Option(help="Brat folder of a second annotator's annotations."),
     ] = None,
+    libraries: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder where other systems were installed (operating-points)."
+        ),
+    ] = None,
     seed: Seed = 1,
 ) -> None:
     """Train and compare systems; write a page of tables, plots and findings.
@@ -83,6 +89,7 @@ def experiment(
             mesh=mesh,
             second_annotator=second_annotator,
             ward=partial(ward_corpus, split="test", seed=seed),
+            libraries=libraries,
         )
         for name in chosen:
             progress(name)

@@ -9,7 +9,7 @@
 | He and others 2015 | wi-deid, feature-sets, errors, type-confusion |
 | Yuwono, Ng and Ngiam 2016 | nus |
 | all | presets, english, unseen |
-| our tagger | tagger |
+| our tagger | tagger, operating-points |
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from . import (
     medication,
     missed,
     nus,
+    operating_points,
     post_rules,
     presets,
     recall_bias,
@@ -44,6 +45,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "presets": presets.presets,
     "english": english.english,
     "tagger": tagger.tagger,
+    "operating-points": operating_points.operating_points,
     "cross-validation": cross_validation.cross_validation,
     "post-rules": post_rules.post_rules,
     "recall-bias": recall_bias.recall_bias,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,26 +58,28 @@ def brief_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
             f"{_whole(each.measure('coverage', 'recall')):,}",
             shown(each.measure("coverage", "recall")),
             shown(each.measure("coverage", "false per 1,000")),
-            _share(each.measure("coverage", "specificity")),
+            share_of(each.measure("coverage", "specificity")),
         )
         for each in evaluations
     ]
     system = evaluations[0].system
+    recalls = {_corpus(each): _classes(each) for each in evaluations}
     return [
         Table(f"{system}: values, words and quiet notes", columns, tuple(rows)),
-        classes_table(f"{system}: recall by class", evaluations, _corpus),
+        classes_table(f"{system}: recall by class", recalls),
     ]
 
 
-def classes_table(
-    title: str,
-    evaluations: Sequence[Evaluation],
-    name_of: Callable[[Evaluation], str],
-) -> Table:
-    """Return recall by class and evaluation, the most frequent class first."""
+def classes_table(title: str, recalls: Mapping[str, Iterable[Measure]]) -> Table:
+    """Return recall by class, the most frequent one first.
+
+    Args:
+        title: Of the table.
+        recalls: By the name of the column, the recall of each class.
+    """
     found = [
-        {each.of: each for each in _classes(evaluation) if _whole(each)}
-        for evaluation in evaluations
+        {each.of: each for each in measures if _whole(each)}
+        for measures in recalls.values()
     ]
     sizes = Counter[str]()
     for each in found:
@@ -86,7 +88,7 @@ def classes_table(
         (name, *(_of_all(each.get(name)) for each in found))
         for name, _ in sizes.most_common()
     ]
-    return Table(title, ("class", *map(name_of, evaluations)), tuple(rows))
+    return Table(title, ("class", *recalls), tuple(rows))
 
 
 def _classes(evaluation: Evaluation) -> list[Measure]:
@@ -104,7 +106,8 @@ def _whole(measure: Measure | None) -> int:
     return 0 if measure is None else int(measure.whole.sum())
 
 
-def _share(measure: Measure | None) -> str:
+def share_of(measure: Measure | None) -> str:
+    """Return a share and the number that it is of, as tables show them."""
     if not _whole(measure) or measure is None:
         return "-"
     return f"{shown(measure)} of {_whole(measure)}"

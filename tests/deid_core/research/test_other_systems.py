@@ -54,9 +54,15 @@ def test_seconds_are_of_processor_time(libraries):
     assert 0 <= answer["seconds"]["a"] < 10
 
 
+def test_a_text_on_which_a_system_fails_has_no_spans(libraries):
+    answer = ask("deduce", {"a": ["crash", "Ann"]}, wanted=SPANS, libraries=libraries)
+
+    assert {"a": [None, [[0, 3]]]} == answer["spans"]
+
+
 def test_a_system_that_fails_is_named_without_the_text(libraries):
     with pytest.raises(RuntimeError, match=r"^deduce failed: KeyError$"):
-        ask("deduce", {"a": ["crash Zorblat"]}, wanted=SPANS, libraries=libraries)
+        ask("deduce", {"a": ["crash Zorblat"]}, wanted=SECONDS, libraries=libraries)
 
 
 PACKAGES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,16 +51,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Lines over numbers, or bars over names.
+    """Lines and points over numbers, or bars over names.
 
     Args:
         title: Also the name of the file, in lower case.
         across: Label of the horizontal axis, with its unit.
         up: Label of the vertical axis, with its unit.
         lines: Points ``(x, y)`` by name; None for bars.
+        points: Single points by name, each labelled where it lies.
         bars: The height at each of `names`, by series; None for lines.
         names: Labels of the bars.
-        scale: Of the horizontal axis.
+        scale: Of the horizontal axis: ``log`` has a tick at each point, ``decades``
+            at 1, 2, 5, 10 and so on.
     """
 
     title: str
@@ -69,7 +71,8 @@ class Plot:
     lines: Mapping[str, Points] | None = None
     bars: Mapping[str, Sequence[float]] | None = None
     names: Sequence[str] = ()
-    scale: Literal["linear", "log"] = "linear"
+    scale: Literal["linear", "log", "decades"] = "linear"
+    points: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def file_name(self) -> str:
@@ -169,8 +172,11 @@ def draw(plot: Plot, folder: Path) -> Path:
         _bars(axes, plot)
     for name, points in (plot.lines or {}).items():
         axes.plot(*zip(*points, strict=True), label=name, markersize=4, linewidth=1.5)
+    _label_points(axes, plot)
     if plot.scale == "log":
         _doublings(axes, plot)
+    if plot.scale == "decades":
+        _decades(axes)
     if (count := len(plot.lines or {}) + len(plot.bars or {})) > 1:
         # Outside the axes, so that it hides no bar.
         look = {"ncols": min(4, count), "frameon": False, "fontsize": "small"}
@@ -178,6 +184,27 @@ def draw(plot: Plot, folder: Path) -> Path:
     target = folder / plot.file_name
     figure.savefig(target)
     return target
+
+
+def _label_points(axes: Axes, plot: Plot) -> None:
+    first = len(plot.lines or {})
+    for number, (name, (x, y)) in enumerate(plot.points.items(), start=first):
+        colour = _COLOURS[number % len(_COLOURS)]
+        mark = _MARKS[number % len(_MARKS)]
+        axes.plot(x, y, marker=mark, color=colour, markersize=9, linestyle="none")
+        axes.annotate(
+            name, (x, y), (8, -4), textcoords="offset points", color=colour,
+            fontsize="small",
+        )  # fmt: skip
+
+
+def _decades(axes: Axes) -> None:
+    from matplotlib.ticker import LogLocator
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
 
 
 def _doublings(axes: Axes, plot: Plot) -> None:

@@ -27,6 +27,8 @@ class Runner:
         second_annotator: A brat folder with another person's annotations of documents
             in the corpora, if the user has one.
         ward: Returns so many notes, each with its patient's record.
+        libraries: Where other de-identification systems were installed; None for the
+            environment of this process.
     """
 
     data: Path
@@ -37,6 +39,7 @@ class Runner:
     mesh: Path | None = None
     second_annotator: Path | None = None
     ward: Callable[[int], Corpus] | None = None
+    libraries: Path | None = None
     _outputs: dict[str, SystemOutput] = field(default_factory=dict)
 
     def size(self, full: int, quick: int) -> int:

@@ -12,7 +12,8 @@ from typing import Any
 
 from deid_core.config import DeidConfig, load_preset
 from deid_core.detectors import Detector
-from deid_core.detectors.tagger import TaggerOptions
+from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
+from deid_core.detectors.terms import NO_FILES
 from deid_core.document import Annotation, Document
 from deid_core.errors import ConfigError
 from deid_core.merge import merge
@@ -33,6 +34,7 @@ from ...training import training as tagger_training
 from .splits import Split
 
 BATCH = 64
+TAGGER = TaggerDetector.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,12 @@ def train_tagger(
 
 def with_tagger(preset: str, **options: object) -> DeidConfig:
     """Return a preset with other options of its tagger."""
-    config = load_preset(preset)
+    return _with_tagger(load_preset(preset), options)
+
+
+def _with_tagger(config: DeidConfig, options: Mapping[str, object]) -> DeidConfig:
     changed = TaggerOptions.model_validate(
-        config.options["tagger"].model_dump() | options
+        config.options["tagger"].model_dump() | dict(options)
     )
     return replace(config, options={**config.options, "tagger": changed})
 
@@ -199,6 +204,57 @@ def pipeline_output(
     start = time.process_time()
     predictions = tuple(predict(system, documents))
     return SystemOutput(predictions, time.process_time() - start)
+
+
+class TaggerSweep:
+    """A preset with one change of its tagger after another, on the same documents.
+
+    All other detectors read the documents once.
+
+    Args:
+        preset: With a tagger.
+        documents: The scored documents.
+    """
+
+    def __init__(self, preset: str, documents: Sequence[GoldDocument]) -> None:
+        self._config, self._documents = load_preset(preset), documents
+        names = [each for each in self._config.detectors if each != TAGGER]
+        others = replace(self._config, detectors=tuple(names)).build()
+        self._others = {each.name: _Once(each) for each in others}
+        self._policy = load_policy("safe-harbor")
+
+    def output(self, **options: object) -> SystemOutput:
+        """Return what the preset detects with these options of its tagger."""
+        config = _with_tagger(self._config, options)
+        [tagger] = replace(config, detectors=(TAGGER,), terms=NO_FILES).build()
+        detectors = {**self._others, TAGGER: tagger}
+        # Lists to remove are read by the last detector, which no preset names.
+        last = [each for each in detectors if each not in config.detectors]
+        system = Deidentifier(
+            [detectors[name] for name in (*config.detectors, *last)],
+            self._policy,
+            recasing=config.recasing,
+            consistency=config.consistency,
+            kept=config.kept_terms(),
+        )
+        start = time.process_time()
+        predictions = tuple(predict(system, self._documents))
+        return SystemOutput(predictions, time.process_time() - start)
+
+
+class _Once:
+    """A detector that reads a batch once, and proposes the same for it again."""
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+        self.name, self.reads_as_written = detector.name, detector.reads_as_written
+        self._found: dict[tuple[Document, ...], list[list[Annotation]]] = {}
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
+        batch = tuple(documents)
+        if batch not in self._found:
+            self._found[batch] = self._detector(batch)
+        return self._found[batch]
 
 
 def detector_output(
