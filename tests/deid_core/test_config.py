@@ -103,15 +103,16 @@ def test_a_preset_like_another_may_leave_out_a_detector_and_turn_switches(toml):
     assert (False, True) == (own.recasing, own.consistency)
 
 
-def test_hybrid_recall_differs_from_hybrid_in_its_biases_alone():
+def test_hybrid_recall_differs_from_hybrid_in_how_sure_the_tagger_is_alone():
     hybrid, recall = load_preset("hybrid"), load_preset("hybrid-recall")
     tagger, raised = hybrid.options["tagger"], recall.options["tagger"]
 
     assert hybrid.detectors == recall.detectors
     assert {**hybrid.options, "tagger": raised} == recall.options
-    biases = ("outside_bias", "prose_bias")
-    assert tagger.model_dump(exclude={*biases}) == raised.model_dump(exclude={*biases})
+    moved = {"outside_bias", "prose_bias", "threshold"}
+    assert tagger.model_dump(exclude=moved) == raised.model_dump(exclude=moved)
     assert raised.outside_bias > tagger.outside_bias
+    assert raised.threshold <= tagger.threshold
 
 
 @pytest.fixture

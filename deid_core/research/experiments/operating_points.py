@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 from deid_core.config import load_preset
-from deid_core.detectors.tagger import TaggerOptions
 from deid_core.document import Annotation, Span
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
@@ -33,11 +31,18 @@ CORPORA = {
 }
 """The notes by name: the path in the data folder, or in the project's tests."""
 _TESTS = Path(__file__).parents[3] / "tests"
-_STEPS = tuple(step / 4 for step in range(-4, 9))
+_STEPS = tuple(step / 4 for step in range(-4, 7))
 _OF_PRESETS = dict(enumerate(PRESETS))
-_MOST = 10.0  # What `TaggerOptions` allows.
+# With what `TaggerOptions` allows.
+_SETTINGS = {
+    "outside_bias": (-10.0, 10.0),
+    "prose_bias": (-10.0, 10.0),
+    "threshold": (0.0, 1.0),
+}
 _AS_IS = "as-is"
-_LEAST_DRAWN = 0.1  # Falsely redacted words: a logarithm has no 0.
+_OTHER_CASES = tuple(case for case in CASES if case != _AS_IS)
+# The scales of plots have no 0, that of recall no 1.
+_LEAST_FALSE, _LEAST_RECALL, _MOST_RECALL = 0.1, 0.01, 0.995
 _RECALL, _FALSE, _QUIET = "recall", "false per 1,000", "specificity"
 
 
@@ -78,8 +83,9 @@ class _Point:
 
     @property
     def place(self) -> tuple[float, float]:
-        """Falsely redacted words in 1,000, and recall."""
-        return max(self.false, _LEAST_DRAWN), self.recall
+        """Falsely redacted words in 1,000, and recall, as far as plots go."""
+        recall = min(_MOST_RECALL, max(_LEAST_RECALL, self.recall))
+        return max(self.false, _LEAST_FALSE), recall
 
     @property
     def recall(self) -> float:
@@ -124,10 +130,11 @@ class _Result:
 def operating_points(runner: Runner) -> Report:
     """Draw recall against falsely redacted words, for ours and for other systems.
 
-    The biases of our tagger move on the straight line through those of both presets: at
-    step 0 they are those of `hybrid`, at step 1 those of `hybrid-recall`.  Everything
-    else runs once.  No system is given a patient's record.  A value counts as found
-    when all its letters and digits are covered, whatever the label.
+    The biases and the threshold of our tagger move on the straight line through those
+    of both presets: at step 0 they are those of `hybrid`, at step 1 those of
+    `hybrid-recall`.  Everything else runs once.  No system is given a patient's record.
+    A value counts as found when all its letters and digits are covered, whatever the
+    label.
     """
     notes, absent = _notes(runner)
     if not notes:
@@ -184,32 +191,28 @@ def _curves(runner: Runner, notes: _Notes) -> dict[str, Curve]:
         runner.progress(f"{notes.name}, {case}: our curve")
         sweep = TaggerSweep(PRESETS[0], corpus.documents)
         curves[case] = {
-            step: _Point.of(corpus, sweep.output(**biases(step)).predictions)
+            step: _Point.of(corpus, sweep.output(**settings(step)).predictions)
             for step in sorted({*map(float, steps)})
         }
     return curves
 
 
-def biases(step: float) -> dict[str, float | None]:
-    """Return the biases of our tagger at a step of the curve."""
-    options = [
-        cast(TaggerOptions, load_preset(each).options[TAGGER]) for each in PRESETS
-    ]
-    found: dict[str, float | None] = {
-        "outside_bias": _between(step, *(each.outside_bias for each in options))
+def settings(step: float) -> dict[str, float]:
+    """Return the options of our tagger at a step of the curve, where presets differ."""
+    first, second = map(_settings_of, PRESETS)
+    return {
+        name: min(most, max(least, first[name] + step * (second[name] - first[name])))
+        for name, (least, most) in _SETTINGS.items()
+        if first[name] != second[name]
     }
-    if any(each.prose_bias is not None for each in options):
-        # A preset without a bias of prose has one for all notes.
-        prose = (
-            each.outside_bias if each.prose_bias is None else each.prose_bias
-            for each in options
-        )
-        found["prose_bias"] = _between(step, *prose)
-    return found
 
 
-def _between(step: float, first: float, second: float) -> float:
-    return min(_MOST, max(-_MOST, first + step * (second - first)))
+def _settings_of(preset: str) -> dict[str, float]:
+    options = load_preset(preset).options[TAGGER].model_dump()
+    if options["prose_bias"] is None:
+        # Prose has the bias of all notes.
+        options["prose_bias"] = options["outside_bias"]
+    return {name: options[name] for name in _SETTINGS}
 
 
 def _others(
@@ -309,28 +312,24 @@ def _row(point: _Point, seed: int) -> Iterator[str]:
 
 
 def _curve_table(result: _Result) -> Table:
-    rows = []
-    for step in result.curves[_AS_IS]:
-        used = biases(step)
-        outside = used["outside_bias"]
-        at = {case: curve[step] for case, curve in result.curves.items()}
-        rows.append(
-            (
-                f"{step:g}{_named(step)}",
-                f"{outside:g}",
-                f"{used.get('prose_bias', outside):g}",
-                *at[_AS_IS].cells(_RECALL, _FALSE, _QUIET),
-                *(
-                    cell
-                    for case, point in at.items()
-                    if case != _AS_IS
-                    for cell in point.cells(_RECALL, _FALSE)
-                ),
-            )
+    used = {step: settings(step) for step in result.curves[_AS_IS]}
+    names = [*used[0]]
+    rows = [
+        (
+            f"{step:g}{_named(step)}",
+            *(f"{options[name]:g}" for name in names),
+            *result.curves[_AS_IS][step].cells(_RECALL, _FALSE, _QUIET),
+            *(
+                cell
+                for case in _OTHER_CASES
+                for cell in result.curves[case][step].cells(_RECALL, _FALSE)
+            ),
         )
+        for step, options in used.items()
+    ]
     columns = (
-        *("step", "bias", "of prose", "recall", "false in 1,000", "quiet untouched"),
-        *(f"{case}: {of}" for case in CASES if case != _AS_IS for of in ("R", "false")),
+        *("step", *names, "recall", "false in 1,000", "quiet untouched"),
+        *(f"{case}: {of}" for case in _OTHER_CASES for of in ("R", "false")),
     )
     return Table(f"{result.notes.name}: our curve", columns, tuple(rows))
 
@@ -346,17 +345,28 @@ def _plots(result: _Result) -> list[Plot]:
         case: [point.place for point in curve.values()]
         for case, curve in result.curves.items()
     }
+    if lines["upper"] == lines["lower"]:
+        lines["upper and lower"] = lines.pop("lower")
+        del lines["upper"]
     points = {each: cases[_AS_IS].place for each, cases in result.systems.items()}
     return [
         Plot(
             f"Operating points, {name}",
             across,
             up,
-            lines={"ours": lines[_AS_IS]},
+            lines={"ours, from few to many": lines[_AS_IS]},
             points=points,
             scale="decades",
+            is_logit=True,
         ),
-        Plot(f"Letter case, {name}", across, up, lines=lines, scale="decades"),
+        Plot(
+            f"Letter case, {name}",
+            across,
+            up,
+            lines=lines,
+            scale="decades",
+            is_logit=True,
+        ),
     ]
 
 

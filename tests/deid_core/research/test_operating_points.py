@@ -103,18 +103,19 @@ def test_the_other_detectors_read_each_note_once(corpus, monkeypatch):
 def test_both_presets_are_points_of_the_curve(corpus, step, preset):
     sweep = TaggerSweep("hybrid", corpus.documents)
 
-    found = sweep.output(**experiment.biases(step)).predictions
+    found = sweep.output(**experiment.settings(step)).predictions
 
     whole = pipeline_output(load_preset(preset), corpus.documents)
     assert whole.predictions == found
 
 
-def test_biases_move_on_a_line_and_stay_in_their_range():
-    outside = [experiment.biases(step)["outside_bias"] for step in (0, 0.5, 1, 100)]
+def test_settings_move_on_a_line_and_stay_in_their_range():
+    outside = [experiment.settings(step)["outside_bias"] for step in (0, 0.5, 1, 100)]
 
     assert outside[0] < outside[1] < outside[2]
     assert outside[0] + outside[2] == pytest.approx(2 * outside[1])
     assert 10.0 == outside[3]
+    assert 0.0 == experiment.settings(100)["threshold"]
 
 
 def test_the_report_names_what_is_left_out_and_compares_the_rest(
@@ -156,7 +157,7 @@ def test_a_folder_without_any_of_the_notes_is_refused(data, tmp_path):
 def test_a_plot_of_decades_labels_single_points(tmp_path):
     plot = Plot(
         "Points", "x", "y", lines={"ours": [(1, 0.5), (100, 0.9)]},
-        scale="decades", points={"other": (20, 0.7)},
+        scale="decades", points={"other": (20, 0.7)}, is_logit=True,
     )  # fmt: skip
 
     assert draw(plot, tmp_path).read_bytes().startswith(b"\x89PNG")

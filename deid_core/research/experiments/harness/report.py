@@ -23,6 +23,10 @@ _DOTS = 150
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKS = tuple("osD^vPX")
 _MOST_LABELLED = 20
+_SHARES = (
+    *(0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
+    *(0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Plot:
         names: Labels of the bars.
         scale: Of the horizontal axis: ``log`` has a tick at each point, ``decades``
             at 1, 2, 5, 10 and so on.
+        is_logit: Whether the vertical axis is stretched towards 0 and 1.
     """
 
     title: str
@@ -73,6 +78,7 @@ class Plot:
     names: Sequence[str] = ()
     scale: Literal["linear", "log", "decades"] = "linear"
     points: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    is_logit: bool = False
 
     @property
     def file_name(self) -> str:
@@ -177,6 +183,8 @@ def draw(plot: Plot, folder: Path) -> Path:
         _doublings(axes, plot)
     if plot.scale == "decades":
         _decades(axes)
+    if plot.is_logit:
+        _logit(axes)
     if (count := len(plot.lines or {}) + len(plot.bars or {})) > 1:
         # Outside the axes, so that it hides no bar.
         look = {"ncols": min(4, count), "frameon": False, "fontsize": "small"}
@@ -193,7 +201,7 @@ def _label_points(axes: Axes, plot: Plot) -> None:
         mark = _MARKS[number % len(_MARKS)]
         axes.plot(x, y, marker=mark, color=colour, markersize=9, linestyle="none")
         axes.annotate(
-            name, (x, y), (8, -4), textcoords="offset points", color=colour,
+            name, (x, y), (6, -14), textcoords="offset points", color=colour,
             fontsize="small",
         )  # fmt: skip
 
@@ -204,6 +212,16 @@ def _decades(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+
+
+def _logit(axes: Axes) -> None:
+    axes.set_yscale("logit")
+    # Room for the labels below points.
+    axes.margins(y=0.1)
+    low, high = axes.get_ylim()
+    ticks = [each for each in _SHARES if low <= each <= high]
+    axes.set_yticks(ticks, [f"{each:g}" for each in ticks])
     axes.minorticks_off()
 
 
