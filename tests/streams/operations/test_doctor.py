@@ -460,7 +460,7 @@ def test_a_version_of_the_future_is_reported():
 # --- detection
 
 
-@pytest.mark.parametrize("preset", ["lexical", "meddocan"])
+@pytest.mark.parametrize("preset", ["lexical", "hybrid-recall", "meddocan"])
 def test_a_good_preset_loads_and_scrubs_what_is_invented(preset):
     context = with_settings(preset=preset)
 
