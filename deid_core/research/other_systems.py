@@ -261,14 +261,13 @@ def ask(
     return answer
 
 
-def how_to_install(libraries: Path | None = None) -> str:
-    """Return the command that installs the other systems."""
-    target = "" if libraries is None else f" --target {libraries}"
-    if not _PROJECT.is_file():
-        return f"python -m pip install{target} with the group {GROUP!r} of the sources"
-    groups = tomllib.loads(_PROJECT.read_text("utf-8"))["dependency-groups"]
-    packages = " ".join(f"'{each}'" for each in groups[GROUP])
-    return f"python -m pip install{target} {packages}"
+def how_to_install(libraries: Path) -> str:
+    """Return the command that installs the other systems in a folder."""
+    packages = f"the dependency group {GROUP!r} of the project's sources"
+    if _PROJECT.is_file():
+        groups = tomllib.loads(_PROJECT.read_text("utf-8"))["dependency-groups"]
+        packages = " ".join(f"'{each}'" for each in groups[GROUP])
+    return f"python -m pip install --target {libraries} {packages}"
 
 
 if __name__ == "__main__":

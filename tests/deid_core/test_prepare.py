@@ -60,6 +60,15 @@ def test_a_second_run_says_that_nothing_was_to_do():
     assert "made and kept" not in said
 
 
+def test_what_hybrid_needs_is_all_that_hybrid_recall_needs():
+    run("-m", "deid_core.prepare")
+
+    said = run("-m", "deid_core.prepare", "hybrid-recall")
+
+    assert said.startswith("hybrid-recall: 0 kernels compiled, ")
+    assert "made and kept" not in said
+
+
 @pytest.mark.long  # it compiles every kernel
 def test_an_empty_folder_is_filled_and_then_used(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}

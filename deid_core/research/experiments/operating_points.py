@@ -31,6 +31,7 @@ CORPORA = {
 }
 """The notes by name: the path in the data folder, or in the project's tests."""
 _TESTS = Path(__file__).parents[3] / "tests"
+_LIBRARIES = Path(".benchmark")
 _STEPS = tuple(step / 4 for step in range(-4, 7))
 _OF_PRESETS = dict(enumerate(PRESETS))
 # With what `TaggerOptions` allows.
@@ -245,8 +246,10 @@ def _others(
             for each in notes
         }
     if len(found) < len(other_systems.SYSTEMS):
-        command = other_systems.how_to_install(runner.libraries)
-        lines.append(f"to install what is left out: {command}")
+        # Apart from this environment, whose versions they would change.
+        folder = runner.libraries or _LIBRARIES
+        command = other_systems.how_to_install(folder)
+        lines.append(f"to add what is left out: {command}; then --libraries {folder}")
     return found, lines
 
 

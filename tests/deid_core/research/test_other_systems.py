@@ -89,4 +89,3 @@ def test_what_installs_them_is_the_group_of_the_project(tmp_path):
 
     assert f"--target {tmp_path} " in command
     assert "'deduce>=" in command
-    assert "--target" not in how_to_install()
