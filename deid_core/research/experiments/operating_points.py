@@ -199,12 +199,11 @@ def _curves(runner: Runner, notes: _Notes) -> dict[str, Curve]:
 
 
 def settings(step: float) -> dict[str, float]:
-    """Return the options of our tagger at a step of the curve, where presets differ."""
+    """Return the options of our tagger at a step of the curve."""
     first, second = map(_settings_of, PRESETS)
     return {
         name: min(most, max(least, first[name] + step * (second[name] - first[name])))
         for name, (least, most) in _SETTINGS.items()
-        if first[name] != second[name]
     }
 
 
