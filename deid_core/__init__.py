@@ -28,7 +28,7 @@ from .document import (
     ScrubbedDocument,
     Span,
 )
-from .errors import ConfigError, DeidError, DetectorFailed, ResidueFound
+from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage, ResidueFound
 from .explain import Decision, Explanation
 from .labels import Label
 from .pipeline import Deidentifier
@@ -51,6 +51,7 @@ __all__ = [
     "KnownIdentifiers",
     "Label",
     "OffsetMap",
+    "OtherLanguage",
     "PersonName",
     "Policy",
     "ResidueFound",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib.metadata import EntryPoint
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -22,6 +23,7 @@ from typing import Any
 from .detectors import Detector, detector_names, detector_spec
 from .detectors.terms import NO_FILES, KeptTerms, TermFiles, TermsDetector
 from .errors import ConfigError
+from .language.identify import known_languages
 from .options import Options
 from .plugins import PRESETS, failed, plugins
 from .quiet import QuietOptions
@@ -37,7 +39,25 @@ from .toml_files import (
 _SWITCHES = ("recasing", "consistency")
 _TERMS = "terms"
 _QUIET = "quiet"
-_KEYS = ("name", "like", "summary", "detectors", *_SWITCHES, _QUIET, _TERMS)
+_LANGUAGES, _OTHERS = "languages", "other_languages"
+_KEYS = (
+    "name",
+    "like",
+    "summary",
+    "detectors",
+    *_SWITCHES,
+    _LANGUAGES,
+    _OTHERS,
+    _QUIET,
+    _TERMS,
+)
+
+
+class OtherLanguages(StrEnum):
+    """What is done with a note in a language that a preset does not read."""
+
+    REFUSE = "refuse"
+    MARK = "mark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,8 @@ class DeidConfig:
         summary: What it is, in a line.
         quiet: When doubtful proposals are dropped; None for never.
         terms: The user's own lists of names and terms to remove and to keep.
+        languages: Those that it reads (`known_languages`); none: any, unchecked.
+        other_languages: What is done with a note that is surely in another language.
     """
 
     name: str
@@ -64,6 +86,8 @@ class DeidConfig:
     summary: str = ""
     quiet: QuietOptions | None = None
     terms: TermFiles = NO_FILES
+    languages: tuple[str, ...] = ("en",)
+    other_languages: OtherLanguages = OtherLanguages.REFUSE
 
     @property
     def untrained(self) -> str:
@@ -140,6 +164,8 @@ def _loaded(name: str, variations: tuple[str, ...]) -> DeidConfig:
         summary=summary_in(table, where),
         quiet=_quiet(table, base, where),
         terms=base.terms | _terms(table, where).below(Path(str(path)).parent),
+        languages=_languages(table, base, where),
+        other_languages=_other_languages(table, base, where),
     )
 
 
@@ -184,6 +210,24 @@ def _terms(table: Mapping[str, object], where: str) -> TermFiles:
     if not isinstance(values, dict):
         raise ConfigError(f"{where}: {_TERMS} must be a table")
     return TermFiles.read(values, f"{where}: {_TERMS}")
+
+
+def _languages(
+    table: Mapping[str, object], base: DeidConfig, where: str
+) -> tuple[str, ...]:
+    values = table.get(_LANGUAGES, [*base.languages])
+    if not isinstance(values, list):
+        raise ConfigError(f"{where}: {_LANGUAGES} must be a list")
+    refuse_unknown(values, known_languages(), f"{where}: {_LANGUAGES}: language")
+    return tuple(values)
+
+
+def _other_languages(
+    table: Mapping[str, object], base: DeidConfig, where: str
+) -> OtherLanguages:
+    value = table.get(_OTHERS, base.other_languages)
+    refuse_unknown([value], [*OtherLanguages], f"{where}: {_OTHERS}")
+    return OtherLanguages(str(value))
 
 
 def _refuse_unknown_preset(name: str) -> None:

@@ -269,6 +269,8 @@ class ScrubbedDocument:
         annotations: What was replaced, with offsets in the document's text.
         offset_map: Between the offsets of the two texts.
         key_id: Which key the surrogates depend on; "" if on none.
+        other_language: The language (BCP 47) of a note in one that the preset does not
+            read, where such notes are marked; "" otherwise.
     """
 
     id: str = field(repr=False)
@@ -276,6 +278,7 @@ class ScrubbedDocument:
     annotations: tuple[Annotation, ...]
     offset_map: OffsetMap
     key_id: str = ""
+    other_language: str = ""
 
 
 def _start(row: Row) -> int:

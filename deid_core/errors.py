@@ -4,6 +4,7 @@
   x ConfigError        a preset, policy or detector is wrong    -> refuse to start
   x DetectorFailed     a detector broke on this document        -> refuse the document
   x ResidueFound       a value leaked into the scrubbed text    -> refuse the document
+  x OtherLanguage      the preset does not read its language    -> refuse the document
 
 No message holds note text or an identifier: it names the detector, field or key.
 """
@@ -23,3 +24,7 @@ class DetectorFailed(DeidError):
 
 class ResidueFound(DeidError):
     """A leaked value: of the patient's record, or replaced elsewhere in the note."""
+
+
+class OtherLanguage(DeidError):
+    """The document is surely in a language that the preset does not read."""

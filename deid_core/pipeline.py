@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import compress
 
-from .config import DeidConfig, load_preset
+from .config import DeidConfig, OtherLanguages, load_preset
 from .detection import Proposals, detect, joined, without_kept
 from .detectors import Detector
 from .detectors.terms import NO_FILES, KeptTerms, TermFiles
 from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
-from .errors import ConfigError, DeidError, DetectorFailed
+from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage
 from .explain import Explanation, explanation
 from .first_notes import FIRST_NOTES
 from .labels import Label
+from .language.identify import Language, LanguageCheck
 from .language.reading import Reading, readings_of
 from .merge import merge
 from .policy import Policy, load_policy
@@ -43,6 +45,8 @@ class Deidentifier:
         consistency: What was found once is found everywhere (`propagation`).
         kept: Terms that are not removed where they are nothing else.
         quiet: When doubtful proposals are dropped; None for never.
+        languages: Those that the detectors read; none: any, unchecked.
+        other_languages: What is done with a document that is surely in another.
 
     Raises:
         ConfigError: The policy needs a key and there is none, or it is too short.
@@ -58,10 +62,14 @@ class Deidentifier:
         consistency: bool = True,
         kept: KeptTerms | None = None,
         quiet: QuietOptions | None = None,
+        languages: Sequence[str] = (),
+        other_languages: OtherLanguages = OtherLanguages.REFUSE,
     ) -> None:
         self._detectors = tuple(detectors)
         self._truecases, self._propagates = recasing, consistency
         self._kept, self._quiet = kept, quiet
+        self._check = LanguageCheck(languages) if languages else None
+        self._refuses = other_languages is OtherLanguages.REFUSE
         self._replacer = Replacer(policy, key)
         self._verifier = Verifier()
 
@@ -103,9 +111,13 @@ class Deidentifier:
                 consistency=config.consistency,
                 kept=config.kept_terms(),
                 quiet=config.quiet,
+                languages=config.languages,
+                other_languages=config.other_languages,
             )
-            # So that the first note of a hospital costs no more than the next.
-            results = built.deidentify_batch(FIRST_NOTES)
+            # So that the first note of a hospital costs no more than the next; they
+            # are in languages that not all presets read.
+            readings = [readings_of(each.text) for each in FIRST_NOTES]
+            results = built._results(FIRST_NOTES, readings, [None] * len(readings))
         errors = [each for each in results if isinstance(each, DeidError)]
         if len(errors) == len(results):
             raise ConfigError(f"every invented note is refused: {errors[0]}")
@@ -117,6 +129,7 @@ class Deidentifier:
         Raises:
             DetectorFailed: A detector broke on the document.
             ResidueFound: A value leaked.
+            OtherLanguage: It is in a language that is not read.
         """
         [result] = self.deidentify_batch([document])
         if isinstance(result, DeidError):
@@ -128,8 +141,7 @@ class Deidentifier:
     ) -> list[ScrubbedDocument | DeidError]:
         """Return, for each document, its scrubbed form or why it is refused."""
         readings = [readings_of(each.text) for each in documents]
-        proposals = self._proposals(documents, readings)
-        return list(map(self._result, documents, readings, proposals))
+        return self._results(documents, readings, self._languages(readings))
 
     def explain(self, documents: Sequence[Document]) -> list[Explanation]:
         """Return how each document of a batch became what `deidentify_batch` returns.
@@ -137,8 +149,9 @@ class Deidentifier:
         An explanation holds the note: show it only to those who may read that.
         """
         readings = [readings_of(each.text) for each in documents]
-        proposals = self._proposals(documents, readings)
-        results = map(self._result, documents, readings, proposals)
+        others = self._languages(readings)
+        proposals = self._proposals(documents, readings, others)
+        results = map(self._result, documents, readings, proposals, others)
         return list(map(explanation, documents, proposals, results))
 
     def replaced_value(self, document: Document, label: Label, value: str) -> str:
@@ -153,7 +166,37 @@ class Deidentifier:
         """Return how many values of a record leak in texts; see `Verifier`."""
         return self._verifier.leaked_in(known, texts)
 
+    def _results(
+        self,
+        documents: Sequence[Document],
+        readings: Sequence[Readings],
+        others: Sequence[Language | None],
+    ) -> list[ScrubbedDocument | DeidError]:
+        proposals = self._proposals(documents, readings, others)
+        return list(map(self._result, documents, readings, proposals, others))
+
+    def _languages(self, readings: Sequence[Readings]) -> list[Language | None]:
+        """Return the language of each document that is in one that is not read."""
+        if self._check is None:
+            return [None] * len(readings)
+        return [self._check.other(first.text) for first, *_ in readings]
+
     def _proposals(
+        self,
+        documents: Sequence[Document],
+        readings: Sequence[Readings],
+        others: Sequence[Language | None],
+    ) -> list[Proposals | OtherLanguage]:
+        """Detect in all documents that are not refused for their language."""
+        if self._check is None or not self._refuses or not any(others):
+            return [*self._detected(documents, readings)]
+        is_read = [each is None for each in others]
+        kept, own = compress(documents, is_read), compress(readings, is_read)
+        found = iter(self._detected([*kept], [*own]))
+        refuse = self._check.refusal
+        return [next(found) if each is None else refuse(each) for each in others]
+
+    def _detected(
         self, documents: Sequence[Document], readings: Sequence[Readings]
     ) -> list[Proposals]:
         """Read, detect and propagate."""
@@ -176,12 +219,17 @@ class Deidentifier:
         return [in_note(own, [next(every) for _ in own]) for own in readings]
 
     def _result(
-        self, document: Document, readings: Readings, proposals: Proposals
+        self,
+        document: Document,
+        readings: Readings,
+        proposals: Proposals | OtherLanguage,
+        other: Language | None,
     ) -> ScrubbedDocument | DeidError:
-        if isinstance(proposals, DetectorFailed):
+        if isinstance(proposals, DeidError):
             return proposals
         try:
-            return self._scrubbed(document, readings, proposals)
+            scrubbed = self._scrubbed(document, readings, proposals)
+            return replace(scrubbed, other_language=other.tag) if other else scrubbed
         except DeidError as error:
             return error
         except Exception as error:

@@ -20,6 +20,7 @@ class ReasonCode(StrEnum):
     MERGE_FAILED = "merge_failed"  # a bug while the patient record was merged
     NO_PATIENT = "no_patient"  # no identifier of the patient
     NULL_VALUE = "null_value"  # a null value is neither a message nor a note
+    OTHER_LANGUAGE = "other_language"  # the preset does not read the note's language
     PATIENT_RECORD = "patient_record"  # the patient record is invalid
     POISON = "poison"  # the record ended its worker repeatedly
     RESIDUE = "residue"  # a value of the patient record leaked into the output

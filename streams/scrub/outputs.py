@@ -108,6 +108,8 @@ class ScrubOutputs:
             "version": self._version,
             "characters": len(note.text),
         }
+        if scrubbed.other_language:
+            audit["other_language"] = scrubbed.other_language
         if joined.released is not None:
             audit["held"] = joined.released
         key, order = patient.encode(), _order(joined.policy)

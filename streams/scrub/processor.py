@@ -15,6 +15,7 @@ from deid_core import (
     DeidError,
     DetectorFailed,
     Label,
+    OtherLanguage,
     ResidueFound,
     ScrubbedDocument,
 )
@@ -290,5 +291,7 @@ def _checked(results: Sequence[Result]) -> Sequence[Result]:
 def _code(error: DeidError) -> ReasonCode:
     if isinstance(error, DetectorFailed):
         return ReasonCode.DETECTOR_FAILED
+    if isinstance(error, OtherLanguage):
+        return ReasonCode.OTHER_LANGUAGE
     is_leak = isinstance(error, ResidueFound)
     return ReasonCode.RESIDUE if is_leak else ReasonCode.DEID_ERROR

@@ -36,6 +36,20 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
         load_preset("hybird")
 
 
+@pytest.mark.parametrize(
+    ("text", "languages", "others"),
+    [
+        ("", ("en",), "refuse"),
+        ('languages=["de", "en"]\nother_languages="mark"', ("de", "en"), "mark"),
+        ("languages=[]", (), "refuse"),
+    ],
+)
+def test_a_preset_says_which_languages_it_reads(toml, text, languages, others):
+    preset = load_preset(toml(f'name="own"\n{text}\ndetectors=["known"]'))
+
+    assert (languages, others) == (preset.languages, preset.other_languages)
+
+
 def test_a_file_can_stand_for_a_preset(toml):
     preset = load_preset(toml('name="own"\ndetectors=["known"]\n[known]\nthreshold=0'))
 
@@ -58,6 +72,15 @@ def test_a_file_can_stand_for_a_preset(toml):
         ('name="a"\ndetector=["known"]', "key 'detector' is unknown; known: name, "),
         ('name="a"\ndetectors=["rules"]\n[known]\n', "detectors does not name it"),
         ('name="a"\ndetectors=["known"]\nknown=3', "known must be a table"),
+        ('name="a"\nlanguages="en"\ndetectors=["known"]', "languages must be a list"),
+        (
+            'name="a"\nlanguages=["english"]\ndetectors=["known"]',
+            "language 'english' is unknown; known: .*de, .*en, ",
+        ),
+        (
+            'name="a"\nother_languages="keep"\ndetectors=["known"]',
+            "other_languages 'keep' is unknown; known: refuse, mark",
+        ),
         (
             'name="a"\ndetectors=["known"]\n[known]\nthreshhold=1',
             "'threshhold' is unknown; known: threshold",

@@ -12,6 +12,7 @@ from deid_core import (
     Document,
     KnownIdentifiers,
     Label,
+    OtherLanguage,
     PersonName,
     Policy,
     ResidueFound,
@@ -19,6 +20,7 @@ from deid_core import (
     Span,
     load_policy,
 )
+from deid_core.config import OtherLanguages
 
 MARKER = "Zyxwvut"
 
@@ -135,6 +137,79 @@ def test_a_surviving_value_of_the_record_refuses_the_document():
         )
 
     assert MARKER not in str(caught.value)
+
+
+GERMAN = f"Der Patient klagt seit gestern über Schmerzen im linken Knie, {MARKER} auch."
+
+
+def test_a_note_of_a_language_that_is_not_read_reaches_no_detector():
+    detector = Words("a", "Ada")
+    own = Deidentifier([detector], load_policy("safe-harbor"), languages=["en"])
+    notes = [
+        Document(str(n), each) for n, each in enumerate(["Saw Ada.", GERMAN, "Ada"])
+    ]
+
+    first, refused, last = own.deidentify_batch(notes)
+
+    assert [2] == detector.calls
+    assert ["[NAME:PATIENT]", "Saw [NAME:PATIENT]."] == [last.text, first.text]
+    assert isinstance(refused, OtherLanguage)
+    assert "in German, the preset reads English" in str(refused)
+    assert MARKER not in str(refused)
+    with pytest.raises(OtherLanguage):
+        own.deidentify(notes[1])
+    [explained] = own.explain(notes[1:2])
+    assert (None, ()) == (explained.scrubbed, explained.decisions)
+    assert explained.refused.startswith("OtherLanguage: ")
+
+
+def test_a_batch_of_such_notes_alone_is_refused():
+    own = Deidentifier(
+        [Words("a", "Ada")], load_policy("safe-harbor"), languages=["en"]
+    )
+
+    results = own.deidentify_batch([Document("1", GERMAN), Document("2", GERMAN)])
+
+    assert [OtherLanguage] * 2 == [type(each) for each in results]
+
+
+def test_a_note_of_another_language_is_scrubbed_and_marked_where_that_is_chosen():
+    own = Deidentifier(
+        [Words("a", MARKER)],
+        load_policy("safe-harbor"),
+        languages=["en"],
+        other_languages=OtherLanguages.MARK,
+    )
+
+    marked, plain = own.deidentify_batch([Document("1", GERMAN), Document("2", "Ada")])
+
+    assert ("de", "") == (marked.other_language, plain.other_language)
+    assert MARKER not in marked.text
+
+
+def test_without_languages_any_note_is_read():
+    assert GERMAN == system(Words("a", "Ada")).deidentify(Document("1", GERMAN)).text
+
+
+@pytest.mark.parametrize(
+    ("preset", "read", "other"),
+    [
+        ("lexical", "en", "es"),
+        ("nus", "en", "es"),
+        ("hybrid", "en", "es"),
+        ("meddocan", "es", "en"),
+    ],
+)
+def test_presets_refuse_what_they_do_not_read(preset, read, other):
+    notes = {
+        "en": "The patient was seen today and has no pain in the left knee any more.",
+        "es": "La paciente acude hoy a la consulta, sin dolor en la rodilla izquierda.",
+    }
+    own = Deidentifier.from_names(preset)
+
+    assert isinstance(own.deidentify(Document("1", notes[read])), ScrubbedDocument)
+    with pytest.raises(OtherLanguage):
+        own.deidentify(Document("2", notes[other]))
 
 
 def test_an_empty_batch_and_an_empty_text_pass():

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from deid_core import Deidentifier, Document
+from deid_core.config import OtherLanguages, load_preset
 from deid_core.policy import load_policy
 from streams.cluster.partitioner import partition_of
 from streams.cluster.topics import (
@@ -367,6 +368,33 @@ def test_refuses_a_note_and_goes_on_with_the_others(scrub, table, bad, code):
     assert isinstance(first, InvalidRecord)
     assert code == first.code
     assert "Two." == orjson.loads(second[0].value)["text"]
+
+
+GERMAN = (
+    "Der Patient klagt seit gestern über Schmerzen im linken Knie. Keine Schwellung, "
+    "kein Fieber. Entlassung nach Hause mit Frau Quellwright."
+)
+
+
+def test_a_note_that_the_preset_does_not_read_is_a_dead_letter_of_its_own(scrub):
+    refused, fine = scrub.process([record(GERMAN), record("Seen by Dr. Quellwright.")])
+
+    assert "other_language" == refused.code
+    assert "in German, the preset reads English" in refused.reason
+    assert "Quellwright" not in refused.reason
+    assert 2 == len(fine)
+
+
+def test_the_audit_event_of_a_marked_note_names_its_language(table):
+    config = replace(load_preset("lexical"), other_languages=OtherLanguages.MARK)
+    system = Deidentifier.from_config(config, load_policy("safe-harbor"))
+    scrub = scrub_with(system, table, Pseudonyms(b"k" * 32))
+
+    marked, fine = scrub.process([record(GERMAN), record("Seen by Dr. Quellwright.")])
+
+    assert "de" == orjson.loads(marked[1].value)["other_language"]
+    assert "other_language" not in orjson.loads(fine[1].value)
+    assert "Quellwright" not in orjson.loads(marked[0].value)["text"]
 
 
 def test_too_large_a_note_is_refused(scrub):
