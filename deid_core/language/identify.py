@@ -59,6 +59,8 @@ _MARGIN, _LEAST_DIFFERENT = 0.6, 4
 # ever holds (a list of drugs or results has those), is in an unknown language.
 _LEAST_WORDS, _LEAST_SHARE, _LEAST_ENGLISH = 25, 0.1, 0.45
 _ENGLISH = "en"
+# The least share of a note that is not quoted: an export may quote whole notes.
+_LEAST_UNQUOTED = 0.33
 
 _CYRILLIC = Language("und-Cyrl", "Russian or another language in Cyrillic letters")
 _ARABIC = Language("und-Arab", "Arabic or another language in Arabic letters")
@@ -78,6 +80,7 @@ _SCRIPTS = {
 _KANA = {"HIRAGANA", "KATAKANA"}
 # How many letters of a Latin word one of these characters is worth.
 _WEIGHTS = {"CJK": 3, "KANA": 3, "HANGUL": 3}
+_LEAST_LETTERS = 8
 
 
 class LanguageCheck:
@@ -170,7 +173,9 @@ class LanguageCheck:
         rest = _QUOTATION.sub(" ", text)
         if rest == text or self._by_words(rest) is not None:
             return False
-        return self._read_in(self._counts(_words_of(rest))) >= _LEAST_DIFFERENT
+        words = _words_of(rest)
+        is_enough = len(words) >= _LEAST_UNQUOTED * len(_words_of(text))
+        return is_enough and self._read_in(self._counts(words)) >= _LEAST_DIFFERENT
 
     def _counts(self, words: list[str]) -> Counter[int]:
         """Return how many words each set of languages has."""
@@ -225,7 +230,7 @@ def _script(text: str) -> tuple[Language, Set[str]] | None:
     if not names:
         return None
     weight = sum(number * _WEIGHTS.get(name, 1) for name, number in names.items())
-    if weight <= len(_LATIN_LETTER.findall(text)):
+    if weight < _LEAST_LETTERS or weight <= len(_LATIN_LETTER.findall(text)):
         return None
     [(name, _)] = names.most_common(1)
     # Japanese has Chinese characters, Chinese has no kana.

@@ -117,7 +117,9 @@ def test_a_quotation_longer_than_its_note_does_not_make_it_foreign():
     assert ENGLISH.other(quoted) is not None
 
 
-@pytest.mark.parametrize("text", ["", " \n", "120/80", "RR 16", "ok", "Dr. de la Cruz"])
+@pytest.mark.parametrize(
+    "text", ["", " \n", "120/80", "RR 16", "ok", "Dr. de la Cruz", "Δ β 5"]
+)
 def test_too_little_to_tell_is_not_refused(text):
     assert ENGLISH.other(text) is None
     assert SPANISH.other(text) is None
