@@ -117,6 +117,12 @@ def test_a_quotation_longer_than_its_note_does_not_make_it_foreign():
     assert ENGLISH.other(quoted) is not None
 
 
+def test_a_note_that_an_export_quotes_is_found():
+    note = dict(foreign())["de"]
+
+    assert ENGLISH.other(f'the note of the patient is: "{note}"') is not None
+
+
 @pytest.mark.parametrize(
     "text", ["", " \n", "120/80", "RR 16", "ok", "Dr. de la Cruz", "Δ β 5"]
 )
