@@ -32,6 +32,7 @@ from ..engine.exit_status import (
 )
 from ..workers.versions import models, runtime
 from . import (
+    adapt,
     broker,
     corpus,
     demo,
@@ -86,9 +87,9 @@ def _options(
 
 
 for command in (
-    scrub.scrub, presets.presets, evaluate.evaluate, train.train, experiment.experiment,
-    run.run, feed.feed, reconcile.reconcile, doctor.doctor, status.status, watch.watch,
-    demo.demo, key.key,
+    scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
+    experiment.experiment, run.run, feed.feed, reconcile.reconcile, doctor.doctor,
+    status.status, watch.watch, demo.demo, key.key,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(corpus.app, name="corpus")

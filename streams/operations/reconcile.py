@@ -13,17 +13,16 @@ other.
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.client import CONSUMER, admin_client, translated
+from ..cluster.bounded import committed_records
+from ..cluster.client import admin_client
 from ..cluster.offsets import GroupOffsets, end_offsets, first_offsets
 from ..cluster.topics import (
     DEAD_LETTERS,
@@ -34,14 +33,10 @@ from ..cluster.topics import (
     PHI_AUDIT,
     partition_counts,
 )
-from ..engine.errors import RetriableError
 from ..engine.settings import Settings
 from ..events.outputs import HELD, OUTCOME, OUTPUTS, POLICY, SOURCE
 from .lag import STAGES
 
-log = logging.getLogger(__name__)
-
-SILENT_SECONDS = 30.0
 INPUTS = (HL7_RAW, NOTES, PATIENT_UPDATES)
 MAX_EXAMPLES = 10
 
@@ -168,32 +163,13 @@ class Auditor:
 
     def _messages(self, topic: str) -> Iterator[Message]:
         """Yield the committed records of a topic, each partition in order."""
-        ranges = self._ranges(topic)
-        left = {p for p, (first, end) in ranges.items() if end > first}
-        group = f"{self._settings.group}-reconcile"
-        properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
-        consumer = Consumer(self._settings.client(**properties), logger=log)
-        consumer.assign([TopicPartition(topic, p, ranges[p][0]) for p in left])
-        silent_since = time.monotonic()
-        while left:
-            with translated("read"):
-                messages = consumer.consume(1000, timeout=0.2)
-            if messages:
-                silent_since = time.monotonic()
-            elif time.monotonic() - silent_since > SILENT_SECONDS:
-                raise RetriableError(f"{topic}: no answer for {SILENT_SECONDS:.0f} s")
-            for message in messages:
-                partition, offset = message.partition() or 0, message.offset() or 0
-                _first, end = ranges[partition]
-                is_record = message.error() is None
-                if is_record and offset < end:
-                    self._read += 1
-                    yield message
-                # A partition may end with markers: then only an EOF event arrives.
-                if offset + is_record >= end:
-                    left.discard(partition)
-            self._progress(self._read)
-        consumer.close()
+        ranges, group = self._ranges(topic), f"{self._settings.group}-reconcile"
+        for message in committed_records(self._settings, topic, ranges, group):
+            if message is None:
+                self._progress(self._read)
+            else:
+                self._read += 1
+                yield message
 
     def _count(self, topic: str, message: Message) -> None:
         if topic in self._verdicts:

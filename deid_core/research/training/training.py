@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.language.fragments import same_length_lower
 from deid_core.language.truecasing import truecased
-from deid_core.research.training.encoding import Line, encode
+from deid_core.research.training.encoding import Encoded, Line, encode
 from deid_core.research.training.weights import (
     Progress,
     mean_of,
@@ -22,7 +22,7 @@ from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.rescoring import Rescorer, Value, Values
-from deid_core.tagger.words import lines
+from deid_core.tagger.words import lines, pieces
 
 from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
 from ..scoring.gold_and_predicted import is_neutral
@@ -36,6 +36,27 @@ from .rescorer_learning import (
     learn_rescorer,
 )
 
+KeptFeatures = Callable[[Encoded, int, Sequence[int]], Encoded]
+"""Given encoded lines, how many are of the corpora, and the owners of the others,
+return them with the features that a model may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLines:
+    """Lines to learn from that may not be recognised in the model.
+
+    Args:
+        lines: In mixed case; their tags are our labels.
+        owners: By line, whose it is.
+        kept: Drops features of the lines.
+        account: What the model says of them.
+    """
+
+    lines: Sequence[Line] = field(repr=False)
+    owners: Sequence[int] = field(repr=False)
+    kept: KeptFeatures
+    account: Mapping[str, object]
+
 
 def train(
     recipe: Recipe,
@@ -44,6 +65,7 @@ def train(
     seed: int,
     version: str,
     progress: Progress = no_progress,
+    others: OtherLines | None = None,
 ) -> Model:
     """Return the model of a recipe; the same corpora and seed, the same weights.
 
@@ -53,6 +75,7 @@ def train(
         seed: Of the values in copies and of the learner.
         version: The version of the model.
         progress: Called while the learner works.
+        others: Lines besides; no copies are made of them.
 
     Raises:
         ConfigError: The corpora have no annotation, or a tag without a label.
@@ -62,11 +85,13 @@ def train(
     found = [line for document in documents for line in marked_lines(document)]
     tags = _tags(recipe, corpora)
     codec = Bio(tuple(tags))
+    if others is not None:
+        others = _others_as_learned(recipe, others, codec)
     drawn = []
     steps = recipe.draws + (recipe.rescoring.folds if recipe.rescoring else 0)
     for draw in range(recipe.draws):
         step_progress = _share_of(progress, draw, steps)
-        drawn.append(_weights(recipe, found, codec, seed + draw, step_progress))
+        drawn.append(_weights(recipe, found, codec, seed + draw, step_progress, others))
     model = Model(
         recipe.name,
         version,
@@ -75,7 +100,7 @@ def train(
         recipe.features,
         recipe.lists,
         mean_of(drawn, least=recipe.least_weight),
-        _account(recipe, corpora, seed),
+        {**_account(recipe, corpora, seed), **(others.account if others else {})},
     )
     if recipe.rescoring is None:
         return model
@@ -116,7 +141,12 @@ def _rescorer(
 
 
 def _weights(
-    recipe: Recipe, found: Sequence[Line], codec: Bio, seed: int, progress: Progress
+    recipe: Recipe,
+    found: Sequence[Line],
+    codec: Bio,
+    seed: int,
+    progress: Progress,
+    others: OtherLines | None = None,
 ) -> Weights:
     """Return the weights of one draw of copies."""
     copies: list[Line] = []
@@ -125,9 +155,14 @@ def _weights(
         world = recipe.world_of(pools(found))
         augment = recipe.augment.within(codec.tags)
         copies = list(augment.lines(found, world, chance))
+    own = [*found, *copies]
+    every = own if others is None else [*own, *others.lines]
     encoded = encode(
-        [*found, *copies], recipe.features, recipe.lists, codec, least=recipe.least_seen
+        every, recipe.features, recipe.lists, codec, least=recipe.least_seen
     )
+    if others is not None:
+        base = sum(1 for line in own if pieces(line.text))
+        encoded = others.kept(encoded, base, others.owners)
     learn = LEARNERS[recipe.learner].load()
     weights = learn(encoded, codec, recipe.options, seed=seed, progress=progress)
     return named_weights(encoded.names, weights)
@@ -160,6 +195,23 @@ def _as_learned(recipe: Recipe, corpus: Corpus) -> Corpus:
         return replace(document, text=_in_case(recipe, document.text), spans=spans)
 
     return replace(corpus, documents=tuple(map(learned, corpus.documents)))
+
+
+def _others_as_learned(recipe: Recipe, others: OtherLines, codec: Bio) -> OtherLines:
+    """Return the lines with the tags of the recipe, without those that lack one."""
+    tags, kept = {*codec.tags}, list[tuple[Line, int]]()
+    for line, owner in zip(others.lines, others.owners, strict=True):
+        spans = []
+        for span in line.spans:
+            label = Label(span.tag)
+            tag = recipe.learned_as.get(label, label).value
+            if tag not in recipe.unlearned:
+                spans.append(replace(span, tag=tag))
+        if pieces(line.text) and all(span.tag in tags for span in spans):
+            text = same_length_lower(line.text) if recipe.small_letters else line.text
+            kept.append((Line(text, tuple(spans)), owner))
+    lines_kept, owners = [line for line, _ in kept], [owner for _, owner in kept]
+    return replace(others, lines=lines_kept, owners=owners)
 
 
 def _in_case(recipe: Recipe, text: str) -> str:

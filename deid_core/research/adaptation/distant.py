@@ -1,0 +1,345 @@
+"""Label a site's notes by what is known: distant supervision and self-training.
+
+Four kinds of evidence label a value: the patient's record; codes and initials made of
+the names in it (``kst/0412`` for Karin Stone); a number of the very shape that numbers
+of records have at this site; and a system that is sure.  All else is "no identifier"
+only where the system is sure of that, too: a line with a word of which it doubts is
+left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from deid_core.detectors.patient_record import PatientRecordDetector
+from deid_core.document import (
+    Annotation,
+    Document,
+    KnownIdentifiers,
+    PersonName,
+    Span,
+)
+from deid_core.errors import DeidError
+from deid_core.fiction.people import plain_name
+from deid_core.labels import Label
+from deid_core.merge import merge
+from deid_core.pipeline import Deidentifier
+from deid_core.tagger.codec import TagSpan
+from deid_core.tagger.compiled import Bias, CompiledModel
+from deid_core.tagger.features import collapsed_shape, shape
+from deid_core.tagger.words import lines
+
+from ..training.encoding import Line
+
+SURE = 0.9
+"""A system's annotation labels a value from this score on."""
+SURELY_NONE = 0.9
+"""A word is no identifier if the model's probability of that is higher."""
+LEAST_SHARE = 0.05
+"""A frame holds values if so many of the words in it are labelled."""
+_WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_CODE = re.compile(r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
+_BADGE = re.compile(r"[ /.#:-]?\d{2,6}(?![\w/.-]\w)")
+_LONGEST_PART = 3
+_LONGEST_CODE = 4
+_LEAST_DIGITS = 4
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLine:
+    """A line of a site's note.
+
+    Args:
+        line: With its labels, by the names of our labels.
+        patient: Whose note it is, as a number.
+    """
+
+    line: Line = field(repr=False)
+    patient: int
+
+
+@dataclass(slots=True)
+class Counted:
+    """What became of the lines of notes.
+
+    Args:
+        notes: That were read.
+        refused: Of these, refused by the system.
+        by_record: Values labelled by a record or by a code made of it.
+        by_system: Values labelled by the system alone.
+        lines: Lines to learn from.
+        doubtful: Lines left out.
+    """
+
+    notes: int = 0
+    refused: int = 0
+    by_record: int = 0
+    by_system: int = 0
+    lines: int = 0
+    doubtful: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A note with its labels, and the places of which a system is not sure."""
+
+    patient: int
+    text: str = field(repr=False)
+    labels: Sequence[tuple[Span, Label, bool]]
+    unsure: Sequence[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Labeller:
+    """Labels notes.
+
+    Args:
+        system: Reads each note together with its record.
+        model: Says of which words the system has doubts.
+        words: As they are written, nobody's code: ``pt``, ``BP``.
+        patients: A frame or a shape of numbers is a habit of the site if it is in the
+            notes of so many patients.
+        is_first: Whether the model has not seen the site.  Then lines without a value
+            are left out, and so are those with an unlabelled word in a frame that holds
+            values elsewhere.
+    """
+
+    system: Deidentifier
+    model: CompiledModel
+    words: Collection[str] = field(repr=False)
+    patients: int
+    is_first: bool
+    counted: Counted = field(default_factory=Counted)
+    _record: PatientRecordDetector = field(default_factory=PatientRecordDetector)
+
+    def lines(self, notes: Sequence[tuple[int, Document]]) -> Iterator[SiteLine]:
+        """Yield the lines of notes to learn from, with the number of the patient."""
+        read = [
+            note
+            for at in range(0, len(notes), _BATCH)
+            for note in self._read(notes[at : at + _BATCH])
+        ]
+        shapes = number_shapes(self._values(read), self.patients)
+        read = [self._with_numbers(each, shapes) for each in read]
+        frames = self._frames(read) if self.is_first else frozenset()
+        for note in read:
+            for line in self._of_note(note, frames):
+                yield SiteLine(line, note.patient)
+
+    def _read(self, batch: Sequence[tuple[int, Document]]) -> Iterator[_Note]:
+        documents = [document for _, document in batch]
+        results = self.system.deidentify_batch(documents)
+        bias = Bias(below=SURELY_NONE)
+        doubts = self.model.tag([each.in_mixed_case.text for each in documents], bias)
+        records = self._record(documents)
+        for (patient, document), result, doubt, record in zip(
+            batch, results, doubts, records, strict=True
+        ):
+            self.counted.notes += 1
+            if isinstance(result, DeidError):
+                self.counted.refused += 1
+                continue
+            places = [Span(each.start, each.end) for each in doubt]
+            known = merge(record)
+            yield self._labelled(patient, document, known, result.annotations, places)
+
+    def _labelled(
+        self,
+        patient: int,
+        document: Document,
+        known: Sequence[Annotation],
+        found: Sequence[Annotation],
+        doubts: Sequence[Span],
+    ) -> _Note:
+        text = document.in_mixed_case.text
+        labels = [
+            (span, Label.USERNAME, True)
+            for span in codes_in(document.text, document.known, self.words)
+        ]
+        for each in known:
+            if not any(span.overlaps(each.span) for span, _, _ in labels):
+                labels.append((each.span, each.label, True))
+        unsure = list(doubts)
+        sure = [span for span, _, _ in labels]
+        for each in found:
+            inside = [span for span in sure if span.overlaps(each.span)]
+            if inside:
+                unsure += _beside(text, each.span, inside)
+            elif each.score >= SURE:
+                labels.append((each.span, each.label, False))
+            else:
+                unsure.append(each.span)
+        labels.sort(key=lambda each: each[0])
+        return _Note(patient, text, labels, unsure)
+
+    def _values(self, notes: Iterable[_Note]) -> Iterator[tuple[str, int]]:
+        for note in notes:
+            for span, label, is_known in note.labels:
+                if is_known and label.main == "ID":
+                    yield note.text[span.start : span.end], note.patient
+
+    def _with_numbers(self, note: _Note, shapes: Collection[str]) -> _Note:
+        """Return a note in which numbers of the records' shapes are labelled, too."""
+        taken = [span for span, _, _ in note.labels]
+        more = [
+            (span, Label.IDNUM, True)
+            for span in numbers_in(note.text, shapes)
+            if not any(map(span.overlaps, taken))
+        ]
+        labels = sorted((*note.labels, *more), key=lambda each: each[0])
+        return replace(note, labels=labels)
+
+    def _frames(self, notes: Iterable[_Note]) -> frozenset[Frame]:
+        """Return the frames that hold values in the notes of enough patients."""
+        patients: defaultdict[Frame, set[int]] = defaultdict(set)
+        labelled, every = Counter[Frame](), Counter[Frame]()
+        for note in notes:
+            starts = {span.start for span, _, _ in note.labels}
+            for span, frame in frames_of(note.text, self.words):
+                every[frame] += 1
+                if span.start in starts:
+                    labelled[frame] += 1
+                    patients[frame].add(note.patient)
+        return frozenset(
+            frame
+            for frame, count in labelled.items()
+            if len(patients[frame]) >= self.patients
+            and count >= LEAST_SHARE * every[frame]
+        )
+
+    def _of_note(self, note: _Note, frames: Collection[Frame]) -> Iterator[Line]:
+        unsure = list(note.unsure)
+        if frames:
+            unsure += (
+                span
+                for span, frame in frames_of(note.text, self.words)
+                if frame in frames
+            )
+        for start, end in lines(note.text):
+            if start < end:
+                yield from self._of_line(note, Span(start, end), unsure)
+
+    def _of_line(
+        self, note: _Note, place: Span, unsure: Sequence[Span]
+    ) -> Iterator[Line]:
+        own = [each for each in note.labels if each[0].overlaps(place)]
+        if not own and self.is_first:
+            return
+        for doubt in unsure:
+            if doubt.overlaps(place) and not any(s.overlaps(doubt) for s, _, _ in own):
+                self.counted.doubtful += 1
+                return
+        spans: list[TagSpan] = []
+        for span, label, is_known in own:
+            first = max(span.start, place.start) - place.start
+            last = min(span.end, place.end) - place.start
+            if spans and first < spans[-1].end:
+                continue
+            spans.append(TagSpan(first, last, label.value))
+            self.counted.by_record += is_known
+            self.counted.by_system += not is_known
+        self.counted.lines += 1
+        yield Line(note.text[place.start : place.end], tuple(spans))
+
+
+def _beside(text: str, span: Span, labelled: Sequence[Span]) -> Iterator[Span]:
+    """Yield the words of a span that are in no labelled one, unless in small letters.
+
+    A system may take the word before a name for a part of it.
+    """
+    for found in _WORD.finditer(text, span.start, span.end):
+        word = Span(*found.span())
+        is_outside = not any(map(word.overlaps, labelled))
+        if is_outside and found[0].isalnum() and not found[0].islower():
+            yield word
+
+
+Frame = tuple[str, str]
+"""The word before, and the shape of a word."""
+
+
+def frames_of(text: str, words: Collection[str]) -> Iterator[tuple[Span, Frame]]:
+    """Yield the words of a text that may be values, each with its frame.
+
+    Args:
+        text: Of a note.
+        words: As they are written, no values if in small letters.
+    """
+    before = ""
+    for found in _WORD.finditer(text):
+        word = found[0]
+        if word.isalnum() and not (word.islower() and word in words):
+            form = shape(word) if len(word) <= _LONGEST_CODE else collapsed_shape(word)
+            yield Span(found.start(), found.end()), (before, form)
+        before = word.lower()
+
+
+def number_shapes(values: Iterable[tuple[str, int]], patients: int) -> frozenset[str]:
+    """Return the shapes that numbers of enough patients' records have.
+
+    Shapes of digits alone, or with less than four, are of too much else.
+    """
+    owners: defaultdict[str, set[int]] = defaultdict(set)
+    for value, patient in values:
+        form = shape(value)
+        if form.count("0") >= _LEAST_DIGITS and form.strip("0"):
+            owners[form].add(patient)
+    return frozenset(form for form, own in owners.items() if len(own) >= patients)
+
+
+def numbers_in(text: str, shapes: Collection[str]) -> Iterator[Span]:
+    """Yield the stretches of a text that have one of the shapes as a whole."""
+    whole = shape(text)
+    for form in sorted(shapes):
+        at = whole.find(form)
+        while at >= 0:
+            end = at + len(form)
+            around = whole[max(0, at - 1) : at] + whole[end : end + 1]
+            if not any(map(str.isalnum, around)):
+                yield Span(at, end)
+            at = whole.find(form, end)
+
+
+def codes_in(
+    text: str, known: KnownIdentifiers, words: Collection[str]
+) -> Iterator[Span]:
+    """Yield the codes and initials of the record's people, each with its number.
+
+    Args:
+        text: Of a note.
+        known: The patient's record.
+        words: As they are written, no codes: ``pt``, ``abx``, ``BP``.
+    """
+    codes = set[str]().union(*map(codes_of, known.provider_names))
+    for found in _CODE.finditer(text):
+        word = found[0]
+        if word.lower() not in codes or word in words:
+            continue
+        if not (word.isupper() or word.islower()):
+            continue
+        badge = _BADGE.match(text, found.end())
+        if len(word) == 2 and badge is None and not word.isupper():
+            continue
+        yield Span(found.start(), badge.end() if badge else found.end())
+
+
+def codes_of(name: PersonName) -> set[str]:
+    """Return the codes that may stand for a person, in lower case."""
+    given, family = (_letters(each) for each in (name.given, name.family))
+    if not given or not family:
+        return set()
+    found = {given[0] + family[0], family[0] + given[0], family[:_LONGEST_PART]}
+    for length in range(1, _LONGEST_PART + 1):
+        found |= {given[0] + family[:length], given[:length] + family[0]}
+        found |= {family[:length] + given[0], family[0] + given[:length]}
+    if name.middle:
+        found.add(given[0] + _letters(name.middle)[:1] + family[0])
+    return {each for each in found if len(each) > 1}
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalpha, plain_name(text))).lower()

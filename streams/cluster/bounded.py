@@ -1,0 +1,60 @@
+"""Read the committed records of a topic once, up to what is in it now."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from ..engine.errors import RetriableError
+from ..engine.settings import Settings
+from .client import CONSUMER, translated
+
+log = logging.getLogger(__name__)
+
+SILENT_SECONDS = 30.0
+
+
+def committed_records(
+    settings: Settings, topic: str, ranges: dict[int, tuple[int, int]], group: str
+) -> Iterator[Message | None]:
+    """Yield the committed records of a topic, each partition in order.
+
+    The consumer joins no group and commits nothing.  None says that a while has passed.
+
+    Args:
+        settings: Connection settings.
+        topic: Its name.
+        ranges: By partition, the first offset and the one to stop before.
+        group: Named in the broker's log, and in its access rules.
+
+    Raises:
+        RetriableError: The cluster does not answer.
+    """
+    left = {p for p, (first, end) in ranges.items() if end > first}
+    properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
+    consumer = Consumer(settings.client(**properties), logger=log)
+    try:
+        consumer.assign([TopicPartition(topic, p, ranges[p][0]) for p in left])
+        silent_since = time.monotonic()
+        while left:
+            with translated("read"):
+                messages = consumer.consume(1000, timeout=0.2)
+            if messages:
+                silent_since = time.monotonic()
+            elif time.monotonic() - silent_since > SILENT_SECONDS:
+                raise RetriableError(f"{topic}: no answer for {SILENT_SECONDS:.0f} s")
+            for message in messages:
+                partition, offset = message.partition() or 0, message.offset() or 0
+                _first, end = ranges[partition]
+                is_record = message.error() is None
+                if is_record and offset < end:
+                    yield message
+                # A partition may end with markers: then only an EOF event arrives.
+                if offset + is_record >= end:
+                    left.discard(partition)
+            yield None
+    finally:
+        consumer.close()
