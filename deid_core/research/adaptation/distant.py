@@ -3,8 +3,8 @@
 Four kinds of evidence label a value: the patient's record; codes and initials made of
 the names in it (``kst/0412`` for Karin Stone); a number of the very shape that numbers
 of records have at this site; and a system that is sure.  All else is "no identifier"
-only where the system is sure of that, too: a line with a word of which it doubts is
-left out.
+only where the system is sure of that, too: a line with a word of which it doubts, or
+with an unlabelled word where values are elsewhere, is left out.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ SURELY_NONE = 0.9
 """A word is no identifier if the model's probability of that is higher."""
 LEAST_SHARE = 0.05
 """A frame holds values if so many of the words in it are labelled."""
+LEAST_SHARE_LATER = 0.2
+"""Likewise once the model has seen the site."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 _CODE = re.compile(r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
 _BADGE = re.compile(r"[ /.#:-]?\d{2,6}(?![\w/.-]\w)")
@@ -104,8 +106,7 @@ class Labeller:
         patients: A frame or a shape of numbers is a habit of the site if it is in the
             notes of so many patients.
         is_first: Whether the model has not seen the site.  Then lines without a value
-            are left out, and so are those with an unlabelled word in a frame that holds
-            values elsewhere.
+            are left out.
     """
 
     system: Deidentifier
@@ -125,7 +126,7 @@ class Labeller:
         ]
         shapes = number_shapes(self._values(read), self.patients)
         read = [self._with_numbers(each, shapes) for each in read]
-        frames = self._frames(read) if self.is_first else frozenset()
+        frames = self._frames(read)
         for note in read:
             for line in self._of_note(note, frames):
                 yield SiteLine(line, note.patient)
@@ -204,21 +205,18 @@ class Labeller:
                 if span.start in starts:
                     labelled[frame] += 1
                     patients[frame].add(note.patient)
+        least = LEAST_SHARE if self.is_first else LEAST_SHARE_LATER
         return frozenset(
             frame
             for frame, count in labelled.items()
-            if len(patients[frame]) >= self.patients
-            and count >= LEAST_SHARE * every[frame]
+            if len(patients[frame]) >= self.patients and count >= least * every[frame]
         )
 
     def _of_note(self, note: _Note, frames: Collection[Frame]) -> Iterator[Line]:
         unsure = list(note.unsure)
-        if frames:
-            unsure += (
-                span
-                for span, frame in frames_of(note.text, self.words)
-                if frame in frames
-            )
+        unsure += (
+            span for span, frame in frames_of(note.text, self.words) if frame in frames
+        )
         for start, end in lines(note.text):
             if start < end:
                 yield from self._of_line(note, Span(start, end), unsure)

@@ -205,7 +205,7 @@ def test_a_new_feature_needs_the_notes_of_enough_patients():
 
 
 def _figures(name=SITE, found=90, false=3):
-    return Figures(name, found, 100, 200, false, 1000, 0)
+    return Figures(name, found, 100, 400, false, 5000, 0)
 
 
 @pytest.mark.parametrize(
@@ -213,11 +213,13 @@ def _figures(name=SITE, found=90, false=3):
     [
         (SITE, {}, False),
         (SITE, {"found": 89}, True),
-        (SITE, {"false": 5}, True),
-        (SITE, {"false": 4}, False),
+        (SITE, {"false": 9}, True),
+        (SITE, {"false": 8}, False),
         (SITE, {"refused": 1}, True),
-        ("dev", {"found": 89}, True),
-        ("dev", {"false": 4}, True),
+        ("dev", {"found": 88}, True),
+        ("dev", {"found": 89}, False),
+        ("dev", {"false": 6}, True),
+        ("dev", {"false": 5}, False),
         ("dev", {"found": 91, "false": 3}, False),
     ],
 )
