@@ -127,7 +127,7 @@ def _read(
     bootstrap: str | None,
 ) -> list[Document]:
     """Return the sample of notes, from files or else from the topics."""
-    from ..operations.site_notes import notes_in_files, notes_in_topics
+    from .site_notes import notes_in_files, notes_in_topics
 
     with counting("notes read") as bar:
         task = bar.add_task("read", total=None, count=0)

@@ -119,7 +119,7 @@ class SiteNote:
         event: The same as a JSON note event with demographics.
     """
 
-    patient: str
+    patient: str = field(repr=False)
     document: GoldDocument = field(repr=False)
     event: bytes = field(repr=False)
 

@@ -124,12 +124,14 @@ def adapt(
     counted: list[Counted] = []
     with TemporaryDirectory(prefix="phistream-adapt-") as folder:
         model, place = None, system.model
+        in_use = CompiledModel(load_tables(place))
         for number in range(ROUNDS):
             step = _part(progress, number, ROUNDS + 1)
             step(0.0, "labelling the notes")
             labeller = Labeller(
                 system.with_model(place),
                 CompiledModel(load_tables(place)),
+                in_use,
                 _words_of(base),
                 adaptation.patients,
                 is_first=number == 0,

@@ -74,8 +74,8 @@ def _lines(adaptation: Adaptation, adapted: Adapted) -> Iterator[str]:
     yield (
         f"Accepted are: recall of the site's records at most {criterion.site_recall} "
         f"lower, its false words in 1,000 at most {criterion.site_false} more; of each "
-        f"other set recall at most {criterion.dev_recall} lower, false words at most "
-        f"{criterion.dev_false} more."
+        f"other set recall at most {criterion.dev_recall} lower, false words at most a "
+        f"share of {criterion.dev_false} more (or {criterion.least_false} in 1,000)."
     )
     yield from ("", "## What the model holds of the site", "")
     yield (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from deid_core.detectors.patient_record import PatientRecordDetector
@@ -28,7 +28,7 @@ from deid_core.labels import Label
 from deid_core.merge import merge
 from deid_core.pipeline import Deidentifier
 from deid_core.tagger.codec import TagSpan
-from deid_core.tagger.compiled import Bias, CompiledModel
+from deid_core.tagger.compiled import Bias, CompiledModel, Tagged
 from deid_core.tagger.features import collapsed_shape, shape
 from deid_core.tagger.words import lines
 
@@ -42,6 +42,8 @@ LEAST_SHARE = 0.05
 """A frame holds values if so many of the words in it are labelled."""
 LEAST_SHARE_LATER = 0.2
 """Likewise once the model has seen the site."""
+LEAST_OF_SHAPE = 0.1
+"""A shape of numbers is a habit if records know so many of the numbers that have it."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 _CODE = re.compile(r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
 _BADGE = re.compile(r"[ /.#:-]?\d{2,6}(?![\w/.-]\w)")
@@ -87,12 +89,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """A note with its labels, and the places of which a system is not sure."""
+    """A note with its labels, the places of which a system is not sure, and of these
+    what may be dates."""
 
     patient: int
     text: str = field(repr=False)
     labels: Sequence[tuple[Span, Label, bool]]
     unsure: Sequence[Span]
+    dates: Sequence[Span]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,8 @@ class Labeller:
     Args:
         system: Reads each note together with its record.
         model: Says of which words the system has doubts.
+        in_use: The model in use, whose doubts of dates count, too: no record tells of
+            the days of care, so nothing can teach the site's manner of dates.
         words: As they are written, nobody's code: ``pt``, ``BP``.
         patients: A frame or a shape of numbers is a habit of the site if it is in the
             notes of so many patients.
@@ -111,6 +117,7 @@ class Labeller:
 
     system: Deidentifier
     model: CompiledModel
+    in_use: CompiledModel
     words: Collection[str] = field(repr=False)
     patients: int
     is_first: bool
@@ -124,7 +131,7 @@ class Labeller:
             for at in range(0, len(notes), _BATCH)
             for note in self._read(notes[at : at + _BATCH])
         ]
-        shapes = number_shapes(self._values(read), self.patients)
+        shapes = self._shapes(read)
         read = [self._with_numbers(each, shapes) for each in read]
         frames = self._frames(read)
         for note in read:
@@ -135,7 +142,10 @@ class Labeller:
         documents = [document for _, document in batch]
         results = self.system.deidentify_batch(documents)
         bias = Bias(below=SURELY_NONE)
-        doubts = self.model.tag([each.in_mixed_case.text for each in documents], bias)
+        texts = [each.in_mixed_case.text for each in documents]
+        doubts = self.model.tag(texts, bias)
+        for own, others in zip(doubts, self.in_use.tag(texts, bias), strict=True):
+            own += (each for each in others if each.tag == Label.DATE.value)
         records = self._record(documents)
         for (patient, document), result, doubt, record in zip(
             batch, results, doubts, records, strict=True
@@ -144,9 +154,8 @@ class Labeller:
             if isinstance(result, DeidError):
                 self.counted.refused += 1
                 continue
-            places = [Span(each.start, each.end) for each in doubt]
             known = merge(record)
-            yield self._labelled(patient, document, known, result.annotations, places)
+            yield self._labelled(patient, document, known, result.annotations, doubt)
 
     def _labelled(
         self,
@@ -154,7 +163,7 @@ class Labeller:
         document: Document,
         known: Sequence[Annotation],
         found: Sequence[Annotation],
-        doubts: Sequence[Span],
+        doubts: Sequence[Tagged],
     ) -> _Note:
         text = document.in_mixed_case.text
         labels = [
@@ -164,7 +173,12 @@ class Labeller:
         for each in known:
             if not any(span.overlaps(each.span) for span, _, _ in labels):
                 labels.append((each.span, each.label, True))
-        unsure = list(doubts)
+        unsure = [Span(each.start, each.end) for each in doubts]
+        dates = [
+            Span(each.start, each.end)
+            for each in doubts
+            if each.tag == Label.DATE.value
+        ]
         sure = [span for span, _, _ in labels]
         for each in found:
             inside = [span for span in sure if span.overlaps(each.span)]
@@ -175,41 +189,69 @@ class Labeller:
             else:
                 unsure.append(each.span)
         labels.sort(key=lambda each: each[0])
-        return _Note(patient, text, labels, unsure)
+        return _Note(patient, text, labels, unsure, dates)
 
-    def _values(self, notes: Iterable[_Note]) -> Iterator[tuple[str, int]]:
-        for note in notes:
-            for span, label, is_known in note.labels:
-                if is_known and label.main == "ID":
-                    yield note.text[span.start : span.end], note.patient
-
-    def _with_numbers(self, note: _Note, shapes: Collection[str]) -> _Note:
-        """Return a note in which numbers of the records' shapes are labelled, too."""
-        taken = [span for span, _, _ in note.labels]
-        more = [
-            (span, Label.IDNUM, True)
-            for span in numbers_in(note.text, shapes)
-            if not any(map(span.overlaps, taken))
+    def _shapes(self, notes: Sequence[_Note]) -> dict[str, Label]:
+        """Return the shapes of numbers, and of codes with one, that are habits here."""
+        values = [
+            (note.text[span.start : span.end], label, note.patient)
+            for note in notes
+            for span, label, is_known in note.labels
+            if is_known and (label.main == "ID" or label is Label.USERNAME)
         ]
-        labels = sorted((*note.labels, *more), key=lambda each: each[0])
-        return replace(note, labels=labels)
+        found = number_shapes(((value, at) for value, _, at in values), self.patients)
+        labels = {shape(value): label for value, label, _ in values}
+        known = Counter(shape(value) for value, _, _ in values)
+        every = Counter(
+            shape(note.text[span.start : span.end])
+            for note in notes
+            for span in numbers_in(note.text, found)
+        )
+        return {
+            form: labels[form] if labels[form] is Label.USERNAME else Label.IDNUM
+            for form in found
+            if known[form] >= LEAST_OF_SHAPE * every[form]
+        }
+
+    def _with_numbers(self, note: _Note, shapes: Mapping[str, Label]) -> _Note:
+        """Return a note in which numbers of the records' shapes are labelled, too."""
+        more = [
+            (span, shapes[shape(note.text[span.start : span.end])], True)
+            for span in numbers_in(note.text, shapes)
+        ]
+        new = [span for span, _, _ in more]
+        # A system may have called a part of it something else.
+        kept = [
+            each
+            for each in note.labels
+            if each[2] or not any(map(each[0].overlaps, new))
+        ]
+        taken = [span for span, _, is_known in kept if is_known]
+        more = [each for each in more if not any(map(each[0].overlaps, taken))]
+        return replace(note, labels=sorted((*kept, *more), key=lambda each: each[0]))
 
     def _frames(self, notes: Iterable[_Note]) -> frozenset[Frame]:
         """Return the frames that hold values in the notes of enough patients."""
         patients: defaultdict[Frame, set[int]] = defaultdict(set)
-        labelled, every = Counter[Frame](), Counter[Frame]()
+        labelled, dates, every = Counter[Frame](), Counter[Frame](), Counter[Frame]()
         for note in notes:
             starts = {span.start for span, _, _ in note.labels}
+            days = {span.start for span in note.dates}
             for span, frame in frames_of(note.text, self.words):
                 every[frame] += 1
-                if span.start in starts:
-                    labelled[frame] += 1
+                labelled[frame] += span.start in starts
+                dates[frame] += span.start in days
+                if span.start in starts or span.start in days:
                     patients[frame].add(note.patient)
         least = LEAST_SHARE if self.is_first else LEAST_SHARE_LATER
         return frozenset(
             frame
-            for frame, count in labelled.items()
-            if len(patients[frame]) >= self.patients and count >= least * every[frame]
+            for frame, owners in patients.items()
+            if len(owners) >= self.patients
+            and (
+                labelled[frame] >= least * every[frame]
+                or dates[frame] >= LEAST_SHARE * every[frame]
+            )
         )
 
     def _of_note(self, note: _Note, frames: Collection[Frame]) -> Iterator[Line]:
@@ -320,8 +362,6 @@ def codes_in(
         if not (word.isupper() or word.islower()):
             continue
         badge = _BADGE.match(text, found.end())
-        if len(word) == 2 and badge is None and not word.isupper():
-            continue
         yield Span(found.start(), badge.end() if badge else found.end())
 
 

@@ -82,7 +82,7 @@ def test_codes_are_made_of_a_providers_name():
         ("settled kst/0412", ["kst/0412"]),
         ("settled [KST 0412]", ["KST 0412"]),
         ("amb x2 w/ KS", ["KS"]),
-        ("ks alone is too short in small letters", []),
+        ("amb x2 c ks, steady", ["ks"]),
         ("kst in a word: kstx", ["kst"]),
         ("Kst is no code", []),
     ],
@@ -218,8 +218,8 @@ def _figures(name=SITE, found=90, false=3):
         (SITE, {"refused": 1}, True),
         ("dev", {"found": 88}, True),
         ("dev", {"found": 89}, False),
-        ("dev", {"false": 6}, True),
-        ("dev", {"false": 5}, False),
+        ("dev", {"false": 5}, True),
+        ("dev", {"false": 4}, False),
         ("dev", {"found": 91, "false": 3}, False),
     ],
 )
@@ -227,6 +227,12 @@ def test_a_model_is_worse_by_the_criterion(name, after, is_worse):
     before = _figures(name)
     compared = Compared(before, replace(before, **after))
     assert bool(compared.worse(Criterion())) is is_worse
+
+
+def test_false_words_of_a_development_set_may_rise_by_a_tenth():
+    before = _figures("dev", false=100)
+    assert not Compared(before, replace(before, false=110)).worse(Criterion())
+    assert Compared(before, replace(before, false=111)).worse(Criterion())
 
 
 def test_held_out_notes_are_marked_by_their_records():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from streams.cli.site_notes import notes_in_files, notes_in_topics
 from streams.cluster.topics import NOTES, PATIENTS
 from streams.demo.site import SiteHospital
 from streams.engine.errors import InputError
 from streams.intake.route import route
-from streams.operations.site_notes import notes_in_files, notes_in_topics
 from tests.harness import produce
 
 MARKED = """\
