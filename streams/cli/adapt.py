@@ -44,7 +44,7 @@ def adapt(
     ] = None,
     most: Annotated[
         int, typer.Option("--notes", min=1, help="Read at most so many notes.")
-    ] = 20_000,
+    ] = 5_000,
     patients: Annotated[
         int,
         typer.Option(

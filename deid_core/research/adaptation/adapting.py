@@ -115,53 +115,34 @@ def adapt(
     """
     learned, held_out = _split(notes, adaptation)
     system = _System(adaptation)
-    base = [
-        line
-        for corpus in adaptation.corpora
-        for document in corpus.documents
-        for line in marked_lines(document)
-    ]
     counted: list[Counted] = []
     with TemporaryDirectory(prefix="phistream-adapt-") as folder:
-        model, place = None, system.model
-        in_use = CompiledModel(load_tables(place))
+        place = system.model
         for number in range(ROUNDS):
             step = _part(progress, number, ROUNDS + 1)
             step(0.0, "labelling the notes")
-            labeller = Labeller(
-                system.with_model(place),
-                CompiledModel(load_tables(place)),
-                in_use,
-                _words_of(base),
-                adaptation.patients,
-                is_first=number == 0,
-            )
+            labeller = system.labeller(place, is_first=number == 0)
             lines = list(labeller.lines(learned))
             counted.append(labeller.counted)
-            others = _others(adaptation, base, lines, number)
             model = train(
                 adaptation.recipe,
                 adaptation.corpora,
                 seed=adaptation.seed,
                 version=adaptation.version,
                 progress=step,
-                others=others,
+                others=system.others(lines, number),
             )
             place = f"{folder}/{number}"
             save_model(model, Path(place))
         progress(ROUNDS / (ROUNDS + 1), "comparing")
         compared = system.compared(place, [note for _, note in held_out])
-    if model is None:
-        raise AssertionError("no round")
-    worse = [why for each in compared for why in each.worse(adaptation.criterion)]
-    both = learned, held_out
     return Adapted(
         model,
         tuple(counted),
         compared,
-        tuple(worse),
+        tuple(why for each in compared for why in each.worse(adaptation.criterion)),
         (len(learned), len(held_out)),
-        (len({p for p, _ in both[0]}), len({p for p, _ in both[1]})),
+        (len({number for number, _ in learned}), len({n for n, _ in held_out})),
     )
 
 
@@ -194,7 +175,7 @@ def _split(
 
 
 class _System:
-    """The preset with one model or another."""
+    """The preset with one model or another, and what the annotated corpora tell."""
 
     def __init__(self, adaptation: Adaptation) -> None:
         self._adaptation = adaptation
@@ -203,6 +184,14 @@ class _System:
             raise TypeError("no options of a tagger")
         self._options = options
         self.model = options.model
+        self._in_use = CompiledModel(load_tables(self.model))
+        self._base = [
+            line
+            for corpus in adaptation.corpora
+            for document in corpus.documents
+            for line in marked_lines(document)
+        ]
+        self._words = _words_of(self._base)
 
     def with_model(self, model: str) -> Deidentifier:
         """Return the system with a model."""
@@ -210,6 +199,35 @@ class _System:
         changed = self._options.model_copy(update={"model": model})
         config = replace(preset, options={**preset.options, "tagger": changed})
         return Deidentifier.from_config(config, load_policy("safe-harbor"))
+
+    def labeller(self, model: str, *, is_first: bool) -> Labeller:
+        """Return what labels notes with the help of a model."""
+        return Labeller(
+            self.with_model(model),
+            CompiledModel(load_tables(model)),
+            self._in_use,
+            self._words,
+            self._adaptation.patients,
+            is_first,
+        )
+
+    def others(self, lines: Sequence[SiteLine], number: int) -> OtherLines:
+        """Return a round's lines with other values, and the rule of their features."""
+        adaptation = self._adaptation
+        public = PublicWords.of(self._base, (each.line for each in lines))
+        chance = Random(f"{adaptation.seed} {number}")  # noqa: S311 - no secret
+        copies = list(_copies(lines, chance))
+        counts = {
+            "lines": len(lines),
+            "patients": len({each.patient for each in lines}),
+            "least_patients": adaptation.patients,
+        }
+        return OtherLines(
+            [each.line for each in copies],
+            [each.patient for each in copies],
+            FeatureRule(public, adaptation.patients).applied,
+            {"site": counts},
+        )
 
     def compared(
         self, model: str, held_out: Sequence[Document]
@@ -222,27 +240,6 @@ class _System:
             figures = [Figures.of(system, site, site=True)]
             sides.append(figures + [Figures.of(system, each) for each in dev])
         return tuple(map(Compared, *sides))
-
-
-def _others(
-    adaptation: Adaptation, base: Sequence[Line], lines: Sequence[SiteLine], number: int
-) -> OtherLines:
-    """Return the site's lines with other values, and the rule of their features."""
-    public = PublicWords.of(base, (each.line for each in lines))
-    chance = Random(f"{adaptation.seed} {number}")  # noqa: S311 - no secret
-    copies = list(_copies(lines, chance))
-    return OtherLines(
-        [each.line for each in copies],
-        [each.patient for each in copies],
-        FeatureRule(public, adaptation.patients).applied,
-        {
-            "site": {
-                "lines": len(lines),
-                "patients": len({each.patient for each in lines}),
-                "least_patients": adaptation.patients,
-            }
-        },
-    )
 
 
 def _copies(lines: Iterable[SiteLine], chance: Random) -> Iterator[SiteLine]:

@@ -16,7 +16,7 @@ word.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,9 +32,11 @@ from ..training.encoding import Encoded, Line
 from ..training.list_sources import words_of
 
 _SPELLED = frozenset({"word", "exact", "header"})
-"""Groups whose values hold whole words."""
-_IN_PARTS = frozenset({"affix3", "affix4", "trigrams"})
-"""Groups whose values are parts of words."""
+"""Groups and columns whose values hold whole words."""
+_OF_NO_WORD = frozenset(
+    ("shape", "collapsed", "length", "number", "cue", "lists", "blank", "kind")
+) | {"blank_shape", "left", "right", "left_cue", "right_cue"}
+"""Groups and columns whose values hold none; any other may hold parts of words."""
 _PROPERTY = re.compile(r"(\w+)\[-?\d\]=")
 _COLUMN = re.compile(r"(\w+):-?\d")
 _WORD = re.compile(r"[^\W_]+")
@@ -115,16 +117,16 @@ def spells_nothing(name: str, public: Collection[str] | PublicWords) -> bool:
     """Return whether the name of a feature holds only public words, if any."""
     found = _PROPERTY.match(name)
     if found is not None:
-        if found[1] in _IN_PARTS:
-            return False
-        value = name[found.end() :]
-        return found[1] not in _SPELLED or value == PAD_VALUE or value in public
+        return _is_harmless(found[1], name[found.end() :], public)
     columns, _, values = name.partition("=")
     pairs = zip(_COLUMN.findall(columns), values.split(SEPARATOR), strict=True)
-    return all(
-        column not in _SPELLED or value == PAD_VALUE or value in public
-        for column, value in pairs
-    )
+    return all(_is_harmless(column, value, public) for column, value in pairs)
+
+
+def _is_harmless(group: str, value: str, public: Collection[str] | PublicWords) -> bool:
+    if group in _OF_NO_WORD or value == PAD_VALUE:
+        return True
+    return group in _SPELLED and value in public
 
 
 def _rows_in(encoded: Encoded, past: int) -> NDArray[np.bool_]:
@@ -151,20 +153,12 @@ def _rows_of_many(
         has_row = rows >= 0
         pairs = np.unique(rows[has_row] * most + owner[has_row])
         counts += np.bincount(pairs // most, minlength=len(counts))
-    kinds = encoded.types[first:].astype(np.int64)
-    pairs = np.unique(kinds * most + owner)
-    seen: list[NDArray[np.int64]] = []
-    for kind, patient in _pairs(pairs, most):
-        rows = _rows_of_type(encoded, kind).astype(np.int64)
-        seen.append(rows * most + patient)
-    if seen:
-        unique = np.unique(np.concatenate(seen))
-        counts += np.bincount(unique // most, minlength=len(counts))
+    kinds = encoded.types[first:]
+    for each in np.unique(owner).tolist():
+        own = np.unique(kinds[owner == each]).tolist()
+        rows = np.concatenate([_rows_of_type(encoded, kind) for kind in own])
+        counts[np.unique(rows)] += 1
     return counts >= least
-
-
-def _pairs(pairs: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    yield from (divmod(each, most) for each in pairs.tolist())
 
 
 def _rows_of_type(encoded: Encoded, kind: int) -> NDArray[np.int32]:

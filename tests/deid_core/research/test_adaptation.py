@@ -167,6 +167,7 @@ def test_one_word_becomes_one_other_within_a_line():
         ("word[1]=12", True),
         ("trigrams[0]=<se", False),
         ("affix3[0]=set*", False),
+        ("parts_of_words[0]=settl", False),
         ("collapsed[0]=A+", True),
         ("word:-1 word:0=settled\tkowalska", False),
         ("word:-1 word:0=<pad>\tsettled", True),
