@@ -45,6 +45,7 @@ LEAST_SHARE_LATER = 0.2
 LEAST_OF_SHAPE = 0.1
 """A shape of numbers is a habit if records know so many of the numbers that have it."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_WITH_DIGITS = re.compile(r"(?<!\S)[(\[]?(?P<run>\d+[./-]\S*?\d)[.,;:)\]]*(?!\S)")
 _CODE = re.compile(r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
 _BADGE = re.compile(r"[ /.#:-]?\d{2,6}(?![\w/.-]\w)")
 _LONGEST_PART = 3
@@ -299,7 +300,8 @@ def _beside(text: str, span: Span, labelled: Sequence[Span]) -> Iterator[Span]:
 
 
 Frame = tuple[str, str]
-"""The word before, and the shape of a word."""
+"""The word before, and the shape of a word; or the shape of a number with marks."""
+_ANYWHERE = "\n"
 
 
 def frames_of(text: str, words: Collection[str]) -> Iterator[tuple[Span, Frame]]:
@@ -316,6 +318,8 @@ def frames_of(text: str, words: Collection[str]) -> Iterator[tuple[Span, Frame]]
             form = shape(word) if len(word) <= _LONGEST_CODE else collapsed_shape(word)
             yield Span(found.start(), found.end()), (before, form)
         before = word.lower()
+    for found in _WITH_DIGITS.finditer(text):
+        yield Span(*found.span("run")), (_ANYWHERE, shape(found["run"]))
 
 
 def number_shapes(values: Iterable[tuple[str, int]], patients: int) -> frozenset[str]:
