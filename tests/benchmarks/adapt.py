@@ -1,6 +1,6 @@
 """What `phistream adapt` gains for values that no record holds.
 
-    python -m tests.benchmarks.adapt --corpus BASE --dev DEV
+    python -m tests.benchmarks.adapt --corpus BASE --dev DEV --out FOLDER
 
 An invented hospital with habits of its own writes notes (`streams.demo.site`); half of
 its patients' notes adapt the tagger, and the notes of other patients, which are read

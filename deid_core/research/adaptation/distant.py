@@ -10,6 +10,7 @@ with an unlabelled word where values are elsewhere, is left out.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,6 +89,10 @@ class Counted:
     doubtful: int = 0
 
 
+_Labelled = tuple[Span, Label, bool]
+"""A value, what it is, and whether a record knows it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Note:
     """A note with its labels, the places of which a system is not sure, and of these
@@ -95,7 +100,7 @@ class _Note:
 
     patient: int
     text: str = field(repr=False)
-    labels: Sequence[tuple[Span, Label, bool]]
+    labels: Sequence[_Labelled]
     unsure: Sequence[Span]
     dates: Sequence[Span]
 
@@ -260,31 +265,45 @@ class Labeller:
         unsure += (
             span for span, frame in frames_of(note.text, self.words) if frame in frames
         )
-        for start, end in lines(note.text):
-            if start < end:
-                yield from self._of_line(note, Span(start, end), unsure)
+        places = [Span(*each) for each in lines(note.text) if each[0] < each[1]]
+        starts = [each.start for each in places]
+        own: defaultdict[int, list[_Labelled]] = defaultdict(list)
+        for each in note.labels:
+            for at in _lines_of(each[0], starts):
+                own[at].append(each)
+        doubts: defaultdict[int, list[Span]] = defaultdict(list)
+        for span in unsure:
+            for at in _lines_of(span, starts):
+                doubts[at].append(span)
+        for at, place in enumerate(places):
+            yield from self._of_line(note.text, place, own[at], doubts[at])
 
     def _of_line(
-        self, note: _Note, place: Span, unsure: Sequence[Span]
+        self, text: str, place: Span, own: Sequence[_Labelled], unsure: Iterable[Span]
     ) -> Iterator[Line]:
-        own = [each for each in note.labels if each[0].overlaps(place)]
         if not own and self.is_first:
             return
         for doubt in unsure:
-            if doubt.overlaps(place) and not any(s.overlaps(doubt) for s, _, _ in own):
+            if not any(span.overlaps(doubt) for span, _, _ in own):
                 self.counted.doubtful += 1
                 return
         spans: list[TagSpan] = []
         for span, label, is_known in own:
             first = max(span.start, place.start) - place.start
             last = min(span.end, place.end) - place.start
-            if spans and first < spans[-1].end:
+            if first >= last or (spans and first < spans[-1].end):
                 continue
             spans.append(TagSpan(first, last, label.value))
             self.counted.by_record += is_known
             self.counted.by_system += not is_known
         self.counted.lines += 1
-        yield Line(note.text[place.start : place.end], tuple(spans))
+        yield Line(text[place.start : place.end], tuple(spans))
+
+
+def _lines_of(span: Span, starts: Sequence[int]) -> range:
+    """Return the numbers of the lines that a span touches."""
+    first = bisect_right(starts, span.start) - 1
+    return range(max(first, 0), bisect_right(starts, span.end - 1))
 
 
 def _beside(text: str, span: Span, labelled: Sequence[Span]) -> Iterator[Span]:
