@@ -46,6 +46,8 @@ LEAST_SHARE_LATER = 0.2
 LEAST_OF_SHAPE = 0.1
 """A shape of numbers is a habit if records know so many of the numbers that have it."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
+SHARE_OF_DATES = 0.2
+"""A frame may hold dates if so many of the words in it may be one."""
 _WITH_DIGITS = re.compile(r"(?<!\S)[(\[]?(?P<run>\d+[./-]\S*?\d)[.,;:)\]]*(?!\S)")
 _CODE = re.compile(r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])")
 _BADGE = re.compile(r"[ /.#:-]?\d{2,6}(?![\w/.-]\w)")
@@ -256,7 +258,7 @@ class Labeller:
             if len(owners) >= self.patients
             and (
                 labelled[frame] >= least * every[frame]
-                or dates[frame] >= LEAST_SHARE * every[frame]
+                or dates[frame] >= SHARE_OF_DATES * every[frame]
             )
         )
 
