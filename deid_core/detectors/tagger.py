@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from ..document import Annotation, Document, Span
+from ..labels import Label
 from ..language.density import density
 from ..language.fragments import same_length_lower
 from ..language.lexicons import forms_of
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
+from .name_edges import without_address
 from .place_parts import parts_of
 from .tagged_numbers import is_refused
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
+
+
+_PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
 
 
 class TaggerOptions(Options):
@@ -109,8 +114,12 @@ class TaggerDetector:
         if not self._read.is_english:
             yield from sure
             return
+        folded = document.ascii
         for each in sure:
-            place = document.ascii, each.span.start, each.span.end, each.label
+            start, end = each.span.start, each.span.end
+            if each.label in _PEOPLE:
+                start, end = without_address(folded, start, end)
+            place = folded, start, end, each.label
             if is_refused(*place, each.score):
                 continue
             for span, label in parts_of(*place):
