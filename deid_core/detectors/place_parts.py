@@ -31,6 +31,7 @@ _IN_TOWN = re.compile(
     """,
     re.VERBOSE,
 )
+_ZIP_ALONE = re.compile(rf"{ZIP}-?")
 _SAINT = re.compile(r"(?:St\.?|Saint|ST\.?|SAINT)[ ][A-Za-z]+'[sS]")
 _GOES_TO = frozenset(
     words(
@@ -58,6 +59,9 @@ def parts_of(text: str, start: int, end: int, label: Label) -> Iterator[Part]:
         end: Of the proposal.
         label: What the tagger calls it.
     """
+    if label is Label.STREET and _ZIP_ALONE.fullmatch(text, start, end):
+        yield Span(start, end), Label.ZIP
+        return
     if label not in _SPLIT:
         yield Span(start, end), label
         return

@@ -132,10 +132,12 @@ def test_hybrid_recall_differs_from_hybrid_in_how_sure_the_tagger_is_alone():
 
     assert hybrid.detectors == recall.detectors
     assert {**hybrid.options, "tagger": raised} == recall.options
-    moved = {"outside_bias", "prose_bias", "threshold"}
+    moved = {"outside_bias", "one_case_bias", "prose_bias", "threshold"}
     assert tagger.model_dump(exclude=moved) == raised.model_dump(exclude=moved)
     assert raised.outside_bias > tagger.outside_bias
+    assert raised.one_case_bias > tagger.one_case_bias
     assert raised.threshold <= tagger.threshold
+    assert (hybrid.quiet.threshold, recall.quiet.threshold) == (0.9, 0.0)
 
 
 @pytest.fixture

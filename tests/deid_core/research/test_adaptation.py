@@ -323,7 +323,7 @@ def test_no_file_of_the_model_holds_a_marker_of_the_notes(
 def test_a_site_is_learned_and_the_card_says_what_was_counted(adapted, adaptation):
     first, second = adapted.counted
     assert first.by_record > 100
-    assert second.lines > first.lines
+    assert min(first.lines, second.lines, second.by_record) > 100
     site = adapted.compared[0]
     assert site.before.name == SITE
     assert site.before.required == site.after.required > 0

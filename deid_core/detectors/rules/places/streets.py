@@ -264,7 +264,7 @@ ADDRESS_FIELD = Rule(
     # What an address's field says up to its end, if there is a number or a landmark.
     pattern=re.compile(
         rf"""
-        (?<![a-z])(?:(?:home|residential|postal|mailing|street|permanent|local)[ ])?
+        (?<![a-z0-9])(?:(?:home|residential|postal|mailing|street|permanent|local)[ ])?
         (?:address?|addres|addr|add|residence|resident|accommodation|house|pata)
         [ ]?:[ ]{{0,6}}
         (?P<phi>(?=[^\n;|]{{0,60}}(?:[0-9]|\b{_LANDMARK}[ ]))
