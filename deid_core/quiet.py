@@ -10,6 +10,7 @@ dense-notes).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from pydantic import Field
 
@@ -21,6 +22,9 @@ from .options import Options
 
 _DOUBTFUL = frozenset({"lexicon", "tagger"})
 """Detectors that propose what is likely; rules and the record know why."""
+
+
+_NEARLY_NEVER = 1e-4
 
 
 class QuietOptions(Options):
@@ -60,11 +64,15 @@ def _without_doubtful(
         return found
     if len(document.text.split()) < options.words:
         return found
-    return [
+    doubtful = [
         each
         for each in found
-        if each.detector not in _DOUBTFUL or each.score >= options.threshold
+        if each.detector in _DOUBTFUL and each.score < options.threshold
     ]
+    # Many doubts are a certainty: that none of them is right is too unlikely.
+    if prod(1.0 - each.score for each in doubtful) < _NEARLY_NEVER:
+        return found
+    return [each for each in found if each not in doubtful]
 
 
 def _is_telling(options: QuietOptions, each: Annotation) -> bool:

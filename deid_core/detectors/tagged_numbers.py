@@ -6,12 +6,17 @@ vital signs no telephone number, the rules for dates and identifiers know better
 
 from __future__ import annotations
 
+import re
+
 from ..labels import Label
 from .rules.dates.bare import is_no_day
 from .rules.ids.shapes import is_identifier_shaped
 
-_SURE = 0.93
+_SURE = 0.85
 """From this probability on, a number may identify whatever its shape."""
+_SURE_OF_DAY = 0.97
+"""Likewise a pair be a day whatever is next to it."""
+_LOCAL_PHONE = re.compile(r"[2-9][0-9]{2}[-. ][0-9]{4}")
 _MOST_PARTS = 4
 """Numbers of more parts are rows of values."""
 
@@ -27,10 +32,12 @@ def is_refused(text: str, start: int, end: int, label: Label, score: float) -> b
         score: How sure it is.
     """
     if label is Label.DATE:
-        return is_no_day(text, start, end)
-    if label is not Label.PHONE and label.main != "ID":
+        return score < _SURE_OF_DAY and is_no_day(text, start, end)
+    if score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
         return False
     value = text[start:end]
+    if label is Label.PHONE and _LOCAL_PHONE.fullmatch(value):
+        return False
     if "  " in value or len(value.split()) > _MOST_PARTS:
         return True
-    return score < _SURE and not is_identifier_shaped(value)
+    return not is_identifier_shaped(value)

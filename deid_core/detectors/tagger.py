@@ -18,7 +18,7 @@ from ..language.lexicons import forms_of
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
-from .name_edges import without_address
+from .name_edges import after_address
 from .place_parts import parts_of
 from .tagged_numbers import is_refused
 
@@ -118,7 +118,7 @@ class TaggerDetector:
         for each in sure:
             start, end = each.span.start, each.span.end
             if each.label in _PEOPLE:
-                start, end = without_address(folded, start, end)
+                start = after_address(folded, start, end)
             place = folded, start, end, each.label
             if is_refused(*place, each.score):
                 continue

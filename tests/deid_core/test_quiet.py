@@ -55,6 +55,13 @@ def test_a_date_a_job_or_a_listed_name_does_not_show_that_a_note_is_of_somebody(
     assert proposed(0.4) not in kept(LONG, proposed(0.4), no_sign)
 
 
+def test_many_doubts_together_are_no_doubt():
+    many = [proposed(0.8, at=10 * each) for each in range(6)]
+
+    assert kept(LONG, *many[:5]) == []
+    assert kept(LONG, *many) == many
+
+
 def test_short_notes_and_failures_stay_as_they_are():
     failed = DetectorFailed("tagger")
 

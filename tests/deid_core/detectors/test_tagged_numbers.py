@@ -22,8 +22,9 @@ def refused(marked, label, score=0.8):
         "Took it x «10/7» from a friend",
     ],
 )
-def test_a_pair_that_measures_something_is_no_day(marked):
-    assert refused(marked, Label.DATE, 0.99)
+def test_a_pair_that_measures_something_is_no_day_unless_the_tagger_is_sure(marked):
+    assert refused(marked, Label.DATE, 0.96)
+    assert not refused(marked, Label.DATE, 0.98)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,10 @@ def test_a_sure_tagger_may_name_a_number_of_any_shape():
     assert refused("badge «3046»", Label.IDNUM, 0.6)
     assert not refused("badge «3046»", Label.IDNUM, 0.97)
     assert not refused("MRN «31-44-087»", Label.IDNUM, 0.5)
+
+
+def test_a_local_telephone_number_is_no_range():
+    assert not refused("daycare «312-4471»", Label.PHONE, 0.5)
 
 
 def test_names_are_not_judged():
