@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 
+from pathlib import Path
+
 import pytest
 
+ROOT = Path(__file__).parents[2]
 NOTES = """
 from pathlib import Path
 from deid_core import Deidentifier, Document
@@ -42,6 +45,7 @@ def run(*arguments, **environment):
         capture_output=True,
         text=True,
         check=False,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
