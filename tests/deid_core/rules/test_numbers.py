@@ -182,3 +182,12 @@ def test_finds_codes_in_notes_of_one_letter_case(value, convert):
     found = Deidentifier.from_names("hybrid").deidentify(Document("d", text))
 
     assert convert(value) not in found.text
+
+
+def test_numbers_in_a_list_exempt_one_another_only_as_codes_of_procedures():
+    text = "Lockers 20114, 20115. Codes 99213, 10060."
+
+    assert covers(text, "20114")
+    assert covers(text, "20115")
+    assert not covers(text, "99213")
+    assert not covers(text, "10060")

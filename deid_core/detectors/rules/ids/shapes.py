@@ -121,7 +121,7 @@ _BEFORE_RESULT = r"""
 COUNTED = rf"""
     (?:{UNIT}
       |[ ]?(?:/|x[ ]?[0-9]|\u00b0|->)
-      |,[ ][0-9]{{5}}(?![0-9])
+      |,[ ]9[0-9]{{4}}(?![0-9])
       |[ ]?(?:k?cal|gy|cgy|kv|ma|mci|mbq|j|joules?|rpm|steps|feet|ft|meters?|people
         |patients|nuclear|platelets|cells|rbcs?|wbcs?|hpf)\b)
 """
@@ -140,7 +140,8 @@ _CODE_CUE = re.compile(
 )
 _RESULT_CUE = re.compile(
     rf"\b{any_of(RESULTS)}\b\.?{_BEFORE_RESULT}\Z|(?:[$\u00a3\u20ac<>~]|\b1:)\Z"
-    r"|(?<![\w-])[0-9]{5}(?:[ ]x[0-9]{1,2})?,[ ]\Z",
+    # Procedures' codes in a list: most begin with a nine, or are counted.
+    r"|(?<![\w-])(?:9[0-9]{4}|[0-9]{5}[ ]x[0-9]{1,2}),[ ]\Z",
     _FLAGS,
 )
 _CUES = frozenset((*VOCABULARIES, *MODELS, *RESULTS))
