@@ -185,7 +185,7 @@ def test_finds_codes_in_notes_of_one_letter_case(value, convert):
 
 
 def test_numbers_in_a_list_exempt_one_another_only_as_codes_of_procedures():
-    text = "Lockers 20114, 20115. Codes 99213, 10060."
+    text = "Lockers 20114, 20115. Billed 99213, 10060."
 
     assert covers(text, "20114")
     assert covers(text, "20115")
