@@ -1,9 +1,10 @@
 """A rule for days without a year, "10/7", in notes that set them in no sentence.
 
 Half of the pairs of small numbers in dense notes are scores, strengths, fractions,
-doses, ventilator settings and durations.  How a pair is written weighs most: no score
-exceeds its scale, and none is padded.  What is left is judged by the words around it,
-and by the days that the rest of the note shows.
+doses, ventilator settings and durations.  A unit, a scale or a finding next to a pair
+excludes a day.  Then how it is written weighs most: no score exceeds its scale, and
+none is padded.  What is left is judged by the words around it, and by the days that
+the rest of the note shows.
 """
 
 from __future__ import annotations
