@@ -166,6 +166,15 @@ class Deidentifier:
         """Return how many values of a record leak in texts; see `Verifier`."""
         return self._verifier.leaked_in(known, texts)
 
+    def leaked_beside(self, document: Document, texts: Iterable[str]) -> Counter[str]:
+        """Return how many values that the policy withholds leak in texts.
+
+        Args:
+            document: Gives the record and the note type; its text is not looked at.
+            texts: Outputs that were not written by `deidentify`, e.g. a whole message.
+        """
+        return self._verifier.leaked_in(self._replacer.withheld(document), texts)
+
     def _results(
         self,
         documents: Sequence[Document],

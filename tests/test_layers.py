@@ -38,6 +38,7 @@ LAYERS = {
         {"patients"},
         {"events"},
         {"hl7"},
+        {"formats"},
         {"intake", "scrub"},
         {"files"},
         {"operations"},

@@ -15,6 +15,7 @@ from .topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     HL7_RAW,
+    HL7_SCRUBBED,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -87,6 +88,7 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
         "migration": tuple(_migration(group)),
         "subscriber": (
             _topic(NOTES_SCRUBBED, READ),
+            _topic(HL7_SCRUBBED, READ),
             Grant("group", "subscriber", ("Read",), is_prefix=True),
         ),
     }

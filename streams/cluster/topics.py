@@ -127,7 +127,7 @@ HL7_RAW = Topic(
 NOTES = Topic(
     name="notes",
     key="patient (assigning authority and id)",
-    schema_version=1,
+    schema_version=2,
     readers="scrub",
     phi=True,
     retention_days=7,
@@ -177,6 +177,16 @@ NOTES_SCRUBBED = Topic(
     max_message_bytes=16 * MIB,
     timeless=True,
 )
+HL7_SCRUBBED = Topic(
+    name="hl7.scrubbed",
+    key="patient pseudonym",
+    value="HL7 v2, FHIR or C-CDA",
+    readers="subscribers",
+    phi=False,
+    retention_days=30,
+    max_message_bytes=32 * MIB,
+    timeless=True,
+)
 PHI_AUDIT = Topic(
     name="phi.audit",
     key="patient pseudonym, or the source position",
@@ -202,6 +212,7 @@ TOPICS = (
     PATIENTS,
     NOTES_HELD,
     NOTES_SCRUBBED,
+    HL7_SCRUBBED,
     PHI_AUDIT,
     DEAD_LETTERS,
 )
@@ -218,6 +229,7 @@ TOPICS_OF: Mapping[Stage, tuple[Topic, ...]] = {
         PATIENTS,
         NOTES_HELD,
         NOTES_SCRUBBED,
+        HL7_SCRUBBED,
         PHI_AUDIT,
         DEAD_LETTERS,
     ),

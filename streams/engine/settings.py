@@ -127,6 +127,10 @@ class Settings(BaseModel):
     max_note_bytes: int = Field(
         1024 * 1024, ge=1024, description="a larger note is a dead letter"
     )
+    rebuild_messages: bool = Field(
+        default=False,
+        description="whole messages without identifiers are written to hl7.scrubbed",
+    )
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
     policy: str = Field(
         "safe-harbor", description="replacement: a name or a .toml file"

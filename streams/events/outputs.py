@@ -30,6 +30,10 @@ OUTCOME = "outcome"
 """Header of an audit event: `held` or `discarded`; none for any other outcome."""
 POLICY = "unknown_patient"
 """Header of a note's audit event: the policy for unknown patients, unless scrub."""
+FORMAT = "format"
+"""Header of a rebuilt message: `hl7`, `fhir` or `ccda`."""
+CONTENT_TYPE = "content-type"
+"""Header of a rebuilt message: its media type."""
 RECEIVED = "received"
 """Header: when the message came to hl7.raw, in milliseconds since 1970, 13 digits.
 

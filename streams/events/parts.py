@@ -23,9 +23,10 @@ from .notes import ClinicalNote
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a message says of one patient.
+    """What a message says of one patient: an update, a note, or both.
 
     Args:
+        format: The name of the reader.
         content: The part alone, a whole message of its format.
         updates: Patient records, one for each key of the patient.
         notes: Its narratives, as subscribers of `notes.scrubbed` get them.
@@ -33,10 +34,31 @@ class Part:
             OBX-2, a media type.  Never a value.
     """
 
+    format: str
     content: str = field(repr=False)
     updates: tuple[PatientRecord, ...]
     notes: tuple[ClinicalNote, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
+
+    def as_note(self, note_id: str) -> ClinicalNote:
+        """Return the part as it lies on `notes`.
+
+        Args:
+            note_id: Names it in audit events.
+        """
+        note = self.notes[0] if self.notes else None
+        update = self.updates[0] if self.updates else None
+        # A part without an update has a note, which names the patient.
+        said = update or self.notes[0]
+        return ClinicalNote(
+            note_id=note_id,
+            patient=said.patient,
+            note_type=note.note_type if note else "",
+            written_at=note.written_at if note else "",
+            text=self.content,
+            demographics=update.current if update else self.notes[0].demographics,
+            format=self.format,
+        )
 
 
 @dataclass(frozen=True, slots=True)

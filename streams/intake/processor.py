@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
 from ..engine.errors import InvalidRecord
@@ -12,11 +12,14 @@ from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
-from ..events.outputs import audit_event, dead_letter, encoded
+from ..events.outputs import audit_event, dead_letter, encoded, source_header
 from ..patients.updates import PatientUpdate
 from .route import Routed, route
 
 log = logging.getLogger(__name__)
+
+OVERHEAD = 4096
+"""Bytes of a record, at most, besides its value."""
 
 
 class Intake:
@@ -24,13 +27,19 @@ class Intake:
 
     Args:
         max_bytes: A larger message is a dead letter.
+        rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
         clock: Seconds since 1970.
     """
 
     def __init__(
-        self, *, max_bytes: int, clock: Callable[[], float] = time.time
+        self,
+        *,
+        max_bytes: int,
+        rebuilds: bool = False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_bytes = max_bytes
+        self._rebuilds = rebuilds
         self._clock = clock
         self._assigned: list[int] = []
 
@@ -119,14 +128,37 @@ class Intake:
             encoded(NOTES, note.patient.key, note.to_json(), record)
             for note in routed.notes
         ]
+        # A part follows its notes, so that scrub has them in the same batch.
+        parts = list(self._parts(record, routed)) if self._rebuilds else []
         counts = {
             "patients": len(updates),
             "notes": len(notes),
             "skipped": dict(routed.skipped),
         }
+        if parts:
+            counts["parts"] = len(parts)
         facts = {"outcome": "routed", "routed": counts, "at_ms": self._now()}
-        audit = audit_event(Stage.INTAKE, record, None, len(notes), facts)
-        return (*updates, *notes, audit)
+        outputs = len(notes) + len(parts)
+        audit = audit_event(Stage.INTAKE, record, None, outputs, facts)
+        return (*updates, *notes, *parts, audit)
+
+    def _parts(self, record: Record, routed: Routed) -> Iterator[Output]:
+        """Yield the parts of messages that scrub is to rebuild.
+
+        Raises:
+            InvalidRecord: One is larger than a record may be.
+        """
+        for number, part in enumerate(routed.parts):
+            place = f"{source_header(record).decode()}.{number}"
+            note = part.as_note(place)
+            output = encoded(NOTES, note.patient.key, note.to_json(), record)
+            if len(output.value or b"") > NOTES.max_message_bytes - OVERHEAD:
+                raise InvalidRecord(
+                    ReasonCode.TOO_LARGE,
+                    "hl7.raw: the message would be larger than a record of notes may "
+                    "be; split it, or set rebuild_messages = false",
+                )
+            yield output
 
     def _now(self) -> int:
         return int(self._clock() * 1000)

@@ -15,6 +15,7 @@ from ..cluster.topics import HL7_RAW
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
+from ..events.parts import Part
 from ..hl7 import fields, narrative
 from ..hl7.datatypes import birth_date_of, time_of
 from ..hl7.demographics import PatientGroup, patient_groups
@@ -46,11 +47,13 @@ class Routed:
         updates: Patient records, one for each key.
         notes: Its narratives.
         skipped: Numbers of observations that are not narrative, by value type (OBX-2).
+        parts: What its messages say of each patient, for messages that scrub rebuilds.
     """
 
     updates: tuple[PatientRecord, ...]
     notes: tuple[ClinicalNote, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
 
 
 def route(

@@ -27,6 +27,7 @@ from ..cluster.offsets import GroupOffsets, end_offsets, first_offsets
 from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
+    HL7_SCRUBBED,
     NOTES,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
@@ -38,6 +39,7 @@ from ..events.outputs import HELD, OUTCOME, OUTPUTS, POLICY, SOURCE
 from .lag import STAGES
 
 INPUTS = (HL7_RAW, NOTES, PATIENT_UPDATES)
+SCRUBBED = (NOTES_SCRUBBED, HL7_SCRUBBED)
 MAX_EXAMPLES = 10
 
 
@@ -139,7 +141,7 @@ class Auditor:
             for partition, (first, end) in self._ranges(topic.name).items():
                 self._inputs[topic.name, partition] = _Inputs(first, end)
         # The audit events of notes say which of them keep an order.
-        for topic in (PHI_AUDIT, *INPUTS, NOTES_SCRUBBED, DEAD_LETTERS):
+        for topic in (PHI_AUDIT, *INPUTS, *SCRUBBED, DEAD_LETTERS):
             for message in self._messages(topic.name):
                 self._count(topic.name, message)
         for name, partition in self._inputs:
@@ -203,7 +205,7 @@ class Auditor:
             return  # Kafka guarantees no order without a key
         inputs = self._inputs[origin, partition]
         policy = inputs.policies.get(offset, b"")
-        if topic == NOTES_SCRUBBED.name:
+        if topic in {each.name for each in SCRUBBED}:
             offset = inputs.first_offsets.get(offset, offset)
         place = (topic, origin, partition, key, policy)
         if offset < self._order.get(place, -1):

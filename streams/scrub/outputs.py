@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
@@ -16,11 +18,23 @@ from deid_core import Annotation, Label, ScrubbedDocument, Span
 from schemas import SchemaError
 from schemas.decoding import check_item
 
-from ..cluster.topics import NOTES_SCRUBBED, PHI_AUDIT, Stage
+from ..cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage
 from ..engine.errors import FatalError
 from ..engine.records import Output, Record
 from ..events.notes import ClinicalNote
-from ..events.outputs import OUTCOME, POLICY, audit_event, encoded, source_position
+from ..events.outputs import (
+    CONTENT_TYPE,
+    FORMAT,
+    OUTCOME,
+    POLICY,
+    SOURCE,
+    audit_event,
+    encoded,
+    source_header,
+    source_position,
+)
+from ..events.parts import Rebuilt
+from ..formats.readers import CONTENT_TYPES
 from .join import Joined
 
 _STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
@@ -53,6 +67,15 @@ class Pseudonyms:
         """Return the pseudonym of a note's id; ids are unique per patient only."""
         return self._of(b"note", patient + b"\0" + note_id.encode())
 
+    def value(self, kind: str, value: str) -> str:
+        """Return the pseudonym of an identifier in a message.
+
+        Args:
+            kind: What it identifies; the same value of two kinds has two pseudonyms.
+            value: The identifier.
+        """
+        return self._of(f"value/{kind}".encode(), value.encode())
+
     def _of(self, kind: bytes, value: bytes) -> str:
         return hmac.digest(self.key, kind + b"\0" + value, "sha256")[:16].hex()
 
@@ -67,7 +90,7 @@ class ScrubOutputs:
     """
 
     def __init__(self, pseudonyms: Pseudonyms, *, preset: str, policy: str) -> None:
-        self._pseudonyms = pseudonyms
+        self.pseudonyms = pseudonyms
         self._preset, self._policy = preset, policy
         self._key_id = pseudonyms.key_id
         self._version = metadata.version("phistream")
@@ -83,7 +106,7 @@ class ScrubOutputs:
             written_at: The note's day as the policy writes it, or empty.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        note, pseudonyms = joined.note, self._pseudonyms
+        note, pseudonyms = joined.note, self.pseudonyms
         patient_key = note.patient.key
         patient = pseudonyms.patient(patient_key)
         common = {
@@ -126,6 +149,59 @@ class ScrubOutputs:
             ),
         )
 
+    def of_message(
+        self,
+        joined: Joined,
+        rebuilt: Rebuilt,
+        scrubbed: Sequence[ScrubbedDocument],
+        at_ms: int,
+    ) -> tuple[Output, Output]:
+        """Return a rebuilt part of a message, and its audit event.
+
+        Args:
+            joined: The part.
+            rebuilt: The part without identifiers.
+            scrubbed: Its free texts.
+            at_ms: The time of the audit event, in milliseconds since 1970.
+        """
+        record, form = joined.record, joined.note.format
+        patient = self.pseudonyms.patient(joined.note.patient.key)
+        key = patient.encode()
+        message = Output(
+            HL7_SCRUBBED.name,
+            key,
+            rebuilt.value,
+            {
+                SOURCE: source_header(record),
+                FORMAT: form.encode(),
+                CONTENT_TYPE: CONTENT_TYPES[form],
+            },
+            timeless=HL7_SCRUBBED.timeless,
+        )
+        found = Counter(a.label.value for each in scrubbed for a in each.annotations)
+        audit = {
+            "outcome": "scrubbed",
+            "at_ms": at_ms,
+            "note_id": self.pseudonyms.note(
+                joined.note.patient.key, joined.note.note_id
+            ),
+            "patient": patient,
+            "key_id": self._key_id,
+            "preset": self._preset,
+            "policy": self._policy,
+            "version": self._version,
+            "join": "found" if joined.is_known else "missing",
+            "format": form,
+            "characters": len(joined.note.text),
+            "removed": dict(rebuilt.removed),
+            "unreadable": dict(rebuilt.unreadable),
+            "found": dict(found),
+        }
+        if joined.released is not None:
+            audit["held"] = joined.released
+        order = _order(joined.policy)
+        return message, audit_event(Stage.SCRUB, record, key, 1, audit, order)
+
     def without_note(
         self,
         outcome: Literal["held", "discarded"],
@@ -143,11 +219,11 @@ class ScrubOutputs:
             policy: Why it is or was held.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        patient = self._pseudonyms.patient(note.patient.key)
+        patient = self.pseudonyms.patient(note.patient.key)
         facts = {
             "outcome": outcome,
             "at_ms": at_ms,
-            "note_id": self._pseudonyms.note(note.patient.key, note.note_id),
+            "note_id": self.pseudonyms.note(note.patient.key, note.note_id),
             "patient": patient,
             "key_id": self._key_id,
             "version": self._version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -14,12 +13,12 @@ from deid_core import (
     Deidentifier,
     DeidError,
     DetectorFailed,
-    Label,
+    Document,
     OtherLanguage,
     ResidueFound,
     ScrubbedDocument,
 )
-from schemas import SchemaError
+from schemas import Schema, SchemaError
 from schemas.decoding import Decoder
 
 from ..cluster.partitioner import partition_of
@@ -31,17 +30,19 @@ from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter
-from ..patients.demographics import TYPES, is_day
+from ..formats.readers import reader_of
+from ..patients.demographics import TYPES
 from ..patients.updates import decode_update
 from ..tables.table import ChangelogTable
 from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
 from .outputs import ScrubOutputs
 from .tables import Tables
+from .values import PatientValues
 
 log = logging.getLogger(__name__)
 
-_DAY_OR_YEAR = re.compile(r"[0-9]{4}(?:-[0-9]{2}-[0-9]{2})?")
+_VERSION_1 = b'{"schema_version":1,'
 
 Result = ScrubbedDocument | DeidError
 
@@ -57,6 +58,7 @@ class Scrub:
         outputs: Makes the outputs of scrubbed notes.
         partitions: The number of partitions of both topics, and of `patients`.
         max_bytes: A larger note is a dead letter.
+        max_message_bytes: So is a larger part of a message.
         keep_copies: Called in each turn of the loop, for tables of other workers.
         clock: Seconds since 1970.
     """
@@ -71,6 +73,7 @@ class Scrub:
         partitions: int,
         *,
         max_bytes: int,
+        max_message_bytes: int = 0,
         keep_copies: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -82,6 +85,7 @@ class Scrub:
         self._outputs = outputs
         self._partitions = partitions
         self._max_bytes = max_bytes
+        self._max_message_bytes = max_message_bytes
         self._keep_copies = keep_copies
         self._clock = clock
 
@@ -121,10 +125,13 @@ class Scrub:
         The updates of a partition come before its notes.
         """
         prepared = [self._prepared(record) for record in records]
-        documents = [each.document for each in prepared if isinstance(each, Joined)]
-        results = iter(_checked(self._deidentifier.deidentify_batch(documents)))
+        texts = _Texts(self._deidentifier)
+        for each in prepared:
+            if isinstance(each, Joined):
+                texts.add(each.documents)
+        texts.scrub()
         return [
-            self._outcome(each, next(results)) if isinstance(each, Joined) else each
+            self._outcome(each, texts) if isinstance(each, Joined) else each
             for each in prepared
         ]
 
@@ -177,7 +184,11 @@ class Scrub:
             if record.partition.topic == PATIENT_UPDATES.name:
                 self._require_key(record, record.key or b"")
                 return self._updated(record)
-            note = decode(record, max_bytes=self._max_bytes)
+            note = decode(
+                record,
+                max_bytes=self._max_bytes,
+                max_message_bytes=self._max_message_bytes,
+            )
             self._require_key(record, note.patient.key)
             return self._held.admit(self._join.join(record, note))
         except InvalidRecord as error:
@@ -214,9 +225,40 @@ class Scrub:
                 "miss; the producer needs partitioner=murmur2_random",
             )
 
-    def _outcome(self, joined: Joined, result: Result) -> Outcome:
-        if isinstance(result, DeidError):
-            return InvalidRecord(_code(result), str(result))
+    def _outcome(self, joined: Joined, texts: _Texts) -> Outcome:
+        scrubbed: list[ScrubbedDocument] = []
+        for result in texts.of(joined.documents):
+            if isinstance(result, DeidError):
+                return InvalidRecord(_code(result), str(result))
+            scrubbed.append(result)
+        if joined.note.format:
+            return self._rebuilt(joined, scrubbed)
+        return self._note(joined, *scrubbed)
+
+    def _rebuilt(self, joined: Joined, scrubbed: Sequence[ScrubbedDocument]) -> Outcome:
+        """Return a part of a message, rebuilt from its scrubbed texts."""
+        note = joined.note
+        try:
+            reader = reader_of(note.format)
+            rebuilt = reader.rebuilt(note.text, scrubbed, self._values(joined))
+        except InvalidRecord as error:
+            return error
+        except Exception as error:
+            log.exception("%s: a message can't be rebuilt", joined.record)
+            return InvalidRecord(
+                ReasonCode.DEID_ERROR,
+                f"notes: {type(error).__name__} while the message was rebuilt; "
+                "report it",
+            )
+        if self._deidentifier.leaked_beside(joined.document, [rebuilt.value.decode()]):
+            return InvalidRecord(
+                ReasonCode.RESIDUE,
+                "notes: the rebuilt message holds a value of the patient's record",
+            )
+        outputs = self._outputs.of_message(joined, rebuilt, scrubbed, self._now())
+        return (*outputs, *self._held.done(joined.record))
+
+    def _note(self, joined: Joined, result: ScrubbedDocument) -> Outcome:
         known, note_type = joined.document.known, joined.note.note_type
         if self._deidentifier.leaked_in(known, [note_type]):
             return InvalidRecord(
@@ -224,7 +266,7 @@ class Scrub:
                 "notes: note_type holds a value of the patient's record",
             )
         try:
-            written_at = self._written_at(joined)
+            written_at = self._values(joined).day(joined.note.written_at[:10])
         except Exception as error:
             # As in deid_core: a bug refuses the note, not the whole batch.
             return InvalidRecord(
@@ -233,46 +275,91 @@ class Scrub:
         outputs = self._outputs.of(joined, result, written_at, self._now())
         return (*outputs, *self._held.done(joined.record))
 
-    def _written_at(self, joined: Joined) -> str:
-        """Return the day of the note as the policy writes dates, or an empty string.
-
-        A tag or a pseudonym would be no date, and a time of day is never published.
-        """
-        day = joined.note.written_at[:10]
-        if not is_day(day):
-            return ""
-        written = self._deidentifier.replaced_value(joined.document, Label.DATE, day)
-        return written if _DAY_OR_YEAR.fullmatch(written) else ""
+    def _values(self, joined: Joined) -> PatientValues:
+        return PatientValues(
+            self._deidentifier, joined.document, self._outputs.pseudonyms
+        )
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
 
 
-def decode(record: Record, *, max_bytes: int) -> ClinicalNote:
-    """Return the note that a record of `notes` holds.
+class _Texts:
+    """The texts of a batch; one that occurs twice for a patient is scrubbed once.
+
+    A message follows its notes, and holds them again.
+    """
+
+    def __init__(self, deidentifier: Deidentifier) -> None:
+        self._deidentifier = deidentifier
+        self._documents: dict[tuple[str, str, str, int], Document] = {}
+        self._results: Mapping[tuple[str, str, str, int], Result] = {}
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Take documents that are to be scrubbed."""
+        for each in documents:
+            self._documents.setdefault(_same(each), each)
+
+    def scrub(self) -> None:
+        """Scrub all documents."""
+        results = self._deidentifier.deidentify_batch([*self._documents.values()])
+        self._results = dict(zip(self._documents, _checked(results), strict=True))
+
+    def of(self, documents: Iterable[Document]) -> list[Result]:
+        """Return the results of documents that were added."""
+        return [self._results[_same(each)] for each in documents]
+
+
+def _same(document: Document) -> tuple[str, str, str, int]:
+    """Return what is equal of documents that give the same result.
+
+    Records that are equal are mostly the same object (`scrub.join`).
+    """
+    return document.patient, document.note_type, document.text, id(document.known)
+
+
+def decode(
+    record: Record, *, max_bytes: int, max_message_bytes: int = 0
+) -> ClinicalNote:
+    """Return the note, or part of a message, that a record of `notes` holds.
+
+    Args:
+        record: Of `notes`.
+        max_bytes: A larger note is refused.
+        max_message_bytes: A larger part of a message is refused, if this is more.
 
     Raises:
         InvalidRecord: Its value is null, too large, not JSON, or breaks its schema.
     """
     if record.value is None:
         raise InvalidRecord(ReasonCode.NULL_VALUE, "notes: a null value is not a note")
-    if len(record.value) > max_bytes:
-        raise InvalidRecord(
-            ReasonCode.TOO_LARGE, f"notes: over {max_bytes} bytes; raise max_note_bytes"
-        )
+    size = len(record.value)
+    if size > max(max_bytes, max_message_bytes):
+        raise _too_large(max_bytes)
+    # Intake writes the version first.  Notes of the version before may be on the topic.
+    version = 1 if record.value.startswith(_VERSION_1) else NOTES.schema_version
     try:
-        return _notes().decode(record.value)
+        note = _notes(version).decode(record.value)
     except orjson.JSONDecodeError:
         raise InvalidRecord(
             ReasonCode.BAD_JSON, "notes: the value is not JSON"
         ) from None
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
+    if size > max_bytes and not note.format:
+        raise _too_large(max_bytes)
+    return note
+
+
+def _too_large(max_bytes: int) -> InvalidRecord:
+    return InvalidRecord(
+        ReasonCode.TOO_LARGE, f"notes: over {max_bytes} bytes; raise max_note_bytes"
+    )
 
 
 @cache
-def _notes() -> Decoder[ClinicalNote]:
-    return Decoder(NOTES.schema, ClinicalNote, TYPES)
+def _notes(version: int = NOTES.schema_version) -> Decoder[ClinicalNote]:
+    return Decoder(Schema(NOTES.name, version), ClinicalNote, TYPES)
 
 
 def _checked(results: Sequence[Result]) -> Sequence[Result]:

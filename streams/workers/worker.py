@@ -179,7 +179,9 @@ def _processor(
     stage: Stage, slot: int, settings: Settings, partitions: int
 ) -> StageProcessor:
     if stage is Stage.INTAKE:
-        return Intake(max_bytes=settings.max_message_bytes)
+        return Intake(
+            max_bytes=settings.max_message_bytes, rebuilds=settings.rebuild_messages
+        )
     owner = f"{stage}-{slot}"
     table = ChangelogTable(settings, PATIENTS, owner, partitions)
     held = ChangelogTable(settings, NOTES_HELD, owner, partitions)
@@ -195,6 +197,8 @@ def _processor(
         ),
         partitions,
         max_bytes=settings.max_note_bytes,
+        # JSON escapes the ends of a message's segments.
+        max_message_bytes=2 * settings.max_message_bytes,
         keep_copies=_standby(settings, slot, [table, held], partitions),
     )
 

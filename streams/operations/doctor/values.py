@@ -46,9 +46,10 @@ OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 def schemas(_house: CheckContext) -> Iterator[Finding]:
     """Load and compile every schema."""
-    for topic in TOPICS:
+    of_json = [topic for topic in TOPICS if topic.schema_version]
+    for topic in of_json:
         topic.schema.compile()
-    yield ok(f"compiled: {', '.join(str(topic.schema) for topic in TOPICS)}")
+    yield ok(f"compiled: {', '.join(str(topic.schema) for topic in of_json)}")
 
 
 def newest_values(context: CheckContext) -> Iterator[Finding]:

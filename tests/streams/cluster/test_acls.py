@@ -20,7 +20,8 @@ def test_each_stage_is_granted_its_topics_and_no_others():
 
 
 def test_who_reads_scrubbed_notes_is_granted_nothing_with_identifiers():
-    assert {"notes.scrubbed": {"Read", "Describe"}} == topics_of("subscriber")
+    read = {"Read", "Describe"}
+    assert {"notes.scrubbed": read, "hl7.scrubbed": read} == topics_of("subscriber")
 
 
 def test_who_publishes_updates_of_patients_may_read_nothing():

@@ -1,0 +1,1 @@
+"""Formats of messages and files: recognised by content, read and written back."""

@@ -1,0 +1,42 @@
+"""The readers of formats that scrub writes back, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
+from ..events.notes import ClinicalNote
+from ..events.parts import FreeText, Reader
+
+READERS: Mapping[str, Reader] = {}
+"""By the property `format` of notes."""
+CONTENT_TYPES: Mapping[str, bytes] = {
+    "hl7": b"x-application/hl7-v2+er7",
+    "fhir": b"application/fhir+json",
+    "ccda": b"application/xml",
+}
+"""The media types of rebuilt messages."""
+
+
+def reader_of(name: str) -> Reader:
+    """Return the reader of a format.
+
+    Raises:
+        InvalidRecord: There is none in this version.
+    """
+    found = READERS.get(name)
+    if found is None:
+        raise InvalidRecord(
+            ReasonCode.SCHEMA, "notes: format: this version does not know it; update"
+        )
+    return found
+
+
+def texts_of(note: ClinicalNote) -> Sequence[FreeText]:
+    """Return the free texts of a part of a message.
+
+    Raises:
+        InvalidRecord: The part can't be read.
+    """
+    return reader_of(note.format).texts(note.text)
