@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from ..cluster.acls import grants
+from ..cluster.asyncapi import asyncapi
 from ..cluster.client import wait_for_broker
 from ..cluster.topics import ALL_TOPICS, check_topics, create_topics
 from ..engine.errors import ConfigError
@@ -81,6 +82,12 @@ def list_(as_json: Json = False) -> None:
             for each in ALL_TOPICS
         ],
     )
+
+
+@app.command(name="asyncapi")
+def asyncapi_() -> None:
+    """Print the contract of all topics as an AsyncAPI 3.0 document (JSON)."""
+    print_json(asyncapi())
 
 
 @app.command()
