@@ -33,6 +33,7 @@ LAYERS = {
     ),
     "streams": (
         {"engine"},
+        {"documents"},
         {"cluster"},
         {"tables"},
         {"patients"},

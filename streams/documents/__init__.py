@@ -1,0 +1,19 @@
+"""Documents inside of messages and in files: bytes to one text, and back.
+
+    document = open_document(data, "application/rtf")
+    scrubbed = deidentifier.deidentify(Document("id", document.text, known))
+    rebuilt = document.rebuilt(scrubbed)  # rebuilt.data, rebuilt.media_type
+
+What can't be opened raises `Unreadable`; its kind says why.
+"""
+
+from .document import RebuiltDocument, TextDocument, Unreadable, UnreadableKind
+from .opening import open_document
+
+__all__ = [
+    "RebuiltDocument",
+    "TextDocument",
+    "Unreadable",
+    "UnreadableKind",
+    "open_document",
+]

@@ -1,0 +1,76 @@
+"""Plain text, in the character sets that can be told apart."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass, field
+
+from deid_core import ScrubbedDocument
+
+from .document import RebuiltDocument, Unreadable, UnreadableKind
+
+MEDIA_TYPE = "text/plain; charset=utf-8"
+
+# A longer mark comes before one that it begins with.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, None),
+    (codecs.BOM_UTF32_BE, None),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARED = {
+    "utf8": "utf-8",
+    "utf-8": "utf-8",
+    "unicode utf-8": "utf-8",
+    "us-ascii": "utf-8",
+    "ascii": "utf-8",
+    # As browsers do: what is declared as Latin-1 is often Windows-1252.
+    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "8859/1": "cp1252",
+    "latin1": "cp1252",
+    "latin-1": "cp1252",
+    "windows-1252": "cp1252",
+    "cp1252": "cp1252",
+}
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def decoded(data: bytes, charset: str = "") -> str:
+    """Return a text; lines end with line feeds.
+
+    Args:
+        data: In UTF-8, in UTF-16 with a byte order mark, or as declared.
+        charset: As declared; Latin-1 and Windows-1252 are read only if they are.
+
+    Raises:
+        Unreadable: The bytes are in no such character set, or no text.
+    """
+    codec = _DECLARED.get(charset.strip().strip("\"'").lower()) if charset else "utf-8"
+    for mark, marked in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            data, codec = data[len(mark) :], marked
+            break
+    if codec is None:
+        raise Unreadable(UnreadableKind.UNKNOWN)
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError:
+        raise Unreadable(UnreadableKind.UNKNOWN) from None
+    if _CONTROL.search(text):
+        raise Unreadable(UnreadableKind.UNKNOWN)
+    return _LINE_END.sub("\n", text)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A document without a form; put back in UTF-8."""
+
+    text: str = field(repr=False)
+
+    def rebuilt(self, scrubbed: ScrubbedDocument) -> RebuiltDocument:
+        """Return the scrubbed text."""
+        return RebuiltDocument(scrubbed.text.encode(), MEDIA_TYPE)
