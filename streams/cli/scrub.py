@@ -19,7 +19,8 @@ from deid_core.jit import is_machine_code_kept
 
 from ..engine.errors import InvalidRecord
 from ..engine.settings import read_key
-from ..files.documents import Format, documents_in
+from ..files.documents import documents_in
+from ..formats import Format
 from .explain import Explainer
 from .explain_text import counted
 from .scrub_output import (

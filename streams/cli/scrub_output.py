@@ -17,8 +17,9 @@ import typer
 from deid_core import ScrubbedDocument
 
 from ..engine.errors import InputError, OutputError
-from ..files.documents import Format, format_of
+from ..files.documents import format_of
 from ..files.sources import files_in, require_present
+from ..formats import Format
 from ..scrub.outputs import annotations_json
 
 STANDARD_INPUT = Path("-")

@@ -8,12 +8,13 @@ What can't be opened raises `Unreadable`; its kind says why.
 """
 
 from .document import RebuiltDocument, TextDocument, Unreadable, UnreadableKind
-from .opening import open_document
+from .opening import from_base64, open_document
 
 __all__ = [
     "RebuiltDocument",
     "TextDocument",
     "Unreadable",
     "UnreadableKind",
+    "from_base64",
     "open_document",
 ]

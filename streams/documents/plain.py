@@ -36,11 +36,13 @@ _DECLARED = {
     "cp1252": "cp1252",
 }
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_NOT_SHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
 
 
 def decoded(data: bytes, charset: str = "") -> str:
-    """Return a text; lines end with line feeds.
+    """Return a text without control characters; lines end with line feeds.
 
     Args:
         data: In UTF-8, in UTF-16 with a byte order mark, or as declared.
@@ -60,9 +62,22 @@ def decoded(data: bytes, charset: str = "") -> str:
         text = data.decode(codec)
     except UnicodeDecodeError:
         raise Unreadable(UnreadableKind.UNKNOWN) from None
-    if _CONTROL.search(text):
+    if "\x00" in text:
         raise Unreadable(UnreadableKind.UNKNOWN)
-    return _LINE_END.sub("\n", text)
+    return without_controls(_LINE_END.sub("\n", text))
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, for lists in code."""
+    return frozenset(text.split())
+
+
+def without_controls(text: str) -> str:
+    """Return a text without control characters, which readers do not show.
+
+    Tabs and line feeds stay.
+    """
+    return _NOT_SHOWN.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)

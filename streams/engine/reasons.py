@@ -29,6 +29,7 @@ class ReasonCode(StrEnum):
     TOO_MANY = "too_many"  # a list of the patient group exceeds its limit
     UNDECODABLE = "undecodable"  # the bytes are not in the declared character set
     UNKNOWN_EVENT = "unknown_event"  # the type or trigger event is not supported
+    UNSUPPORTED = "unsupported"  # the format of the value is not supported
     WRONG_KEY = "wrong_key"  # the key is not that of the patient
     WRONG_PARTITION = "wrong_partition"  # the key belongs to another partition
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,24 +15,16 @@ import orjson
 
 from deid_core import Document
 
+from ..documents.content import holds_hl7
 from ..engine.errors import InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
+from ..formats import Format, recognise
 from ..intake.route import route
 from ..patients.demographics import PatientRecord, merge_records
 from ..patients.known_identifiers import known_identifiers
 from .json_notes import note_event_of
-from .sources import holds_hl7, json_values_in, messages_in, unwrapped
-
-
-class Format(StrEnum):
-    """The format of a file."""
-
-    TEXT = "text"
-    HL7 = "hl7"
-    JSONL = "jsonl"
-    JSON = "json"
-
+from .sources import json_values_in, messages_in, unwrapped
 
 SUFFIXES = {
     ".hl7": Format.HL7,
@@ -48,7 +39,7 @@ Found = Iterator[Document | InvalidRecord]
 
 
 def format_of(path: Path, head: bytes) -> Format:
-    """Return the format of a file by its suffix, else by its first bytes."""
+    """Return how a file is read: by its suffix, else by its first bytes."""
     by_suffix = SUFFIXES.get(path.suffix.lower())
     if by_suffix is not None:
         return by_suffix
@@ -75,44 +66,46 @@ def documents_in(
 
 
 def _text(path: Path, stream: BinaryIO) -> Found:
+    """Yield a text, whatever else it may be, but for formats that hide text."""
+    value = stream.read()
     try:
-        # Line ends are kept: no universal newlines.
-        yield Document(str(path), stream.read().decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        yield InvalidRecord(
-            ReasonCode.UNDECODABLE, f"{path}: not UTF-8; convert it first"
-        )
+        found = recognise(value)
+    except InvalidRecord:
+        found = Format.TEXT
+    if found in _NEVER_TEXT:
+        yield _other_format(path, found)
+    else:
+        yield _text_of(path, value)
 
 
 def _plain_text(path: Path, stream: BinaryIO) -> Found:
-    for each in _text(path, stream):
-        if isinstance(each, Document) and _is_json(each.text):
-            yield InvalidRecord(
-                ReasonCode.SCHEMA,
-                f"{path}: JSON, not text; say --format jsonl, json or text",
-            )
-        elif isinstance(each, Document) and holds_hl7(each.text[:8].encode()):
-            yield InvalidRecord(
-                ReasonCode.SCHEMA, f"{path}: HL7, not text; say --format hl7 or text"
-            )
-        else:
-            yield each
+    """Yield a text that is nothing else."""
+    value = stream.read()
+    try:
+        found = recognise(value)
+    except InvalidRecord as error:
+        yield InvalidRecord(error.code, f"{path}: {error.reason}")
+    else:
+        is_text = found is Format.TEXT
+        yield _text_of(path, value) if is_text else _other_format(path, found)
 
 
-def _is_json(text: str) -> bool:
-    """Return whether a text, or its first line, is a JSON object or array of them."""
-    start = text.lstrip()
-    if not start.startswith(("{", "[")):
-        return False
-    for part in (start, start.partition("\n")[0]):
-        try:
-            value = orjson.loads(part)
-        except orjson.JSONDecodeError:
-            continue
-        # Lines of notes may begin with "[ ]" or "[1]" as well.
-        first = value[0] if isinstance(value, list) and value else value
-        return isinstance(first, dict)
-    return False
+def _other_format(path: Path, found: Format) -> InvalidRecord:
+    if found in _READERS:
+        advice = f"say --format {found} or text"
+    else:
+        advice = "phistream scrub reads text, HL7 v2 and JSON notes"
+    reason = f"{path}: {_NAMES[found]}, not text; {advice}"
+    return InvalidRecord(ReasonCode.UNSUPPORTED, reason)
+
+
+def _text_of(path: Path, value: bytes) -> Document | InvalidRecord:
+    try:
+        # Line ends are kept: no universal newlines.
+        return Document(str(path), value.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        reason = f"{path}: not UTF-8; convert it first"
+        return InvalidRecord(ReasonCode.UNDECODABLE, reason)
 
 
 def _hl7(path: Path, stream: BinaryIO) -> Found:
@@ -142,6 +135,17 @@ _READERS: dict[Format, Callable[[Path, BinaryIO], Found]] = {
     Format.JSONL: _json_lines,
     Format.JSON: _json,
 }
+_NAMES = {
+    Format.HL7: "HL7",
+    Format.JSONL: "JSON",
+    Format.JSON: "JSON",
+    Format.FHIR: "FHIR JSON",
+    Format.CCDA: "C-CDA",
+    Format.RTF: "RTF",
+    Format.HTML: "HTML",
+    Format.PDF: "PDF",
+}
+_NEVER_TEXT = frozenset((Format.FHIR, Format.CCDA, Format.RTF, Format.PDF))
 
 
 class _File:

@@ -296,12 +296,6 @@ def _messages(source: _Source) -> Iterator[bytes]:
     return _Splitter(source).split()
 
 
-def holds_hl7(head: bytes) -> bool:
-    """Return whether a file with these first bytes holds HL7 messages."""
-    start = head.removeprefix(BYTE_ORDER_MARK).lstrip(START_BLOCK + b"\r\n")
-    return bool(_MESSAGE.match(start) or _ENVELOPE.match(start))
-
-
 def json_values_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
     """Yield the records of a ``.json`` file; ``origin`` names it in errors."""
     return _json_file(_Source(origin, stream))

@@ -11,8 +11,9 @@ import pytest
 from deid_core import Document
 from schemas import Schema
 from streams.engine.errors import InvalidRecord
-from streams.files.documents import Format, documents_in
+from streams.files.documents import documents_in
 from streams.files.json_notes import NO_PATIENT, for_topic, note_event_of
+from streams.formats import Format
 
 NAMES = {"names": [{"family": "Quellwright", "given": "Mabelle"}]}
 IDENTITY = {"assigning_authority": "NORTH", "id": "48291"}
