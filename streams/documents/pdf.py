@@ -28,6 +28,8 @@ from .plain import PlainText, without_controls
 
 MAX_PAGES = 1_000
 MAX_ANNOTATIONS = 10_000
+MAX_FONTS = 64
+MAX_FORM_DEPTH = 20
 MAX_OPERATIONS = 500_000
 MAX_SECONDS = 10.0
 MAX_CHARACTERS = 8 << 20
@@ -114,6 +116,7 @@ class _Pages:
 
     def __init__(self, data: bytes, clock: Callable[[], float]) -> None:
         self._budget = _Budget(clock)
+        self._font_counts: dict[int, int] = {}
         self._reader = PdfReader(BytesIO(data))
         if self._reader.is_encrypted:
             raise Unreadable(UnreadableKind.ENCRYPTED)
@@ -142,6 +145,8 @@ class _Pages:
         return without_controls(whole.translate(_LIGATURES))
 
     def _texts_of(self, page: PageObject) -> Iterator[str]:
+        if self._fonts_at_once(page) > MAX_FONTS:
+            raise Unreadable(UnreadableKind.TOO_LARGE)
         yield page.extract_text(visitor_operand_before=self._budget.count).rstrip()
         self._budget.check()  # pypdf drops exceptions within forms
         annotations = page.get("/Annots")
@@ -154,6 +159,36 @@ class _Pages:
             annotation = each.get_object()
             if isinstance(annotation, DictionaryObject):
                 yield from _texts_of(annotation)
+
+    def _fonts_at_once(self, shown: DictionaryObject, depth: int = 0) -> int:
+        """Return how many fonts are in memory at once while pypdf reads a page or form.
+
+        Each may take megabytes, though a few bytes declare it.
+        """
+        if depth > MAX_FORM_DEPTH:
+            raise Unreadable(UnreadableKind.TOO_LARGE)
+        if id(shown) not in self._font_counts:
+            self._font_counts[id(shown)] = 0  # of a form within itself
+            resources = shown.get_inherited("/Resources")
+            within = [
+                self._fonts_at_once(form, depth + 1)
+                for form in _entries(resources, "/XObject")
+                if form.get("/Subtype") == "/Form"
+            ]
+            own = len(_entries(resources, "/Font"))
+            self._font_counts[id(shown)] = own + max(within, default=0)
+        return self._font_counts[id(shown)]
+
+
+def _entries(resources: PdfObject | None, name: str) -> list[DictionaryObject]:
+    """Return the resources of a kind."""
+    kinds = None if resources is None else resources.get_object()
+    found = kinds.get(name) if isinstance(kinds, DictionaryObject) else None
+    entries = None if found is None else found.get_object()
+    if not isinstance(entries, DictionaryObject):
+        return []
+    objects = (each.get_object() for each in entries.values())
+    return [each for each in objects if isinstance(each, DictionaryObject)]
 
 
 def _texts_of(annotation: DictionaryObject) -> Iterator[str]:

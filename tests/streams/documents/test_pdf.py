@@ -138,8 +138,9 @@ FORM = (
         b"%PDF-1.7\n" * 5_000_000,
         pdf((shown("a"), b"/Annots [" + b"<</Subtype /Text>> " * 10_001 + b"]")),
         pdf(shown("a" * 1_000) + b"(b) Tj" * 99, *[shown("a" * 99_000)] * 99),
+        pdf(shown("a"), fonts=b"".join(b"/G%d 3 0 R " % n for n in range(64))),
     ],
-    ids=["pages", "operations", "bytes", "annotations", "text"],
+    ids=["pages", "operations", "bytes", "annotations", "text", "fonts"],
 )
 def test_what_is_too_large_is_refused(data):
     assert TOO_LARGE is kind_of(data)
