@@ -54,7 +54,7 @@ _AT: tuple[tuple[int, re.Pattern[bytes], Content], ...] = (
     (0, re.compile(rb"BM.{4}\x00\x00\x00\x00", re.DOTALL), Content.IMAGE),
     (4, re.compile(rb"ftyp(?:heic|heix|mif1|avif)"), Content.IMAGE),
     (128, re.compile(rb"DICM"), Content.DICOM),
-    (257, re.compile(rb"ustar"), Content.ARCHIVE),
+    (257, re.compile(rb"ustar[\x00 ]"), Content.ARCHIVE),
 )
 _ZIP = re.compile(rb"PK(?:\x03\x04|\x05\x06|\x07\x08)")
 _OFFICE_NAME = re.compile(
@@ -97,8 +97,10 @@ def content_of(data: bytes) -> Content:
         found = _formatted(head, tail.replace(b"\x00", b"").rstrip())
     if found is not None:
         return found
-    if b"\x00" in data and not data.startswith(tuple(mark for mark, _ in _UTF_16)):
-        return Content.BINARY
+    if b"\x00" in data:
+        if not data.startswith(tuple(mark for mark, _ in _UTF_16)):
+            return Content.BINARY
+        data = data.replace(b"\x00", b"")
     return Content.ENCODED if _holds_encoded(data) else Content.TEXT
 
 

@@ -80,7 +80,7 @@ REFUSED = {
     "docx": (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "an Office document"),
     "zip": (b"PK\x03\x04" + bytes(26) + b"notes.txt", "an archive"),
     "gzip": (b"\x1f\x8b\x08\x00", "an archive"),
-    "tar": (b"notes.txt".ljust(257, b"\x00") + b"ustar", "an archive"),
+    "tar": (b"notes.txt".ljust(257, b"\x00") + b"ustar\x0000", "an archive"),
     "binary": (b"\x00\x01\x02\x03", "binary"),
     "utf-16 without a mark": ("Seen.".encode("utf-16-le"), "binary"),
     "latin-1": ("Señora".encode("latin-1"), "not UTF-8; convert it"),
