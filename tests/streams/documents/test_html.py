@@ -6,6 +6,8 @@ from contextlib import suppress
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.documents import Unreadable, UnreadableKind, open_document
 from tests.streams.documents.written import MARKERS, scrubbed, unchanged
@@ -47,7 +49,9 @@ def test_a_part_of_html_may_begin_with_text_if_it_is_declared():
 
 
 def body_of(rebuilt):
-    found = re.fullmatch(r"<!DOCTYPE html>\n.*?<body>(.*)</body></html>\n", rebuilt)
+    found = re.fullmatch(
+        r"<!DOCTYPE html>\n.*?<body>(.*)</body></html>\n", rebuilt, re.S
+    )
     return found[1]
 
 
@@ -97,6 +101,28 @@ def test_no_place_of_a_document_hides_a_name(hybrid):
     assert 6 <= sum(each in document.text for each in MARKERS)
     assert not [each for each in MARKERS if each.lower() in rebuilt.decode().lower()]
     assert open_document(rebuilt).text.split() == result.text.split()
+
+
+ALLOWED = re.compile(
+    r"</?(?:abbr|address|article|aside|b|blockquote|br|caption|cite|code|dd|del|details"
+    r"|div|dl|dt|em|fieldset|figcaption|figure|footer|h[1-6r]|header|i|ins|kbd|label"
+    r"|legend|li|main|mark|nav|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary"
+    r"|sup|table|tbody|td|tfoot|th|thead|tr|u|ul|var|wbr)"
+    r"(?: (?:colspan|rowspan)=\"[0-9]{1,2}\")*>|[^<>]+"
+)
+
+
+@given(
+    st.lists(st.sampled_from(re.findall("<[^<>]*>|[^<>]+|[<>]", HIDING)), max_size=9)
+)
+def test_nothing_but_allowed_markup_and_text_is_written(parts):
+    try:
+        document = open_document("<p>".join(parts).encode(), "text/html")
+    except Unreadable:
+        return
+    body = body_of(document.rebuilt(unchanged(document)).data.decode())
+
+    assert "" == ALLOWED.sub("", body)
 
 
 class _Balanced(HTMLParser):

@@ -90,6 +90,48 @@ def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_
     assert before == below(ward)
 
 
+OTHERS = {
+    "FHIR JSON": b'{"resourceType": "Patient", "name": [{"family": "Quellwright"}]}',
+    "C-CDA": b'<ClinicalDocument xmlns="urn:hl7-org:v3"><given>Mabelle</given>'
+    b"</ClinicalDocument>",
+    "RTF": b"{\\rtf1 Mrs. Quell{\\b wright}}",
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt", ".xml", ".rtf"])
+@pytest.mark.parametrize("explicit", [[], ["--format", "text"]])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_formats_are_never_passed_as_text(name, explicit, suffix, tmp_path):
+    file = tmp_path / f"note{suffix}"
+    file.write_bytes(OTHERS[name])
+
+    done = scrub(*explicit, file)
+
+    assert (1, "") == (done.exit_code, done.stdout)
+    assert f"{file}: {name}, not text; phistream scrub reads" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"<p>Mrs. Quell<b>wright</b>", "HTML, not text"),
+        (b"%PDF-1.7", "PDF, not text"),
+        (b"\x89PNG\r\n\x1a\n", "the value is an image"),
+        (b"<n>Quellwright</n>", "the value is XML, but no C-CDA"),
+    ],
+)
+def test_what_is_not_text_is_refused_by_name_whatever_the_suffix(
+    content, says, tmp_path
+):
+    file = tmp_path / "note.txt"
+    file.write_bytes(content)
+
+    done = scrub(file)
+
+    assert (1, "") == (done.exit_code, done.stdout)
+    assert f"{file}: {says}" in done.stderr
+
+
 def test_a_second_run_replaces_and_does_not_scrub_what_it_wrote(ward):
     (ward / "b.pdf").unlink()
     scrub(ward, "--out", ward / "out")
