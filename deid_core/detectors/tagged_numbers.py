@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..labels import Label
-from .rules.dates.bare import is_no_day
+from .rules.dates.bare import BareDays
 from .rules.ids.shapes import is_identifier_shaped
 
 _SURE = 0.85
@@ -21,21 +21,23 @@ _MOST_PARTS = 4
 """Numbers of more parts are rows of values."""
 
 
-def is_refused(text: str, start: int, end: int, label: Label, score: float) -> bool:
+def is_refused(
+    days: BareDays, start: int, end: int, label: Label, score: float
+) -> bool:
     """Return whether a tagger's proposal is surely a result, a score or a code.
 
     Args:
-        text: The note, folded (`fragments.to_ascii`).
+        days: Of the note.
         start: Of the proposal.
         end: Of the proposal.
         label: What the tagger calls it.
         score: How sure it is.
     """
     if label is Label.DATE:
-        return score < _SURE_OF_DAY and is_no_day(text, start, end)
+        return score < _SURE_OF_DAY and days.is_no_day(start, end)
     if score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
         return False
-    value = text[start:end]
+    value = days.text[start:end]
     if label is Label.PHONE and _LOCAL_PHONE.fullmatch(value):
         return False
     if "  " in value or len(value.split()) > _MOST_PARTS:

@@ -20,6 +20,7 @@ from ..toml_files import refuse_unknown
 from . import spanish
 from .name_edges import after_address
 from .place_parts import parts_of
+from .rules.dates.bare import BareDays
 from .tagged_numbers import is_refused
 
 if TYPE_CHECKING:
@@ -115,14 +116,14 @@ class TaggerDetector:
             yield from sure
             return
         folded = document.ascii
+        days = BareDays(folded)
         for each in sure:
             start, end = each.span.start, each.span.end
             if each.label in _PEOPLE:
                 start = after_address(folded, start, end)
-            place = folded, start, end, each.label
-            if is_refused(*place, each.score):
+            if is_refused(days, start, end, each.label, each.score):
                 continue
-            for span, label in parts_of(*place):
+            for span, label in parts_of(folded, start, end, each.label):
                 is_same = span == each.span and label is each.label
                 yield each if is_same else replace(each, span=span, label=label)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from deid_core.document import Annotation, Document, Span
 
@@ -57,6 +58,9 @@ class _Call:
 
     def _valid(self, matches: Found) -> list[Place]:
         is_valid, group = self._rule.is_valid, self._group
+        if self._rule.check_of is not None:
+            check_of = cache(self._rule.check_of)
+            matches = [each for each in matches if check_of(each[1].string)(each[1])]
         # Two labels, one value ("MRN No."): a rule proposes the same span only once.
         return list(
             dict.fromkeys(

@@ -36,6 +36,8 @@ from dataclasses import dataclass, field
 
 from deid_core.labels import Label
 
+Check = Callable[[re.Match[str]], bool]
+
 
 def accept_all(_: re.Match[str]) -> bool:
     """Accept every match; the default of `Rule.is_valid`."""
@@ -52,6 +54,8 @@ class Rule:
         pattern: The group ``phi``, if any, is what is annotated.
         score: Confidence in ``[0, 1]``.
         is_valid: Checks a match, its groups and the text around it.
+        check_of: Instead of `is_valid`, makes the check of the matches in a text: what
+            it needs to know of the whole text is found once.
         triggers: Instead of those derived from the pattern: the strings at which the
             pattern is tried, in lower case.  One of letters alone is a whole word;
             any other is searched for as it is, with 0 for every digit: ``000-00-0000``.
@@ -69,7 +73,8 @@ class Rule:
     label: Label
     pattern: re.Pattern[str]
     score: float
-    is_valid: Callable[[re.Match[str]], bool] = accept_all
+    is_valid: Check = accept_all
+    check_of: Callable[[str], Check] | None = None
     triggers: tuple[str, ...] = ()
     lookbehind: int | None = None
     window: int | None = None

@@ -1,10 +1,14 @@
 from datetime import date
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deid_core import Document
+from deid_core.detectors.rules.dates import bare
 from deid_core.detectors.rules.dates.numeric import TIMESTAMP
+from deid_core.detectors.rules.engine import RuleDetector
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 from tests.deid_core.rules.rule_examples import covers, has_date, labels_of, spans_of
@@ -53,6 +57,22 @@ def test_two_numbers_without_a_cue_are_no_date(a, b):
     text = f"Rated {a}/{b} today"
 
     assert set() == labels_of(text, f"{a}/{b}")
+
+
+def test_what_a_note_shows_of_its_days_is_found_once_for_all_its_pairs(monkeypatch):
+    seeker = Mock(wraps=bare._DAY_OF_MONTH)
+    monkeypatch.setattr(bare, "_DAY_OF_MONTH", seeker)
+    notes = [
+        Document(str(n), f"{n}: {'1/1 seen ' * 500}1/17 {'2/2 seen ' * 500}")
+        for n in range(2)
+    ]
+
+    first, second = RuleDetector([bare.BARE_DAY])(notes)
+
+    assert len(notes) == seeker.finditer.call_count
+    # Those near another day of the month.
+    assert 200 < len(first) < 400
+    assert len(first) == len(second)
 
 
 @pytest.mark.parametrize("month", ["January", "May", "Sept", "DEC"])

@@ -10,6 +10,9 @@ the rest of the note shows.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
 from string import ascii_letters
 
 from deid_core.labels import Label
@@ -130,17 +133,15 @@ _RANGE_START = re.compile(
 )
 _LINE_START = re.compile(r"(?:\A|\n)[ \t>*|-]{0,6}\Z")
 _WORD_OR_END = re.compile(r"[ ]{0,2}(?:[-:|;]|[A-Za-z\"(]|\Z|\n)")
-_FULL_DATE = re.compile(
-    r"/(?<=[0-9]/)(?P<second>[0-9]{1,2})/(?:[0-9]{4}|[0-9]{2})(?![0-9/])"
+_FULL_DATE = re.compile(r"/(?<=[0-9]/)[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/])")
+_DAY_OF_MONTH = re.compile(
+    r"""
+    (?<![0-9/.-])0?(?P<month>1[0-2]|[1-9])/
+    (?:(?:1[3-9]|2[0-9]|3[01])(?![0-9/])
+      |[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/]))
+    """,
+    re.VERBOSE,
 )
-_SAME_MONTH = {
-    month: re.compile(
-        rf"(?<![0-9/.-])0?{month}/"
-        r"(?:(?:1[3-9]|2[0-9]|3[01])(?![0-9/])"
-        r"|[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})(?![0-9/]))"
-    )
-    for month in range(1, _LAST_MONTH + 1)
-}
 _WIDEST_GAP = 3
 _NEAR = 2_000
 """How far the rest of the note is asked: its length must not count squared."""
@@ -149,48 +150,102 @@ _ENOUGH, _OPEN = 2, 0
 _NEVER = -9
 
 
-def _is_day(match: re.Match[str]) -> bool:
-    """Return whether a pair is a day and a month, and nothing measured."""
-    points = _points(match)
-    if points >= _ENOUGH or points < _OPEN:
-        return points >= _ENOUGH
-    return points + _of_note(match, int(match["a"])) >= _ENOUGH
+class BareDays:
+    """Tell days from other pairs of numbers in one note.
 
-
-def is_no_day(text: str, start: int, end: int) -> bool:
-    """Return whether what others take for a day is a pair that measures something.
+    What the rest of the note shows is found once, when a pair first asks for it.
 
     Args:
         text: The note, folded (`fragments.to_ascii`).
-        start: Of what is taken for a day; nothing but two numbers and a slash between
-            them is judged.
-        end: Of it.
     """
-    match = BARE_DAY.pattern.match(text, start)
-    if match is None or match.end() != end:
-        return False
-    return _points(match) + _of_note(match, int(match["a"])) <= _OPEN
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def is_day(self, match: re.Match[str]) -> bool:
+        """Return whether a pair is a day and a month, and nothing measured."""
+        points = self._points(match)
+        if points >= _ENOUGH or points < _OPEN:
+            return points >= _ENOUGH
+        return points + self._of_note(match) >= _ENOUGH
+
+    def is_no_day(self, start: int, end: int) -> bool:
+        """Return whether what others take for a day is a pair that measures something.
+
+        Args:
+            start: Of what is taken for a day; nothing but two numbers and a slash
+                between them is judged.
+            end: Of it.
+        """
+        match = BARE_DAY.pattern.match(self.text, start)
+        if match is None or match.end() != end:
+            return False
+        return self._points(match) + self._of_note(match) <= _OPEN
+
+    def _points(self, match: re.Match[str]) -> int:
+        """Return how much a pair and what is next to it look like a day."""
+        text, start, end = self.text, match.start(), match.end()
+        if not are_day_and_month(match["a"], match["b"]):
+            return _NEVER
+        if _UNIT.match(text, end) or _NO_DAY_AFTER.match(text, end):
+            return _NEVER
+        left = text[max(0, start - _REACH) : start]
+        word, gap = _last_word(left)
+        if _is_measured(left, word, gap):
+            return _NEVER
+        first, second = int(match["a"]), int(match["b"])
+        points = _shape(match["a"], match["b"], first, second)
+        if points >= _ENOUGH and self._is_skin_test(start):
+            points = 0
+        points += _before(match, left, first, second) + _cue(left, word, gap)
+        if not _IN_PHRASE_OF_NO_DAY.isdisjoint(_phrase(left)):
+            points -= 3
+        return points + 3 if _TIME_AFTER.match(text, end) else points
+
+    def _is_skin_test(self, start: int) -> bool:
+        """Return whether wheals and flares are near: their sizes look like days."""
+        return self._skin_tests.are_within(start - _NEAR, start + _NEAR)
+
+    def _of_note(self, match: re.Match[str]) -> int:
+        """Return what the rest of the note adds: days of the month, or any date."""
+        start, end = match.span()
+        # One is not evidence for itself.
+        others = (start - _NEAR, start), (end, end + _NEAR)
+        same = self._by_month.get(int(match["a"]), _NOWHERE)
+        if any(same.are_within(*each) for each in others):
+            return 2
+        return 1 if any(self._full_dates.are_within(*each) for each in others) else 0
+
+    @cached_property
+    def _skin_tests(self) -> _Places:
+        return _Places([each.span() for each in _SKIN_TEST.finditer(self.text)])
+
+    @cached_property
+    def _full_dates(self) -> _Places:
+        return _Places([each.span() for each in _FULL_DATE.finditer(self.text)])
+
+    @cached_property
+    def _by_month(self) -> dict[int, _Places]:
+        found: dict[int, list[tuple[int, int]]] = {}
+        for each in _DAY_OF_MONTH.finditer(self.text):
+            found.setdefault(int(each["month"]), []).append(each.span())
+        return {month: _Places(spans) for month, spans in found.items()}
 
 
-def _points(match: re.Match[str]) -> int:
-    """Return how much a pair and what is next to it look like a day."""
-    text, start, end = match.string, match.start(), match.end()
-    if not are_day_and_month(match["a"], match["b"]):
-        return _NEVER
-    if _UNIT.match(text, end) or _NO_DAY_AFTER.match(text, end):
-        return _NEVER
-    left = text[max(0, start - _REACH) : start]
-    word, gap = _last_word(left)
-    if _is_measured(left, word, gap):
-        return _NEVER
-    first, second = int(match["a"]), int(match["b"])
-    points = _shape(match["a"], match["b"], first, second)
-    if points >= _ENOUGH and _is_skin_test(text, start):
-        points = 0
-    points += _before(match, left, first, second) + _cue(left, word, gap)
-    if not _IN_PHRASE_OF_NO_DAY.isdisjoint(_phrase(left)):
-        points -= 3
-    return points + 3 if _TIME_AFTER.match(text, end) else points
+class _Places:
+    """Spans of a note in their order, none in another."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self._starts = [start for start, _ in spans]
+        self._ends = [end for _, end in spans]
+
+    def are_within(self, first: int, past: int) -> bool:
+        """Return whether one of them lies between two offsets."""
+        at = bisect_left(self._starts, first)
+        return at < len(self._ends) and self._ends[at] <= past
+
+
+_NOWHERE = _Places(())
 
 
 def _is_measured(left: str, word: str, gap: str) -> bool:
@@ -203,12 +258,6 @@ def _phrase(left: str) -> list[str]:
     """Return the words since the last mark."""
     marks = (left.rfind(mark) for mark in ".,;|\n")
     return left[max(marks) + 1 :].lower().split()
-
-
-def _is_skin_test(text: str, start: int) -> bool:
-    """Return whether a note has wheals and flares: their sizes look like days."""
-    around = max(0, start - _NEAR), start + _NEAR
-    return _SKIN_TEST.search(text, *around) is not None
 
 
 def _before(match: re.Match[str], left: str, first: int, second: int) -> int:
@@ -250,17 +299,6 @@ def _shape(a: str, b: str, first: int, second: int) -> int:
     return -1 if second in _SCALES or second in _DURATIONS else 0
 
 
-def _of_note(match: re.Match[str], month: int) -> int:
-    """Return what the rest of the note adds: days of the same month, or any date."""
-    text, start, end = match.string, match.start(), match.end()
-    # One is not evidence for itself.
-    others = (max(0, start - _NEAR), start), (end, end + _NEAR)
-    same = _SAME_MONTH.get(month)
-    if same is not None and any(same.search(text, *each) for each in others):
-        return 2
-    return 1 if any(_FULL_DATE.search(text, *each) for each in others) else 0
-
-
 def _last_word(left: str) -> tuple[str, str]:
     """Return the last word in lower case, and what stands between it and the end."""
     bare = left.rstrip(" \t.,:;=(~-")
@@ -279,7 +317,7 @@ BARE_DAY = Rule(
         re.VERBOSE | re.IGNORECASE,
     ),
     score=0.7,
-    is_valid=_is_day,
+    check_of=lambda text: BareDays(text).is_day,
     found=(
         "ecchymosis outlined «10/7», DP 2+. tx'd «1/11» from",
         "home ~«8/26» w/ HH; «12/19» 0830 rounds, follow «4/22»",
