@@ -19,6 +19,7 @@ others 2015, Table 2 (word, affixes, shape, length, dictionaries); Uzuner and ot
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -114,7 +115,10 @@ _HUNDRED, _FIRST_YEAR, _LAST_YEAR = 100, 1900, 2100
 
 
 def shape(word: str) -> str:
-    """Return the word with its letters as ``A`` or ``a`` and its digits as ``0``."""
+    """Return the word with its letters as ``A`` or ``a`` and its digits as ``0``.
+
+    A mark on a letter is one, so that a shape spells no part of a word.
+    """
     return "".join(map(_shape_of, word))
 
 
@@ -129,7 +133,12 @@ def _shape_of(character: str) -> str:
         return "0"
     if character.isalpha():
         return "A" if character.isupper() else "a"
-    return character
+    return "a" if is_mark(character) else character
+
+
+def is_mark(character: str) -> bool:
+    """Return whether a character belongs to the letter before it: an accent."""
+    return unicodedata.category(character).startswith("M")
 
 
 def _affixes(word: str) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import bare
-from .kernels.first_sight import BLANK, CAPITAL, DIGIT, LETTER, UNKNOWN, Forms
+from .features import bare, is_mark
+from .kernels.first_sight import BLANK, CAPITAL, DIGIT, LETTER, MARK, UNKNOWN, Forms
 from .words import Codes, code_points
 
 Ints = NDArray[np.int64]
@@ -78,6 +78,7 @@ def _class_of(character: str) -> int:
         | LETTER * character.isalpha()
         | CAPITAL * character.isupper()
         | BLANK * character.isspace()
+        | MARK * is_mark(character)
     )
 
 

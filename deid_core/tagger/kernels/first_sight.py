@@ -14,7 +14,7 @@ from deid_core.jit import Array, Int, compiled
 
 from .words import WordTable, hash_of, slot_of_word
 
-DIGIT, LETTER, CAPITAL, BLANK, UNKNOWN = 1, 2, 4, 8, 16
+DIGIT, LETTER, CAPITAL, BLANK, UNKNOWN, MARK = 1, 2, 4, 8, 16, 32
 """What a character is to a word's features; several may hold.  The lower case of an
 `UNKNOWN` one is not known by itself."""
 
@@ -151,7 +151,7 @@ def write_shape(codes: Array, classes: Array, shape: Array) -> None:
     for at in range(len(codes)):
         if classes[at] & DIGIT:
             shape[at] = _ZERO
-        elif classes[at] & LETTER:
+        elif classes[at] & (LETTER | MARK):
             shape[at] = _CAPITAL if classes[at] & CAPITAL else _SMALL
         else:
             shape[at] = codes[at]

@@ -33,7 +33,8 @@ Maria maria MARIA Nadia's Hospital hospital Dr dr calle Calle avda 28013 280134
 9999999999 00000000000 ² ²³ 1² ½ ٣٤ ١٩٨٧ @ / \\ ® ( ) ' \u2019 “ \u2013 — … _
 __ a_b Ⅳ ⅳ ⓐ Ⓐ İstanbul ıĞ ΣΟΦΟΣ Σ ΟΔΟΣ ΑΣΑ ß STRAẞE straße Ǆ ǅ ǆ Åse ÅSE ǋ ﬁ
 ﬁn 北京 東京都 \uff41\uff42\uff43 \uff21\uff22\uff23 \uff11\uff12\uff13 😀
-\U0001d400\U0001d401 𐐀𐐨 ñandú NÚÑEZ n° º ª ºC e\u0301 \u0301 \u200b \ufeff \xad
+\U0001d400\U0001d401 𐐀𐐨 ñandú NÚÑEZ n° º ª ºC e\u0301 \u0301
+\u0939\u093f\u0928\u094d E\u0301 1\u20e3 \u200b \ufeff \xad
 <pad> <ma ma* *ia aA given surname - -/0 title
 """
 WORDS = KINDS.split()

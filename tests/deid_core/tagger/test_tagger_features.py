@@ -15,6 +15,12 @@ from deid_core.tagger.features import (
 from tests.deid_core.tagger.tagger_cases import CODEC, FEATURES, LISTS, encoded
 
 
+@pytest.mark.parametrize("word", ["cafe\u0301", "\u0939\u093f\u0928\u094d", "e\u20dd"])
+def test_a_combining_mark_is_a_small_letter_of_a_shape(word):
+    assert shape(word) == "a" * len(word)
+    assert collapsed_shape(word) == "a+"
+
+
 def test_shapes_keep_marks_and_collapse_runs():
     assert shape("María12-b") == "Aaaaa00-a"
     assert collapsed_shape("María12-b") == "Aa+0+-a"
