@@ -52,6 +52,9 @@ _KEYS = (
     _TERMS,
 )
 
+DEFAULT_LANGUAGES = ("en",)
+"""What is read where neither a preset nor a caller says so."""
+
 
 class OtherLanguages(StrEnum):
     """What is done with a note in a language that a preset does not read."""
@@ -74,7 +77,8 @@ class DeidConfig:
         summary: What it is, in a line.
         quiet: When doubtful proposals are dropped; None for never.
         terms: The user's own lists of names and terms to remove and to keep.
-        languages: Those that it reads (`known_languages`); none: any, unchecked.
+        languages: Those that it reads (`known_languages`), English unless it says so;
+            none: any, unchecked.
         other_languages: What is done with a note that is surely in another language.
     """
 
@@ -86,7 +90,7 @@ class DeidConfig:
     summary: str = ""
     quiet: QuietOptions | None = None
     terms: TermFiles = NO_FILES
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] = DEFAULT_LANGUAGES
     other_languages: OtherLanguages = OtherLanguages.REFUSE
 
     @property

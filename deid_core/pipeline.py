@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import compress
 
-from .config import DeidConfig, OtherLanguages, load_preset
+from .config import DEFAULT_LANGUAGES, DeidConfig, OtherLanguages, load_preset
 from .detection import Proposals, detect, joined, without_kept
 from .detectors import Detector
 from .detectors.terms import NO_FILES, KeptTerms, TermFiles
@@ -45,7 +45,8 @@ class Deidentifier:
         consistency: What was found once is found everywhere (`propagation`).
         kept: Terms that are not removed where they are nothing else.
         quiet: When doubtful proposals are dropped; None for never.
-        languages: Those that the detectors read; none: any, unchecked.
+        languages: Those that the detectors read, English by default, as in a
+            preset; none: any, unchecked.
         other_languages: What is done with a document that is surely in another.
 
     Raises:
@@ -62,7 +63,7 @@ class Deidentifier:
         consistency: bool = True,
         kept: KeptTerms | None = None,
         quiet: QuietOptions | None = None,
-        languages: Sequence[str] = (),
+        languages: Sequence[str] = DEFAULT_LANGUAGES,
         other_languages: OtherLanguages = OtherLanguages.REFUSE,
     ) -> None:
         self._detectors = tuple(detectors)

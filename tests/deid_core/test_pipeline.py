@@ -188,7 +188,16 @@ def test_a_note_of_another_language_is_scrubbed_and_marked_where_that_is_chosen(
 
 
 def test_without_languages_any_note_is_read():
-    assert GERMAN == system(Words("a", "Ada")).deidentify(Document("1", GERMAN)).text
+    own = Deidentifier([Words("a", "Ada")], load_policy("safe-harbor"), languages=())
+
+    assert GERMAN == own.deidentify(Document("1", GERMAN)).text
+
+
+def test_a_system_reads_english_alone_unless_it_says_so_as_a_preset_does():
+    with pytest.raises(OtherLanguage):
+        system(Words("a", "Ada")).deidentify(Document("1", GERMAN))
+
+    assert ("en",) == DeidConfig("own", ()).languages
 
 
 @pytest.mark.parametrize(

@@ -238,6 +238,8 @@ class TaggerSweep:
             recasing=config.recasing,
             consistency=config.consistency,
             kept=config.kept_terms(),
+            languages=config.languages,
+            other_languages=config.other_languages,
         )
         start = time.process_time()
         predictions = tuple(predict(system, self._documents))
