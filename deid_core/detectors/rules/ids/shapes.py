@@ -22,6 +22,7 @@ _HOUR_AND_MINUTE = "(?:[01][0-9]|2[0-4])[0-5][0-9]"
 
 FORMS_OF_NUMBERS: dict[str, str] = {
     "values side by side: 148/91, 875/125, 7.41/38/92, 36.5-37.2": r"""
+        (?!(?:19|20)[0-9]{2}/0[0-9]{3}\Z)
         [0-9]{1,4}(?:[./][0-9]{1,4})+(?:-[0-9.]{1,4})?
     """,
     "decimals: 35.875, 12-13.5-15": r"(?=[0-9-]{0,9}\.[0-9]{1,3}(?:-|\Z))[0-9.-]+",
@@ -43,7 +44,8 @@ FORMS_OF_NUMBERS: dict[str, str] = {
 
 FORMS_WITH_LETTERS: dict[str, str] = {
     "a number with a unit or suffix: 1200mg, 1980s, 600/24h": r"""
-        [0-9]{1,6}(?:[./-][0-9]{1,6})*-?(?-i:[a-z]{2,12}|[cdghklmsuxzFGHKLMUZ])
+        (?:[0-9]{1,6}(?:[./-][0-9]{1,6})*-?(?-i:[a-z]{2,12}|[cdghklmsuxzUK])
+          |[0-9]{1,4}(?:[./-][0-9]{1,4})*-?(?-i:[FGHLMZ]))
         (?:[/-](?:[a-z]+|[0-9]{1,3}[a-z]*))*
     """,
     "a number with a unit, in capitals": rf"""
@@ -72,16 +74,24 @@ FORMS_WITH_LETTERS: dict[str, str] = {
     ),
     "a coma scale: E3V4M5": r"E[1-4][VT][1-5T]?M[1-6]",
     "a model: 2008T, 6935M-62, 5086MRI": r"[0-9]{4}[A-Z]{1,3}[0-9]?(?:-[0-9]{2})?",
+    # A case or an accession ("CAS-2024-1190", "ICD-24-00318") has a form of its own.
     "a public register: NCT01234567": r"""
-        (?:NCT|PMID|PMC|ISRCTN|ISBN|ISSN|DOI|CPT|ICD|DSM|HCPCS|LOINC|CAS|ATC|COVID|SARS)
-        [-0-9].*
+        (?:NCT|ISRCTN|PMID|PMC)-?[0-9]{5,8}|IS[BS]N-?[0-9-]{7,17}X?|DOI-?10\..*
+        |CAS-?[0-9]{2,7}-[0-9]{2}-[0-9]|LOINC-?[0-9]{4,5}-[0-9]|ATC-?[A-Z][0-9]{2}.*
+        |(?:CPT|HCPCS)-?[A-Z]?[0-9]{4,5}[FTU]?(?:-[0-9A-Z]{2})?
+    """,
+    "a classification's edition, with a code: ICD-10-CM, ICD10-E11.65, DSM-5-TR": r"""
+        (?:ICD|DSM|COVID|SARS)-?(?:O-?)?[0-9]{1,2}(?:-?[A-Z]{1,3})?
+        (?:[-:][A-Z][0-9][0-9A-Z](?:\.[0-9A-Z]{1,4})?|-?[0-9]{3}\.[0-9]{1,2})?
+        |SARS-?CoV-?[0-9].*
     """,
     "a drug on trial: MK-3475, LY2835219, BMS-986165": r"""
-        MK-?[0-9]{4}|PF-?0[0-9]{7}
-        |(?:LY|BMS|AZD|ABBV|GSK|JNJ|ONO|SAR|REGN|MEDI|INCB|RO)-?[0-9]{4,8}
+        MK-?[0-9]{4}|PF-?0[0-9]{7}|(?:AZD|ABBV|ONO|REGN|MEDI)-?[0-9]{3,4}
+        |(?:LY|GSK)-?[0-9]{6,7}|(?:BMS|INCB)-?[0-9]{5,6}|JNJ-?[0-9]{8}
+        |SAR[0-9]{6}|RO[0-9]{7}
     """,
     "a trial: RTOG0539, KEYNOTE-522": (
-        r"(?:RTOG|NSABP|SWOG|ECOG|CALGB|ANBL|AALL|AHEP|ACNS|NRG|EA)-?[0-9]{4}"
+        r"(?:RTOG|NSABP|SWOG|ECOG|CALGB|ANBL|AALL|AHEP|ACNS|NRG)-?[0-9]{4}|EA[0-9]{4}"
     ),
     "a gene: SLC26A4, C9orf72": r"[A-Z]{2,5}[0-9]{1,2}[A-Z][0-9]{1,2}",
     "a class: A2L3B2": r"A[1-3]L[1-4]B[1-3]p?",
@@ -106,7 +116,7 @@ RESULTS = words(
     wbc wbcs rbc rbcs plt plts platelet platelets bnp probnp ck cpk ferritin hcg bhcg vl
     load ldh lipase amylase alt ast psa cea afp ca ige dimer troponin trop myoglobin
     copies count counts cells anc cfu gluc glucose mic dna rna thyroglobulin titer epi
-    epinephrine heparin unit units dose total score rs usd php ksh ngn inr
+    epinephrine heparin units dose score rs usd php ksh ngn inr
     """
 )
 """What is counted, measured or paid: a number follows, of less than seven digits."""
@@ -114,7 +124,7 @@ _BETWEEN_CODES = r"""
     [^a-z;\n]{0,40}(?:\b(?:x|and|or|no|with|codes?|ct|cm|pcs|id)\b[^a-z;\n]{0,16}){0,3}
 """
 _BEFORE_RESULT = r"""
-    (?:[ ](?:of|is|was|to|at|level|count|up|down|now|about|from|peak(?:ed)?)){0,4}
+    (?:[ ](?:of|is|was|to|at|level|count|total|up|down|now|about|from|peak(?:ed)?)){0,4}
     [ ]?[:=<>~]?[ ]{0,2}(?:[0-9.,]{1,9}[ ]?(?:->|to|-|,|/)[ ]?)?
 """
 
