@@ -7,10 +7,11 @@ vital signs no telephone number, the rules for dates and identifiers know better
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..labels import Label
 from .rules.dates.bare import BareDays
-from .rules.ids.shapes import is_identifier_shaped
+from .rules.ids.shapes import is_identifier_shaped, is_plate_shaped
 
 _SURE = 0.85
 """From this probability on, a number may identify whatever its shape."""
@@ -19,12 +20,24 @@ _SURE_OF_DAY = 0.97
 _LOCAL_PHONE = re.compile(r"[2-9][0-9]{2}[-. ][0-9]{4}")
 _MOST_PARTS = 4
 """Numbers of more parts are rows of values."""
+_LABELLED = re.compile(
+    r"[A-Za-z]{3,}\.? (?P<number>[0-9]+(?: [0-9]+)*(?: [A-Z]{1,2})?)"
+)
+_COLUMN = re.compile(r"\S+(?: \S+)*")
+_SERIES = re.compile(r"[ \n(][A-Z]{3} [0-9]{4}(?![0-9])")
+"""A plate of which a tagger took the digits alone: "PCE 4471"."""
+_SERIES_LENGTH = 5
+_LEAST_DIGITS = 5
+"""In a column of a table after the first."""
 
 
-def is_refused(
+def identifying(
     days: BareDays, start: int, end: int, label: Label, score: float
-) -> bool:
-    """Return whether a tagger's proposal is surely a result, a score or a code.
+) -> Iterator[tuple[int, int]]:
+    """Yield what of a tagger's proposal may identify: all, some columns, or nothing.
+
+    Whatever the score, what has neither the shape of an identifier nor that of a plate
+    is mostly a result, a score or a code: only the shape tells them apart.
 
     Args:
         days: Of the note.
@@ -34,12 +47,34 @@ def is_refused(
         score: How sure it is.
     """
     if label is Label.DATE:
-        return score < _SURE_OF_DAY and days.is_no_day(start, end)
-    if score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
-        return False
-    value = days.text[start:end]
+        if score >= _SURE_OF_DAY or not days.is_no_day(start, end):
+            yield start, end
+    elif score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
+        yield start, end
+    else:
+        for column in _COLUMN.finditer(days.text, start, end):
+            yield from _in_column(days.text, column, label, column.start() == start)
+
+
+def _in_column(
+    text: str, column: re.Match[str], label: Label, is_first: bool
+) -> Iterator[tuple[int, int]]:
+    """Yield what of a column may identify."""
+    value, (start, end) = column[0], column.span()
+    if len(value.split()) > _MOST_PARTS and (labelled := _LABELLED.fullmatch(value)):
+        value, start = labelled["number"], start + labelled.start("number")
+    least = 0 if is_first else _LEAST_DIGITS
+    if _may_identify(value, label) and sum(map(str.isdigit, value)) >= least:
+        yield start, end
+    elif label.main == "ID" and (
+        plate := _SERIES.match(text, max(0, start - _SERIES_LENGTH), end)
+    ):
+        yield plate.start() + 1, end
+
+
+def _may_identify(value: str, label: Label) -> bool:
     if label is Label.PHONE and _LOCAL_PHONE.fullmatch(value):
-        return False
-    if "  " in value or len(value.split()) > _MOST_PARTS:
         return True
-    return not is_identifier_shaped(value)
+    if len(value.split()) > _MOST_PARTS:
+        return False
+    return is_identifier_shaped(value) or is_plate_shaped(value)

@@ -21,7 +21,7 @@ from . import spanish
 from .name_edges import after_address
 from .place_parts import parts_of
 from .rules.dates.bare import BareDays
-from .tagged_numbers import is_refused
+from .tagged_numbers import identifying
 
 if TYPE_CHECKING:
     from ..tagger.compiled import Tagged
@@ -121,11 +121,10 @@ class TaggerDetector:
             start, end = each.span.start, each.span.end
             if each.label in _PEOPLE:
                 start = after_address(folded, start, end)
-            if is_refused(days, start, end, each.label, each.score):
-                continue
-            for span, label in parts_of(folded, start, end, each.label):
-                is_same = span == each.span and label is each.label
-                yield each if is_same else replace(each, span=span, label=label)
+            for place in identifying(days, start, end, each.label, each.score):
+                for span, label in parts_of(folded, *place, each.label):
+                    is_same = span == each.span and label is each.label
+                    yield each if is_same else replace(each, span=span, label=label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,19 @@ import pytest
 
 from deid_core import Label
 from deid_core.detectors.rules.dates.bare import BareDays
-from deid_core.detectors.tagged_numbers import is_refused
+from deid_core.detectors.tagged_numbers import identifying
+
+
+def kept(marked, label, score=0.8):
+    before, value, after = marked.replace("»", "«").split("«")
+    text = before + value + after
+    place = len(before), len(before + value)
+    found = identifying(BareDays(text), *place, label, score)
+    return [text[start:end] for start, end in found]
 
 
 def refused(marked, label, score=0.8):
-    before, value, after = marked.replace("»", "«").split("«")
-    text = before + value + after
-    return is_refused(BareDays(text), len(before), len(before + value), label, score)
+    return not kept(marked, label, score)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +54,45 @@ def test_what_may_be_a_day_stays_one(marked):
 def test_a_result_is_no_number_of_anybody(marked):
     assert refused(marked, Label.IDNUM)
     assert refused(marked, Label.PHONE)
+
+
+@pytest.mark.parametrize(
+    "plate",
+    ["LR71 KQP", "CN12 ZRE", "UEP 447T", "KJA-812XR", "N72SH"],
+)
+def test_a_plate_is_told_by_its_form_however_unsure_the_tagger_is(plate):
+    assert [plate] == kept(f"seen in «{plate}» outside", Label.IDNUM, 0.6)
+    assert refused(f"seen in «{plate.lower()}» outside", Label.IDNUM, 0.6)
+
+
+def test_the_letters_of_a_plate_belong_to_its_digits():
+    assert ["PCE 4471"] == kept("in the Tiida PCE «4471» outside", Label.IDNUM)
+    assert refused("by the CCTC «1610»", Label.IDNUM)
+
+
+@pytest.mark.parametrize("value", ["EDV 231", "DOU 5E", "V600E", "LP15", "N501Y"])
+def test_a_value_at_its_name_is_no_plate(value):
+    assert refused(f"echo «{value}» today", Label.IDNUM)
+
+
+@pytest.mark.parametrize(
+    ("marked", "columns"),
+    [
+        ("T 34M «K550172  AMU 9»", ["K550172"]),
+        ("Docket «BHC-1147    TRN 118-407-226»", ["BHC-1147", "TRN 118-407-226"]),
+        ("Case «88140/2A    26/12/98» 03.15", ["88140/2A"]),
+        ("NRIC «S9004312F  34/ G2P1»", ["S9004312F"]),
+        ("at 1300 «162/94  P 54        R 14  98 2L»", []),
+    ],
+)
+def test_of_columns_those_are_kept_that_may_identify(marked, columns):
+    assert columns == kept(marked, Label.IDNUM)
+
+
+def test_the_name_of_a_long_number_is_not_part_of_it():
+    assert ["5530 118 447 VK"] == kept("«OHIP 5530 118 447 VK».", Label.IDNUM)
+    assert refused("«2348 162/92 108 26 95»", Label.IDNUM)
+    assert refused("«TRN 2341 ARR 2352 DEP»", Label.IDNUM)
 
 
 def test_a_sure_tagger_may_name_a_number_of_any_shape():

@@ -22,7 +22,8 @@ _HOUR_AND_MINUTE = "(?:[01][0-9]|2[0-4])[0-5][0-9]"
 
 FORMS_OF_NUMBERS: dict[str, str] = {
     "values side by side: 148/91, 875/125, 7.41/38/92, 36.5-37.2": r"""
-        (?!(?:19|20)[0-9]{2}/0[0-9]{3}\Z)
+        (?!(?:19|20)[0-9]{2}/0[0-9]{3}\Z|[0-9]{4}\.[0-9]{2}\.[0-9]{3}\Z
+          |[0-9]{3}\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}\Z)
         [0-9]{1,4}(?:[./][0-9]{1,4})+(?:-[0-9.]{1,4})?
     """,
     "decimals: 35.875, 12-13.5-15": r"(?=[0-9-]{0,9}\.[0-9]{1,3}(?:-|\Z))[0-9.-]+",
@@ -98,6 +99,14 @@ FORMS_WITH_LETTERS: dict[str, str] = {
 }
 """Codes, results and names that identify nobody, likewise."""
 
+PLATES: dict[str, str] = {
+    "United Kingdom: LR71 KQP": r"[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}",
+    "East Africa: UEP 447T": r"[A-Z]{3}[ ]?[0-9]{3}[A-Z]",
+    "Nigeria: KJA-812XR": r"[A-Z]{3}[- ]?[0-9]{3}[A-Z]{2}",
+    "aircraft of the United States: N72SH": r"N[0-9]{2,4}[A-Z]{2}",
+}
+"""Plates of vehicles that resemble nothing else, in capitals, by country."""
+
 VOCABULARIES = words(
     """
     cpt cpts hcpcs icd loinc snomed rxnorm rxcui drg atc cas ndc cdt cvx umls mesh omim
@@ -143,6 +152,7 @@ def _any_form(forms: dict[str, str]) -> re.Pattern[str]:
 
 
 _NUMBER, _WITH_LETTERS = _any_form(FORMS_OF_NUMBERS), _any_form(FORMS_WITH_LETTERS)
+_PLATE = re.compile("|".join(PLATES.values()))
 _CODE_CUE = re.compile(
     rf"\b(?:{any_of(VOCABULARIES)}){_BETWEEN_CODES}\Z"
     rf"|\b(?:{any_of(MODELS)})\.?(?:[ ]?(?:no\.?|number|\#))?[ ]?[:*-]?[ ]{{0,2}}\Z",
@@ -180,6 +190,11 @@ def is_identifier_shaped(value: str) -> bool:
     ):
         return True
     return len(value) > _LEAST_DIGITS and _CODE.search(value) is not None
+
+
+def is_plate_shaped(value: str) -> bool:
+    """Return whether a value alone looks like the plate of a vehicle."""
+    return _PLATE.fullmatch(value) is not None
 
 
 def is_date_shaped(value: str) -> bool:

@@ -64,7 +64,17 @@ MASKED_SSN = Rule(
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # What holds five digits, or letters and three: times and pressures do not.
 _TRIGGERS = (
-    *("00000", "000-00", "00-000", "0000-0", "00-00-0", "0-0000", "0-000-0"),
+    *(
+        "00000",
+        "000-00",
+        "00-000",
+        "0000-0",
+        "00-00-0",
+        "0000.00.000",
+        "000.0000.0",
+        "0-0000",
+        "0-000-0",
+    ),
     *(f"{letter}{digits}" for letter in _LETTERS for digits in ("000", "-000", "/000")),
     *(
         f"{letter}{digits}"
@@ -104,6 +114,8 @@ BY_DEFAULT = Rule(
         "«SAR-204417», «RO-24-1187», «ICD-24-00318»",
         "«CPT-2024-118»",
         "Total «664412», unit «77889», «2017/0331», «44751M»",
+        # Of the Netherlands, of Switzerland.
+        "BSN «2189.44.703», AHV «756.4417.8203.11»",
         "«7712345G» and «BTX2207S», Bill «7788990», unit «7788990»",
     ),
     not_found=(
