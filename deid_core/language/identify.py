@@ -3,8 +3,10 @@
 Words of grammar and common words of clinical notes (``lexicons/languages.toml``) are
 counted for all languages in one pass.  A note is in another language where that has
 more of them than the languages that are read, by a margin, and several that those do
-not have: names, drugs, addresses, a quotation or a line of another language are not
-enough.  Letters that are not Latin show the language by themselves.
+not have: names, drugs, addresses, a short quotation or a line of another language are
+not enough.  Where a note is too short to have several, the rest of its words must not
+be English either.  A long quotation is judged as a note of its own.  Letters that are
+not Latin show the language by themselves.
 
 A few slices of most notes show that they are in a language that is read.  Only a note
 of which they leave it open is counted as a whole.
@@ -44,6 +46,11 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _QUOTATION = re.compile(
     '["\u201c\u00ab][^"\u201c\u201d\u00ab\u00bb]{1,400}["\u201d\u00bb]'
 )
+# What is between two marks in a row: one that is an inch must not hide the next.
+_LONG_QUOTATION = re.compile(
+    '["\u201c\u00ab](?=([^"\u201c\u201d\u00ab\u00bb]{100,4000})["\u201d\u00bb])'
+)
+_QUOTATION_MARKS = ('"', "\u201c", "\u00ab")
 _NO_LATIN = r"\W\d_\u0000-\u036f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff"
 _OTHER_LETTER = re.compile(f"[^{_NO_LATIN}]")
 _LATIN_LETTER = re.compile(r"[^\W\d_\u0370-\u1dff\u1f00-\U0010ffff]")
@@ -59,6 +66,10 @@ _MARGIN, _LEAST_DIFFERENT = 0.6, 4
 # ever holds (a list of drugs or results has those), is in an unknown language.
 _LEAST_WORDS, _LEAST_SHARE, _LEAST_ENGLISH = 25, 0.1, 0.45
 _ENGLISH = "en"
+# What a note with fewer different words than those must have: so many words, how many
+# of another language for each that is read, and, by the different ones, less English.
+_FEW_WORDS, _FEW_MARGIN = 6, 2
+_FEW_ENGLISH = {2: 0.65, 3: 0.8}
 # The least share of a note that is not quoted: an export may quote whole notes.
 _LEAST_UNQUOTED = 0.33
 
@@ -111,12 +122,11 @@ class LanguageCheck:
         if not text.isascii() and (script := _script(text)) is not None:
             language, written = script
             return None if self._read & written else language
-        if self._is_clearly_read(text):
-            return None
-        found = self._by_words(text)
-        if found is None or self._quotes(text):
-            return None
-        return found
+        if not self._is_clearly_read(text):
+            found = self._by_words(text)
+            if found is not None and not self._quotes(text):
+                return found
+        return self._quoted(text)
 
     def refusal(self, language: Language) -> OtherLanguage:
         """Return the error that refuses a text in a language."""
@@ -156,16 +166,30 @@ class LanguageCheck:
             return None
         masks = [self._masks.get(word, 0) for word in {*words}]
         different = sum(1 for mask in masks if mask & bit and not mask & self._mask)
-        return found if different >= _LEAST_DIFFERENT else None
+        if different >= _LEAST_DIFFERENT:
+            return found
+        share = _FEW_ENGLISH.get(different, 0)
+        is_clear = most - both >= _FEW_MARGIN * (read - both)
+        return (
+            found if is_clear and self._is_unknown(words, _FEW_WORDS, share) else None
+        )
 
-    def _is_unknown(self, words: list[str]) -> bool:
-        """Return whether a text without grammar is more than tables of English."""
+    def _is_unknown(
+        self, words: list[str], least: int = _LEAST_WORDS, share: float = _LEAST_ENGLISH
+    ) -> bool:
+        """Return whether a text with little grammar is more than tables of English.
+
+        Args:
+            words: All of them.
+            least: Of so many words.
+            share: English has fewer of the different ones.
+        """
         different = {*words}
         in_english = sum(is_vocabulary(normal(word)) for word in different)
         return (
             _ENGLISH in self._read
-            and len(words) >= _LEAST_WORDS
-            and in_english < _LEAST_ENGLISH * len(different)
+            and len(words) >= least
+            and in_english < share * len(different)
         )
 
     def _quotes(self, text: str) -> bool:
@@ -176,6 +200,18 @@ class LanguageCheck:
         words = _words_of(rest)
         is_enough = len(words) >= _LEAST_UNQUOTED * len(_words_of(text))
         return is_enough and self._read_in(self._counts(words)) >= _LEAST_DIFFERENT
+
+    def _quoted(self, text: str) -> Language | None:
+        """Return the language of a long quotation that is in none that is read."""
+        if not any(mark in text for mark in _QUOTATION_MARKS):
+            return None
+        for each in _LONG_QUOTATION.findall(text):
+            if len(_words_of(each)) < _LEAST_WORDS or self._is_clearly_read(each):
+                continue
+            found = self._by_words(each)
+            if found is not None and found is not UNKNOWN:
+                return found
+        return None
 
     def _counts(self, words: list[str]) -> Counter[int]:
         """Return how many words each set of languages has."""

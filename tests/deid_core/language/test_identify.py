@@ -117,6 +117,56 @@ def test_a_quotation_longer_than_its_note_does_not_make_it_foreign():
     assert ENGLISH.other(quoted) is not None
 
 
+@pytest.mark.parametrize("tag", ["de", "es", "fr", "it", "nl"])
+def test_a_long_quotation_of_another_language_is_found_in_an_english_note(tag):
+    quoted = " ".join((3 * dict(foreign())[tag].replace('"', " ").split())[:45])
+    english = "\n".join(
+        each.text for each in read_corpus(WRITTEN / "dev").documents[:3]
+    )
+
+    found = ENGLISH.other(f'{english}\nHer letter: "{quoted}".\n{english}')
+
+    assert found is not None
+    assert tag == found.tag
+
+
+@pytest.mark.parametrize(
+    ("tag", "note"),
+    [
+        ("de", "Pat. seit gestern Fieber bis 39,5, kein Husten. Rachen gerötet."),
+        ("de", "Sturz zu Hause, Prellung Hüfte links. Kontrolle beim Hausarzt morgen"),
+        (
+            "fr",
+            "Fièvre depuis hier, toux sèche. Repos, paracétamol, revoir dans 3 jours",
+        ),
+        ("fr", "Chute dans les escaliers, fracture du col, opérée hier"),
+        ("es", "Fiebre desde ayer, tos seca. Alta con paracetamol y control en 3 días"),
+        ("es", "Dolor en rodilla izquierda desde el lunes. Sin fiebre"),
+    ],
+)
+@pytest.mark.parametrize("case", [str, str.upper, str.lower])
+def test_a_short_note_of_another_language_is_found(tag, note, case):
+    found = ENGLISH.other(case(note))
+
+    assert found is not None
+    assert tag == found.tag
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Ms. Maria de la Cruz, MRN 4471, seen for cough",
+        "Dr. van den Berg, Klinikum der Stadt Erfurt, tel. 4471",
+        "Call La Casa de los Abuelos, 12 Calle del Sol",
+        "Losartan 50 od, amlodipine 5, metformin 500 bd, aspirin 80",
+        "s/p ORIF L hip POD2, c/o N/V, KCl 20 po x1, dc foley am",
+    ],
+)
+@pytest.mark.parametrize("case", [str, str.upper, str.lower])
+def test_a_short_english_note_with_foreign_names_is_read(note, case):
+    assert ENGLISH.other(case(note)) is None
+
+
 def test_a_note_that_an_export_quotes_is_found():
     note = dict(foreign())["de"]
 
