@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import MONTH_NAME, UNIT, any_of, ends_with, words
+from deid_core.language.fragments import (
+    MONTH_NAME,
+    MONTH_WORDS,
+    UNIT,
+    any_of,
+    ends_with,
+    words,
+)
 from deid_core.language.lexicons import is_ordinary, normal
+from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from .rule import Rule
 
@@ -59,6 +67,15 @@ _TWO_NAMES = re.compile(
     r"(?P<first>[A-Z][A-Za-z'.-]{0,24}),?[ ]{1,2}(?P<last>[A-Z][A-Za-z'.-]{0,24})"
     r",?[ ]{1,3}\Z"
 )
+_NAME_BEFORE = re.compile(
+    r"(?<![A-Za-z])(?P<first>[A-Za-z][A-Za-z'-]{2,24})"
+    r"(?P<comma>,)?(?:[ ][A-Za-z]\.?|[ ][\"(]{1,2}[A-Za-z]{2,16}[\")]{1,2})?[ ]{1,2}"
+    r"(?P<last>[A-Za-z][A-Za-z'-]{2,24})(?:,?[ ]{1,12}|[ ]?\(|[ ]/[ ])\Z"
+)
+_SURNAME_BEFORE = re.compile(r"(?<![A-Za-z])(?P<last>[A-Z][A-Za-z'-]{2,24}),?[ ]\Z")
+_GIVEN = WordClass.GIVEN | WordClass.WEAK_GIVEN
+_FAMILY = WordClass.FAMILY | WordClass.WEAK_FAMILY
+_BIRTH = re.compile(r"\b(?:d\.?o\.?b|born)\b[^\n(]{4,24}\(\Z", re.IGNORECASE)
 _READINGS = frozenset(
     words("t temp temperature tmax tm fever oral rectal max heart rate")
 )
@@ -84,6 +101,8 @@ def is_person(match: re.Match[str]) -> bool:
     text, end = match.string, match.end()
     if _is_after_name(match) and _AFTER_AGE.match(text, end):
         return True
+    if _is_after_surname(match):
+        return True
     # No body is as cold as 94 F, and a length has its blank: "100 M".
     if _NO_READING.fullmatch(match[0]) and _DESCRIBED.match(text, end):
         return ends_with(_SUBJECT, text, match.start(), within=3)
@@ -101,6 +120,38 @@ def _is_after_name(match: re.Match[str]) -> bool:
     return not (
         is_ordinary(normal(found["first"])) and is_ordinary(normal(found["last"]))
     )
+
+
+def _is_after_surname(match: re.Match[str]) -> bool:
+    """Return whether a surname alone is before "95M" or "91F"."""
+    if " " in match[0]:
+        return False
+    start = match.start()
+    found = _SURNAME_BEFORE.search(match.string, max(0, start - 28), start)
+    if found is None or found["last"].lower() in _READINGS:
+        return False
+    return word_classes(normal(found["last"])) & WordClass.FAMILY != 0
+
+
+def _is_after_full_name(match: re.Match[str]) -> bool:
+    """Return whether a given name and a surname, or a day of birth, are before."""
+    text, start, end = match.string, *match.span("phi")
+    if _UNIT.match(text, end):
+        return False
+    if text[start - 1 : start] == "(" and ends_with(_BIRTH, text, start):
+        return True
+    found = _NAME_BEFORE.search(text, max(0, start - 64), start)
+    if found is None or not _READINGS.isdisjoint(
+        {found["first"].lower(), found["last"].lower()}
+    ):
+        return False
+    names = normal(found["first"]), normal(found["last"])
+    if not {*MONTH_WORDS}.isdisjoint(names) or all(map(is_ordinary, names)):
+        return False
+    if found[0][0].islower() and any(map(is_ordinary, names)):
+        return False
+    given, family = reversed(names) if found["comma"] else names
+    return bool(word_classes(given) & _GIVEN and word_classes(family) & _FAMILY)
 
 
 def _is_age_of_name(match: re.Match[str]) -> bool:
@@ -197,6 +248,7 @@ AGE_AND_SEX = Rule(
         "Jane Roe, «92»F, 41 kg: «91»F on apixaban; ask for «94»M, frail",
         "Concepta Mulqueen, «94» F. HD6\nBlenkinsop, Dorothea  «101»F  NHS",
         "511 | Okafor, Edna «96»F | UTI",
+        "4 Kowalski «95»M CHF, KOWALSKI «91»F - fx",
     ),
     not_found=(
         "Temp 98 F with chills",
@@ -206,6 +258,7 @@ AGE_AND_SEX = Rule(
         "at 92F water",
         "T 101 F",
         "fever of 101 F with cough",
+        "Tmax 101F today, Temp 95F rectal, Water 91F",
         "45F with asthma",
         "a 120 m walk",
         "190 man",
@@ -281,8 +334,8 @@ AGE_AFTER_PERSON = Rule(
         rf"""
         (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
           |grandfather|sister|brother)
-        (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about)[ ])?|[ ]will[ ]be[ ]
-          |'s[ ](?:now[ ])?|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
+        (?:[ ]is[ ](?:(?:now|currently|almost|nearly|about|pushing|going[ ]on)[ ])?
+          |[ ]will[ ]be[ ]|'s[ ](?:now[ ])?|[ ]was[ ](?=[0-9]{{2,3}}[ ]when))
         (?P<phi>ninety(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?(?![a-z])
             (?![- ](?:degrees|percent|per|mg|mcg|minutes|days))
           |{_OVER_89}
@@ -297,6 +350,7 @@ AGE_AFTER_PERSON = Rule(
         "She is «95» and lives alone",
         "the patient is «92», widowed; her mother is now «101».",
         "he was «93» when he fell; she is almost «91» and well. He will be «95», ",
+        "she is pushing «93».",
         "he is «ninety-two» not 82; he's «92», she is the driver",
     ),
     not_found=(
@@ -318,8 +372,11 @@ AGE_OF_KIN = Rule(
         (?<![a-z])(?:mother|father|wife|husband|(?:great[- ]?)?grandmother
           |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient
           |(?:mother|father|sister|brother)-in-law|cousin|mum|nan|gran|granny|grandma
-          |grandpa|auntie|partner|neighbou?r|friend|son|daughter)
-        (?:,[ ]|[ ]\(|[ ]at[ ]|[ ])(?P<phi>{_OVER_89})(?=[,)]|[ ]?(?:and|is|has|was)\b)
+          |grandpa|auntie|partner|neighbou?r|friend|son|daughter|mam|mama|papa|papi|oma
+          |opa|granddad|nana|abuel[ao]|(?:father|mother)[ ]in[ ]law)
+        (?:,[ ]|[ ]\(|[ ]at[ ]|[ ](?:of|now|d\.|died|aged?)(?:[ ]at)?[ ]|[ ])
+        (?P<phi>{_OVER_89})
+        (?=[,)]|[ ]?(?:and|is|has|was)\b|(?:[;!?]|\.(?![0-9]))(?![0-9])|\n)
         """,
         _FLAGS,
     ),
@@ -327,6 +384,8 @@ AGE_OF_KIN = Rule(
     found=(
         "his mother, «97», is well; grandfather («101») and aunt, «95», too",
         "great-grandmother at «99» and well; lives with kin (sister, «93»)",
+        "FH: mom d. at «98», dad «91». Mam now «93» and",
+        "a father of «93», wife («90»!)",
     ),
     not_found=(
         "mother, 89, is well",
@@ -341,9 +400,9 @@ AGE_OF_NAMED_PERSON = Rule(
     label=Label.AGE,
     pattern=re.compile(
         rf"""
-        (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ]{_NAME_WORD}){{1,3}}
-        (?:[ ]\((?:age[d]?[ ])?|,[ ](?={_OVER_89}[,)]))
-        (?P<phi>{_OVER_89})(?=[),;]|[ ]?(?:yo?|and)\b)
+        (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ](?:{_NAME_WORD}|[A-Z]\.)){{1,3}}
+        (?:[ ]\((?:age[d]?[ ])?|(?:,|(?<=[a-z]))[ ](?={_OVER_89}[,)]))
+        (?P<phi>{_OVER_89})(?=[),;!]|[ ]?(?:yo?|and)\b)
         """,
         re.VERBOSE,
     ),
@@ -352,6 +411,7 @@ AGE_OF_NAMED_PERSON = Rule(
         "Her husband Emeka («94») died; his sister, Ada Okafor («101»), is well",
         "her mother-in-law Rose (aged «97») and Mrs. Ada Okafor, «92», were there",
         "his great-grandmother ANA («103») WAS",
+        "Mrs P. Gooch («91»), edoxaban; wife Solveig «90», can't; wife Frida («90»!)",
     ),
     not_found=(
         "Her husband Emeka (84) died",
@@ -382,6 +442,26 @@ AGE_AFTER_NAME = Rule(
     not_found=(
         "Heart Rate, 92, regular. Pulse Ox, 97, room air. Oxygen Saturation (95)",
         "Florence Okonedo, 29, retired; Ada Okafor, 95 kg. Sodium, 98, was low",
+    ),
+)
+
+AGE_AFTER_FULL_NAME = Rule(
+    name="age_after_full_name",
+    label=Label.AGE,
+    pattern=re.compile(
+        rf"(?P<phi>{_OVER_89_FIRST})(?=\)|[ ]{{2}}|[,:;/|\n]|[.][ \n]|[ ][-/(]|\Z)"
+    ),
+    score=0.8,
+    is_valid=_is_after_full_name,
+    found=(
+        "Hattie Stone, «93», rm 6; Winnie Askew  «98»   skin tear; ADA OKAFOR, «91»\n",
+        "norma castellano, «95», nhi. Frye, Roland  «90»  GIB. Ruby J. Hill / «97» / fell",
+        'Wilhelmina "Minnie" Castellano, «96», MRN; DOB 02/08/1928 («91»)',
+    ),
+    not_found=(
+        "Heart Rate 92, Pulse Ox, 97, Max Temp 99, Mary Kelly 89, Rose May 95 mg",
+        "Mary Kelly 95%, Mary Kelly 1990, Sodium Chloride (95), lab (91)",
+        "April June 92, then",
     ),
 )
 
@@ -446,6 +526,7 @@ RULES = (
     AGE_OF_KIN,
     AGE_OF_NAMED_PERSON,
     AGE_AFTER_NAME,
+    AGE_AFTER_FULL_NAME,
     AGE_IN_YEARS,
     AGE_AFTER_SEX,
     AGE_AT_START,
