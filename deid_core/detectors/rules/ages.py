@@ -455,7 +455,7 @@ AGE_AFTER_FULL_NAME = Rule(
     is_valid=_is_after_full_name,
     found=(
         "Hattie Stone, «93», rm 6; Winnie Askew  «98»   skin tear; ADA OKAFOR, «91»\n",
-        "norma castellano, «95», nhi. Frye, Roland  «90»  GIB. Ruby J. Hill / «97» / fell",
+        "edna okonkwo, «95», nhi. Frye, Roland  «90»  GIB. Szymanski, Halina / «97» /",
         'Wilhelmina "Minnie" Castellano, «96», MRN; DOB 02/08/1928 («91»)',
     ),
     not_found=(
