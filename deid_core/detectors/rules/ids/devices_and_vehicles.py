@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import words
+from deid_core.language.fragments import any_of, words
 
 from ..rule import Rule
 from .labelled_rule import SEPARATOR, has_digits, labelled_rule
@@ -16,6 +16,36 @@ _PLATE = r"""
       |[0-9][A-Z]{2,3}[- ]?[0-9]{2,3}|[A-Z][0-9]{2}[- ]?[A-Z]{3}|[0-9]{3}[- ]?[A-Z]{3}
       |[A-Z]{2}[ ][A-Z][ ][0-9]{3}[A-Z]|N[0-9]{2,4}[A-Z]{1,2}
       |[A-Z]{2}[ -]?[0-9]{1,2}[ -]?[A-Z]{1,2}[ -]?[0-9]{4})
+"""
+
+
+# What a plate is written after: kinds and makes of vehicles.
+_VEHICLES = any_of(
+    words(
+        """
+        car cars cab minicab taxi lorry truck pickup van minivan minibus bus coach
+        boda bodaboda okada keke matatu tuk-tuk tuktuk rickshaw auto motorbike
+        motorcycle bike scooter moped jeep suv sedan hatchback wagon trailer tractor
+        rig ambulance hearse vehicle campervan motorhome rv plane aircraft
+        helicopter heli cessna toyota honda nissan ford chevy chevrolet hyundai kia
+        mazda subaru suzuki maruti tata mahindra bajaj isuzu mitsubishi volkswagen
+        vw bmw mercedes audi volvo renault peugeot citroen fiat skoda vauxhall opel
+        dodge ram gmc buick cadillac chrysler pontiac saturn lexus acura corolla
+        camry civic accord prius hilux tiida silverado f150 f-150 impala malibu
+        tacoma cutlass altima sentra focus fiesta golf polo astra corsa flight a/c
+        reg rego regn registration plate plates tag tags tail index
+        """
+    )
+)
+# Readings are written as plates are: "RR 120".
+_PLATE_IN_CAPITALS = rf"""
+    (?-i:(?!(?:BP|SBP|DBP|HR|RR|GCS|BG|FSBG|BS|BGL|RBS|FBS|T|P|R|HGB|HB|WBC|PLT|EF|ETA
+              |ETD|BMI|ESI|CTAS|ISS|GFR|O2|RA|NS|LR|MVA|MVC|MVI|RTA|ICD|CPT|ER|ED|OR|ICU
+              |PT|AGE|DOB|DOS|EXT|PH|FAX|TEL|PGR|BED|RM|LOT|PAGE|AT|TO|IN|ON|OF|AND|FOR
+              |BY|X|Q|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|MON|TUE|WED|THU|FRI
+              |SAT|SUN)[ ][0-9])
+       (?:{_PLATE}|[A-Z]{{3}}[ -][0-9]{{2}}[A-Z]|[0-9]{{3}}[ -][A-Z]{{3}}
+         |[A-Z]{{3}}[ -]?[0-9]{{3}}[A-Z]{{1,2}}|[0-9]{{2}}-[A-Z]{{1,2}}-[0-9]{{2,6}}))
 """
 
 
@@ -78,16 +108,21 @@ LOT_BARE = Rule(
     label=Label.DEVICE,
     pattern=re.compile(
         r"""
-        (?<!\ba[ ])\b(?:lot|batch)[ ]
-        (?P<phi>(?=[A-Z-]{0,6}[0-9])[A-Z0-9-]{4,20})
+        (?<!\ba[ ])\b(?:lot|batch|lots|batches)[ ]
+        (?P<phi>(?=[A-Z-]{0,6}[0-9])[A-Z0-9-]{4,20}
+          (?:(?:,[ ]|[ ]?[/&+][ ]?|[ ]and[ ])(?=[A-Z]{1,3}[0-9]{3})[A-Z0-9-]{4,20}
+             (?![\w%])){0,4})
         (?![\w%])(?![.,/][0-9])
         """,
         _FLAGS,
     ),
     score=0.8,
     is_valid=lambda match: has_digits(match, 3),
-    found=("vaccine lot «AB1234», lot «12345», LOT «H9K114», lot «B71K3».",),
-    not_found=("a lot 1234", "lot of 1000", "lots 1234", "lot 12", "lot 2-3"),
+    found=(
+        "vaccine lot «AB1234», lot «12345», LOT «H9K114», lot «B71K3».",
+        "#4 lots «V0044B, W118A, AX207». No fever",
+    ),
+    not_found=("a lot 1234", "lot of 1000", "lot 12", "lot 2-3"),
 )
 
 MAC_ADDRESS = Rule(
@@ -150,6 +185,34 @@ PLATE = Rule(
     not_found=("plate and screws", "plate 3.5 mm", "stage no 12", "license plate lost"),
 )
 
+PLATE_OF_VEHICLE = Rule(
+    name="plate_after_vehicle",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        rf"""
+        (?<![\w-]){_VEHICLES}(?![\w-])
+        (?:[ ](?:no|number|nr|lic|licen[cs]e|plates?|tag|reg|is|was|with|from|in))?
+        [ ]?[.:,(\#"]?[ ]?(?:(?-i:[A-Z][A-Za-z]{{2,12}}|[A-Z]{{2}})[ ](?=[A-Z0-9]))?
+        (?P<phi>{_PLATE_IN_CAPITALS})(?![\w%-])(?![ ]?[/.:][0-9])
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    is_valid=_has_digit,
+    found=(
+        "family car «CN12 ZRE» seen, drives a minicab «LR71 KQP» - can",
+        "in the Tiida «PCE 4471», the Ram, «CCR 48A», a blue Cutlass, tag «478 RDV»",
+        "Ohio plate «FKW 2281», truck (plate «PN-0447»), aircraft «N72SH»",
+        "BODA «UEP 447T» hit",
+        "van «19-DL-2207», car («JT-7712»), Flight «N72SH» eta",
+    ),
+    not_found=(
+        "car BP 120/80, truck HR 112, bus RR 24, van 12, ambulance GCS 14",
+        "tag on the arm, car seat 3, plate 3.5 mm, reg insulin 10, auto 500",
+        "truck ETA 1430, BMI 31, index LAD 70%, ambulance at 1402, ram 4GB",
+    ),
+)
+
 MAC_IN_OTHER_FORM = Rule(
     name="mac_address_dashes",
     label=Label.DEVICE,
@@ -176,4 +239,5 @@ RULES = (
     MAC_IN_OTHER_FORM,
     VIN,
     PLATE,
+    PLATE_OF_VEHICLE,
 )
