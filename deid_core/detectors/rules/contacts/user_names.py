@@ -9,6 +9,8 @@ import re
 
 from deid_core.labels import Label
 from deid_core.language.fragments import ends_with, words
+from deid_core.language.lexicons import is_ordinary, is_vocabulary, normal
+from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from ..rule import Rule
 
@@ -31,6 +33,69 @@ _NO_USERNAME = r"""
 _NO_HANDLES = frozenset(
     words("none no unknown yes denied declined active inactive not n/a daily signed")
 )
+
+# What is right before nothing but a user name.
+_SURE_CUE = r"""
+    (?:typed|keyed|e-?sign(?:ed)?|scribed?|transcribed|usr|user|u/|u:|oper|opr|log[ ]?in
+      |logout|encoder|author|drafted|draft|prelim|co-?sign(?:ed)?|sender|agent|edited
+      |entered|routed|uploaded|pasted|printed|signed|verif(?:ied)?|closed|sent|filed)
+    (?:[ ](?:by|as|under|per|via|to|from))?
+"""
+_BY = r"(?:by|via|from|per|under|cc|to|as|id)"
+
+
+_ROLES = frozenset(words("dr rn rt sw np md rph ot pt slp"))
+_NAMES = WordClass.GIVEN | WordClass.FAMILY | WordClass.CITY | WordClass.EPONYM
+
+
+def _is_initial_and_surname(word: str) -> bool:
+    """Return whether a word is an initial or two, and a surname: "mkowalik"."""
+    return any(
+        word_classes(normal(word[at:])) & WordClass.FAMILY and len(word) - at > 3
+        for at in (1, 2)
+    )
+
+
+def _is_user_name(match: re.Match[str]) -> bool:
+    """Return whether what follows a cue is written as user names are."""
+    value = match["phi"]
+    if not (value.islower() or value.isupper()):
+        return False
+    parts = re.findall("[a-z]+", value.lower())
+    if any(map(str.isdigit, value)) or "_" in value or "." in value:
+        return not all(is_vocabulary(normal(each)) for each in parts)
+    [word] = parts
+    return (
+        match["sure"] is not None
+        and not is_vocabulary(normal(word))
+        and not word_classes(normal(word)) & _NAMES
+        and _is_initial_and_surname(word)
+    )
+
+
+def _is_glued_name(match: re.Match[str]) -> bool:
+    """Return whether a word with a number is an initial and a surname: "plind2"."""
+    word = match["letters"]
+    return (
+        word.islower()
+        and not is_vocabulary(normal(word))
+        and _is_initial_and_surname(word)
+    )
+
+
+def _is_speaker(match: re.Match[str]) -> bool:
+    """Return whether a line's first word with a dot or underscore is no heading."""
+    parts = [normal(each) for each in re.findall("[a-z]+", match["phi"])]
+    return (
+        "_" in match["phi"]
+        or parts[0] in _ROLES
+        or any(
+            not is_vocabulary(each)
+            or (word_classes(each) & _NAMES and not is_ordinary(each))
+            for each in parts
+        )
+    )
+
 
 USERNAME = Rule(
     name="username_labelled",
@@ -147,6 +212,62 @@ WITH_UNDERSCORE = Rule(
     not_found=("c.68_69del, post_op, 12_13, name_____, file_name", "p_value"),
 )
 
+USERNAME_AFTER_CUE = Rule(
+    name="username_after_cue",
+    label=Label.USERNAME,
+    pattern=re.compile(
+        rf"""
+        (?<![a-z])(?:(?P<sure>{_SURE_CUE})|{_BY})[ ]?[:=]?(?:[ ]|(?<=[/:=]))\(?
+        (?P<phi>[a-z][a-z]{{1,15}}(?:[._][a-z]{{1,12}}){{0,2}}[0-9]{{0,4}})
+        (?![\w@/'-])(?!\.[a-z])
+        """,
+        _FLAGS,
+    ),
+    score=0.75,
+    is_valid=_is_user_name,
+    found=(
+        "typed «mkowalik», e-sign «bsalgado» 1040, closed by «kbrandt2».",
+        "scribe «pdunbar_ma», via «lzimmer2», u:«mdesroches», (user «tpell2»)",
+        "SIGNED «OFLUND7», entered «shiv.roe»; login: «mthorsen»",
+    ),
+    not_found=(
+        "typed by transcriptionist, signed electronically, sent from triage, by mouth",
+        "from t.i.d. to b.i.d., by S. Kowalik, entered by Smith, to grade3",
+        "by day3, from pt.had, via Smith, by jones@example.com, to kowalik",
+    ),
+)
+
+INITIAL_AND_SURNAME = Rule(
+    name="username_initial_and_surname",
+    label=Label.USERNAME,
+    pattern=re.compile(
+        r"(?<![\w.@/\\-])(?P<phi>(?P<letters>[a-z]{5,14})[0-9]{1,4})(?![\w@%-])"
+        r"(?![.,/][0-9])"
+    ),
+    score=0.75,
+    is_valid=_is_glued_name,
+    found=("4/29 11:02 «kbrandt2» src 10.118.4.61; portal proxy («hchavis98»)",),
+    not_found=("covid19, grade3, vitamin12, stage4, bundle2",),
+)
+
+SPEAKER = Rule(
+    name="username_of_speaker",
+    label=Label.USERNAME,
+    # In a thread of messages: who writes begins the line.
+    pattern=re.compile(
+        r"""
+        (?:\A|\n)[ ]{0,2}(?:\[?[0-9]{1,2}:[0-9]{2}\]?[ ])?
+        (?P<phi>[a-z]{2,14}(?:[._][a-z]{2,14}){1,2}[0-9]{0,3}|[a-z]{1,3}_[a-z]{3,14})
+        (?=:[ ]|[ ]->)
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    is_valid=_is_speaker,
+    found=("thread\n«nkowal_rn»: rm 21\n[09:16] «tess.okoro»: on it\n«dr.sekhon»: go",),
+    not_found=("abd.soft: no, heart.lungs: clear\nresp.rate: 16\np.r.n: none",),
+)
+
 AT_LOGIN = Rule(
     name="username_before_login",
     label=Label.USERNAME,
@@ -223,6 +344,9 @@ RULES = (
     USERNAME_OF_ACTION,
     HANDLE,
     WITH_UNDERSCORE,
+    USERNAME_AFTER_CUE,
+    INITIAL_AND_SURNAME,
+    SPEAKER,
     AT_LOGIN,
     HANDLE_ALONE,
     HANDLE_FIRST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deid_core.labels import Label
-from deid_core.language.fragments import MONTH_WORDS
+from deid_core.language.fragments import MONTH_WORDS, ends_with
 
 from ..rule import Rule
 
@@ -21,10 +21,21 @@ _CANADA_LETTER = "[ABCEGHJ-NPRSTV-Z]"
 # "B12 5HR" is a vitamin for five hours, "N95 3LB" no place either.
 _UNIT_AHEAD = re.compile(r"[ ][0-9](?:HR|GR|LB|FR|TS|PU|SU)\Z")
 _LAST_SECTOR = 83
+_HOUSE_NUMBER = re.compile(
+    r"(?<![\w/-])[0-9]{1,5}[A-Z]?(?:/[0-9]{1,4})?,?"
+    r"(?:[ ][A-Z0-9][A-Za-z0-9'.-]{1,20}){1,4}[ ]\Z"
+)
 
 
 def _is_no_dose(match: re.Match[str]) -> bool:
     return not _UNIT_AHEAD.search(match[0])
+
+
+def _has_house_number(match: re.Match[str]) -> bool:
+    """Return whether an address begins with a number, or is a box."""
+    return any(box in match[0] for box in ("Box", "Bag", "RMB")) or ends_with(
+        _HOUSE_NUMBER, match.string, match.start(), within=48
+    )
 
 
 def _is_sector(match: re.Match[str]) -> bool:
@@ -162,7 +173,38 @@ MALTESE_POSTCODE = Rule(
     is_valid=lambda match: match["phi"][:3].lower() not in MONTH_WORDS,
 )
 
+_TOWN = r"[A-Z][A-Za-z'-]{1,24}"
+POSTCODE_OF_ADDRESS = Rule(
+    name="zip_after_address",
+    label=Label.ZIP,
+    # Four digits, as in Australia, New Zealand, South Africa and Bangladesh.
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])
+        (?:Street|St|Road|Rd|Drive|Dr|Avenue|Ave|Close|Cl|Crescent|Cres|Lane|Ln|Place|Pl
+          |Terrace|Tce|Highway|Hwy|Parade|Pde|Court|Ct|RD[ ][0-9]{{1,2}}
+          |(?:P\.?O\.?[ ]Box|Private[ ]Bag|Locked[ ]Bag|RMB)[ ][A-Z]?[0-9][0-9-]{{0,8}})
+        (?:,[ ]|[ ])
+        {_TOWN}(?:,?[ ]{_TOWN}){{0,3}},?[ ]
+        (?P<phi>[0-9]{{4}})(?=[.,;)\n]|[ ]{{2}}|\Z)(?!\.[0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    is_valid=_has_house_number,
+    found=(
+        "6 Corella Cl, Moe «3825». Three; 22 Bell Road, Pokeno «2472»\nPO Box 11-407, "
+        "Palmerston Sth «4446»",
+        "88 Rimu St Kawerau «3127», Private Bag 92-771, Auckland «1142»",
+    ),
+    not_found=(
+        "Dr Smith 1430. St Marys 1200, on Bell Road, Seen 1430.",
+        "6 Corella Cl, Seen 2.5",
+    ),
+)
+
 RULES = (
+    POSTCODE_OF_ADDRESS,
     UK_POSTCODE,
     UK_DISTRICT,
     SINGAPORE_POSTCODE,
