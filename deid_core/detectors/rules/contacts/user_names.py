@@ -38,12 +38,14 @@ _NO_HANDLES = frozenset(
 _SURE_CUE = r"""
     (?:typed|keyed|e-?sign(?:ed)?|scribed?|transcribed|usr|user|u/|u:|oper|opr|log[ ]?in
       |logout|encoder|author|drafted|draft|prelim|co-?sign(?:ed)?|sender|agent|edited
-      |entered|routed|uploaded|pasted|printed|signed|verif(?:ied)?|closed|sent|filed)
+      |entered|routed|uploaded|pasted|printed|signed|verif(?:ied)?|closed|sent|filed
+      |taken)
     (?:[ ](?:by|as|under|per|via|to|from))?
 """
-_BY = r"(?:by|via|from|per|under|cc|to|as|id)"
+_BY = r"(?:by|via|from|per|under|cc|to|as|id|(?:rn|md|np|pa|lpn|ma)(?:[ ]/)?)"
 
 
+_LEAST_LETTERS = 5
 _ROLES = frozenset(words("dr rn rt sw np md rph ot pt slp"))
 _NAMES = WordClass.GIVEN | WordClass.FAMILY | WordClass.CITY | WordClass.EPONYM
 
@@ -63,7 +65,10 @@ def _is_user_name(match: re.Match[str]) -> bool:
         return False
     parts = re.findall("[a-z]+", value.lower())
     if any(map(str.isdigit, value)) or "_" in value or "." in value:
-        return not all(is_vocabulary(normal(each)) for each in parts)
+        if match["sure"] is None and len(parts[0]) < _LEAST_LETTERS and len(parts) < 2:
+            return False
+        is_name = not all(is_vocabulary(normal(each)) for each in parts)
+        return is_name or (match["sure"] is not None and value.count(".") > 1)
     [word] = parts
     return (
         match["sure"] is not None
@@ -217,7 +222,7 @@ USERNAME_AFTER_CUE = Rule(
     label=Label.USERNAME,
     pattern=re.compile(
         rf"""
-        (?<![a-z])(?:(?P<sure>{_SURE_CUE})|{_BY})[ ]?[:=]?(?:[ ]|(?<=[/:=]))\(?
+        (?<![a-z])(?:(?P<sure>{_SURE_CUE})|{_BY})[ ]?[:=]?(?:[ ]{{1,2}}|(?<=[/:=]))\(?
         (?P<phi>[a-z][a-z]{{1,15}}(?:[._][a-z]{{1,12}}){{0,2}}[0-9]{{0,4}})
         (?![\w@/'-])(?!\.[a-z])
         """,
@@ -228,12 +233,14 @@ USERNAME_AFTER_CUE = Rule(
     found=(
         "typed «mkowalik», e-sign «bsalgado» 1040, closed by «kbrandt2».",
         "scribe «pdunbar_ma», via «lzimmer2», u:«mdesroches», (user «tpell2»)",
+        "Taken by: «pvasquez», D. Nakamura, RN  «dnaka7» 2331, MD / «AGRIG77» / E-SIG",
+        "uploaded by «winters.o.civ», 22 SEP",
         "SIGNED «OFLUND7», entered «shiv.roe»; login: «mthorsen»",
     ),
     not_found=(
         "typed by transcriptionist, signed electronically, sent from triage, by mouth",
         "from t.i.d. to b.i.d., by S. Kowalik, entered by Smith, to grade3",
-        "by day3, from pt.had, via Smith, by jones@example.com, to kowalik",
+        "by day3, per CAPP2, from pt.had, via Smith, by jones@example.com, to kowalik",
     ),
 )
 

@@ -6,6 +6,8 @@ import re
 
 from deid_core.labels import Label
 from deid_core.language.fragments import any_of, words
+from deid_core.language.lexicons import normal
+from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from ..rule import Rule
 from .labelled_rule import SEPARATOR, has_digits, labelled_rule
@@ -47,6 +49,9 @@ _PLATE_IN_CAPITALS = rf"""
        (?:{_PLATE}|[A-Z]{{3}}[ -][0-9]{{2}}[A-Z]|[0-9]{{3}}[ -][A-Z]{{3}}
          |[A-Z]{{3}}[ -]?[0-9]{{3}}[A-Z]{{1,2}}|[0-9]{{2}}-[A-Z]{{1,2}}-[0-9]{{2,6}}))
 """
+
+
+_PREFIXES = frozenset(("MFV",))
 
 
 def _has_digit(match: re.Match[str]) -> bool:
@@ -136,6 +141,16 @@ MAC_ADDRESS = Rule(
     not_found=("at 12:30:45", "00:1A:2B:3C:4D"),
 )
 
+
+def _is_named(match: re.Match[str]) -> bool:
+    """Return whether a ship's name has a word that is none of English."""
+    named = re.findall("[A-Za-z'-]{3,}", match["phi"])
+    classes = [word_classes(normal(each)) for each in named if each not in _PREFIXES]
+    return any(
+        each & WordClass.UNKNOWN or not each & WordClass.WORD for each in classes
+    )
+
+
 VIN = Rule(
     name="vin_labelled",
     label=Label.VEHICLE,
@@ -213,6 +228,53 @@ PLATE_OF_VEHICLE = Rule(
     ),
 )
 
+_SHIP = r"(?:[A-Z][A-Za-z'-]{2,20}(?:[ ][A-Z][A-Za-z'-]{0,20}){0,2})"
+
+SHIP = Rule(
+    name="vehicle_ship",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        rf"""
+        (?<![A-Za-z])
+        (?:(?=(?:MV|M/V|MFV|F/V|S/Y)[ ])
+          |(?i:boat|vessel|trawler|ferry|yacht|aboard|shrimper|dinghy|sloop)
+             (?:[ ]the|:|,)?[ ](?:"(?={_SHIP}")|(?<=[a-z][ ]|:[ ]|,[ ])))
+        (?P<phi>(?:(?:MV|M/V|MFV|F/V|S/Y|MT)[ ])?{_SHIP}
+          (?:,?[ ][A-Z]{{1,2}}[ ][0-9]{{2,4}})?)
+        (?![\w-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=_is_named,
+    found=(
+        "fell from the hold of the «MV Forum Pasefika».",
+        'boat "«Miss Paulette»" out; Vessel: «MFV Naomh Gobnait, D 417», 62 nm',
+        "lives aboard the «Mary Okafor», sick",
+    ),
+    not_found=("MV Repair, MV Annulus, boat: The, boat Trip, aboard the Ferry",),
+)
+
+CALL_SIGN = Rule(
+    name="vehicle_call_sign",
+    label=Label.VEHICLE,
+    pattern=re.compile(
+        r"""
+        (?<![\w/-])
+        (?P<phi>(?:Medic|MEDIC|Engine|ENGINE|Squad|SQUAD|Helimed|HELIMED
+            |Air[Ll]ift|AIRLIFT|Life[Ff]light|LIFEFLIGHT|Air[ ]Evac|AIR[ ]EVAC
+            |Med[Ff]light|MEDFLIGHT|Life[ ]?[Ss]tar|Mercy[ ]Flight|Ambulance|AMBULANCE)
+          [ ]\#?[0-9]{1,4}
+         |(?<=[Cc]allsign[ ])[A-Z][A-Za-z]{2,12}[ ][0-9]{1,3})
+        (?![\w%-])(?![.,/:][0-9])(?![ ](?:mg|x|hours|min|days|weeks|with)\b)
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    found=("EMS «Engine 2» + WLFD, by «Medic 14», «Helimed 91», Callsign «Juliet 4»",),
+    not_found=("Medic at 14, engine 2, Squad 4/5, ambulance 20 min",),
+)
+
 MAC_IN_OTHER_FORM = Rule(
     name="mac_address_dashes",
     label=Label.DEVICE,
@@ -240,4 +302,6 @@ RULES = (
     VIN,
     PLATE,
     PLATE_OF_VEHICLE,
+    SHIP,
+    CALL_SIGN,
 )
