@@ -100,7 +100,7 @@ RURAL_BOX = Rule(
         (?<![A-Za-z])
         (?:(?:R\.?R\.?|Rural[ ]Route|Rt|Route|HC|Highway[ ]Contract|Star[ ]Route
             |PSC|CMR|Unit|UNIT)
-          [ ]\#?[0-9]{1,5},?[ ](?:Box|BOX)[ ]\#?[0-9]{1,5}[A-Z]?
+          [ ]\#?[0-9]{1,5}(?:,?[ ](?:Box|BOX)|,[ ]box)[ ]\#?[0-9]{1,5}[A-Z]?
          |(?i:star|rural)[ ](?i:route)[ ]\#?[0-9]{1,3}
          |(?:Box|BOX)[ ][0-9]{1,5}(?=,[ ][A-Z][A-Za-z]{2}))
         (?![A-Za-z0-9])
@@ -109,7 +109,7 @@ RURAL_BOX = Rule(
     ),
     score=0.95,
     found=(
-        "«RR 2 Box 45», «Rural Route 2, Box 45», «HC 66 Box 12A»",
+        "«RR 2 Box 45», «Rural Route 2, Box 45», «RR 1, box 40», «HC 66 Box 12A»",
         "«PSC 3294, Box 9168», «Star Route 1», Arnett; «Box 118», Moose Siding",
     ),
     not_found=("RR 16 box", "unit 2 box", "Box 45", "RR 2 in a Box 45"),
