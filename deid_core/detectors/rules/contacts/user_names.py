@@ -42,10 +42,13 @@ _SURE_CUE = r"""
       |taken)
     (?:[ ](?:by|as|under|per|via|to|from))?
 """
-_BY = r"(?:by|via|from|per|under|cc|to|as|id|(?:rn|md|np|pa|lpn|ma)(?:[ ]/)?)"
+_BY = re.compile(
+    r"(?<![a-z])(?:by|via|from|per|under|cc|to|as|id|(?:rn|md|np|pa|lpn|ma)(?:[ ]/)?)"
+    r"[ ]?[:=]?[ ]{0,2}\(?\Z",
+    re.IGNORECASE,
+)
 
 
-_LEAST_LETTERS = 5
 _ROLES = frozenset(words("dr rn rt sw np md rph ot pt slp"))
 _NAMES = WordClass.GIVEN | WordClass.FAMILY | WordClass.CITY | WordClass.EPONYM
 
@@ -65,27 +68,24 @@ def _is_user_name(match: re.Match[str]) -> bool:
         return False
     parts = re.findall("[a-z]+", value.lower())
     if any(map(str.isdigit, value)) or "_" in value or "." in value:
-        if match["sure"] is None and len(parts[0]) < _LEAST_LETTERS and len(parts) < 2:
-            return False
         is_name = not all(is_vocabulary(normal(each)) for each in parts)
-        return is_name or (match["sure"] is not None and value.count(".") > 1)
+        return is_name or value.count(".") > 1
     [word] = parts
     return (
-        match["sure"] is not None
-        and not is_vocabulary(normal(word))
+        not is_vocabulary(normal(word))
         and not word_classes(normal(word)) & _NAMES
         and _is_initial_and_surname(word)
     )
 
 
 def _is_glued_name(match: re.Match[str]) -> bool:
-    """Return whether a word with a number is an initial and a surname: "plind2"."""
+    """Return whether a word before a number follows a cue or ends with a surname."""
     word = match["letters"]
-    return (
-        word.islower()
-        and not is_vocabulary(normal(word))
-        and _is_initial_and_surname(word)
-    )
+    if not (word.islower() or word.isupper()) or is_vocabulary(normal(word)):
+        return False
+    if ends_with(_BY, match.string, match.start(), within=12):
+        return True
+    return word.islower() and _is_initial_and_surname(word)
 
 
 def _is_speaker(match: re.Match[str]) -> bool:
@@ -222,7 +222,7 @@ USERNAME_AFTER_CUE = Rule(
     label=Label.USERNAME,
     pattern=re.compile(
         rf"""
-        (?<![a-z])(?:(?P<sure>{_SURE_CUE})|{_BY})[ ]?[:=]?(?:[ ]{{1,2}}|(?<=[/:=]))\(?
+        (?<![a-z]){_SURE_CUE}[ ]?[:=]?(?:[ ]{{1,2}}|(?<=[/:=]))\(?
         (?P<phi>[a-z][a-z]{{1,15}}(?:[._][a-z]{{1,12}}){{0,2}}[0-9]{{0,4}})
         (?![\w@/'-])(?!\.[a-z])
         """,
@@ -232,15 +232,15 @@ USERNAME_AFTER_CUE = Rule(
     is_valid=_is_user_name,
     found=(
         "typed «mkowalik», e-sign «bsalgado» 1040, closed by «kbrandt2».",
-        "scribe «pdunbar_ma», via «lzimmer2», u:«mdesroches», (user «tpell2»)",
-        "Taken by: «pvasquez», D. Nakamura, RN  «dnaka7» 2331, MD / «AGRIG77» / E-SIG",
+        "scribe «pdunbar_ma», u:«mdesroches», (user «tpell2»)",
+        "Taken by: «pvasquez», RN",
         "uploaded by «winters.o.civ», 22 SEP",
         "SIGNED «OFLUND7», entered «shiv.roe»; login: «mthorsen»",
     ),
     not_found=(
         "typed by transcriptionist, signed electronically, sent from triage, by mouth",
         "from t.i.d. to b.i.d., by S. Kowalik, entered by Smith, to grade3",
-        "by day3, per CAPP2, from pt.had, via Smith, by jones@example.com, to kowalik",
+        "from pt.had, via Smith, by jones@example.com, to kowalik",
     ),
 )
 
@@ -248,13 +248,16 @@ INITIAL_AND_SURNAME = Rule(
     name="username_initial_and_surname",
     label=Label.USERNAME,
     pattern=re.compile(
-        r"(?<![\w.@/\\-])(?P<phi>(?P<letters>[a-z]{5,14})[0-9]{1,4})(?![\w@%-])"
+        r"(?<![\w.@/\\-])(?P<phi>(?P<letters>[A-Za-z]{5,14})[0-9]{1,4})(?![\w@%-])"
         r"(?![.,/][0-9])"
     ),
     score=0.75,
     is_valid=_is_glued_name,
-    found=("4/29 11:02 «kbrandt2» src 10.118.4.61; portal proxy («hchavis98»)",),
-    not_found=("covid19, grade3, vitamin12, stage4, bundle2",),
+    found=(
+        "4/29 11:02 «kbrandt2» src 10.118.4.61; portal proxy («hchavis98»)",
+        "D. Nakamura, RN  «dnaka7» 2331, MD / «AGRIG77» / E-SIGNED, via «lzimmer2»",
+    ),
+    not_found=("covid19, by day3, per CAPP2, grade3, vitamin12, stage4, bundle2",),
 )
 
 SPEAKER = Rule(

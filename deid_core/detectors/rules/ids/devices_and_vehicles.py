@@ -236,9 +236,9 @@ SHIP = Rule(
     pattern=re.compile(
         rf"""
         (?<![A-Za-z])
-        (?:(?=(?:MV|M/V|MFV|F/V|S/Y)[ ])
-          |(?i:boat|vessel|trawler|ferry|yacht|aboard|shrimper|dinghy|sloop)
-             (?:[ ]the|:|,)?[ ](?:"(?={_SHIP}")|(?<=[a-z][ ]|:[ ]|,[ ])))
+        (?:(?i:boat|vessel|trawler|ferry|yacht|aboard|shrimper|dinghy|sloop)
+             (?:[ ]the|:|,)?[ ]"?
+          |(?=(?:MV|M/V|MFV|F/V|S/Y)[ ]))
         (?P<phi>(?:(?:MV|M/V|MFV|F/V|S/Y|MT)[ ])?{_SHIP}
           (?:,?[ ][A-Z]{{1,2}}[ ][0-9]{{2,4}})?)
         (?![\w-])
@@ -246,13 +246,23 @@ SHIP = Rule(
         re.VERBOSE,
     ),
     score=0.75,
+    triggers=words(
+        """
+        boat vessel trawler ferry yacht aboard shrimper dinghy sloop mv m/v mfv f/v s/y
+        """
+    ),
+    lookbehind=0,
+    window=96,
     is_valid=_is_named,
     found=(
         "fell from the hold of the «MV Forum Pasefika».",
         'boat "«Miss Paulette»" out; Vessel: «MFV Naomh Gobnait, D 417», 62 nm',
         "lives aboard the «Mary Okafor», sick",
     ),
-    not_found=("MV Repair, MV Annulus, boat: The, boat Trip, aboard the Ferry",),
+    not_found=(
+        "MV Repair, MV Annulus, boat: The, boat Trip, aboard the Ferry",
+        "the boat sank, told Steven Kowalczyk",
+    ),
 )
 
 CALL_SIGN = Rule(
