@@ -274,14 +274,13 @@ CALL_SIGN = Rule(
         (?P<phi>(?:Medic|MEDIC|Engine|ENGINE|Squad|SQUAD|Helimed|HELIMED
             |Air[Ll]ift|AIRLIFT|Life[Ff]light|LIFEFLIGHT|Air[ ]Evac|AIR[ ]EVAC
             |Med[Ff]light|MEDFLIGHT|Life[ ]?[Ss]tar|Mercy[ ]Flight|Ambulance|AMBULANCE)
-          [ ]\#?[0-9]{1,4}
-         |(?<=[Cc]allsign[ ])[A-Z][A-Za-z]{2,12}[ ][0-9]{1,3})
+          [ ]\#?[0-9]{1,4})
         (?![\w%-])(?![.,/:][0-9])(?![ ](?:mg|x|hours|min|days|weeks|with)\b)
         """,
         re.VERBOSE,
     ),
     score=0.75,
-    found=("EMS «Engine 2» + WLFD, by «Medic 14», «Helimed 91», Callsign «Juliet 4»",),
+    found=("EMS «Engine 2» + WLFD, by «Medic 14», «Helimed 91»",),
     not_found=("Medic at 14, engine 2, Squad 4/5, ambulance 20 min",),
 )
 
