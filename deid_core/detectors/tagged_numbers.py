@@ -17,6 +17,16 @@ _SURE = 0.85
 """From this probability on, a number may identify whatever its shape."""
 _SURE_OF_DAY = 0.97
 """Likewise a pair be a day whatever is next to it."""
+_TIME_BEHIND = re.compile(
+    r"""
+    [0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}
+        (?P<time>[ ]+(?:[01][0-9]|2[0-3])[0-5][0-9])\Z
+    # Behind a day without a year it may be one.
+    |(?:[A-Za-z]{3}\.?|/)[ ]?[0-9]{1,2}
+        (?P<no_year>[ ]+(?:0[0-9]|1[0-8]|2[1-3])[0-5][0-9])\Z
+    """,
+    re.VERBOSE,
+)
 _LOCAL_PHONE = re.compile(r"[2-9][0-9]{2}[-. ][0-9]{4}")
 _MOST_PARTS = 4
 """Numbers of more parts are rows of values."""
@@ -47,6 +57,7 @@ def identifying(
         score: How sure it is.
     """
     if label is Label.DATE:
+        end = _without_time(days.text, start, end)
         if score >= _SURE_OF_DAY or not days.is_no_day(start, end):
             yield start, end
     elif score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
@@ -54,6 +65,12 @@ def identifying(
     else:
         for column in _COLUMN.finditer(days.text, start, end):
             yield from _in_column(days.text, column, label, column.start() == start)
+
+
+def _without_time(text: str, start: int, end: int) -> int:
+    """Return where a day ends whose time of day ("3/19/24 0218") was taken with it."""
+    found = _TIME_BEHIND.search(text, start, end)
+    return end if found is None else found.start(found.lastgroup or "time")
 
 
 def _in_column(

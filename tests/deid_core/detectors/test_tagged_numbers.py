@@ -43,6 +43,22 @@ def test_what_may_be_a_day_stays_one(marked):
 
 
 @pytest.mark.parametrize(
+    ("marked", "day"),
+    [
+        ("e-signed «06/08/24 1512»", "06/08/24"),
+        ("DATE: «2024-03-19  0218»", "2024-03-19"),
+        ("nurse «Aug 5 2130»", "Aug 5"),
+        ("seen «11/8 0715»", "11/8"),
+        ("since «Aug 5 2012»", "Aug 5 2012"),
+        ("on «3/14 1998»", "3/14 1998"),
+        ("on «3/14/1998»", "3/14/1998"),
+    ],
+)
+def test_a_time_of_day_behind_a_day_stays_and_a_year_does_not(marked, day):
+    assert [day] == kept(marked, Label.DATE, 0.99)
+
+
+@pytest.mark.parametrize(
     "marked",
     [
         "elevated «17-OHP», repeat",

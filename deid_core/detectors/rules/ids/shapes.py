@@ -130,7 +130,7 @@ RESULTS = words(
 )
 """What is counted, measured or paid: a number follows, of less than seven digits."""
 _BETWEEN_CODES = r"""
-    [^a-z;\n]{0,40}(?:\b(?:x|and|or|no|with|codes?|ct|cm|pcs|id)\b[^a-z;\n]{0,16}){0,3}
+    [^a-z;\n]{0,40}(?:\b(?:x[0-9]{0,2}|and|or|no|with|codes?|ct|cm|pcs|id)\b[^a-z;\n]{0,16}){0,3}
 """
 _BEFORE_RESULT = r"""
     (?:[ ](?:of|is|was|to|at|level|count|total|up|down|now|about|from|peak(?:ed)?)){0,4}
@@ -167,6 +167,11 @@ _RESULT_CUE = re.compile(
 _CUES = frozenset((*VOCABULARIES, *MODELS, *RESULTS))
 _WORD = re.compile("[a-z]+|[$\u00a3\u20ac<>~]|1:|[0-9]{5}")
 _REACH = 48
+_LONGEST_LIST = 200
+_PARTS_CODES = (", ", "+ ")
+_CODES = re.compile(
+    r"(?<![\w-])(?:[0-9]{5}(?:-[0-9A-Z]{2})?(?:[ ]?x[ ]?[0-9]{1,2})?(?:,|[ ]\+)[ ])+\Z"
+)
 _COUNTED = re.compile(COUNTED, _FLAGS)
 _DATE = re.compile(r"([0-9]{1,4})([-/.])([0-9]{1,2})\2([0-9]{1,4})")
 _CODE = re.compile("[0-9][A-Z]+[0-9]|[A-Z]{2}[-/][A-Z]{2,6}[-/][0-9]{3}")
@@ -216,6 +221,17 @@ def _is_range(value: str) -> bool:
     )
 
 
+def _start_of_list(text: str, start: int) -> int:
+    """Return where a list of codes begins whose next one starts here: its cue decides.
+
+    "CPT 88305, 88342 x4, 88360": the last one is a code like the first.
+    """
+    if text[start - 2 : start] not in _PARTS_CODES:
+        return start
+    codes = _CODES.search(text, max(0, start - _LONGEST_LIST), start)
+    return start if codes is None else codes.start()
+
+
 def is_identifier(match: re.Match[str]) -> bool:
     """Return whether a value looks like an identifier in its place."""
     value, text, (start, end) = match["phi"], match.string, match.span("phi")
@@ -225,12 +241,18 @@ def is_identifier(match: re.Match[str]) -> bool:
     is_short = is_number and len(value) < _LEAST_OF_NO_RESULT
     if is_number and _COUNTED.match(text, end):
         return False
+    return not any(
+        _has_cue(text, place, is_short=is_short)
+        for place in {start, _start_of_list(text, start)}
+    )
+
+
+def _has_cue(text: str, start: int, *, is_short: bool) -> bool:
+    """Return whether what is before a number says that it identifies nobody."""
     before = text[max(0, start - _REACH) : start]
     # Most have no cue before them, which a set tells faster than a pattern.
     if all(
         each.isalpha() and each not in _CUES for each in _WORD.findall(before.lower())
     ):
-        return True
-    return not _CODE_CUE.search(before) and not (
-        is_short and _RESULT_CUE.search(before)
-    )
+        return False
+    return bool(_CODE_CUE.search(before) or (is_short and _RESULT_CUE.search(before)))
