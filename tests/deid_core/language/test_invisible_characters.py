@@ -201,7 +201,7 @@ def test_detection_is_the_same_in_every_compatibility_form(
         (
             "seen by \U000e0044\U000e0072\U000e002e\U000e0020"
             "\U000e0053\U000e006d\U000e0069\U000e0074\U000e0068 now",
-            "seen by [NAME:PATIENT] now",
+            "seen by [NAME:DOCTOR] now",
         ),
     ],
 )
