@@ -29,13 +29,7 @@ def system():
             "Her husband Emeka (94) died of a stroke.",
             "Her husband [NAME:PATIENT] (90+) died of a stroke.",
         ),
-        pytest.param(
-            "FINDINGS:\nAlignment is preserved.",
-            "FINDINGS:\nAlignment is preserved.",
-            marks=pytest.mark.xfail(
-                strict=True, reason="the tagger of version 5 takes it for a name"
-            ),
-        ),
+        ("FINDINGS:\nAlignment is preserved.", "FINDINGS:\nAlignment is preserved."),
     ],
 )
 def test_only_what_identifies_goes_and_under_its_own_name(system, text, scrubbed):
