@@ -67,6 +67,25 @@ def messages_of(value: bytes) -> list[str]:
     return ["\r".join(message) for message in messages]
 
 
+def encoded(text: str, *, like: str) -> bytes:
+    """Return a message in the character set that its header names.
+
+    A character that the set does not have, as in a name of the surrogates, becomes a
+    question mark.
+
+    Args:
+        text: The message.
+        like: The message that it was made from.  If that can't be in the character set,
+            it had a byte order mark; so has the result, in UTF-8.
+    """
+    codec = _character_set(text.split("\r", 1)[0].encode("utf-8", "replace"))
+    try:
+        like.encode(codec)
+    except UnicodeError:
+        return codecs.BOM_UTF8 + text.encode("utf-8", "replace")
+    return text.encode(codec, "replace")
+
+
 def _begins_segment(line: str, *, separator: str) -> bool:
     return bool(_SEGMENT.match(line)) and line[3:4] in ("", separator)
 

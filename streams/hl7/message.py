@@ -7,7 +7,7 @@ knows neither FT commands without a count nor bytes in \\X...\\.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -28,6 +28,7 @@ DEFAULT_MARKS = "^~\\&"
 
 _FIELD_SEPARATOR = re.compile(r"MSH[^\w\s]")
 _MARKS = re.compile(r"[^\w\s]+")
+_NOTHING_TO_ESCAPE = re.compile(r"[\w ]*")  # no delimiter: those are none of these
 _SEQUENCE = (
     r"[FSTREHN]|X(?:[0-9A-Fa-f]{2})+|[CM](?:[0-9A-Fa-f]{2}){2,3}"
     r"|\.(?:br|sp|sk|ce|in|ti|fi|nf) ?[+-]?\d{0,2}"
@@ -96,10 +97,17 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One segment; its fields are addressed by their HL7 number, from 1."""
+    """One segment; its fields are addressed by their HL7 number, from 1.
+
+    Args:
+        name: `PID`.
+        fields: Those that are read and not empty.
+        line: Its number in the message; that of MSH is 0.
+    """
 
     name: str
     fields: Mapping[int, Field] = field(repr=False)
+    line: int = 0
 
     def repetitions(self, number: int) -> tuple[Repetition, ...]:
         """Return the repetitions of a field that are not empty."""
@@ -139,7 +147,7 @@ def parse(text: str, wanted: Wanted) -> list[Segment]:
     Raises:
         InvalidRecord: bad_msh: the delimiters are invalid.
     """
-    delimiters = _delimiters(text)
+    delimiters = delimiters_of(text)
     if delimiters.field == delimiters.subcomponent:
         # A subcomponent separator that MSH-2 leaves out is "&", and so may MSH-1 be.
         return parse_by_python_hl7(text, wanted)
@@ -156,7 +164,7 @@ def parse_by_python_hl7(text: str, wanted: Wanted) -> list[Segment]:
     Raises:
         InvalidRecord: bad_msh: the delimiters are invalid.
     """
-    delimiters = _delimiters(text)
+    delimiters = delimiters_of(text)
     separator = delimiters.field
     segments, parts = _read(text, wanted, delimiters)
     marks = text.split("\r", 1)[0].split(separator, 2)[1]
@@ -181,15 +189,15 @@ def _read(
     separator = delimiters.field
     header, *lines = text.split("\r")
     # MSH-1 is the separator itself, so MSH-2 is the first field after the name.
-    rows = [["MSH", "", *header.split(separator)[1:]]]
+    rows = [(0, ["MSH", "", *header.split(separator)[1:]])]
     rows += [
-        line.split(separator)
-        for line in lines
+        (at, line.split(separator))
+        for at, line in enumerate(lines, 1)
         if line[:3] in wanted and line[3:4] in ("", separator)
     ]
     segments: list[Segment] = []
     parts: dict[str, Field] = {}
-    for row in rows:
+    for at, row in rows:
         name, count = row[0], len(row)
         fields: dict[int, Field] = {}
         for number in wanted[name]:
@@ -199,7 +207,7 @@ def _read(
                 if raw not in parts:
                     parts[raw] = Field(raw, delimiters)
                 fields[number] = parts[raw]
-        segments.append(Segment(name, fields))
+        segments.append(Segment(name, fields, at))
     return segments, parts
 
 
@@ -248,6 +256,46 @@ def unescape(raw: str, delimiters: Delimiters) -> str:
     )
 
 
+def pieces(raw: str, delimiters: Delimiters) -> Iterator[tuple[str, str]]:
+    """Return a raw text in pieces, each with its text: sequences, and what is between.
+
+    The texts are those of `unescape`, one after the other.
+    """
+    if delimiters.escape not in raw:
+        yield raw, raw
+        return
+    end = 0
+    for found in _sequences(delimiters.escape).finditer(raw):
+        if found.start() > end:
+            yield raw[end : found.start()], raw[end : found.start()]
+        yield found[0], _meaning(found[1], delimiters)
+        end = found.end()
+    if end < len(raw):
+        yield raw[end:], raw[end:]
+
+
+def escape(text: str, delimiters: Delimiters) -> str:
+    """Return a text as it is written in a field; line feeds become line breaks."""
+    if _NOTHING_TO_ESCAPE.fullmatch(text):
+        return text
+    return "".join([_escaped(each, delimiters) for each in text])
+
+
+def _escaped(character: str, delimiters: Delimiters) -> str:
+    mark = delimiters.escape
+    codes = {
+        delimiters.subcomponent: "T",
+        delimiters.repetition: "R",
+        delimiters.component: "S",
+        delimiters.field: "F",
+        mark: "E",
+        "\n": ".br",
+        "\r": ".br",
+    }
+    code = codes.get(character)
+    return f"{mark}{code}{mark}" if code else character
+
+
 @cache
 def _sequences(escape: str) -> re.Pattern[str]:
     mark = re.escape(escape)
@@ -283,7 +331,12 @@ def _hexadecimal(digits: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _delimiters(text: str) -> Delimiters:
+def delimiters_of(text: str) -> Delimiters:
+    """Return the delimiters of a message.
+
+    Raises:
+        InvalidRecord: bad_msh: they are invalid.
+    """
     if not _FIELD_SEPARATOR.match(text):
         raise InvalidRecord(ReasonCode.BAD_MSH, "MSH-1: no field separator after MSH")
     separator = text[3]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..events.notes import ClinicalNote
 from .datatypes import time_of
@@ -28,27 +28,82 @@ FIELDS = {
 _CODE = re.compile(r"[A-Za-z0-9^._/-]{1,64}")
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where a stretch of a note's text comes from: a repetition of a field.
+
+    Args:
+        line: Of the segment in the message.
+        number: Of the field.
+        repetition: From 0.
+        start: Offset in the note's text; may lie before or after it, since empty lines
+            at both ends of a note are left out.
+        length: Of the repetition's text.
+    """
+
+    line: int
+    number: int
+    repetition: int
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A line of a draft: what is generated, and a repetition of a field."""
+
+    text: str = field(repr=False)
+    heading: str = field(default="", repr=False)
+    line: int = 0
+    number: int = 0
+    repetition: int = 0
+
+
 @dataclass(slots=True)
 class _Draft:
-    """The lines of one note: those of an OBR, a TXA, or the message."""
+    """The pieces of one note: those of an OBR, a TXA, or the message."""
 
     header: Segment | None
-    lines: list[str] = field(default_factory=list)
+    pieces: list[_Piece] = field(default_factory=list)
     heading: str = ""
 
-    def add(self, heading: str, lines: Sequence[str]) -> None:
-        """Add lines under their heading, which is not repeated in a row."""
+    def add(self, heading: str, pieces: Sequence[_Piece]) -> None:
+        """Add pieces under their heading, which is not repeated in a row."""
         if heading and heading != self.heading:
-            self.lines.append(f"{heading}:")
+            self.pieces.append(_Piece("", f"{heading}:"))
         self.heading = heading
-        self.lines += lines
+        self.pieces += pieces
+
+    def text(self) -> str:
+        """Return the note's text, with empty lines at both ends."""
+        return "\n".join([each.heading + each.text for each in self.pieces])
+
+    def passages(self, start: int) -> Iterator[Passage]:
+        """Return where the text comes from.
+
+        Args:
+            start: Offset of the first piece in the note's text.
+        """
+        for each in self.pieces:
+            start += len(each.heading)
+            length = len(each.text)
+            if each.number:
+                yield Passage(each.line, each.number, each.repetition, start, length)
+            start += length + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Narrative:
-    """The notes of a patient group, and the numbers of skipped OBX by OBX-2."""
+    """The notes of a patient group.
+
+    Args:
+        notes: One for each OBR or TXA that has text.
+        passages: Of each note, where its text comes from, in order.
+        skipped: The numbers of skipped OBX, by OBX-2.
+    """
 
     notes: tuple[ClinicalNote, ...]
+    passages: tuple[tuple[Passage, ...], ...]
     skipped: Counter[str]
 
 
@@ -70,16 +125,23 @@ def narrative_of(
         if segment.name in ("OBR", "TXA"):
             drafts.append(_Draft(segment))
         elif segment.name == "NTE":
-            drafts[-1].lines += _lines(segment, 3)
+            drafts[-1].pieces += _pieces(segment, 3)
         elif segment.name == "OBX":
             _observe(drafts[-1], segment, skipped)
-    notes = []
+    notes, passages = [], []
     for number, draft in enumerate(drafts):
-        text = "\n".join(draft.lines).strip("\n")
+        whole = draft.text()
+        text = whole.strip("\n")
         if text.strip():
             place = f"{control_id}.{ordinal}.{number}"
             notes.append(_note(group, event, draft.header, text, place, sent_at))
-    return Narrative(tuple(notes), skipped)
+            passages.append(tuple(draft.passages(len(whole.lstrip("\n")) - len(whole))))
+    return Narrative(tuple(notes), tuple(passages), skipped)
+
+
+def is_narrative(obx: Segment) -> bool:
+    """Return whether the value of an OBX is part of a note."""
+    return obx.value(2) in NARRATIVE_TYPES
 
 
 def _observe(draft: _Draft, obx: Segment, skipped: Counter[str]) -> None:
@@ -87,20 +149,23 @@ def _observe(draft: _Draft, obx: Segment, skipped: Counter[str]) -> None:
     if kind not in NARRATIVE_TYPES:
         skipped[kind if re.fullmatch(r"[A-Z]{2,3}", kind) else "?"] += 1
         return
-    lines = _lines(obx, 5)
-    if not lines:
+    pieces = _pieces(obx, 5)
+    if not pieces:
         return
     name = obx.value(3, 2) or obx.value(3, 5) or obx.value(3)
-    if kind == "ST" and len(lines) == 1:
-        draft.add("", [f"{name}: {lines[0]}" if name else lines[0]])
+    if kind == "ST" and len(pieces) == 1 and "\n" not in pieces[0].text:
+        heading = f"{name}: " if name else ""
+        draft.add("", [replace(pieces[0], heading=heading)])
     else:
-        draft.add(name, lines)
+        draft.add(name, pieces)
 
 
-def _lines(segment: Segment, number: int) -> list[str]:
+def _pieces(segment: Segment, number: int) -> list[_Piece]:
     """Return the lines of a text field; a repetition is a line (chapter 7.4.2.5)."""
-    lines = [line for text in segment.lines(number) for line in text.split("\n")]
-    return lines if any(line.strip() for line in lines) else []
+    lines = segment.lines(number)
+    if not any(line.strip() for line in lines):
+        return []
+    return [_Piece(text, "", segment.line, number, at) for at, text in enumerate(lines)]
 
 
 def _note(

@@ -43,7 +43,8 @@ from streams.hl7.framing import messages_of
 from streams.hl7.message import Segment, parse, parse_by_python_hl7
 from streams.hl7.message_types import event_of
 from streams.hl7.narrative import narrative_of
-from streams.intake.route import WANTED, Parse, Routed, route
+from streams.hl7.reader import WANTED, Hl7Reader, Parse
+from streams.intake.route import Routed, route
 from streams.patients.updates import PatientUpdate
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import feed_and_drain_intake, running, worker_processes
@@ -211,7 +212,8 @@ def costs_by_step(values: list[bytes], parse: Parse) -> Costs:
     parsed = watch.timed("parse", lambda text: parse(text, WANTED), flat)
     groups = watch.timed("demographics", groups_of, parsed)
     watch.timed("narrative", narratives_of, groups)
-    routed = Stopwatch(1).timed("", lambda value: route(value, parse=parse), values)
+    reader = Hl7Reader(parse=parse)
+    routed = Stopwatch(1).timed("", lambda value: route(value, reader=reader), values)
     outputs = watch.timed("encoding", outputs_of, routed)
     watch.timed("audit event", audit_of, routed)
     watch.timed(READER, check, outputs)
@@ -220,9 +222,10 @@ def costs_by_step(values: list[bytes], parse: Parse) -> Costs:
 
 def costs_of_whole(values: list[bytes], parse: Parse) -> Costs:
     """Return what intake costs, with garbage as in a worker."""
+    reader = Hl7Reader(parse=parse)
 
     def outputs(value: bytes) -> tuple[list[Output], Output]:
-        routed = route(value, parse=parse)
+        routed = route(value, reader=reader)
         return outputs_of(routed), audit_of(routed)
 
     watch = Stopwatch(len(values))

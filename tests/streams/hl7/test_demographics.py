@@ -5,7 +5,7 @@ from streams.engine.errors import InvalidRecord
 from streams.hl7 import fields
 from streams.hl7.demographics import patient_groups
 from streams.hl7.message import parse
-from streams.intake.route import WANTED
+from streams.hl7.reader import WANTED
 from streams.patients.demographics import Identifier, Kin, Name, PatientId
 
 MSH = "MSH|^~\\&|APP|HOSP|||20240301093000||ADT^A08|C1|P|2.5.1"

@@ -4,7 +4,7 @@ from streams.hl7.demographics import patient_groups
 from streams.hl7.message import parse
 from streams.hl7.message_types import Event
 from streams.hl7.narrative import narrative_of
-from streams.intake.route import WANTED
+from streams.hl7.reader import WANTED
 
 MSH = "MSH|^~\\&|APP|HOSP|||20240301093000||ORU^R01|C1|P|2.5.1"
 

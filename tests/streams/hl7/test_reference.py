@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord
 from streams.hl7 import message
+from streams.hl7.field_rules import Rules
 from streams.hl7.framing import messages_of
 from streams.hl7.message import Field, parse, parse_by_python_hl7
-from streams.intake.route import WANTED, route
+from streams.hl7.reader import WANTED, Hl7Reader
+from streams.intake.route import route
 
 FOLDER = Path(__file__).parents[4] / "shared/data/hl7"
 corpus = pytest.mark.skipif(
@@ -24,6 +26,7 @@ corpus = pytest.mark.skipif(
 
 MUTANTS = 2
 """Of each message of the corpus."""
+RULES = Rules()
 ALL = {name: range(1, 60) for name in WANTED}
 MARKS = ("|", "^", "~", "\\", "&", "#", "\r", "\n", " ", '""', "é", "\x1c", "\u2003")
 ESCAPES = (
@@ -65,7 +68,7 @@ def read(parse, text, wanted):
 
 def routed(value, parse):
     try:
-        return route(value, parse=parse)
+        return route(value, reader=Hl7Reader(RULES, parse))
     except InvalidRecord as error:
         return error.code, error.reason
 
@@ -241,7 +244,7 @@ def test_python_hl7_finds_the_same_fields_in_real_messages():
 
 def fields_that_agree(text):
     """Compare the fields with those of python-hl7's own parse; return their number."""
-    delimiters = message._delimiters(text)
+    delimiters = message.delimiters_of(text)
     whole = [each for each in hl7.parse(text) if str(each[0]) in WANTED]
     count = 0
     for segment, reference in zip(parse(text, WANTED), whole, strict=True):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from streams.engine.errors import InvalidRecord
 from streams.hl7.message import parse
-from streams.intake.route import WANTED, route
+from streams.hl7.reader import WANTED
+from streams.intake.route import route
 from streams.patients.demographics import Name, PatientId
 from tests.streams.hl7.hl7_text import MSH, PID, assert_keeps_schemas, message
 
