@@ -321,7 +321,9 @@ def _compiled(place: str, rule: str, type_: str, types: _Types) -> FieldRule:
         return FieldRule(place, whole=value)
     if type_ in _PRIMITIVES and rule not in _BY_TYPE and not is_text:
         return FieldRule(place, ((value,),))
-    listed = types[type_]
+    # Senders write the name and the system of a code also where it should stand alone.
+    is_code = type_ in ("ID", "IS") and (is_text or rule in _BY_TYPE)
+    listed = ("code", *types["CWE"][1:]) if is_code else types[type_]
     components = tuple(
         _component(place, each, value, types) for each in listed if each != _MORE
     )

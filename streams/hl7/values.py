@@ -139,10 +139,17 @@ class ValueWriter:
         self._codes = checks.codes
         self._values = values
         self.is_age = False
+        self._written: dict[tuple[Leaf, str], str | None] = {}
 
     def write(self, given: Value) -> str | None:
         """Return what is written in place of a value."""
-        return _ACTIONS[given.leaf.action](self, given)
+        if given.leaf.action not in _ALONE:
+            return _ACTIONS[given.leaf.action](self, given)
+        # Results repeat their dates, laboratory and physicians.
+        key = given.leaf, given.text
+        if key not in self._written:
+            self._written[key] = _ACTIONS[given.leaf.action](self, given)
+        return self._written[key]
 
     def remove(self, _: Value) -> None:
         """Remove a value."""
@@ -280,6 +287,13 @@ _ACTIONS: Mapping[Action, Callable[[ValueWriter, Value], str | None]] = {
     Action.PSEUDONYM: ValueWriter.pseudonym,
     Action.CHARSET: ValueWriter.charset,
 }
+
+
+_ALONE = (
+    *(Action.DATE, Action.NAME, Action.REPLACE, Action.FACILITY, Action.COUNTRY),
+    *(Action.PHONE, Action.PSEUDONYM),
+)
+"""What is written depends on the value alone."""
 
 
 def moved(text: str, values: Values) -> str | None:

@@ -155,10 +155,16 @@ def test_a_field_is_counted_once_by_its_place():
 
 
 def test_components_beyond_the_data_type_are_removed():
-    found = rebuilt(message("PV1|1|I^secret^secret&secret"))
+    found = rebuilt(message("PV1|1^secret^secret&secret|I&secret"))
 
-    assert "PV1|1|I^^" == lines(found)["PV1"]
-    assert {"PV1-2": 1} == found.removed
+    assert "PV1|1^^|I&" == lines(found)["PV1"]
+    assert {"PV1-1": 1, "PV1-2": 1} == found.removed
+
+
+def test_a_code_with_name_and_system_is_kept_where_it_should_stand_alone():
+    found = rebuilt(message("OBX|1|NM|||5|||A^Abnormal^HL70078~H^Edith"), scrub=covered)
+
+    assert "A^Abnormal^HL70078~H^[X]" == fields(found, "OBX")[8]
 
 
 @pytest.mark.parametrize(
