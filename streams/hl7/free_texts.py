@@ -14,7 +14,9 @@ from itertools import chain
 
 from deid_core import ScrubbedDocument
 
+from ..documents import Unreadable, UnreadableKind
 from ..events.parts import FreeText
+from .embedded import EmbeddedDocument
 from .message import Delimiters, escape, pieces, unescape
 
 Place = tuple[int, int, int, int, int]
@@ -43,11 +45,19 @@ class Source:
 
 @dataclass(slots=True)
 class FreeTexts:
-    """The free texts of a message, and the fields that they come from."""
+    """The free texts of a message, and the fields that they come from.
+
+    Args:
+        texts: All of them.
+        sources: Where each stretch of them is written back.
+        documents: Which text is that of a document in OBX-5.
+        unreadable: Why other documents can't be opened.
+    """
 
     texts: list[FreeText] = field(default_factory=list, repr=False)
     sources: dict[Place, Source] = field(default_factory=dict, repr=False)
-    _terms: dict[str, int] = field(default_factory=dict, repr=False)
+    documents: dict[Place, tuple[int, EmbeddedDocument]] = field(default_factory=dict)
+    unreadable: dict[Place, UnreadableKind] = field(default_factory=dict)
     _places: list[tuple[Place, str]] = field(default_factory=list, repr=False)
 
     def add(
@@ -69,6 +79,11 @@ class FreeTexts:
         """Add a short text; equal ones are scrubbed once."""
         if text.strip():
             self._places.append((place, text))
+
+    def add_document(self, place: Place, embedded: EmbeddedDocument) -> None:
+        """Add the text of a document."""
+        self.documents[place] = len(self.texts), embedded
+        self.texts.append(FreeText(embedded.document.text))
 
     def close(self) -> None:
         """Make one text of all short texts."""
@@ -112,7 +127,9 @@ class Scrubbed:
         for text, done in zip(texts.texts, scrubbed, strict=True):
             if done.offset_map.to_scrubbed(len(text.text)) != len(done.text):
                 raise ValueError("a scrubbed text belongs to another text")
+        self._texts = texts
         self._sources = texts.sources
+        self._scrubbed = scrubbed
         self._delimiters = delimiters
         self._documents = [
             _Document(
@@ -127,6 +144,19 @@ class Scrubbed:
             )
             for number, done in enumerate(scrubbed)
         ]
+
+    def embedded(self, place: Place) -> str | None:
+        """Return what to write in place of a document; None if there is none.
+
+        Raises:
+            Unreadable: It can't be opened, or not be written back.
+        """
+        if place in self._texts.unreadable:
+            raise Unreadable(self._texts.unreadable[place])
+        if place not in self._texts.documents:
+            return None
+        number, embedded = self._texts.documents[place]
+        return embedded.written(self._scrubbed[number], self._delimiters)
 
     def is_unchanged(self, place: Place) -> bool:
         """Return whether a text was scrubbed and nothing of it was replaced."""

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..documents import Unreadable
 from ..events.parts import Values
+from .embedded import DOCUMENTS, POINTER, embedded_document
 from .field_rules import TEXTS, Action, FieldRule, Leaf, Rules
 from .free_texts import WHOLE, FreeTexts, Place, Scrubbed
 from .message import NULL, Delimiters, escape, unescape
@@ -23,21 +25,9 @@ HEADERS = ("MSH", "BHS", "FHS")
 """Segments whose first field is the field separator."""
 OTHER = "other"
 NO_FIELDS: Mapping[int, FieldRule] = {}
-DOCUMENTS = ("ED", "RP")
-"""Types of OBX-5 that hold a document."""
 
 _Z_SEGMENT = re.compile(r"Z[A-Z0-9]{2}")
 _AGE = re.compile(r"\bage\b", re.IGNORECASE)
-_DATA_TYPES = {
-    *("AP", "APPLICATION", "AU", "AUDIO", "FT", "IM", "IMAGE", "MULTIPART", "NS", "SD"),
-    *("SI", "TEXT", "TX", "VIDEO"),
-}
-_DATA_SUBTYPES = {
-    *("BASIC", "CDA", "DICOM", "FAX", "GIF", "HTML", "JOT", "JPEG", "OCTET-STREAM"),
-    *("PDF", "PICT", "PLAIN", "PNG", "POSTSCRIPT", "RTF", "SGML", "TIFF"),
-    *("X-HL7-CDA-LEVEL-ONE", "XML"),
-}
-"""HL7 tables 0191 and 0291, and what senders write: names in counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +97,29 @@ def add_texts(rows: Sequence[Row], frame: Frame, texts: FreeTexts) -> None:
                 continue
             rule = frame.rule_of(row, number)
             if rule is None:
+                if (row.name, number) == ("OBX", 5):
+                    _add_documents(
+                        (row.line, number), raw, frame.observed_type(row), frame, texts
+                    )
                 continue
             if rule.has_texts or (rule.has_codes and LETTERS.search(raw)):
                 _add_field((row.line, number), raw, rule, frame, texts)
+
+
+def _add_documents(
+    field: tuple[int, int], raw: str, kind: str, frame: Frame, texts: FreeTexts
+) -> None:
+    if kind != "ED":
+        return
+    for at, repetition in enumerate(raw.split(frame.delimiters.repetition)):
+        place = (*field, at, *WHOLE)
+        if repetition:
+            try:
+                texts.add_document(
+                    place, embedded_document(repetition, frame.delimiters)
+                )
+            except Unreadable as error:
+                texts.unreadable[place] = error.kind
 
 
 def _add_field(
@@ -199,7 +209,7 @@ class Rebuilder:
         if rule is not None:
             written = self._by_rule(row.line, number, raw, rule)
         elif known is not None and self._frame.observed_type(row) in DOCUMENTS:
-            written = self._document(raw)
+            written = self._document((row.line, number), raw)
         else:
             self._is_removed = True
         if self._is_removed:
@@ -302,20 +312,23 @@ class Rebuilder:
             return ""
         return written
 
-    def _document(self, raw: str) -> str:
-        """Return OBX-5 without the document in it (ED, RP)."""
-        mark = self._delimiters
-        written = []
-        for repetition in raw.split(mark.repetition):
-            _, kind, subtype, *_ = (*repetition.split(mark.component), "", "", "")
-            names = [each for each in (kind, subtype) if _is_data_type(each)]
-            self.unreadable["/".join(names).lower() or OTHER] += 1
-            written.append(mark.component.join(("", *names)) if names else "")
-        return mark.repetition.join(written)
+    def _document(self, field: tuple[int, int], raw: str) -> str:
+        """Return OBX-5 with the documents in it scrubbed (ED), or without them."""
+        mark = self._delimiters.repetition
+        return mark.join(
+            self._embedded((*field, at, *WHOLE)) if each else ""
+            for at, each in enumerate(raw.split(mark))
+        )
 
-
-def _is_data_type(name: str) -> bool:
-    return name.upper() in _DATA_TYPES | _DATA_SUBTYPES
+    def _embedded(self, place: Place) -> str:
+        try:
+            written = self._scrubbed.embedded(place)
+        except Unreadable as error:
+            self.unreadable[error.kind.value] += 1
+            return ""
+        if written is None:
+            self.unreadable[POINTER] += 1
+        return written or ""
 
 
 def _first(raw: str, delimiters: Delimiters) -> str:

@@ -16,8 +16,6 @@ from streams.hl7.field_rules import (
     _numbers,
 )
 
-hl7apy = pytest.importorskip("hl7apy", reason="the extra `dev` installs it")
-
 OF_LIBRARY = [each for each in VERSIONS if each != "2.7.1"]
 """hl7apy has no 2.7.1, which changed no field."""
 UNTYPED = (None, "WD", "wd", "-", "CM")

@@ -1,5 +1,7 @@
 """The message that `hl7.scrubbed` carries: every value by its rule."""
 
+import base64
+
 import pytest
 
 from deid_core import Label, OffsetMap, ScrubbedDocument
@@ -209,16 +211,74 @@ def test_a_local_code_that_the_scrubber_takes_for_a_name_becomes_a_pseudonym():
     assert "(code)^^L~POSITIVE^^L~POSITIVE^^LN" == found
 
 
-def test_a_document_is_removed_and_counted_as_unreadable():
-    found = rebuilt(
-        message(
-            "OBX|1|ED|1||APP^application^pdf^Base64^JVBERi0x~APP^Smith^John^Base64^x"
-        )
-    )
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
 
-    assert "^application^pdf~" == fields(found, "OBX")[5]
-    assert {"application/pdf": 1, "other": 1} == found.unreadable
-    assert "OBX-5" not in found.removed
+
+RTF = r"{\rtf1\ansi Seen by Edith.\par On Monday.}"
+
+
+@pytest.mark.parametrize(
+    ("shown_as", "written"),
+    [
+        (f"APP^TEXT^PLAIN^Base64^{encoded('Seen by Edith')}", "^TEXT^PLAIN^Base64^"),
+        (f"APP^application^rtf^Base64^{encoded(RTF)}", "^application^rtf^Base64^"),
+        (f"^TEXT^HTML^BASE64^{encoded('<p>Edith</p>')}", "^TEXT^HTML^Base64^"),
+        (f"^Edith^Edith^Base64^{encoded('Edith')}", "^text^plain^Base64^"),
+        (f"^TEXT^^Hex^{b'Edith'.hex()}", "^TEXT^^Hex^"),
+        ("^TEXT^^A^Edith", "^TEXT^^A^"),
+    ],
+)
+def test_a_document_is_scrubbed_and_put_back(shown_as, written):
+    value = message(f"OBX|1|ED|1||{shown_as}")
+
+    for scrub, is_shown in ((kept, True), (covered, False)):
+        found = rebuilt(value, scrub=scrub)
+        shown = fields(found, "OBX")[5]
+        assert shown.startswith(written)
+        assert is_shown is ("Edith" in decoded(*shown.split("^")[3:]))
+        assert {} == found.unreadable
+
+
+def decoded(encoding, data):
+    if encoding == "A":
+        return data
+    return (bytes.fromhex if encoding == "Hex" else base64.b64decode)(data).decode()
+
+
+def test_documents_are_free_texts_before_the_terms():
+    value = message(f"OBX|1|ED|1^Report^L||^TEXT^^Base64^{encoded('one')}~^TEXT^^A^two")
+    [part] = HL7.parts(value)
+
+    texts = HL7.texts(part.content)
+
+    assert ["one", "two", "Report"] == [each.text for each in texts]
+
+
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ("^IM^PNG^Base64^iVBORw0KGgoAAAANSUhEUg==", "image"),
+        ("^application^pdf^Base64^JVBERi0x", "broken"),
+        ("^application^pdf^Base64^Edith!", "broken"),
+        ("^TEXT^^Base64^", "broken"),
+        ("^TEXT^^Hex^Edith", "broken"),
+        ("Edith", "broken"),
+    ],
+)
+def test_a_document_that_cannot_be_opened_is_removed_and_counted(document, kind):
+    found = rebuilt(message(f"OBX|1|ED|1||{document}||||||F"))
+
+    assert "" == fields(found, "OBX")[5]
+    assert {kind: 1} == found.unreadable
+    assert {} == found.removed
+
+
+def test_a_pointer_to_a_document_is_removed_and_counted():
+    found = rebuilt(message("OBX|1|RP|1||\\\\host\\Edith.pdf^APP^application^pdf"))
+
+    assert "" == fields(found, "OBX")[5]
+    assert {"pointer": 1} == found.unreadable
 
 
 @pytest.mark.parametrize("kind", ["", "ZZ", "TM", "VR", "CD", "TX "])
