@@ -111,15 +111,14 @@ def _add_documents(
 ) -> None:
     if kind != "ED":
         return
-    for at, repetition in enumerate(raw.split(frame.delimiters.repetition)):
+    marks = frame.delimiters
+    for at, repetition in enumerate(raw.split(marks.repetition)):
         place = (*field, at, *WHOLE)
-        if repetition:
-            try:
-                texts.add_document(
-                    place, embedded_document(repetition, frame.delimiters)
-                )
-            except Unreadable as error:
-                texts.unreadable[place] = error.kind
+        try:
+            if repetition:
+                texts.add_document(place, embedded_document(repetition, marks))
+        except Unreadable as error:
+            texts.unreadable[place] = error.kind
 
 
 def _add_field(
@@ -220,7 +219,9 @@ class Rebuilder:
         mark = self._delimiters.repetition
         whole = rule.whole
         if whole is not None and whole.action is Action.DELIMITERS:
-            return raw
+            # Those of the message were checked; another header's may be anything.
+            self._is_removed = line > 0
+            return "" if line else raw
         return mark.join(
             self._whole((line, number, at, *WHOLE), each, whole)
             if whole is not None

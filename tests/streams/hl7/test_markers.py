@@ -134,6 +134,15 @@ def test_the_markers_are_found_where_something_passes_them():
     assert 50 < len(passed)
 
 
+def test_the_delimiters_of_another_header_are_removed():
+    content = "MSH|^~\\&|||||||ORU^R01|C1|P|2.5\rPID|||4711\rBHS|Edith"
+
+    found = HL7.rebuilt(content, [], Same())
+
+    assert b"Edith" not in found.value
+    assert {"BHS-2": 1} == found.removed
+
+
 def test_batch_headers_are_removed():
     batch = "FHS|^~\\&|zqmarker\rBHS|^~\\&|zqmarker\r{}\rBTS|1|zqmarker\rFTS|1|zqmarker"
     message = "MSH|^~\\&|||||||ORU^R01|C1|P|2.5\rPID|||4711\rOBX|1|TX|||text"
