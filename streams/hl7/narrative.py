@@ -139,11 +139,6 @@ def narrative_of(
     return Narrative(tuple(notes), tuple(passages), skipped)
 
 
-def is_narrative(obx: Segment) -> bool:
-    """Return whether the value of an OBX is part of a note."""
-    return obx.value(2) in NARRATIVE_TYPES
-
-
 def _observe(draft: _Draft, obx: Segment, skipped: Counter[str]) -> None:
     kind = obx.value(2)
     if kind not in NARRATIVE_TYPES:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
-from deid_core import Deidentifier, Document, Label, OffsetMap, ScrubbedDocument
+from deid_core import Deidentifier, Document, OffsetMap, ScrubbedDocument
 from deid_core.document import Row
 from streams.hl7.reader import HL7
 from streams.patients.known_identifiers import known_identifiers
@@ -95,6 +95,3 @@ def deidentified(value, policy="surrogate"):
         values = PatientValues(system, document, Pseudonyms(KEY))
         found.append((HL7.rebuilt(part.content, scrubbed, values), scrubbed))
     return found
-
-
-TAGS = tuple(f"[{label.value}]" for label in Label)
