@@ -39,6 +39,7 @@ LAYERS = {
         {"patients"},
         {"events"},
         {"hl7"},
+        {"fhir"},
         {"formats"},
         {"intake", "scrub"},
         {"files"},

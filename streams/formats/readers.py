@@ -8,8 +8,10 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import FreeText, Reader
+from ..fhir.reader import FORMAT as FHIR
+from ..fhir.reader import FhirReader
 
-READERS: Mapping[str, Reader] = {}
+READERS: Mapping[str, Reader] = {FHIR: FhirReader()}
 """By the property `format` of notes."""
 CONTENT_TYPES: Mapping[str, bytes] = {
     "hl7": b"x-application/hl7-v2+er7",

@@ -1,0 +1,126 @@
+"""The free texts of a part, and how scrubbed ones are given back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from deid_core import ScrubbedDocument
+
+from ..documents import TextDocument, Unreadable, UnreadableKind, open_document
+from ..events.parts import FreeText
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Gathers the free texts of a part in the order in which they are met."""
+
+    texts: dict[FreeText, None] = field(default_factory=dict, repr=False)
+    terms: dict[str, None] = field(default_factory=dict, repr=False)
+    _documents: dict[tuple[bytes, str], TextDocument] = field(
+        default_factory=dict, repr=False
+    )
+
+    def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
+        """Gather a text."""
+        self.texts[FreeText(text, note_type)] = None
+        return None
+
+    def term(self, text: str) -> str | None:
+        """Gather a term."""
+        self.terms[text] = None
+        return None
+
+    def opened(self, data: bytes, media_type: str) -> TextDocument:
+        """Return an attached document, opened once."""
+        key = data, media_type
+        if key not in self._documents:
+            self._documents[key] = open_document(data, media_type)
+        return self._documents[key]
+
+    def all(self) -> list[FreeText]:
+        """Return the texts, and one of all terms."""
+        lines = [FreeText("\n".join(self.terms))] if self.terms else []
+        return [*self.texts, *lines]
+
+    def given(self, scrubbed: Sequence[ScrubbedDocument]) -> Given:
+        """Return what is written in place of the texts.
+
+        Raises:
+            ValueError: They are not as many, or one is of another text.
+        """
+        texts = self.all()
+        for text, done in zip(texts, scrubbed, strict=True):
+            if done.offset_map.to_scrubbed(len(text.text)) != len(done.text):
+                raise ValueError("a scrubbed text is that of another text")
+        own = dict(zip(self.texts, scrubbed, strict=False))
+        terms = _lines(list(self.terms), scrubbed[-1]) if self.terms else {}
+        return Given(own, terms, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Gives the scrubbed texts of a part."""
+
+    _texts: Mapping[FreeText, ScrubbedDocument] = field(repr=False)
+    _terms: Mapping[str, str] = field(repr=False)
+    _gathered: Gathered = field(repr=False)
+
+    def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
+        """Return a text as it is scrubbed."""
+        return self._texts[FreeText(text, note_type)]
+
+    def term(self, text: str) -> str | None:
+        """Return a term as it is scrubbed."""
+        return self._terms[text]
+
+    def opened(self, data: bytes, media_type: str) -> TextDocument:
+        """Return an attached document."""
+        return self._gathered.opened(data, media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Reads no free text: only what references call persons and institutions."""
+
+    def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
+        """Return nothing."""
+        return None
+
+    def term(self, text: str) -> str | None:
+        """Return nothing."""
+        return None
+
+    def opened(self, data: bytes, media_type: str) -> TextDocument:
+        """Open nothing."""
+        raise Unreadable(UnreadableKind.UNKNOWN)
+
+
+def _lines(terms: Sequence[str], done: ScrubbedDocument) -> dict[str, str]:
+    """Return each line of a text as it is scrubbed.
+
+    What replaces words of two lines is written in the first of them.
+    """
+    found, start = {}, 0
+    for term in terms:
+        end = start + len(term)
+        pieces, cursor = [], start
+        for row in done.offset_map.rows:
+            if row.end <= start or row.start >= end:
+                continue
+            if row.start >= start:
+                pieces.append(_kept(done, cursor, row.start))
+                pieces.append(done.text[row.scrubbed_start : row.scrubbed_end])
+            cursor = min(row.end, end)
+        pieces.append(_kept(done, cursor, end))
+        found[term] = " ".join("".join(pieces).split())
+        start = end + 1
+    return found
+
+
+def _kept(done: ScrubbedDocument, start: int, end: int) -> str:
+    """Return a stretch of a text that is not replaced."""
+    if start >= end:
+        return ""
+    at = done.offset_map.to_scrubbed(start)
+    return done.text[at : at + end - start]

@@ -1,0 +1,160 @@
+"""The notes of a message: documents, reports, compositions and textual observations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..documents import Unreadable, open_document
+from ..events.notes import ClinicalNote
+from ..patients.demographics import Demographics, PatientId
+from .datatypes import text, time_of
+from .narrative import open_div
+from .patients import Entry
+from .references import target_of
+from .writer import decoded, dicts, note_type_of
+
+Json = Mapping[str, Any]
+
+
+def notes_of(
+    entries: Sequence[Entry], patient: PatientId, demographics: Demographics
+) -> tuple[list[ClinicalNote], Counter[str]]:
+    """Return the notes of a patient, and the numbers of documents not read, by kind."""
+    reader = _Notes(entries)
+    notes = []
+    for entry in entries:
+        resource = entry.resource
+        read = _READERS.get(entry.type)
+        found = (
+            [each for each in read(reader, resource) if each.strip()] if read else []
+        )
+        for number, each in enumerate(found):
+            notes.append(
+                ClinicalNote(
+                    note_id=_note_id(entry, each) + (f".{number}" if number else ""),
+                    patient=patient,
+                    note_type=note_type_of(resource) or entry.type,
+                    written_at=_written_at(resource),
+                    text=each,
+                    demographics=demographics,
+                )
+            )
+    return notes, reader.skipped
+
+
+class _Notes:
+    """Reads the texts of resources, one for each note."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.skipped: Counter[str] = Counter()
+        self._binaries = {
+            name: each.resource
+            for each in entries
+            if each.type == "Binary"
+            for name in each.names
+        }
+
+    def document_reference(self, resource: Json) -> list[str]:
+        """Return the text of each attachment, or the description."""
+        contents = dicts(resource.get("content"))
+        attachments = (each.get("attachment") for each in contents)
+        return list(self._attached(attachments))
+
+    def diagnostic_report(self, resource: Json) -> list[str]:
+        """Return the text of each form presented, or the narrative and conclusion."""
+        found = list(self._attached(dicts(resource.get("presentedForm"))))
+        if found:
+            return found
+        parts = (_narrative(resource), text(resource.get("conclusion")))
+        return ["\n\n".join(each for each in parts if each)]
+
+    def composition(self, resource: Json) -> list[str]:
+        """Return the sections under their titles, or the narrative."""
+        lines = list(_sections(resource))
+        return ["\n".join(lines)] if lines else [_narrative(resource)]
+
+    def observation(self, resource: Json) -> list[str]:
+        """Return the textual values and the notes."""
+        lines = [
+            text(resource.get("valueString")),
+            *(
+                text(each.get("valueString"))
+                for each in dicts(resource.get("component"))
+            ),
+            *(text(each.get("text")) for each in dicts(resource.get("note"))),
+        ]
+        return ["\n".join(_lines(each) for each in lines if each)]
+
+    def _attached(self, attachments: Any) -> Iterator[str]:  # noqa: ANN401 (JSON)
+        for each in dicts(list(attachments)):
+            target = target_of(each.get("url"))
+            source: Json = each
+            if "data" not in each and target is not None:
+                name = f"{target.type or 'urn'}/{target.id}"
+                source = self._binaries.get(name, each)
+            if read := self._opened(source):
+                yield read
+
+    def _opened(self, source: Json) -> str:
+        if not isinstance(source.get("data"), str):
+            return ""
+        data = decoded(source["data"])
+        if data is None:
+            self.skipped["base64"] += 1
+            return ""
+        try:
+            return open_document(data, text(source.get("contentType"))).text
+        except Unreadable as error:
+            self.skipped[error.kind.value] += 1
+            return ""
+
+
+_READERS: Mapping[str, Callable[[_Notes, Json], list[str]]] = {
+    "DocumentReference": _Notes.document_reference,
+    "DiagnosticReport": _Notes.diagnostic_report,
+    "Composition": _Notes.composition,
+    "Observation": _Notes.observation,
+}
+
+
+def _sections(holder: Json) -> Iterator[str]:
+    for section in dicts(holder.get("section")):
+        title, narrative = text(section.get("title")), _narrative(section)
+        if title:
+            yield f"{title}:"
+        if narrative:
+            yield narrative
+        yield from _sections(section)
+
+
+def _narrative(holder: Json) -> str:
+    narrative = holder.get("text")
+    div = narrative.get("div") if isinstance(narrative, dict) else None
+    return open_div(div).text if isinstance(div, str) else ""
+
+
+def _lines(value: str) -> str:
+    return value.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _note_id(entry: Entry, note: str) -> str:
+    """Return the resource's id, else that of its entry, else one of its text."""
+    if entry.names:
+        return entry.names[-1]
+    identifiers = (
+        text(each.get("value"))
+        for name in ("masterIdentifier", "identifier")
+        for each in dicts(entry.resource.get(name))
+    )
+    found = next((each for each in identifiers if each), "")
+    # `notes` is as confidential as the note; subscribers get a keyed pseudonym.
+    return f"{entry.type}/{found or hashlib.sha256(note.encode()).hexdigest()}"
+
+
+def _written_at(resource: Json) -> str:
+    names = ("date", "issued", "effectiveDateTime", "effectiveInstant")
+    times = (time_of(resource.get(name)) for name in names)
+    return next((each for each in times if each), "")

@@ -1,0 +1,143 @@
+"""Reads and writes FHIR R4 JSON: a resource, or a Bundle of resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deid_core import Label, ScrubbedDocument
+
+from ..events.parts import FreeText, Part, Rebuilt, Values
+from ..patients.demographics import Demographics, PatientRecord
+from .datatypes import time_of
+from .demographics import demographics_of
+from .free_texts import Gathered, Unread
+from .json_text import dumps, loads
+from .notes import notes_of
+from .patients import Entry, Group, entries_of, known_of, split
+from .writer import Writer
+
+FORMAT = "fhir"
+AUTHORITY = "FHIR"
+
+
+@dataclass(frozen=True, slots=True)
+class FhirReader:
+    """The format FHIR R4 JSON.
+
+    Args:
+        authority: The assigning authority of logical ids: who is referred to as
+            `Patient/123` is the patient `123` of this authority.
+    """
+
+    authority: str = AUTHORITY
+
+    def parts(self, value: bytes) -> list[Part]:
+        """Return the parts of a message, one for each patient.
+
+        Raises:
+            InvalidRecord: It can't be read, is not supported, or names no patient.
+        """
+        message = loads(value)
+        entries = entries_of(message)
+        found = split(entries, self.authority)
+        skipped = dict(found.skipped)
+        parts = []
+        for group in found.groups:
+            parts.append(_part(message, group, skipped))
+            skipped = {}  # counted once, with the first part
+        return parts
+
+    def texts(self, content: str) -> list[FreeText]:
+        """Return the free texts of a part; one that repeats is returned once.
+
+        The last one holds all terms, each a line: a term alone would be scrubbed as a
+        note of one word.
+        """
+        return _gathered(loads(content)).all()
+
+    def rebuilt(
+        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
+    ) -> Rebuilt:
+        """Return the part without identifiers.
+
+        Raises:
+            ValueError: The scrubbed texts are not those of the part.
+        """
+        message = loads(content)
+        entries = entries_of(message)
+        given = _gathered(message).given(scrubbed)
+        writer = Writer(given, values, known_of(entries))
+        written = writer.resource(message)
+        return Rebuilt(dumps(written), dict(writer.removed), dict(writer.unreadable))
+
+
+def _gathered(message: dict[str, Any]) -> Gathered:
+    gathered = Gathered()
+    known = known_of(entries_of(message))
+    Writer(gathered, _Nothing(), known).resource(message)
+    return gathered
+
+
+class _Nothing:
+    """Values of no patient, for what is not written."""
+
+    def replaced(self, label: Label, value: str) -> str:
+        return ""
+
+    def day(self, day: str) -> str:
+        return ""
+
+    def pseudonym(self, kind: str, value: str) -> str:
+        return "0" * 32
+
+
+def _part(message: dict[str, Any], group: Group, skipped: dict[str, int]) -> Part:
+    content = _content(message, group.entries)
+    writer = Writer(Unread(), _Nothing(), known_of(group.entries))
+    writer.resource(content)
+    sent_at = _sent_at(message, group)
+    current, former = demographics_of(group.resources(), writer.named, sent_at)
+    notes, unread = notes_of(group.entries, group.keys[0], current)
+    for kind, number in unread.items():
+        skipped[kind] = skipped.get(kind, 0) + number
+    return Part(
+        format=FORMAT,
+        content=dumps(content).decode(),
+        updates=_updates(group, sent_at, current, former),
+        notes=tuple(notes),
+        skipped=skipped,
+    )
+
+
+def _content(message: dict[str, Any], entries: Sequence[Entry]) -> dict[str, Any]:
+    if message["resourceType"] != "Bundle":
+        return message
+    return {**message, "entry": [each.value for each in entries]}
+
+
+def _updates(
+    group: Group, sent_at: str, current: Demographics, former: Demographics
+) -> tuple[PatientRecord, ...]:
+    """Return the patient record under every key; each names the other ones."""
+    return tuple(
+        PatientRecord(
+            key,
+            sent_at,
+            current,
+            former,
+            merged=tuple(each for each in group.keys if each != key),
+        )
+        for key in group.keys
+    )
+
+
+def _sent_at(message: dict[str, Any], group: Group) -> str:
+    """Return when the Patient was changed, else when the message was sent."""
+    patients = (each.resource for each in group.entries if each.type == "Patient")
+    for each in (*patients, message):
+        meta = each.get("meta")
+        if isinstance(meta, dict) and (time := time_of(meta.get("lastUpdated"))):
+            return time
+    return time_of(message.get("timestamp"))
