@@ -5,78 +5,78 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html import escape
-from html.parser import HTMLParser
 
 from deid_core import ScrubbedDocument
 
-_UNSHOWN = frozenset({"script", "style", "head", "title", "template", "noscript"})
-_BLOCKS = frozenset(
+from ..documents.html import HtmlText, open_html
+
+_ALLOWED = frozenset(
     {
-        *("div", "p", "br", "hr", "pre", "blockquote", "section", "article"),
-        *("h1", "h2", "h3", "h4", "h5", "h6", "header", "footer"),
-        *("table", "caption", "thead", "tbody", "tfoot", "tr"),
-        *("ul", "ol", "li", "dl", "dt", "dd"),
+        *("abbr", "b", "blockquote", "br", "caption", "cite", "code", "dd", "div"),
+        *("dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li", "ol"),
+        *("p", "pre", "q", "samp", "small", "span", "strong", "sub", "sup", "table"),
+        *("tbody", "td", "tfoot", "th", "thead", "tr", "ul", "var"),
     }
 )
-_CELLS = frozenset({"td", "th"})
-_SPACE = re.compile(r"[ \t\r\n\f]+")
+"""Elements of a narrative (constraint txt-1); of others the text is kept."""
+Pieces = tuple[str | tuple[int, int], ...]
+_VOID = frozenset({"br", "hr"})
+_TAG = re.compile(r"<(/?)([a-z0-9]+)((?: [a-z]+=\"[0-9]+\")*)>")
 
 
 @dataclass(frozen=True, slots=True)
 class Div:
     """An opened `div`."""
 
-    text: str = field(repr=False)
+    html: HtmlText = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """What it shows."""
+        return self.html.text
 
     def rebuilt(self, scrubbed: ScrubbedDocument) -> str:
-        """Return valid XHTML: a paragraph for each line."""
-        lines = (line.strip() for line in scrubbed.text.split("\n"))
-        paragraphs = "".join(f"<p>{escape(each)}</p>" for each in lines if each)
-        return f'<div xmlns="http://www.w3.org/1999/xhtml">{paragraphs}</div>'
+        """Return valid XHTML with the scrubbed text in it.
+
+        What was replaced across elements is written in the last of them.
+        """
+        to_scrubbed = scrubbed.offset_map.to_scrubbed
+        written = (
+            _TAG.sub(_valid, each)
+            if isinstance(each, str)
+            else escape(
+                scrubbed.text[to_scrubbed(each[0]) : to_scrubbed(each[1])], quote=False
+            )
+            for each in _inside(self.html.pieces)
+        )
+        body = "".join(written)
+        return f'<div xmlns="http://www.w3.org/1999/xhtml">{body}</div>'
 
 
 def open_div(div: str) -> Div:
-    """Return a `div` and its text as it reads; what isn't shown is left out."""
-    reader = _Text()
-    reader.feed(div)
-    reader.close()
-    lines = (
-        _SPACE.sub(" ", line).strip() for line in "".join(reader.pieces).split("\n")
-    )
-    return Div("\n".join(line for line in lines if line))
+    """Return a `div`.
+
+    Raises:
+        Unreadable: It is nested too deeply, or too large.
+    """
+    return Div(open_html(div.encode("utf-8", "replace"), "utf-8"))
 
 
-class _Text(HTMLParser):
-    """Collects the text of HTML; tags, attributes and comments are dropped."""
+def _inside(pieces: Pieces) -> Pieces:
+    """Return what is inside of a `div`, if that holds all there is."""
+    if not pieces or pieces[0] != "<div>" or pieces[-1] != "</div>":
+        return pieces
+    depth = 0
+    for each in pieces[:-1]:
+        depth += (each == "<div>") - (each == "</div>")
+        if depth == 0:
+            return pieces
+    return pieces[1:-1]
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._unshown = 0
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a line at a block."""
-        if tag in _UNSHOWN:
-            self._unshown += 1
-        self._separate(tag)
-
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
-        """Begin a line at an empty block."""
-        self._separate(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """End the line of a block."""
-        if tag in _UNSHOWN:
-            self._unshown = max(0, self._unshown - 1)
-        self._separate(tag)
-
-    def handle_data(self, data: str) -> None:
-        """Add text; a line end in it is a space."""
-        if not self._unshown:
-            self.pieces.append(data.replace("\n", " "))
-
-    def _separate(self, tag: str) -> None:
-        if tag in _BLOCKS:
-            self.pieces.append("\n")
-        elif tag in _CELLS:
-            self.pieces.append(" ")
+def _valid(tag: re.Match[str]) -> str:
+    """Return a tag as XHTML has it; nothing for one that a narrative may not have."""
+    slash, name, attributes = tag.groups()
+    if name not in _ALLOWED:
+        return ""
+    return f"<{slash}{name}{attributes}{'/' if name in _VOID else ''}>"

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..documents import Unreadable, open_document
+from ..documents import Unreadable, from_base64, open_document
 from ..events.notes import ClinicalNote
 from ..patients.demographics import Demographics, PatientId
 from .datatypes import text, time_of
 from .narrative import open_div
 from .patients import Entry
 from .references import target_of
-from .writer import decoded, dicts, note_type_of
+from .writer import dicts, note_type_of
 
 Json = Mapping[str, Any]
 
@@ -101,11 +101,8 @@ class _Notes:
     def _opened(self, source: Json) -> str:
         if not isinstance(source.get("data"), str):
             return ""
-        data = decoded(source["data"])
-        if data is None:
-            self.skipped["base64"] += 1
-            return ""
         try:
+            data = from_base64(source["data"])
             return open_document(data, text(source.get("contentType"))).text
         except Unreadable as error:
             self.skipped[error.kind.value] += 1
@@ -133,7 +130,10 @@ def _sections(holder: Json) -> Iterator[str]:
 def _narrative(holder: Json) -> str:
     narrative = holder.get("text")
     div = narrative.get("div") if isinstance(narrative, dict) else None
-    return open_div(div).text if isinstance(div, str) else ""
+    try:
+        return open_div(div).text.strip() if isinstance(div, str) else ""
+    except Unreadable:
+        return ""
 
 
 def _lines(value: str) -> str:

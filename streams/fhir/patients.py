@@ -86,7 +86,7 @@ def entries_of(message: Json) -> list[Entry]:
     type_ = type_of(message)
     if type_ not in SUPPORTED:
         raise InvalidRecord(
-            ReasonCode.UNKNOWN_EVENT,
+            ReasonCode.UNSUPPORTED,
             f"FHIR: resourceType: {type_} is not supported; "
             f"supported are: {', '.join(sorted(SUPPORTED))}",
         )
@@ -94,7 +94,7 @@ def entries_of(message: Json) -> list[Entry]:
         return [Entry({}, message, _names({}, message))]
     if message.get("type") not in BUNDLE_TYPES:
         raise InvalidRecord(
-            ReasonCode.UNKNOWN_EVENT,
+            ReasonCode.UNSUPPORTED,
             "FHIR: Bundle.type is not supported; "
             f"supported are: {', '.join(sorted(BUNDLE_TYPES))}",
         )

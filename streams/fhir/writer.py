@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 from deid_core import Label, ScrubbedDocument
 from deid_core.surrogates.tag import tag_of
 
-from ..documents import TextDocument, Unreadable
+from ..documents import TextDocument, Unreadable, from_base64
 from ..events.parts import Values
 from . import references
 from .json_text import Number
@@ -284,7 +283,7 @@ class Writer:
         if isinstance(value, str | bool):
             written = self._verbs[rule.verb](rule, value, place)
         if written is None or written == "":
-            if rule.verb is not Verb.DOCUMENT:  # counted as unreadable
+            if rule.verb is not Verb.DOCUMENT:  # it is counted as unreadable
                 self.removed[place.name] += 1
             return None
         return written
@@ -405,7 +404,11 @@ class Writer:
         return self._term(rule, value, place)
 
     def _div(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        div = open_div(value) if _is_text(value) else None
+        try:
+            div = open_div(value) if _is_text(value) else None
+        except Unreadable as error:
+            self.unreadable[error.kind.value] += 1
+            return None
         if div is None or not div.text.strip():
             return None
         scrubbed = self._texts.scrubbed(div.text, self._note_type)
@@ -414,12 +417,9 @@ class Writer:
         return div.rebuilt(scrubbed)
 
     def _document(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        data = decoded(value) if _is_text(value) else None
-        if data is None:
-            self.unreadable["base64"] += 1
-            return None
         declared = _string(place.siblings.get("contentType"))
         try:
+            data = from_base64(value if _is_text(value) else "?")
             document = self._texts.opened(data, declared)
         except Unreadable as error:
             self.unreadable[error.kind.value] += 1
@@ -534,14 +534,6 @@ def note_type_of(resource: Mapping[str, Any]) -> str:
     known = (each for each in codings if is_code(each.get("system"), each.get("code")))
     first = next(known, {})
     return _string(first.get("code"))
-
-
-def decoded(data: str) -> bytes | None:
-    """Return what is encoded in base64, or None if it isn't."""
-    try:
-        return base64.b64decode("".join(data.split()), validate=True)
-    except (binascii.Error, ValueError):
-        return None
 
 
 def dicts(value: object) -> Iterator[dict[str, Any]]:
