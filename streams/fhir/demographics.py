@@ -29,6 +29,7 @@ from .datatypes import (
     text,
     texts,
 )
+from .references import target_of
 from .writer import Named, dicts
 
 T = TypeVar("T")
@@ -37,6 +38,8 @@ Json = Mapping[str, Any]
 MOTHERS_MAIDEN_NAME = (
     "http://hl7.org/fhir/StructureDefinition/patient-mothersMaidenName"
 )
+SAME_PERSON = ("replaces", "replaced-by", "seealso")
+"""Patient.link.type of another Patient who is the same person."""
 MEDICAL_RECORD_TYPES = ("MR", "MRN", "PI", "PT")
 NOT_OF_THE_PATIENT_INDEX = frozenset(
     {
@@ -118,6 +121,22 @@ def patient_ids(patient: Json, authority: str) -> list[PatientId]:
     if logical := text(patient.get("id")):
         keys.append(PatientId(authority, logical))
     return list(dict.fromkeys(keys))
+
+
+def linked_ids(patients: Iterable[Json], authority: str) -> list[PatientId]:
+    """Return the logical ids of the same persons' other Patients."""
+    links = (link for each in patients for link in dicts(each.get("link")))
+    targets = (
+        target_of(other.get("reference"))
+        for link in links
+        if link.get("type") in SAME_PERSON
+        for other in dicts(link.get("other"))
+    )
+    return [
+        PatientId(authority, each.id)
+        for each in targets
+        if each is not None and each.type == "Patient" and each.form == "id"
+    ]
 
 
 def patient_id(identifier: Identifier, authority: str) -> PatientId:

@@ -229,10 +229,12 @@ class _Splitter:
             )
         group = self._group(keys)
         for name in entry.names:
-            if self._of_patient.setdefault(name, group) is not group:
+            # Two servers may have a Patient of that id each.
+            if self._by_name[name].resource != entry.resource:
                 raise InvalidRecord(
-                    ReasonCode.SCHEMA, "FHIR: two Patients have the same id"
+                    ReasonCode.SCHEMA, "FHIR: two Patients have the same id; part them"
                 )
+            self._of_patient[name] = group
 
     def _group(self, keys: Sequence[PatientId]) -> Group:
         found = next(

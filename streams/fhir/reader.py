@@ -9,9 +9,9 @@ from typing import Any
 from deid_core import Label, ScrubbedDocument
 
 from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..patients.demographics import Demographics, PatientRecord
+from ..patients.demographics import Demographics, PatientId, PatientRecord
 from .datatypes import time_of
-from .demographics import demographics_of
+from .demographics import demographics_of, linked_ids
 from .free_texts import Gathered, Unread
 from .json_text import dumps, loads
 from .notes import notes_of
@@ -45,7 +45,7 @@ class FhirReader:
         skipped = dict(found.skipped)
         parts = []
         for group in found.groups:
-            parts.append(_part(message, group, skipped))
+            parts.append(_part(message, group, self.authority, skipped))
             skipped = {}  # counted once, with the first part
         return parts
 
@@ -93,19 +93,23 @@ class _Nothing:
         return "0" * 32
 
 
-def _part(message: dict[str, Any], group: Group, skipped: dict[str, int]) -> Part:
+def _part(
+    message: dict[str, Any], group: Group, authority: str, skipped: dict[str, int]
+) -> Part:
     content = _content(message, group.entries)
     writer = Writer(Unread(), _Nothing(), known_of(group.entries))
     writer.resource(content)
     sent_at = _sent_at(message, group)
     current, former = demographics_of(group.resources(), writer.named, sent_at)
+    linked = linked_ids(group.resources(), authority)
+    keys = list(dict.fromkeys([*group.keys, *linked]))
     notes, unread = notes_of(group.entries, group.keys[0], current)
     for kind, number in unread.items():
         skipped[kind] = skipped.get(kind, 0) + number
     return Part(
         format=FORMAT,
         content=dumps(content).decode(),
-        updates=_updates(group, sent_at, current, former),
+        updates=_updates(keys, sent_at, current, former),
         notes=tuple(notes),
         skipped=skipped,
     )
@@ -118,7 +122,7 @@ def _content(message: dict[str, Any], entries: Sequence[Entry]) -> dict[str, Any
 
 
 def _updates(
-    group: Group, sent_at: str, current: Demographics, former: Demographics
+    keys: Sequence[PatientId], sent_at: str, current: Demographics, former: Demographics
 ) -> tuple[PatientRecord, ...]:
     """Return the patient record under every key; each names the other ones."""
     return tuple(
@@ -127,9 +131,9 @@ def _updates(
             sent_at,
             current,
             former,
-            merged=tuple(each for each in group.keys if each != key),
+            merged=tuple(each for each in keys if each != key),
         )
-        for key in group.keys
+        for key in keys
     )
 
 

@@ -39,6 +39,7 @@ class Verb(StrEnum):
     # The next ones depend on other elements beside them.
     SYSTEM = "system"
     CODED = "coded"
+    MEANING = "meaning"
     NAMESPACE = "namespace"
     IDENTIFIER = "identifier"
     UNIT = "unit"

@@ -19,6 +19,7 @@ _PATTERNS = {
     for system, pattern in _TABLE["patterns"].items()
 }
 _CODES = {system: frozenset(codes) for system, codes in _TABLE["codes"].items()}
+_DISPLAYS = {name: frozenset(each) for name, each in _TABLE["displays"].items()}
 _NAMESPACES = frozenset((*_TABLE["identifiers"], *_PATTERNS, *_CODES))
 _WORDS = frozenset(_TABLE["ucum"]["words"])
 
@@ -51,7 +52,13 @@ def is_code(system: object, code: object) -> bool:
     if pattern is None or not pattern.fullmatch(code):
         return False
     check = _CHECK_DIGITS.get(system)
-    return not check or bool(_CHECKS[check](re.sub(r"\D", "", code)))
+    digits = code.replace("-", "")
+    return not check or not digits.isdecimal() or bool(_CHECKS[check](digits))
+
+
+def is_display(system: object, text: str) -> bool:
+    """Return whether a text is what a known system calls one of its codes."""
+    return isinstance(system, str) and text in _DISPLAYS.get(system, ())
 
 
 def is_unit(text: str) -> bool:

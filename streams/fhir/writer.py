@@ -31,7 +31,7 @@ from .rules import (
     Rule,
     Verb,
 )
-from .terminology import MEDIA_TYPES, is_code, is_namespace, is_unit
+from .terminology import MEDIA_TYPES, is_code, is_display, is_namespace, is_unit
 
 OTHER = "other"
 """Stands for names that the standard does not know."""
@@ -165,6 +165,7 @@ class Writer:
             Verb.INSTANT: self._instant,
             Verb.SCRUB: self._scrub,
             Verb.TERM: self._term,
+            Verb.MEANING: self._meaning,
             Verb.IDENTIFIER: self._identifier,
             Verb.SURROGATE: self._surrogate,
             Verb.PSEUDONYM: self._pseudonym,
@@ -397,6 +398,11 @@ class Writer:
         if len(text) > _LONGEST_TERM:
             return self._scrub(rule, value, place)
         return self._texts.term(text) if text else None
+
+    def _meaning(self, rule: Rule, value: str, place: _Place) -> Written | None:
+        if _is_text(value) and is_display(place.siblings.get("system"), value):
+            return value
+        return self._term(rule, value, place)
 
     def _unit(self, rule: Rule, value: str, place: _Place) -> Written | None:
         if _is_text(value) and is_unit(value):
