@@ -16,7 +16,7 @@ class Gathered:
     """Gathers the free texts of a part in the order in which they are met."""
 
     texts: dict[FreeText, None] = field(default_factory=dict, repr=False)
-    terms: dict[str, None] = field(default_factory=dict, repr=False)
+    terms: dict[str, dict[str, None]] = field(default_factory=dict, repr=False)
     _documents: dict[tuple[bytes, str], TextDocument] = field(
         default_factory=dict, repr=False
     )
@@ -26,9 +26,9 @@ class Gathered:
         self.texts[FreeText(text, note_type)] = None
         return None
 
-    def term(self, text: str) -> str | None:
+    def term(self, text: str, note_type: str = "") -> str | None:
         """Gather a term."""
-        self.terms[text] = None
+        self.terms.setdefault(note_type, {})[text] = None
         return None
 
     def opened(self, data: bytes, media_type: str) -> TextDocument:
@@ -39,8 +39,8 @@ class Gathered:
         return self._documents[key]
 
     def all(self) -> list[FreeText]:
-        """Return the texts, and one of all terms."""
-        lines = [FreeText("\n".join(self.terms))] if self.terms else []
+        """Return the texts, and one of all terms for each type of notes."""
+        lines = (FreeText("\n".join(each), of) for of, each in self.terms.items())
         return [*self.texts, *lines]
 
     def given(self, scrubbed: Sequence[ScrubbedDocument]) -> Given:
@@ -54,7 +54,11 @@ class Gathered:
             if done.offset_map.to_scrubbed(len(text.text)) != len(done.text):
                 raise ValueError("a scrubbed text is that of another text")
         own = dict(zip(self.texts, scrubbed, strict=False))
-        terms = _lines(list(self.terms), scrubbed[-1]) if self.terms else {}
+        lines = scrubbed[len(self.texts) :]
+        terms = {
+            of: _lines(list(each), done)
+            for (of, each), done in zip(self.terms.items(), lines, strict=True)
+        }
         return Given(own, terms, self)
 
 
@@ -63,16 +67,16 @@ class Given:
     """Gives the scrubbed texts of a part."""
 
     _texts: Mapping[FreeText, ScrubbedDocument] = field(repr=False)
-    _terms: Mapping[str, str] = field(repr=False)
+    _terms: Mapping[str, Mapping[str, str]] = field(repr=False)
     _gathered: Gathered = field(repr=False)
 
     def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
         """Return a text as it is scrubbed."""
-        return self._texts[FreeText(text, note_type)]
+        return self._texts.get(FreeText(text, note_type))
 
-    def term(self, text: str) -> str | None:
+    def term(self, text: str, note_type: str = "") -> str | None:
         """Return a term as it is scrubbed."""
-        return self._terms[text]
+        return self._terms.get(note_type, {}).get(text)
 
     def opened(self, data: bytes, media_type: str) -> TextDocument:
         """Return an attached document."""
@@ -87,7 +91,7 @@ class Unread:
         """Return nothing."""
         return None
 
-    def term(self, text: str) -> str | None:
+    def term(self, text: str, note_type: str = "") -> str | None:
         """Return nothing."""
         return None
 

@@ -38,7 +38,7 @@ def notes_of(
                     patient=patient,
                     note_type=note_type_of(resource) or entry.type,
                     written_at=_written_at(resource),
-                    text=each,
+                    text=_lines(each),
                     demographics=demographics,
                 )
             )
@@ -86,7 +86,7 @@ class _Notes:
             ),
             *(text(each.get("text")) for each in dicts(resource.get("note"))),
         ]
-        return ["\n".join(_lines(each) for each in lines if each)]
+        return ["\n".join(each for each in lines if each)]
 
     def _attached(self, attachments: Any) -> Iterator[str]:  # noqa: ANN401 (JSON)
         for each in dicts(list(attachments)):

@@ -29,6 +29,8 @@ from .writer import OTHER, Known, dicts
 BUNDLE_TYPES = TYPES["Bundle"].rules["type"].codes
 Json = dict[str, Any]
 _SHORTEST_NUMBER = 5
+# A Bundle in a Bundle may be that of any patient.
+_IN_BUNDLES = SUPPORTED - {"Bundle"}
 
 
 @dataclass(slots=True)
@@ -53,8 +55,9 @@ class Group:
     entries: list[Entry] = field(default_factory=list, repr=False)
 
     def resources(self) -> list[Json]:
-        """Return the resources of all entries."""
-        return [each.resource for each in self.entries]
+        """Return the resources of all entries, and those that they contain."""
+        own = [each.resource for each in self.entries]
+        return [*own, *(more for each in own for more in dicts(each.get("contained")))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def entries_of(message: Json) -> list[Entry]:
         )
     if type_ != "Bundle":
         return [Entry({}, message, _names({}, message))]
-    if message.get("type") not in BUNDLE_TYPES:
+    if text(message.get("type")) not in BUNDLE_TYPES:
         raise InvalidRecord(
             ReasonCode.UNSUPPORTED,
             "FHIR: Bundle.type is not supported; "
@@ -311,12 +314,12 @@ def _names(entry: Json, resource: Json) -> tuple[str, ...]:
 def _may_lack_owner(entry: Entry) -> bool:
     """Return whether an entry belongs to the only patient though it names none."""
     element = SUBJECTS.get(entry.type, "")
-    return entry.type in SUPPORTED and element not in entry.resource
+    return entry.type in _IN_BUNDLES and element not in entry.resource
 
 
 def _is_shared(entry: Entry) -> bool:
     is_of_someone = entry.type in SUBJECTS and entry.type != "Binary"
-    return entry.type in SUPPORTED and not is_of_someone
+    return entry.type in _IN_BUNDLES and not is_of_someone
 
 
 def _references(value: object) -> Iterator[str]:

@@ -52,8 +52,7 @@ class FhirReader:
     def texts(self, content: str) -> list[FreeText]:
         """Return the free texts of a part; one that repeats is returned once.
 
-        The last one holds all terms, each a line: a term alone would be scrubbed as a
-        note of one word.
+        Short ones are lines of one text: alone, `White` would read as a name.
         """
         return _gathered(loads(content)).all()
 

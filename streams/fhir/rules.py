@@ -28,7 +28,7 @@ class Verb(StrEnum):
     TIME = "time"
     DATE = "date"  # a day or a year, as the policy writes dates
     INSTANT = "instant"  # likewise, at midnight; absent where only the year is shown
-    SCRUB = "scrub"  # as a note of its own
+    SCRUB = "scrub"  # as a note of its own, unless it is short
     TERM = "term"  # scrubbed as one line of all terms of the part
     SURROGATE = "surrogate"
     PSEUDONYM = "pseudonym"

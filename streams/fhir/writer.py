@@ -78,7 +78,7 @@ class Texts(Protocol):
         """Return a text as it is scrubbed, or None where texts are only gathered."""
         ...
 
-    def term(self, text: str) -> str | None:
+    def term(self, text: str, note_type: str = "") -> str | None:
         """Return a short text as it is scrubbed among the others of the part."""
         ...
 
@@ -204,6 +204,13 @@ class Writer:
         self._note_type, self._contained = around
         return written
 
+    def _inner(self, value: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return a resource in another one; a Bundle may be that of any patient."""
+        if value.get("resourceType") == "Bundle":
+            self.removed["Bundle"] += 1
+            return None
+        return self.resource(value)
+
     def _elements(
         self, elements: Elements, value: Mapping[str, Any], label: Label | None
     ) -> dict[str, Any]:
@@ -240,7 +247,7 @@ class Writer:
                 self.removed[place.name] += 1
             return None
         if rule.verb is Verb.RESOURCE:
-            return self.resource(value)
+            return self._inner(value)
         if rule.verb is Verb.EXTENSION:
             return self._extension(rule, value, place)
         label = rule.label or place.label
@@ -291,6 +298,8 @@ class Writer:
 
     def _extras(self, value: object) -> dict[str, Any] | None:
         if not isinstance(value, dict):
+            if value is not None:
+                self.removed[OTHER] += 1
             return None
         return self._elements(TYPES["Element"], value, None) or None
 
@@ -390,6 +399,8 @@ class Writer:
         text = value.replace("\r\n", "\n").replace("\r", "\n")
         if not text.strip():
             return None
+        if len(text) <= _LONGEST_TERM and "\n" not in text:
+            return self._texts.term(" ".join(text.split()), self._note_type)
         scrubbed = self._texts.scrubbed(text, self._note_type)
         return scrubbed.text if scrubbed and scrubbed.text.strip() else None
 

@@ -171,6 +171,17 @@ def test_a_contained_patient_is_known_by_identifier():
     [part] = parts(alone)
 
     assert [each.patient for each in part.updates] == [PatientId("2.999.3", "77")]
+    assert part.updates[0].current.names == (Name("Roe"),)
+
+
+def test_a_bundle_in_a_bundle_may_be_of_anybody_and_is_removed():
+    inner = bundle(patient("2", "Secret"))
+    [part] = parts(bundle(patient("1", "Roe"), inner))
+    contained = parts(observation({"reference": "Patient/1"}, contained=[inner]))
+
+    assert part.skipped == {"Bundle": 1}
+    assert "Secret" not in part.content
+    assert rebuilt(contained[0]).removed == {"Bundle": 1}
 
 
 def test_who_is_not_in_the_message_is_known_by_logical_id_of_the_authority():
@@ -339,7 +350,7 @@ def test_a_type_without_rules_is_refused_by_name_alone_and_removed_in_a_bundle()
     assert len(orjson.loads(written.value)["entry"]) == 1
 
 
-@pytest.mark.parametrize("type_", ["history", "batch-response", "Roe"])
+@pytest.mark.parametrize("type_", ["history", "batch-response", "Roe", ["document"]])
 def test_other_bundles_are_refused(type_):
     assert (
         refused(bundle(patient("1", "Roe"), type=type_)).code is ReasonCode.UNSUPPORTED
@@ -355,6 +366,7 @@ def test_other_bundles_are_refused(type_):
         {"resourceType": "Patient"},
         observation({"display": "Roe"}),
         {"resourceType": "Bundle", "type": "batch", "entry": "x"},
+        bundle(bundle(sample("Patient"))),
     ],
 )
 def test_a_message_without_a_patient_is_refused(message):
