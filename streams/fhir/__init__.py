@@ -3,7 +3,7 @@
 A message is a resource of `rules.SUPPORTED`, or a Bundle of them; what a resource of
 another type is alone is refused, and in a Bundle removed and counted.
 
-Who the patient is: the medical record number of the Patient (or of `subject.identifier`)
+Who the patient is: the medical record number of the Patient (or `subject.identifier`)
 under its assigning authority, that is the identifier's system without `urn:oid:`, or
 its assigner's name; and the logical id, as in `Patient/123`, under the authority of the
 `FhirReader`.  Updates go to all of these keys and link them.

@@ -38,6 +38,23 @@ def sample(name: str) -> dict[str, Any]:
     return orjson.loads((SAMPLES / f"{name}.json").read_bytes())
 
 
+def sample_bundle(type_: str) -> dict[str, Any]:
+    """Return a Bundle of all samples, as a server sends it."""
+    first = {"message": "MessageHeader"}.get(type_, "")
+    found = [sample(each.stem) for each in sorted(SAMPLES.glob("*.json"))]
+    found.sort(key=lambda each: each["resourceType"] != first)
+    entries = [
+        {
+            "fullUrl": f"https://ehr.test/fhir/{each['resourceType']}/{each['id']}",
+            "resource": each,
+            "search": {"mode": "match", "score": 0.5},
+        }
+        for each in found
+        if each["resourceType"] != "Bundle"
+    ]
+    return {"resourceType": "Bundle", "type": type_, "total": 24, "entry": entries}
+
+
 def parts(message: Any) -> list[Part]:
     return READER.parts(orjson.dumps(message))
 

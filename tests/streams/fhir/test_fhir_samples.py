@@ -16,12 +16,14 @@ from tests.streams.fhir.scrubbing import (
     parts,
     rebuilt,
     sample,
+    sample_bundle,
     scrubbed,
     validate,
 )
 
-NAMES = sorted(each.stem for each in SAMPLES.glob("*.json"))
-WITHOUT_A_PATIENT = SUPPORTED - SUBJECTS.keys() - {"Patient", "Bundle"}
+SAMPLE_NAMES = sorted(each.stem for each in SAMPLES.glob("*.json"))
+BUNDLES = ("searchset", "message", "batch")
+NAMES = [*SAMPLE_NAMES, *BUNDLES]
 WITHHELD = re.compile(
     r"quellwright|mabel|\bmabe|tennison|okonjo|kowalczyk|adeyemi|ostrander|larkfield"
     r"|brindle|raman|oak street|hospital way|sangamon|tillbury|77881234|219-09-9876"
@@ -34,8 +36,10 @@ WITHHELD = re.compile(
 
 def message(name: str) -> dict:
     """Return a sample, with its patient where it refers to one."""
+    if name in BUNDLES:
+        return sample_bundle(name)
     one = sample(name)
-    if name.startswith("Bundle"):
+    if name == "Bundle":
         return one
     others = ("Patient", "Practitioner", "Organization")
     entries = [{"resource": sample(each)} for each in others if each != name]
@@ -47,12 +51,12 @@ def message(name: str) -> dict:
 
 
 def test_there_is_a_sample_of_every_resource():
-    assert {each.partition("-")[0] for each in NAMES} == SUPPORTED
+    assert set(SAMPLE_NAMES) == SUPPORTED
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_is_valid_itself(name):
-    validate(sample(name))
+    validate(message(name))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -87,7 +91,7 @@ def test_the_part_of_a_sample_is_written_twice_alike(name):
 
 
 def test_a_part_is_a_message_again():
-    [part] = parts(message("Bundle-searchset"))
+    [part] = parts(message("searchset"))
     [again] = READER.parts(part.content.encode())
 
     assert again.content == part.content
@@ -110,7 +114,7 @@ def test_what_is_kept_stays_as_it_is_written():
 
 
 def test_names_in_fields_are_those_in_texts():
-    bundle = scrubbed(message("Bundle-searchset"))
+    bundle = scrubbed(message("searchset"))
     by_type = {
         each["resource"]["resourceType"]: each["resource"] for each in bundle["entry"]
     }
@@ -130,7 +134,7 @@ def test_names_in_fields_are_those_in_texts():
 
 def test_dates_in_fields_move_as_those_in_texts():
     """May 1, 2019 in fields and in texts; the time of day goes."""
-    bundle = scrubbed(message("Bundle-searchset"))
+    bundle = scrubbed(message("searchset"))
     by_type = {
         each["resource"]["resourceType"]: each["resource"] for each in bundle["entry"]
     }
