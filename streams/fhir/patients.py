@@ -221,10 +221,8 @@ class _Splitter:
 
     def _add_patient(self, entry: Entry) -> None:
         keys = patient_ids(entry.resource, self._authority)
-        targets = (target_of(entry.value.get("fullUrl")),)
-        keys += [
-            PatientId(self._authority, each.id) for each in targets if each and not keys
-        ]
+        if not keys and (target := target_of(entry.value.get("fullUrl"))):
+            keys = [PatientId(self._authority, target.id)]
         if not keys:
             raise InvalidRecord(
                 ReasonCode.NO_PATIENT,
@@ -254,11 +252,9 @@ class _Splitter:
 
     def _owner(self, entry: Entry) -> Group | None:
         if entry.type == "Patient":
-            return (
-                next(self._of_patient[name] for name in entry.names)
-                if (entry.names)
-                else self._group(patient_ids(entry.resource, self._authority))
-            )
+            if entry.names:
+                return self._of_patient[entry.names[0]]
+            return self._group(patient_ids(entry.resource, self._authority))
         reference = entry.resource.get(SUBJECTS.get(entry.type, ""))
         if not isinstance(reference, dict):
             return None

@@ -66,6 +66,8 @@ _STATUS = re.compile(r"[1-5]\d\d(?!\d)", re.ASCII)
 _YEARS = frozenset({"a", "year", "years", "yr", "yrs", "y"})
 _DAYS_IN = {"mo": 30, "wk": 7, "d": 1, "h": 1 / 24, "min": 1 / 1440}
 _OLDEST_SHOWN = 89
+_AGE_CODES = ("30525-0", "21611-9", "21612-7", "29553-5")
+"""Of LOINC: age, stated, reported and calculated."""
 _LONGEST_TERM = 200
 
 Written = str | bool
@@ -346,7 +348,7 @@ class Writer:
         return self._values.replaced(label, value.strip()) if value.strip() else None
 
     def _age(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if self._number(rule, value, place) is None:
+        if not isinstance(value, Number) or not self._is_number(value):
             return None
         unit = _string(place.siblings.get("code")) or _string(
             place.siblings.get("unit")
@@ -375,9 +377,15 @@ class Writer:
     # Codes and numbers.
 
     def _number(self, rule: Rule, value: object, place: _Place) -> Written | None:
-        if not isinstance(value, Number) or not _NUMBER.fullmatch(value):
+        if not isinstance(value, Number) or not self._is_number(value):
             return None
-        return None if self._is_withheld(value) else Number(value)
+        if not _is_age(place.siblings.get("code")):
+            return value
+        years = str(int(float(value)))
+        return value if self._values.replaced(Label.AGE, years) == years else None
+
+    def _is_number(self, value: Number) -> bool:
+        return bool(_NUMBER.fullmatch(value)) and not self._is_withheld(value)
 
     def _system(self, rule: Rule, value: object, place: _Place) -> Written | None:
         code = self._coded(rule, place.siblings.get("code"), place)
@@ -577,6 +585,15 @@ def _say_absent(
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def _is_age(code: object) -> bool:
+    """Return whether a concept is the age of a person."""
+    codings = dicts(code.get("coding")) if isinstance(code, dict) else ()
+    return any(
+        each.get("system") == "http://loinc.org" and each.get("code") in _AGE_CODES
+        for each in codings
+    )
 
 
 def _is_text(value: object) -> bool:

@@ -137,6 +137,15 @@ def test_ages_over_89_are_not_shown():
     assert (quantity(93)["value"], quantity(93)["comparator"]) == (90, ">=")
 
 
+@pytest.mark.parametrize(("age", "shown"), [(45, 45), (93, None)])
+def test_a_number_that_is_an_age_is_shown_as_ages_are(age, shown):
+    code = {"coding": [{"system": LOINC, "code": "30525-0"}]}
+    value = observation(code=code, valueInteger=age)
+
+    assert value.get("valueInteger") == shown
+    validate(value)
+
+
 @pytest.mark.parametrize(("unit", "is_kept"), [("mg/dL", True), ("{Roe}", False)])
 def test_units_are_kept_if_they_are_units(unit, is_kept):
     written = {"value": 1, "unit": unit, "system": UCUM, "code": unit}
