@@ -8,8 +8,15 @@ from typing import Any
 
 from deid_core import Label, ScrubbedDocument
 
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..patients.demographics import Demographics, PatientId, PatientRecord
+from ..patients.demographics import (
+    MAX_VALUES,
+    Demographics,
+    PatientId,
+    PatientRecord,
+)
 from .datatypes import time_of
 from .demographics import demographics_of, linked_ids
 from .free_texts import Gathered, Unread
@@ -102,6 +109,11 @@ def _part(
     current, former = demographics_of(group.resources(), writer.named, sent_at)
     linked = linked_ids(group.resources(), authority)
     keys = list(dict.fromkeys([*group.keys, *linked]))
+    if len(keys) > MAX_VALUES:
+        raise InvalidRecord(
+            ReasonCode.TOO_MANY,
+            f"FHIR: Patient: more than {MAX_VALUES} identifiers and links; send fewer",
+        )
     notes, unread = notes_of(group.entries, group.keys[0], current)
     for kind, number in unread.items():
         skipped[kind] = skipped.get(kind, 0) + number

@@ -62,6 +62,7 @@ _NUMBER = re.compile(
     r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?(?:[eE][+-]?\d{1,2})?", re.ASCII
 )
 _SHOWN_AGE = re.compile(r"(\d{1,3})(\+?)", re.ASCII)
+_NOTE_TYPE = re.compile(r"[A-Za-z0-9^._/-]{0,64}")
 _STATUS = re.compile(r"[1-5]\d\d(?!\d)", re.ASCII)
 _YEARS = frozenset({"a", "year", "years", "yr", "yrs", "y"})
 _DAYS_IN = {"mo": 30, "wk": 7, "d": 1, "h": 1 / 24, "min": 1 / 1440}
@@ -557,8 +558,8 @@ def note_type_of(resource: Mapping[str, Any]) -> str:
         return ""
     codings = list(dicts(concept.get("coding")))
     known = (each for each in codings if is_code(each.get("system"), each.get("code")))
-    first = next(known, {})
-    return _string(first.get("code"))
+    code = _string(next(known, {}).get("code"))
+    return code if _NOTE_TYPE.fullmatch(code) else ""
 
 
 def dicts(value: object) -> Iterator[dict[str, Any]]:

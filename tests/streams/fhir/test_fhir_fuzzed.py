@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from deid_core import Label, ScrubbedDocument
 from deid_core.document import OffsetMap, Row
+from schemas.decoding import check_encoded
+from streams.cluster.topics import NOTES, PATIENT_UPDATES, Topic
 from streams.engine.errors import InvalidRecord
+from streams.patients.updates import PatientUpdate
 from tests.streams.fhir.scrubbing import READER, SAMPLES
 
 MARKER = "Zyxquellux"
@@ -52,13 +55,21 @@ def paths(value: Any, path: tuple = ()) -> list[tuple]:
     return found
 
 
+def keeps_schema(topic: Topic, value: dict) -> None:
+    schema = topic.schema
+    check_encoded(schema, orjson.dumps(schema.versioned(value)))
+
+
 def written(value: bytes) -> str:
     """Return all that comes of a message, or the reason of its refusal."""
     try:
         parts = READER.parts(value)
         shown = []
         for part in parts:
-            assert part.updates or part.notes
+            for update in part.updates:
+                keeps_schema(PATIENT_UPDATES, PatientUpdate(update).to_json())
+            for note in (*part.notes, part.as_note("part")):
+                keeps_schema(NOTES, note.to_json())
             texts = READER.texts(part.content)
             scrubbed = [hidden(each.text) for each in texts]
             rebuilt = READER.rebuilt(part.content, scrubbed, Hidden())

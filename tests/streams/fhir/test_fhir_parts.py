@@ -268,6 +268,17 @@ def test_replaced_patients_are_merged():
     assert part.updates[-1].patient == PatientId("FHIR", "p-12")
 
 
+def test_more_identifiers_than_are_kept_are_refused():
+    many = [{"type": MR, "value": f"{number}"} for number in range(129)]
+    links = [
+        {"type": "seealso", "other": {"reference": f"Patient/{number}"}}
+        for number in range(129)
+    ]
+
+    for more in ({"identifier": many}, {"link": links}):
+        assert refused(patient("1", "Roe", **more)).code is ReasonCode.TOO_MANY
+
+
 def test_an_ended_name_is_former_at_the_time_of_the_message():
     names = [
         {"family": "Ended", "period": {"end": "2019-01-01"}},
