@@ -183,7 +183,7 @@ def _environment(settings: Settings) -> dict[str, str]:
             "watch_workers", "metrics_host", "metrics_port", "poll_seconds",
             "watchdog_seconds", "startup_seconds", "note_seconds",
             "note_seconds_per_mb", "batch_bytes", "portion_bytes",
-            "unknown_patient", "unknown_patient_seconds",
+            "unknown_patient", "unknown_patient_seconds", "rebuild_messages",
         )
     }  # fmt: skip
     types = orjson.dumps(settings.unknown_patient_types).decode()

@@ -10,8 +10,9 @@ from ..events.notes import ClinicalNote
 from ..events.parts import FreeText, Reader
 from ..fhir.reader import FORMAT as FHIR
 from ..fhir.reader import FhirReader
+from ..hl7.reader import HL7
 
-READERS: Mapping[str, Reader] = {FHIR: FhirReader()}
+READERS: Mapping[str, Reader] = {"hl7": HL7, FHIR: FhirReader()}
 """By the property `format` of notes."""
 CONTENT_TYPES: Mapping[str, bytes] = {
     "hl7": b"x-application/hl7-v2+er7",

@@ -6,6 +6,7 @@ import codecs
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import orjson
 
@@ -16,6 +17,8 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import Part, Reader
+from ..formats import recognise
+from ..formats.readers import READERS
 from ..hl7.datatypes import birth_date_of
 from ..hl7.reader import HL7
 from ..patients.demographics import PatientRecord
@@ -63,8 +66,14 @@ def route(
             ReasonCode.TOO_LARGE,
             f"hl7.raw: over {max_bytes} bytes; raise max_message_bytes",
         )
-    if value.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
-        return _note_event(value.removeprefix(codecs.BOM_UTF8))
+    first = value.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    if first == b"{":
+        event = _parsed(value.removeprefix(codecs.BOM_UTF8))
+        if "resourceType" not in event:
+            return _note_event(event)
+        reader = READERS["fhir"]
+    elif first == b"<":
+        reader = _reader_of_xml(value)
     parts = reader.parts(value)
     skipped: Counter[str] = Counter()
     for each in parts:
@@ -73,17 +82,38 @@ def route(
         tuple(update for each in parts for update in each.updates),
         tuple(note for each in parts for note in each.notes),
         dict(skipped),
+        tuple(parts),
     )
 
 
-def _note_event(value: bytes) -> Routed:
+def _reader_of_xml(value: bytes) -> Reader:
+    """Return the reader of an XML document.
+
+    Raises:
+        InvalidRecord: There is none; the reason names the format.
+    """
+    kind = recognise(value)
+    if kind not in READERS:
+        raise InvalidRecord(
+            ReasonCode.UNSUPPORTED,
+            f"hl7.raw: {kind} is no message; send its text in a note event",
+        )
+    return READERS[kind]
+
+
+def _parsed(value: bytes) -> dict[str, Any]:
     try:
         event = orjson.loads(value)
-        HL7_RAW.schema.check(event)
     except orjson.JSONDecodeError:
         raise InvalidRecord(
             ReasonCode.BAD_JSON, "note event: the value is not JSON"
         ) from None
+    return cast(dict[str, Any], event)  # it begins with a brace
+
+
+def _note_event(event: Mapping[str, Any]) -> Routed:
+    try:
+        HL7_RAW.schema.check(event)
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     note = ClinicalNote.from_json(event)

@@ -42,6 +42,7 @@ from .values import PatientValues
 
 log = logging.getLogger(__name__)
 
+# Intake writes the version first.
 _VERSION_1 = b'{"schema_version":1,'
 
 Result = ScrubbedDocument | DeidError
@@ -292,30 +293,52 @@ class _Texts:
 
     def __init__(self, deidentifier: Deidentifier) -> None:
         self._deidentifier = deidentifier
-        self._documents: dict[tuple[str, str, str, int], Document] = {}
-        self._results: Mapping[tuple[str, str, str, int], Result] = {}
+        self._documents: dict[_Same, list[Document]] = {}
+        self._results: Mapping[tuple[_Same, int], Result] = {}
 
     def add(self, documents: Iterable[Document]) -> None:
         """Take documents that are to be scrubbed."""
         for each in documents:
-            self._documents.setdefault(_same(each), each)
+            alike = self._documents.setdefault(_same(each), [])
+            if _place(alike, each) is None:
+                alike.append(each)
 
     def scrub(self) -> None:
         """Scrub all documents."""
-        results = self._deidentifier.deidentify_batch([*self._documents.values()])
-        self._results = dict(zip(self._documents, _checked(results), strict=True))
+        places = [
+            (same, place)
+            for same, alike in self._documents.items()
+            for place in range(len(alike))
+        ]
+        results = self._deidentifier.deidentify_batch(
+            [self._documents[same][place] for same, place in places]
+        )
+        self._results = dict(zip(places, _checked(results), strict=True))
 
     def of(self, documents: Iterable[Document]) -> list[Result]:
         """Return the results of documents that were added."""
-        return [self._results[_same(each)] for each in documents]
+        found = []
+        for each in documents:
+            same = _same(each)
+            place = _place(self._documents[same], each) or 0
+            found.append(self._results[same, place])
+        return found
 
 
-def _same(document: Document) -> tuple[str, str, str, int]:
-    """Return what is equal of documents that give the same result.
+_Same = tuple[str, str, str]
 
-    Records that are equal are mostly the same object (`scrub.join`).
-    """
-    return document.patient, document.note_type, document.text, id(document.known)
+
+def _same(document: Document) -> _Same:
+    """Return what is equal of documents that give the same result, but the record."""
+    return document.patient, document.note_type, document.text
+
+
+def _place(alike: Sequence[Document], document: Document) -> int | None:
+    """Return which of some documents has the same record."""
+    for place, each in enumerate(alike):
+        if each.known is document.known or each.known == document.known:
+            return place
+    return None
 
 
 def decode(
@@ -336,10 +359,8 @@ def decode(
     size = len(record.value)
     if size > max(max_bytes, max_message_bytes):
         raise _too_large(max_bytes)
-    # Intake writes the version first.  Notes of the version before may be on the topic.
-    version = 1 if record.value.startswith(_VERSION_1) else NOTES.schema_version
     try:
-        note = _notes(version).decode(record.value)
+        note = _decoded(record.value)
     except orjson.JSONDecodeError:
         raise InvalidRecord(
             ReasonCode.BAD_JSON, "notes: the value is not JSON"
@@ -351,6 +372,15 @@ def decode(
     return note
 
 
+def _decoded(value: bytes) -> ClinicalNote:
+    if not value.startswith(_VERSION_1):
+        return _notes().decode(value)
+    # Notes that the version before has written may be on the topic.
+    parsed = orjson.loads(value)
+    Schema(NOTES.name, 1).check(parsed)
+    return ClinicalNote.from_json(parsed)
+
+
 def _too_large(max_bytes: int) -> InvalidRecord:
     return InvalidRecord(
         ReasonCode.TOO_LARGE, f"notes: over {max_bytes} bytes; raise max_note_bytes"
@@ -358,8 +388,8 @@ def _too_large(max_bytes: int) -> InvalidRecord:
 
 
 @cache
-def _notes(version: int = NOTES.schema_version) -> Decoder[ClinicalNote]:
-    return Decoder(Schema(NOTES.name, version), ClinicalNote, TYPES)
+def _notes() -> Decoder[ClinicalNote]:
+    return Decoder(NOTES.schema, ClinicalNote, TYPES)
 
 
 def _checked(results: Sequence[Result]) -> Sequence[Result]:
