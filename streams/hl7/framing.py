@@ -36,6 +36,11 @@ _ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
 _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 
+MAX_HEADER_BYTES = 16 * 1024
+# All but TAB, and ESC, which changes the character set.
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f]")
+_SECOND_HEADER = re.compile(rb"[\r\n]MSH[^\w\s]")
+
 
 def messages_of(value: bytes) -> list[str]:
     """Return the messages of a record, each with CR between its segments.
@@ -84,6 +89,27 @@ def encoded(text: str, *, like: str) -> bytes:
     except UnicodeError:
         return codecs.BOM_UTF8 + text.encode("utf-8", "replace")
     return text.encode(codec, "replace")
+
+
+def header_of(value: bytes) -> tuple[str, str]:
+    """Return the MSH segment of a single message, and the codec that MSH-18 names.
+
+    Raises:
+        InvalidRecord: bad_msh: the value is not one message, or its MSH is too long or
+            has control characters; undecodable.
+    """
+    body = value.removeprefix(codecs.BOM_UTF8)
+    line = re.split(rb"[\r\n]", body[: MAX_HEADER_BYTES + 1], maxsplit=1)[0]
+    if not line.startswith(b"MSH"):
+        raise InvalidRecord(ReasonCode.BAD_MSH, "MSH: the message begins otherwise")
+    if len(line) > MAX_HEADER_BYTES or _CONTROL.search(line):
+        raise InvalidRecord(
+            ReasonCode.BAD_MSH, "MSH: too long, or with control characters"
+        )
+    if _SECOND_HEADER.search(value):
+        raise InvalidRecord(ReasonCode.BAD_MSH, "MSH: there is a second one")
+    encoding = "utf-8" if body is not value else _character_set(line)
+    return _decode(line, encoding), encoding
 
 
 def _begins_segment(line: str, *, separator: str) -> bool:
