@@ -44,7 +44,7 @@ LAYERS = {
         {"intake", "scrub"},
         {"files"},
         {"operations"},
-        {"workers"},
+        {"workers", "mllp"},
         {"demo"},
         {"cli"},
     ),

@@ -42,6 +42,7 @@ from . import (
     feed,
     held,
     key,
+    mllp,
     presets,
     reconcile,
     run,
@@ -88,8 +89,8 @@ def _options(
 
 for command in (
     scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
-    experiment.experiment, run.run, feed.feed, reconcile.reconcile, doctor.doctor,
-    status.status, watch.watch, demo.demo, key.key,
+    experiment.experiment, run.run, mllp.mllp, feed.feed, reconcile.reconcile,
+    doctor.doctor, status.status, watch.watch, demo.demo, key.key,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(corpus.app, name="corpus")

@@ -80,6 +80,7 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
     """
     return {
         "sender": (_topic(HL7_RAW, WRITE),),
+        "mllp": (_topic(HL7_RAW, WRITE),),
         "feeder": (_topic(PATIENT_UPDATES, WRITE),),
         "intake": tuple(_worker(group, Stage.INTAKE)),
         "scrub": tuple(_worker(group, Stage.SCRUB)),

@@ -10,6 +10,9 @@ import yaml
 from deid_core.labels import Label
 from streams.cluster.lag import LagState
 from streams.engine.reasons import OTHER, REASONS
+from streams.hl7.acknowledgement import Refusal
+from streams.mllp.frames import Closed
+from streams.mllp.metrics import CODES, Unwelcome
 from streams.operations.metrics import catalogue
 from tests.deploy.promql import (
     BOARD,
@@ -31,6 +34,8 @@ KNOWN = {
     for name in metric.samples
 }
 VALUES = {
+    "why": {*Refusal, *Closed, *Unwelcome},
+    "code": {*CODES},
     "stage": {"intake", "scrub"},
     "state": {state.value for state in LagState},
     "reason": {*REASONS, OTHER},

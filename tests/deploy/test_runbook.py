@@ -14,6 +14,7 @@ import deid_core.errors
 import streams.engine.errors
 from streams.engine.reasons import REASONS
 from streams.engine.settings import Settings
+from streams.hl7.acknowledgement import Refusal
 from streams.operations.metrics import catalogue
 from tests.deploy.promql import DEPLOY, rules
 
@@ -82,7 +83,7 @@ def test_sections_name_alerts_metrics_and_files_that_exist():
 
 def test_sections_name_settings_that_exist():
     named = set(re.findall(r"`([a-z]+_[a-z_]+)`", TEXT))
-    others = {"next_offset"} | set(REASONS)
+    others = {"next_offset"} | set(REASONS) | set(Refusal)
 
     settings = {name for name in named - others if not name.startswith("phistream_")}
     assert settings <= set(Settings.model_fields)

@@ -164,6 +164,8 @@ OF_PROMETHEUS_ALONE = frozenset(
         "PhistreamHeldLate",
         "PhistreamHeldGrows",
         "PhistreamWatchDown",
+        "PhistreamMllpNotReady",
+        "PhistreamMllpRefused",
     }
 )
 """Alerts that need the workers' own counters, or tell that watch is down."""

@@ -14,6 +14,8 @@ topics and partitions.  No label holds a patient, key, file, host or text.
     label       a PHI category of deid_core/labels.py, e.g. NAME:PATIENT
     kind        notes, patients (updates, to patient.updates) or skipped
     state       OK, WARN, STALL or STOP (streams/cluster/lag.py)
+    code        MSA-1 of the answer, or none
+    why         a member of Refusal, or of Closed and Unwelcome (streams/mllp)
 """
 
 from __future__ import annotations
@@ -286,6 +288,36 @@ MODEL_INFO = GaugeMetric(
     "1; labels name the preset, policy, tagger and version in use.",
 )
 
+# --- The MLLP listener ---
+MLLP_CONNECTIONS = GaugeMetric(
+    "phistream_mllp_connections", (), "Connections of senders to the MLLP listener."
+)
+MLLP_CLOSED = CounterMetric(
+    "phistream_mllp_connections_closed_total",
+    ("why",),
+    "Connections that have ended, by the cause.",
+)
+MLLP_IN_FLIGHT = GaugeMetric(
+    "phistream_mllp_in_flight_messages", (), "Messages that are not answered yet."
+)
+MLLP_ANSWERS = CounterMetric(
+    "phistream_mllp_answers_total", ("code",), "Messages by their acknowledgement."
+)
+MLLP_REFUSED = CounterMetric(
+    "phistream_mllp_refused_total", ("why",), "Messages not accepted, by the cause."
+)
+MLLP_ANSWER_SECONDS = HistogramMetric(
+    "phistream_mllp_answer_seconds",
+    (),
+    "Time from the end of a message to its answer.",
+    (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
+)
+MLLP_READY = GaugeMetric(
+    "phistream_mllp_ready",
+    (),
+    "1 when the listener accepts messages and Kafka answers.",
+)
+
 LAG = (
     LAG_RECORDS, LAG_SECONDS, LAG_STATE, COMMITTED_OFFSET, STABLE_OFFSET,
     EXPORTER_LAG, EXPORTER_LAG_SUM, EXPORTER_OFFSET, EXPORTER_END,
@@ -301,4 +333,9 @@ LOOP: tuple[Metric, ...] = (
 )  # fmt: skip
 INTAKE: tuple[Metric, ...] = (MESSAGES, ROUTED)
 SCRUB: tuple[Metric, ...] = (NOTES, UPDATES, UPDATES_FORWARDED, PHI_SPANS, JOIN)
-CATALOGUE = LAG + LOOP + INTAKE + SCRUB
+MLLP: tuple[Metric, ...] = (
+    MLLP_CONNECTIONS, MLLP_CLOSED, MLLP_IN_FLIGHT, MLLP_ANSWERS, MLLP_REFUSED,
+    MLLP_ANSWER_SECONDS, MLLP_READY,
+)  # fmt: skip
+WORKERS = LAG + LOOP + INTAKE + SCRUB
+CATALOGUE = WORKERS + MLLP

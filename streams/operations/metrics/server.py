@@ -9,15 +9,13 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from socket import AF_INET6
 from socketserver import TCPServer, ThreadingMixIn
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import orjson
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from streams.engine.errors import ConfigError
-
-from .health import Health
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -28,6 +26,19 @@ READ_SECONDS = 10.0
 """Seconds after which a silent connection is closed."""
 
 Page = Callable[[], tuple[bool, object]]
+
+
+class Health(Protocol):
+    """The health of a service."""
+
+    def alive(self) -> tuple[bool, str]:
+        """Return whether its loop is alive, and a line about it."""
+
+    def ready(self) -> tuple[bool, str]:
+        """Return whether it can do its work, and why not."""
+
+    def status(self) -> dict[str, Any]:
+        """Return everything as JSON: no PHI."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
 @pytest.mark.parametrize(
     ("topic", "writers", "readers"),
     [
-        ("hl7.raw", {"sender"}, {"intake", "watch", "operator"}),
+        ("hl7.raw", {"sender", "mllp"}, {"intake", "watch", "operator"}),
         ("notes", {"intake", "scrub"}, {"scrub", "watch", "operator"}),
         ("notes.held", {"scrub"}, {"scrub", "operator"}),
         (

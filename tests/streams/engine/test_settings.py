@@ -153,3 +153,31 @@ def test_a_wrong_policy_for_unknown_patients_is_refused_by_its_key(key, value):
         load_settings(environment={f"PHISTREAM_{key.upper()}": value})
 
     assert "ZZMARKER" not in str(caught.value)
+
+
+def test_the_mllp_listener_has_a_table_or_a_json_object_of_the_environment(config):
+    path = config('[mllp]\nport = 6661\nallow = ["10.1.0.0/16"]\n')
+    from_file = load_settings(path, environment={}).mllp
+    env = {"PHISTREAM_MLLP": '{"host": "::", "senders": ["LAB|NORTH"]}'}
+    from_environment = load_settings(environment=env).mllp
+
+    assert (6661, "127.0.0.1") == (from_file.port, from_file.host)
+    assert ["10.1.0.0/16"] == [str(each) for each in from_file.allow]
+    assert ("::", ("LAB|NORTH",)) == (from_environment.host, from_environment.senders)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "hosts = 1",
+        'allow = ["ZZMARKER"]',
+        'allow = ["10.1.0.1/16"]',
+        'senders = ["ZZMARKER"]',
+        'tls_certificate = "ZZMARKER"',
+        'tls_client_ca = "ZZMARKER"',
+    ],
+)
+def test_a_wrong_setting_of_the_listener_is_refused_without_its_value(config, wrong):
+    with pytest.raises(ConfigError, match="mllp") as caught:
+        load_settings(config(f"[mllp]\n{wrong}\n"), environment={})
+    assert "ZZMARKER" not in str(caught.value)

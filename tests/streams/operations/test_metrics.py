@@ -514,12 +514,15 @@ def test_both_observers_see_partitions():
 def test_every_metric_says_its_unit_and_its_meaning():
     names = [metric.name for metric in catalogue.CATALOGUE]
     ours = [name for name in names if name.startswith("phistream_")]
-    units = ("_total", "_seconds", "_records", "_offset", "_info", "_partitions")
+    units = (
+        *("_total", "_seconds", "_records", "_offset", "_info", "_partitions"),
+        *("_connections", "_messages"),
+    )
 
     assert len(names) == len(set(names))
-    assert ["phistream_lag_state", "phistream_ready"] == sorted(
+    assert {"phistream_lag_state", "phistream_ready", "phistream_mllp_ready"} == {
         name for name in ours if not name.endswith(units)
-    )
+    }
     assert all(metric.meaning.endswith(".") for metric in catalogue.CATALOGUE)
 
 
