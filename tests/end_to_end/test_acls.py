@@ -39,6 +39,7 @@ from tests import commands
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_watch import get, labels_of, wait_for
 from tests.harness import count_records, drain, produce, raw
+from tests.mllp_service import Sender, message
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
@@ -212,6 +213,28 @@ def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
     assert "TOPIC_AUTHORIZATION_FAILED" in messages.stderr
     seen = reading(house, "feeder", PATIENT_UPDATES.name)
     assert KafkaError.GROUP_AUTHORIZATION_FAILED == seen.error().code()
+
+
+def test_an_mllp_listener_stores_messages_with_its_grants_alone(house):
+    def connected():
+        try:
+            senders.append(Sender(port))
+        except ConnectionRefusedError:
+            assert service.poll() is None
+        return senders
+
+    port, senders = free_ports(1)[0], []
+    service = start(house, "mllp", "mllp", "--port", str(port))
+    try:
+        wait_for(connected)
+        answer = senders[0].send(message("a", "1"))
+    finally:
+        service.terminate()
+        status = service.wait(60)
+        for each in senders:
+            each.close()
+
+    assert (["AA", "1"], 0) == (answer[1:], status)
 
 
 @pytest.mark.parametrize(
