@@ -49,6 +49,7 @@ UNSENT_BYTES = 16 * 1024
 HANDSHAKE_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 BACKLOG = 512
+MAX_LOGGED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ class Listener:
         self._tls = tls
         self._server: asyncio.Server | None = None
         self._connections: dict[Connection, asyncio.Task[None]] = {}
+        self._logged: set[str] = set()
         self._is_stopping = False
 
     async def start(self) -> int:
@@ -173,12 +175,18 @@ class Listener:
         if self._is_stopping or peer is None:
             return Unwelcome.TOO_MANY
         if not self._is_allowed(peer[0]):
-            log.warning("%s: not in mllp.allow; its connection is closed", peer[0])
+            self._log_once(f"{peer[0]}: not in mllp.allow; its connection is closed")
             return Unwelcome.ADDRESS
         if len(self._connections) >= self.settings.max_connections:
-            log.warning("mllp.max_connections: a connection is closed")
+            self._log_once("mllp.max_connections: is reached; connections are closed")
             return Unwelcome.TOO_MANY
         return None
+
+    def _log_once(self, line: str) -> None:
+        """Log a line that connections may cause at any rate; metrics count them."""
+        if line not in self._logged and len(self._logged) < MAX_LOGGED:
+            self._logged.add(line)
+            log.warning(line)
 
     def _is_allowed(self, host: str) -> bool:
         address = ip_address(host.partition("%")[0])
