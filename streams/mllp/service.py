@@ -57,12 +57,19 @@ def server_tls(settings: MllpSettings) -> ssl.SSLContext | None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     with _named("mllp.tls_certificate, mllp.tls_key"):
-        context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+        context.load_cert_chain(
+            settings.tls_certificate, settings.tls_key, _no_password
+        )
     if settings.tls_client_ca is not None:
         context.verify_mode = ssl.CERT_REQUIRED
         with _named("mllp.tls_client_ca"):
             context.load_verify_locations(settings.tls_client_ca)
     return context
+
+
+def _no_password() -> str:
+    """Refuse an encrypted key, for which OpenSSL would ask on the terminal."""
+    raise ConfigError("mllp.tls_key: is encrypted; name one without a password")
 
 
 @contextmanager

@@ -591,6 +591,26 @@ def test_plain_text_is_not_served_where_tls_is(certificates):
     assert [] == asyncio.run(scenario())
 
 
+def test_an_encrypted_key_is_refused_instead_of_asked_for(certificates, tmp_path):
+    serialization = pytest.importorskip(
+        "cryptography.hazmat.primitives.serialization", exc_type=ImportError
+    )
+    key = serialization.load_pem_private_key(
+        (certificates / "own.key").read_bytes(), None
+    )
+    (tmp_path / "own.pem").write_bytes((certificates / "own.pem").read_bytes())
+    (tmp_path / "own.key").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+
+    with pytest.raises(ConfigError, match=r"mllp\.tls_key: is encrypted"):
+        tls_of(tmp_path)
+
+
 def test_files_of_tls_that_cannot_be_used_are_named_by_their_setting(certificates):
     (certificates / "empty.pem").write_text("")
     with pytest.raises(ConfigError, match=r"mllp\.tls_client_ca"):
