@@ -1,11 +1,11 @@
-"""What a tagger takes for a part of a name, and is none: forms of address."""
+"""What a tagger takes for a name or part of it, and is none."""
 
 from __future__ import annotations
 
 import re
 
 from ..language.lexicons import load_list
-from ..language.lexicons.word_classes import WordClass, word_classes
+from ..language.lexicons.word_classes import WordClass, is_mere_word, word_classes
 
 _LEAD = re.compile(r"([A-Za-z]+)[.:]?[ ]{1,3}(?=[A-Za-z])")
 _MOST = 3
@@ -28,6 +28,15 @@ def after_address(text: str, start: int, end: int) -> int:
             break
         start = found.end()
     return start
+
+
+def is_drug(word: str) -> bool:
+    """Return whether a word, folded, is a drug or salt and nobody's name: "Potassium".
+
+    Alone on its line, as the name of a result, nothing else tells it from a name.
+    """
+    lower = word.lower()
+    return lower in load_list("drugs") and is_mere_word(lower)
 
 
 def _is_address(word: str) -> bool:

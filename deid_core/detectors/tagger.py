@@ -18,7 +18,7 @@ from ..language.lexicons import forms_of
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
-from .name_edges import after_address
+from .name_edges import after_address, is_drug
 from .place_parts import parts_of
 from .rules.dates.bare import BareDays
 from .tagged_numbers import identifying
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
+_SURE_OF_NAME = 0.8
+"""From this probability on, the name of a drug may be a person's."""
 
 
 class TaggerOptions(Options):
@@ -120,6 +122,8 @@ class TaggerDetector:
         for each in sure:
             start, end = each.span.start, each.span.end
             if each.label in _PEOPLE:
+                if each.score < _SURE_OF_NAME and is_drug(folded[start:end]):
+                    continue
                 start = after_address(folded, start, end)
             for place in identifying(days, start, end, each.label, each.score):
                 for span, label in parts_of(folded, *place, each.label):

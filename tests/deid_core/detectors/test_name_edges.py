@@ -2,7 +2,7 @@
 
 import pytest
 
-from deid_core.detectors.name_edges import after_address
+from deid_core.detectors.name_edges import after_address, is_drug
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,11 @@ def test_only_the_name_is_left(marked, name):
     assert (before + value + after)[
         after_address(before + value + after, start, end) : end
     ] == name
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [("Potassium", True), ("Heather", False), ("Ella", False), ("Quellwright", False)],
+)
+def test_a_drug_that_is_nobodys_name_is_told(word, is_one):
+    assert is_drug(word) is is_one
