@@ -15,7 +15,8 @@ from ..files.feed import feed as publish
 from ..files.feed import raw_messages
 from ..files.patient_updates import update_messages
 from ..files.sources import lines_in, records_in, require_present
-from .options import Bootstrap, Config
+from ..formats.json_map import load_json_map
+from .options import Bootstrap, Config, JsonMapFile
 from .terminal import counting, say
 
 MAX_REASONS = 20
@@ -31,6 +32,7 @@ def feed(
             help="The files hold patient updates as JSON lines, for patient.updates.",
         ),
     ] = False,
+    json_map: JsonMapFile = None,
     config: Config = None,
     bootstrap: Bootstrap = None,
 ) -> None:
@@ -42,8 +44,12 @@ def feed(
     "patient_id"[, "patient": demographics][, "note_type"]}; the patient id is
     required.  With --updates each line is a value of patient.updates, or
     {"patient": {...}, "erase": true}, which erases the patient; all are checked
-    against the schema.  See schemas/README.md.
+    against the schema.  With --map, JSON of any other form becomes note events.
+    See schemas/README.md.
     """
+    if updates and json_map:
+        raise typer.BadParameter("--map can't be combined with --updates")
+    mapped = load_json_map(json_map) if json_map else None
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
     require_present(files)
@@ -59,7 +65,7 @@ def feed(
     else:
         topic, what, kind = HL7_RAW, "messages", "JSON notes"
         records = raw_messages(
-            records_in(files, skipped=skipped.append), refused.append
+            records_in(files, skipped=skipped.append), refused.append, mapped
         )
     with counting(f"{what} published") as bar:
         task = bar.add_task("feed", total=None, count=0)

@@ -15,5 +15,11 @@ Bootstrap = Annotated[
     str | None,
     typer.Option("--bootstrap", help="Brokers of your cluster: HOST:PORT,..."),
 ]
+JsonMapFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--map", help="How JSON of other forms becomes note events; see phistream map."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]

@@ -10,6 +10,7 @@ import typer
 from ..cluster.topics import Stage
 from ..engine.log import set_up_logging
 from ..engine.settings import load_settings
+from ..formats.json_map import load_json_map
 from ..workers.supervisor import Supervisor
 from ..workers.versions import models, runtime
 from .options import Bootstrap, Config
@@ -42,5 +43,7 @@ def run(
     settings.client()
     if is_scrub:
         settings.pseudonym_key()
+    elif settings.json_map:
+        load_json_map(settings.json_map)
     supervisor = Supervisor(stage, workers, settings)
     raise typer.Exit(supervisor.run())

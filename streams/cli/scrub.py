@@ -21,8 +21,10 @@ from ..engine.errors import InvalidRecord
 from ..engine.settings import read_key
 from ..files.documents import documents_in
 from ..formats import Format
+from ..formats.json_map import JsonMap, load_json_map
 from .explain import Explainer
 from .explain_text import counted
+from .options import JsonMapFile
 from .scrub_output import (
     Input,
     Output,
@@ -68,6 +70,7 @@ def scrub(
             help="Add annotations with offsets of the input to JSON lines.",
         ),
     ] = False,
+    json_map: JsonMapFile = None,
     preset: Annotated[
         str, typer.Option(help="Detection preset: a name (phistream presets) or file.")
     ] = "hybrid",
@@ -120,7 +123,8 @@ def scrub(
             "--annotations and --out can't be combined with --explain"
         )
     given = None if format == "auto" else Format(format)
-    inputs = inputs_of(files, given, out)
+    mapped = load_json_map(json_map) if json_map else None
+    inputs = inputs_of(files, given, out, any_json=mapped is not None)
     output = _output(inputs, files, out, with_annotations=annotations)
     terms = _terms(remove or [], keep or [])
     key = read_key(key_file, "--key-file") if key_file else None
@@ -139,9 +143,12 @@ def scrub(
                     names=(preset, policy),
                 ),
                 inputs,
+                mapped,
             )
         else:
-            refused = sum(_scrub(deidentifier, each, output, tick) for each in inputs)
+            refused = sum(
+                _scrub(deidentifier, each, mapped, output, tick) for each in inputs
+            )
     if out is not None:
         say(f"{counted(len(inputs), 'file')} read; the output is in {out}")
     if refused:
@@ -170,12 +177,18 @@ def _output(
     return StandardOutput(with_names=several, with_annotations=with_annotations)
 
 
-def _explain(explainer: Explainer, inputs: Iterable[Input]) -> int:
+def _explain(
+    explainer: Explainer, inputs: Iterable[Input], json_map: JsonMap | None
+) -> int:
     refused = 0
     for each in inputs:
         with opened(each.path) as stream:
             documents = documents_in(
-                each.path, stream, each.kind, is_explicit=each.is_explicit
+                each.path,
+                stream,
+                each.kind,
+                is_explicit=each.is_explicit,
+                json_map=json_map,
             )
             for reason in explainer.add(documents):
                 refused += 1
@@ -187,12 +200,17 @@ def _explain(explainer: Explainer, inputs: Iterable[Input]) -> int:
 def _scrub(
     deidentifier: Deidentifier,
     source: Input,
+    json_map: JsonMap | None,
     output: Output,
     tick: Callable[[Path, int], None],
 ) -> int:
     with opened(source.path) as stream, output.of(source) as write:
         documents = documents_in(
-            source.path, stream, source.kind, is_explicit=source.is_explicit
+            source.path,
+            stream,
+            source.kind,
+            is_explicit=source.is_explicit,
+            json_map=json_map,
         )
         return _scrub_all(
             deidentifier, documents, write, lambda done: tick(source.path, done)

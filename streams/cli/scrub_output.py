@@ -23,7 +23,7 @@ from ..formats import Format
 from ..scrub.outputs import annotations_json
 
 STANDARD_INPUT = Path("-")
-HEAD_BYTES = 4096
+HEAD_BYTES, TAIL_BYTES = 1 << 20, 1 << 12
 _JSON_LINES = (".jsonl", ".ndjson")
 
 Write = Callable[[ScrubbedDocument], None]
@@ -47,18 +47,30 @@ class Input:
 
 
 def inputs_of(
-    paths: Sequence[Path], kind: Format | None, out: Path | None
+    paths: Sequence[Path],
+    kind: Format | None,
+    out: Path | None,
+    *,
+    any_json: bool = False,
 ) -> list[Input]:
     """Return the files, and those of folders at any depth.
 
     Files within ``out`` are left out: they were scrubbed before.
+
+    Args:
+        paths: Files and folders, or `STANDARD_INPUT`.
+        kind: The format of all; without it that of each is recognised.
+        out: The output folder.
+        any_json: Whether JSON of any form is events.
 
     Raises:
         InputError: A path is missing or not readable, or there are no files.
     """
     require_present(path for path in paths if path != STANDARD_INPUT)
     found = [
-        _input(file, name, kind) for path in paths for file, name in _named(path, out)
+        _input(file, name, kind, any_json=any_json)
+        for path in paths
+        for file, name in _named(path, out)
     ]
     if not found:
         raise InputError(
@@ -93,17 +105,28 @@ def opened(source: Path) -> BinaryIO:
         raise InputError(f"{source}: {error.strerror}; check the path") from None
 
 
-def _input(path: Path, name: Path, kind: Format | None) -> Input:
+def _input(path: Path, name: Path, kind: Format | None, *, any_json: bool) -> Input:
     if kind is not None:
         return Input(path, name, kind, is_explicit=True)
     if path == STANDARD_INPUT:
-        head = cast(BufferedReader, sys.stdin.buffer).peek(HEAD_BYTES)
+        sample = cast(BufferedReader, sys.stdin.buffer).peek(HEAD_BYTES)
     elif path.is_file():
         with opened(path) as stream:
-            head = stream.read(HEAD_BYTES)
+            sample = _sample(stream)
     else:
-        head = b""  # reading from a pipe would lose it
-    return Input(path, name, format_of(path, head), is_explicit=False)
+        sample = b""  # reading from a pipe would lose it
+    found = format_of(path, sample, any_json=any_json)
+    return Input(path, name, found, is_explicit=False)
+
+
+def _sample(stream: BinaryIO) -> bytes:
+    """Return a file, or the beginning and the end of a large one."""
+    head = stream.read(HEAD_BYTES)
+    if len(head) < HEAD_BYTES:
+        return head
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(HEAD_BYTES, size - TAIL_BYTES))
+    return head + stream.read()
 
 
 class StandardOutput:

@@ -199,6 +199,9 @@ class Settings(BaseModel):
         default=False,
         description="whole messages without identifiers are written to hl7.scrubbed",
     )
+    json_map: Path | None = Field(
+        None, description="how JSON of other forms becomes note events: a .toml file"
+    )
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
     policy: str = Field(
         "safe-harbor", description="replacement: a name or a .toml file"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -20,6 +20,7 @@ from ..engine.errors import InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..formats import Format, recognise
+from ..formats.json_map import JsonMap
 from ..intake.route import route
 from ..patients.demographics import PatientRecord, merge_records
 from ..patients.known_identifiers import known_identifiers
@@ -38,16 +39,33 @@ NOBODY = {"assigning_authority": "", "id": "-"}
 Found = Iterator[Document | InvalidRecord]
 
 
-def format_of(path: Path, head: bytes) -> Format:
-    """Return how a file is read: by its suffix, else by its first bytes."""
-    by_suffix = SUFFIXES.get(path.suffix.lower())
-    if by_suffix is not None:
-        return by_suffix
-    return Format.HL7 if holds_hl7(head) else Format.TEXT
+def format_of(path: Path, sample: bytes, *, any_json: bool = False) -> Format:
+    """Return the format of a file by its content.
+
+    What is not recognised is read as its suffix says, or else as text, so that it is
+    refused with its place and reason.
+
+    Args:
+        path: The file.
+        sample: Its beginning and its end.
+        any_json: Whether JSON of any form is events.
+    """
+    try:
+        found = recognise(sample, any_json=any_json)
+    except InvalidRecord:
+        found = Format.TEXT
+    if found is Format.TEXT:
+        return SUFFIXES.get(path.suffix.lower(), found)
+    return found
 
 
 def documents_in(
-    path: Path, stream: BinaryIO, kind: Format, *, is_explicit: bool = True
+    path: Path,
+    stream: BinaryIO,
+    kind: Format,
+    *,
+    is_explicit: bool = True,
+    json_map: JsonMap | None = None,
 ) -> Found:
     """Yield the notes of an open file, or why a note is refused.
 
@@ -56,16 +74,19 @@ def documents_in(
         stream: The file.
         kind: The format of the file.
         is_explicit: Whether the user has chosen the format.  If not, a text that is
-            JSON or HL7 is refused, since it would not be scrubbed completely as text.
+            anything else is refused, since it would not be scrubbed completely as text.
+        json_map: How JSON of other forms becomes note events.
     """
-    reader = _plain_text if kind is Format.TEXT and not is_explicit else _READERS[kind]
+    reader = _READERS.get(kind, _plain_text)
+    if kind is Format.TEXT and not is_explicit:
+        reader = _plain_text
     try:
-        yield from reader(path, stream)
+        yield from reader(path, stream, json_map)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; check the file") from None
 
 
-def _text(path: Path, stream: BinaryIO) -> Found:
+def _text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
     """Yield a text, whatever else it may be, but for formats that hide text."""
     value = stream.read()
     try:
@@ -78,7 +99,7 @@ def _text(path: Path, stream: BinaryIO) -> Found:
         yield _text_of(path, value)
 
 
-def _plain_text(path: Path, stream: BinaryIO) -> Found:
+def _plain_text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
     """Yield a text that is nothing else."""
     value = stream.read()
     try:
@@ -108,7 +129,7 @@ def _text_of(path: Path, value: bytes) -> Document | InvalidRecord:
         return InvalidRecord(ReasonCode.UNDECODABLE, reason)
 
 
-def _hl7(path: Path, stream: BinaryIO) -> Found:
+def _hl7(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
     file = _File()
     for ordinal, value in enumerate(messages_in(path, stream), start=1):
         yield from file.messages(
@@ -116,20 +137,20 @@ def _hl7(path: Path, stream: BinaryIO) -> Found:
         )
 
 
-def _json_lines(path: Path, stream: BinaryIO) -> Found:
-    file = _File()
+def _json_lines(path: Path, stream: BinaryIO, json_map: JsonMap | None) -> Found:
+    file = _File(json_map)
     for number, line in enumerate(stream, start=1):
         if content := line.strip():
             yield from file.record(unwrapped(content), f"{path}:{number}")
 
 
-def _json(path: Path, stream: BinaryIO) -> Found:
-    file = _File()
+def _json(path: Path, stream: BinaryIO, json_map: JsonMap | None) -> Found:
+    file = _File(json_map)
     for number, value in enumerate(json_values_in(path, stream), start=1):
         yield from file.record(value, f"{path} value {number}")
 
 
-_READERS: dict[Format, Callable[[Path, BinaryIO], Found]] = {
+_READERS: dict[Format, Callable[[Path, BinaryIO, JsonMap | None], Found]] = {
     Format.TEXT: _text,
     Format.HL7: _hl7,
     Format.JSONL: _json_lines,
@@ -151,7 +172,8 @@ _NEVER_TEXT = frozenset((Format.FHIR, Format.CCDA, Format.RTF, Format.PDF))
 class _File:
     """The notes of one file, joined with its patient records so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, json_map: JsonMap | None = None) -> None:
+        self._json_map = json_map
         self._patients: dict[bytes, PatientRecord] = {}
 
     def messages(self, value: bytes, place: str, id_prefix: str) -> Found:
@@ -170,7 +192,7 @@ class _File:
 
     def _json_note(self, value: bytes) -> Iterator[Document]:
         try:
-            event = note_event_of(orjson.loads(value))
+            event = self._event(orjson.loads(value))
         except orjson.JSONDecodeError:
             raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
         # On hl7.raw this is a code; here it only selects styles of the policy.
@@ -188,6 +210,12 @@ class _File:
         for note in route(body, max_bytes=sys.maxsize).notes:
             known = known_identifiers(note.demographics)
             yield Document(note.note_id, note.text, known, note_type=note_type)
+
+    def _event(self, value: object) -> dict[str, Any]:
+        """Return a JSON note as a note event."""
+        if self._json_map is not None and isinstance(value, dict):
+            return dict(self._json_map.event_of(value))
+        return note_event_of(value)
 
     def _routed(self, value: bytes) -> Sequence[ClinicalNote]:
         routed = route(value, max_bytes=sys.maxsize)

@@ -12,6 +12,7 @@ from ..cluster.client import PRODUCER
 from ..cluster.topics import HL7_RAW, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.settings import Settings
+from ..formats.json_map import JsonMap
 from .json_notes import for_topic
 from .sources import SourceRecord
 
@@ -30,17 +31,20 @@ class RawMessage:
 
 
 def raw_messages(
-    records: Iterable[SourceRecord], refused: Callable[[str], None]
+    records: Iterable[SourceRecord],
+    refused: Callable[[str], None],
+    json_map: JsonMap | None = None,
 ) -> Iterator[RawMessage]:
     """Yield the records of files as messages; the key is the file, to keep their order.
 
     Args:
         records: JSON notes in short form become note events.
         refused: Called with place and reason of each JSON note that is not published.
+        json_map: How JSON of other forms becomes note events.
     """
     for each in records:
         try:
-            value = for_topic(each.value)
+            value = for_topic(each.value, json_map)
         except InvalidRecord as error:
             refused(f"{each.origin} record {each.ordinal + 1}: {error.reason}")
         else:

@@ -16,6 +16,7 @@ import orjson
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
+from ..formats.json_map import JsonMap
 
 _SHORT = frozenset(
     ("id", "text", "patient", "patient_id", "note_type", "written_at", "demographics")
@@ -50,19 +51,26 @@ def note_event_of(value: object) -> dict[str, Any]:
     return event | _identity(patient, patient_id, value)
 
 
-def for_topic(value: bytes) -> bytes:
+def for_topic(value: bytes, json_map: JsonMap | None = None) -> bytes:
     """Return a record of a file for `hl7.raw`: a short form becomes a note event.
 
     Anything but a JSON note is unchanged: intake refuses it with a reason.
 
+    Args:
+        value: The record.
+        json_map: With it, any JSON object is a note.
+
     Raises:
         InvalidRecord: It is a JSON note that names no patient, or gives one property
-            twice.
+            twice, or that the map refuses.
     """
     try:
         given = orjson.loads(value) if value.startswith(b"{") else None
     except orjson.JSONDecodeError:
         return value
+    if json_map is not None and isinstance(given, dict):
+        event: Mapping[str, Any] = json_map.event_of(given)
+        return value if event is given else orjson.dumps(event)
     if not isinstance(given, dict) or not {"note_id", "id"} & given.keys():
         return value
     if "text" not in given:

@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 import orjson
 
+from ..documents.content import holds_hl7
 from ..engine.errors import FatalError, InputError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -326,7 +327,9 @@ def unwrapped(content: bytes) -> bytes:
     except orjson.JSONDecodeError:
         return content
     message = value.get("message") if isinstance(value, dict) else None
-    return message.encode() if isinstance(message, str) else content
+    # An event of a sender's own form may have a field of that name.
+    text = message.encode() if isinstance(message, str) else b""
+    return text if holds_hl7(text) else content
 
 
 READERS: dict[str, Callable[[_Source], Iterator[bytes]]] = {

@@ -69,10 +69,14 @@ _NAMESPACE = re.compile(
 _CDA, _FHIR = b"urn:hl7-org:v3", b"http://hl7.org/fhir"
 
 
-def recognise(value: bytes) -> Format:
+def recognise(value: bytes, *, any_json: bool = False) -> Format:
     """Return the format of a message or file.
 
     Byte order marks, leading blanks, MLLP framing and batch segments are seen through.
+
+    Args:
+        value: The message or file, or its first megabyte and its end.
+        any_json: Whether JSON of any form is events: a map says what they hold.
 
     Raises:
         InvalidRecord: The format is not supported; the reason names it, and what to
@@ -82,7 +86,7 @@ def recognise(value: bytes) -> Format:
     if content in _FORMATS:
         return _FORMATS[content]
     if content is Content.JSON:
-        return _json_format(value)
+        return _json_format(value, any_json=any_json)
     if content is Content.XML:
         return _xml_format(value)
     if content in _REFUSED:
@@ -99,14 +103,14 @@ def _unsupported(found: str) -> InvalidRecord:
     return InvalidRecord(ReasonCode.UNSUPPORTED, f"the value is {found}")
 
 
-def _json_format(value: bytes) -> Format:
+def _json_format(value: bytes, *, any_json: bool) -> Format:
     """Return the format of JSON by the names of its first object."""
     head = beginning(value, _JSON_BYTES)
     names, end = _names_of_first_object(head)
     if "resourceType" in names:
         return Format.FHIR
     is_note = names.get("text") and not {"note_id", "id"}.isdisjoint(names)
-    if is_note or names.get("message"):
+    if is_note or any_json or names.get("message"):
         rest = head[end:].strip() if end and head.startswith(b"{") else b""
         return Format.JSONL if rest else Format.JSON
     if end == 0 and len(value) > _JSON_BYTES:

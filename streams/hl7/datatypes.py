@@ -25,7 +25,7 @@ _BARE_NAME = re.compile(r"[^\W\d]+\.?(?:(?:, ?| )[^\W\d]+\.?){1,2}")
 
 def name_of_xpn(value: Repetition) -> Name:
     """Return a person's name (XPN: family, given, middle, suffix, prefix, ., use)."""
-    family, given, middle = _parted(_family(value, 1), part(value, 2), part(value, 3))
+    family, given, middle = parted(_family(value, 1), part(value, 2), part(value, 3))
     return Name(
         family=family,
         given=given,
@@ -50,9 +50,9 @@ def names_of_xpn(value: Repetition) -> list[Name]:
 
 def name_of_xcn(value: Repetition) -> Name:
     """Return a provider's name (XCN: id, family, given, middle, suffix, prefix)."""
-    family, given, middle = _parted(_family(value, 2), part(value, 3), part(value, 4))
+    family, given, middle = parted(_family(value, 2), part(value, 3), part(value, 4))
     if not (family or given) and _BARE_NAME.fullmatch(part(value, 1)):
-        family, given, middle = _parted(part(value, 1), "", "")
+        family, given, middle = parted(part(value, 1), "", "")
     return Name(
         family=family,
         given=given,
@@ -155,7 +155,7 @@ def _family(value: Repetition, component: int) -> str:
     return part(value, component, 1) or part(value, component, 3)
 
 
-def _parted(family: str, given: str, middle: str) -> tuple[str, str, str]:
+def parted(family: str, given: str, middle: str) -> tuple[str, str, str]:
     """Return the parts of a name, also if all of it was sent as the family name.
 
     Otherwise the family name "DOE, JOHN" would not match "John" in a note.

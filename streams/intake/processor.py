@@ -13,6 +13,7 @@ from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.outputs import audit_event, dead_letter, encoded, source_header
+from ..formats.json_map import JsonMap
 from ..patients.updates import PatientUpdate
 from .route import Routed, route
 
@@ -28,6 +29,7 @@ class Intake:
     Args:
         max_bytes: A larger message is a dead letter.
         rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
+        json_map: How JSON of other forms becomes note events.
         clock: Seconds since 1970.
     """
 
@@ -36,10 +38,12 @@ class Intake:
         *,
         max_bytes: int,
         rebuilds: bool = False,
+        json_map: JsonMap | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_bytes = max_bytes
         self._rebuilds = rebuilds
+        self._json_map = json_map
         self._clock = clock
         self._assigned: list[int] = []
 
@@ -107,7 +111,9 @@ class Intake:
 
     def _routed(self, record: Record) -> Routed:
         try:
-            return route(record.value, max_bytes=self._max_bytes)
+            return route(
+                record.value, max_bytes=self._max_bytes, json_map=self._json_map
+            )
         except InvalidRecord:
             raise
         except Exception as error:

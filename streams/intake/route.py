@@ -18,6 +18,7 @@ from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import Part, Reader
 from ..formats import recognise
+from ..formats.json_map import JsonMap
 from ..formats.readers import READERS
 from ..hl7.datatypes import birth_date_of
 from ..hl7.reader import HL7
@@ -44,7 +45,11 @@ class Routed:
 
 
 def route(
-    value: bytes | None, *, max_bytes: int = MAX_BYTES, reader: Reader = HL7
+    value: bytes | None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    reader: Reader = HL7,
+    json_map: JsonMap | None = None,
 ) -> Routed:
     """Return the content of a record, which may be a batch of messages.
 
@@ -52,6 +57,7 @@ def route(
         value: Of the record.
         max_bytes: A larger value is refused.
         reader: Of messages; tests pass one with the reference parser.
+        json_map: How JSON of other forms becomes note events.
 
     Raises:
         InvalidRecord: It can't be processed.  One invalid message refuses its whole
@@ -70,7 +76,7 @@ def route(
     if first == b"{":
         event = _parsed(value.removeprefix(codecs.BOM_UTF8))
         if "resourceType" not in event:
-            return _note_event(event)
+            return _note_event(event, json_map)
         reader = READERS["fhir"]
     elif first == b"<":
         reader = _reader_of_xml(value)
@@ -111,9 +117,12 @@ def _parsed(value: bytes) -> dict[str, Any]:
     return cast(dict[str, Any], event)  # it begins with a brace
 
 
-def _note_event(event: Mapping[str, Any]) -> Routed:
+def _note_event(event: Mapping[str, Any], json_map: JsonMap | None) -> Routed:
     try:
-        HL7_RAW.schema.check(event)
+        if json_map is None:
+            HL7_RAW.schema.check(event)
+        else:
+            event = json_map.event_of(event)
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     note = ClinicalNote.from_json(event)

@@ -41,6 +41,7 @@ from ..engine.observer import (
 )
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
+from ..formats.json_map import load_json_map
 from ..intake.processor import Intake
 from ..operations.metrics.observing import observing
 from ..scrub.held import UnknownPatients
@@ -180,7 +181,9 @@ def _processor(
 ) -> StageProcessor:
     if stage is Stage.INTAKE:
         return Intake(
-            max_bytes=settings.max_message_bytes, rebuilds=settings.rebuild_messages
+            max_bytes=settings.max_message_bytes,
+            rebuilds=settings.rebuild_messages,
+            json_map=load_json_map(settings.json_map) if settings.json_map else None,
         )
     owner = f"{stage}-{slot}"
     table = ChangelogTable(settings, PATIENTS, owner, partitions)

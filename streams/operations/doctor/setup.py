@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.engine.errors import ConfigError
 from streams.engine.settings import PREFIX
+from streams.formats.json_map import load_json_map
 
 from .context import CheckContext, client_log
 from .finding import Finding, fail, ok, warn
@@ -86,6 +87,8 @@ def configuration(context: CheckContext) -> Iterator[Finding]:
     sources.append(f"environment: {', '.join(names) or 'nothing'}")
     try:
         settings = context.settings
+        if settings.json_map:
+            load_json_map(settings.json_map)
     except ConfigError as error:
         yield fail(str(error), f"correct it ({'; '.join(sources)})")
         return

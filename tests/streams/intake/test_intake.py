@@ -58,7 +58,7 @@ def test_every_output_keeps_its_schema(intake):
 def test_a_bug_of_the_decoder_is_a_dead_letter_that_shows_nothing(
     intake, monkeypatch, caplog
 ):
-    def fail(value, max_bytes):
+    def fail(value, **_options):
         raise ZeroDivisionError("ZZMARKER")
 
     monkeypatch.setattr(processor, "route", fail)

@@ -205,6 +205,7 @@ def test_a_good_configuration_names_its_sources_and_no_value(tmp_path):
         ("batch_record = 7", "did you mean batch_records?"),
         (f'batch_records = "{MARKER}"', "batch_records"),
         ("= 3", "not TOML"),
+        ('json_map = "none.toml"', "json_map none.toml: can't be read"),
     ],
 )
 def test_a_wrong_configuration_fails_and_says_where(tmp_path, text, expected):
