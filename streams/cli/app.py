@@ -52,6 +52,7 @@ from . import (
     train,
     watch,
 )
+from . import map as map_
 from .terminal import say
 
 app = typer.Typer(
@@ -93,6 +94,7 @@ for command in (
     doctor.doctor, status.status, watch.watch, demo.demo, key.key,
 ):  # fmt: skip
     app.command()(command)
+app.command("map")(map_.map_)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(broker.app, name="broker")
 app.add_typer(held.app, name="held")

@@ -302,6 +302,35 @@ def json_values_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
     return _json_file(_Source(origin, stream))
 
 
+def json_events_in(paths: Iterable[Path]) -> Iterator[SourceRecord]:
+    """Yield the JSON values of files and folders: one a line, or one a file or array.
+
+    Raises:
+        InputError: A path is unreadable.
+        FatalError: A file is larger than ``MAX_RECORD_BYTES``.
+    """
+    for path in files_in(paths):
+        try:
+            with path.open("rb") as stream:
+                content = _Source(path, stream).whole().strip()
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        for ordinal, value in enumerate(_json_values(content)):
+            yield SourceRecord(path, ordinal, value)
+
+
+def _json_values(content: bytes) -> Iterator[bytes]:
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        yield from filter(None, map(bytes.strip, content.splitlines()))
+        return
+    if isinstance(value, list):
+        yield from map(orjson.dumps, value)
+    else:
+        yield content
+
+
 def _json_lines(source: _Source) -> Iterator[bytes]:
     for line in source.lines():
         if content := line.strip():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path as File
+
 import orjson
 import pytest
 
@@ -11,6 +13,7 @@ from streams.formats.json_map.paths import Path
 from streams.intake.route import route
 
 LEAST = 'note_id = "id"\ntext = "text"\n[patient]\nid = "mrn"\n'
+ROOT = File(__file__).parents[3]
 WHOLE = """
 ignored = ["audit", "visit.beds[].no"]
 note_id = "doc.uid"
@@ -274,3 +277,9 @@ def test_an_event_of_many_fields_and_of_great_depth_is_refused_in_bounded_time(l
     assert "1000 more fields" in refusal(load(LEAST), many)
     with pytest.raises(InvalidRecord):
         route(deep, json_map=load(LEAST))
+
+
+def test_the_map_that_is_documented_is_one(load):
+    text = (ROOT / "schemas/README.md").read_text("utf-8")
+
+    load(text.partition("```toml\n")[2].partition("```")[0])
