@@ -6,14 +6,16 @@ scrub.
 
 from __future__ import annotations
 
+import codecs
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import orjson
 
-from deid_core import Document
+from deid_core import Document, KnownIdentifiers
 
 from ..documents.content import holds_hl7
 from ..engine.errors import InputError, InvalidRecord
@@ -22,10 +24,17 @@ from ..events.notes import ClinicalNote
 from ..formats import Format, recognise
 from ..formats.json_map import JsonMap
 from ..intake.route import route
-from ..patients.demographics import PatientRecord, merge_records
+from ..patients.demographics import (
+    Demographics,
+    PatientId,
+    PatientRecord,
+    merge_records,
+)
 from ..patients.known_identifiers import known_identifiers
+from .batches import messages_in
+from .input_file import InputFile
 from .json_notes import note_event_of
-from .sources import json_values_in, messages_in, unwrapped
+from .sources import json_values_in, unwrapped
 
 SUFFIXES = {
     ".hl7": Format.HL7,
@@ -35,6 +44,8 @@ SUFFIXES = {
 }
 NOBODY = {"assigning_authority": "", "id": "-"}
 """Placeholder for a JSON note without a patient, which the schema requires."""
+
+T = TypeVar("T")
 
 Found = Iterator[Document | InvalidRecord]
 
@@ -82,6 +93,8 @@ def documents_in(
         reader = _plain_text
     try:
         yield from reader(path, stream, json_map)
+    except InvalidRecord as error:
+        yield error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; check the file") from None
 
@@ -116,37 +129,47 @@ def _other_format(path: Path, found: Format) -> InvalidRecord:
         advice = f"say --format {found} or text"
     else:
         advice = "phistream scrub reads text, HL7 v2 and JSON notes"
-    reason = f"{path}: {_NAMES[found]}, not text; {advice}"
+    reason = f"{path}: {NAMES[found]}, not text; {advice}"
     return InvalidRecord(ReasonCode.UNSUPPORTED, reason)
 
 
 def _text_of(path: Path, value: bytes) -> Document | InvalidRecord:
+    mark, codec = character_set_of(value)
     try:
         # Line ends are kept: no universal newlines.
-        return Document(str(path), value.decode("utf-8-sig"))
+        return Document(str(path), value.removeprefix(mark).decode(codec))
     except UnicodeDecodeError:
         reason = f"{path}: not UTF-8; convert it first"
         return InvalidRecord(ReasonCode.UNDECODABLE, reason)
 
 
+def character_set_of(text: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark of a text, or b"", and the codec of what follows."""
+    marks = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    for mark, codec in zip(marks, ("utf-8", "utf-16-le", "utf-16-be"), strict=True):
+        if text.startswith(mark):
+            return mark, codec
+    return b"", "utf-8"
+
+
 def _hl7(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
-    file = _File()
-    for ordinal, value in enumerate(messages_in(path, stream), start=1):
+    file = FileNotes()
+    for ordinal, value in enumerate(messages_in(InputFile(path, stream)), start=1):
         yield from file.messages(
             value, f"{path} message {ordinal}", f"{path}#{ordinal}"
         )
 
 
 def _json_lines(path: Path, stream: BinaryIO, json_map: JsonMap | None) -> Found:
-    file = _File(json_map)
-    for number, line in enumerate(stream, start=1):
+    file = FileNotes(json_map)
+    for number, line in enumerate(InputFile(path, stream).lines(), start=1):
         if content := line.strip():
             yield from file.record(unwrapped(content), f"{path}:{number}")
 
 
 def _json(path: Path, stream: BinaryIO, json_map: JsonMap | None) -> Found:
-    file = _File(json_map)
-    for number, value in enumerate(json_values_in(path, stream), start=1):
+    file = FileNotes(json_map)
+    for number, value in enumerate(json_values_in(InputFile(path, stream)), start=1):
         yield from file.record(value, f"{path} value {number}")
 
 
@@ -156,7 +179,7 @@ _READERS: dict[Format, Callable[[Path, BinaryIO, JsonMap | None], Found]] = {
     Format.JSONL: _json_lines,
     Format.JSON: _json,
 }
-_NAMES = {
+NAMES = {
     Format.HL7: "HL7",
     Format.JSONL: "JSON",
     Format.JSON: "JSON",
@@ -169,8 +192,27 @@ _NAMES = {
 _NEVER_TEXT = frozenset((Format.FHIR, Format.CCDA, Format.RTF, Format.PDF))
 
 
-class _File:
-    """The notes of one file, joined with its patient records so far."""
+@dataclass(frozen=True, slots=True)
+class JsonNote:
+    """A JSON note of a file.
+
+    Args:
+        document: To be scrubbed.
+        event: As a note event; without ``patient`` if it names none.
+        is_short: Whether it was in the short form.
+    """
+
+    document: Document
+    event: Mapping[str, Any] = field(repr=False)
+    is_short: bool
+
+
+class FileNotes:
+    """The notes of one file, joined with its patient records so far.
+
+    Args:
+        json_map: How JSON of other forms becomes note events.
+    """
 
     def __init__(self, json_map: JsonMap | None = None) -> None:
         self._json_map = json_map
@@ -178,59 +220,79 @@ class _File:
 
     def messages(self, value: bytes, place: str, id_prefix: str) -> Found:
         """Yield the notes of HL7 messages, or why they are refused."""
-        return _guarded(place, self._messages(value, id_prefix))
+        return guarded(place, self._messages(value, id_prefix))
 
     def record(self, value: bytes, place: str) -> Found:
         """Yield the note of a JSON record, or the notes of the HL7 text it wraps."""
         if holds_hl7(value):
             return self.messages(value, place, place)
-        return _guarded(place, self._json_note(value))
+        return guarded(place, (self.json_note(each).document for each in [value]))
+
+    def json_note(self, value: bytes) -> JsonNote:
+        """Return a JSON note.
+
+        Raises:
+            InvalidRecord: It is none.
+        """
+        try:
+            given = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
+        event = self._event(given)
+        is_short = self._json_map is None and "note_id" not in given
+        return JsonNote(self._document_of(event), event, is_short)
+
+    def known(
+        self, patient: PatientId, demographics: Demographics | None
+    ) -> KnownIdentifiers:
+        """Return what is known of a patient, by the file so far and a note."""
+        return known_identifiers(self._patients.get(patient.key), demographics)
+
+    def update(self, updates: Iterable[PatientRecord]) -> None:
+        """Take patient records."""
+        for each in updates:
+            key = each.patient.key
+            self._patients[key] = merge_records(self._patients.get(key), each)
 
     def _messages(self, value: bytes, id_prefix: str) -> Iterator[Document]:
         for number, note in enumerate(self._routed(value), start=1):
             yield self._document(note, f"{id_prefix}.{number}", note.note_type)
 
-    def _json_note(self, value: bytes) -> Iterator[Document]:
-        try:
-            event = self._event(orjson.loads(value))
-        except orjson.JSONDecodeError:
-            raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
-        # On hl7.raw this is a code; here it only selects styles of the policy.
-        note_type = event.pop("note_type", "")
+    def _document_of(self, event: Mapping[str, Any]) -> Document:
+        # On hl7.raw a note type is a code; here it only selects styles of the policy.
+        note_type = event.get("note_type", "")
         if not isinstance(note_type, str):
             raise InvalidRecord(ReasonCode.SCHEMA, "note_type: must be of type string")
         if event["text"] == "":
-            yield Document(event["note_id"], "")
-            return
-        body = orjson.dumps({"patient": NOBODY} | event)
+            return Document(event["note_id"], "")
+        without_type = {
+            name: each for name, each in event.items() if name != "note_type"
+        }
+        body = orjson.dumps({"patient": NOBODY} | without_type)
         if "patient" in event:
-            for note in self._routed(body):
-                yield self._document(note, note.note_id, note_type)
-            return
-        for note in route(body, max_bytes=sys.maxsize).notes:
-            known = known_identifiers(note.demographics)
-            yield Document(note.note_id, note.text, known, note_type=note_type)
+            [note] = self._routed(body)
+            return self._document(note, note.note_id, note_type)
+        [note] = route(body, max_bytes=sys.maxsize).notes
+        known = known_identifiers(note.demographics)
+        return Document(note.note_id, note.text, known, note_type=note_type)
 
-    def _event(self, value: object) -> dict[str, Any]:
+    def _event(self, value: object) -> Mapping[str, Any]:
         """Return a JSON note as a note event."""
         if self._json_map is not None and isinstance(value, dict):
-            return dict(self._json_map.event_of(value))
+            return self._json_map.event_of(value)
         return note_event_of(value)
 
     def _routed(self, value: bytes) -> Sequence[ClinicalNote]:
         routed = route(value, max_bytes=sys.maxsize)
-        for update in routed.updates:
-            key = update.patient.key
-            self._patients[key] = merge_records(self._patients.get(key), update)
+        self.update(routed.updates)
         return routed.notes
 
     def _document(self, note: ClinicalNote, note_id: str, note_type: str) -> Document:
-        record = self._patients.get(note.patient.key)
-        known = known_identifiers(record, note.demographics)
+        known = self.known(note.patient, note.demographics)
         return Document(note_id, note.text, known, note.patient.key.decode(), note_type)
 
 
-def _guarded(place: str, documents: Iterator[Document]) -> Found:
+def guarded(place: str, documents: Iterator[T]) -> Iterator[T | InvalidRecord]:
     """Yield documents; the reason of a refusal names the place in the file."""
     try:
         yield from documents

@@ -3,16 +3,12 @@
 Nothing is validated here: anything else becomes a record as well, so that intake
 refuses it with a reason and nothing is lost.  Only batch envelopes and blank lines are
 dropped.
-
-Sources: HL7 v2 chapter 2.10.3 (batch: FHS, BHS, BTS, FTS); HL7 Minimal Lower Layer
-Protocol, transport specification 1.0 (a message between 0x0B and 0x1C 0x0D).
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -20,15 +16,9 @@ from typing import BinaryIO
 import orjson
 
 from ..documents.content import holds_hl7
-from ..engine.errors import FatalError, InputError
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-CHUNK_BYTES = 1 << 20
-MAX_RECORD_BYTES = 64 << 20
-START_BLOCK, END_BLOCK = b"\x0b", b"\x1c"
-
-_MESSAGE = re.compile(rb"MSH(?![A-Za-z0-9 ])")
-_ENVELOPE = re.compile(rb"(?:FHS|BHS|BTS|FTS)(?![A-Za-z0-9 ])")
+from ..engine.errors import InputError
+from .batches import messages_in
+from .input_file import InputFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +97,10 @@ def _lines_of(
 
 
 def _numbered(path: Path, stream: BinaryIO) -> Iterator[SourceRecord]:
-    """Yield the lines of a file; unlike `_Source.lines` it counts blank ones."""
-    number = 0
-    while line := stream.readline(MAX_RECORD_BYTES + 1):
-        if len(line) > MAX_RECORD_BYTES:
-            raise too_large(path)
-        if number == 0:
-            line = line.removeprefix(BYTE_ORDER_MARK)
+    """Yield the lines of a file that are not blank; blank ones count."""
+    for number, line in enumerate(InputFile(path, stream).lines()):
         if content := line.strip():
             yield SourceRecord(path, number, content)
-        number += 1
-
-
-def too_large(path: Path) -> FatalError:
-    """Return the error of a record that would not fit in memory."""
-    return FatalError(
-        f"{path}: a record of more than {MAX_RECORD_BYTES} bytes;"
-        " split the file into messages"
-    )
 
 
 def require_present(paths: Iterable[Path]) -> None:
@@ -148,7 +124,7 @@ def _records_of(
             continue
         try:
             with path.open("rb") as stream:
-                for ordinal, value in enumerate(reader(_Source(path, stream))):
+                for ordinal, value in enumerate(reader(InputFile(path, stream))):
                     yield SourceRecord(path, ordinal, value)
         except OSError as error:
             raise _unreadable(path, error) from error
@@ -177,131 +153,6 @@ def _unreadable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: {error.strerror}; check that it may be read")
 
 
-class _Source:
-    """An open file without its byte order mark, read in bounded pieces."""
-
-    def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self.path = path
-        self._stream = stream
-        head = stream.read(len(BYTE_ORDER_MARK))
-        self._head = b"" if head == BYTE_ORDER_MARK else head
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the file in pieces of at most ``CHUNK_BYTES``."""
-        if self._head:
-            yield self._head
-        while chunk := self._stream.read(CHUNK_BYTES):
-            yield chunk
-
-    def whole(self) -> bytes:
-        """Return the file.
-
-        Raises:
-            FatalError: It is larger than ``MAX_RECORD_BYTES``.
-        """
-        content = self._head + self._stream.read(MAX_RECORD_BYTES + 1)
-        if len(content) > MAX_RECORD_BYTES:
-            raise too_large(self.path)
-        return content
-
-    def lines(self) -> Iterator[bytes]:
-        r"""Yield lines with their ends: ``\r``, ``\n`` or ``\r\n``.
-
-        A ``\r\n`` across two chunks gives a line and a blank line.
-
-        Raises:
-            FatalError: A line is longer than ``MAX_RECORD_BYTES``.
-        """
-        rest: list[bytes] = []
-        size = 0
-        for chunk in self.chunks():
-            for line in chunk.splitlines(keepends=True):
-                rest.append(line)
-                size += len(line)
-                if size > MAX_RECORD_BYTES:
-                    raise too_large(self.path)
-                if line.endswith((b"\r", b"\n")):
-                    yield b"".join(rest)
-                    rest, size = [], 0
-        if rest:
-            yield b"".join(rest)
-
-
-class _Splitter:
-    """Splits lines into messages."""
-
-    def __init__(self, source: _Source) -> None:
-        self._source = source
-        self._lines: list[bytes] = []
-        self._size = 0
-        self._framed = False
-
-    def split(self) -> Iterator[bytes]:
-        """Yield the messages of the file."""
-        for line in self._source.lines():
-            yield from self._add(line)
-        yield from self._close()
-
-    def _add(self, line: bytes) -> Iterator[bytes]:
-        *ended, last = line.split(END_BLOCK)
-        for piece in ended:
-            content = yield from self._opened(piece)
-            if self._framed:
-                yield from self._append(content)
-                yield from self._close()
-                self._framed = False
-            else:
-                yield from self._append(content + END_BLOCK)
-        # The next frame may follow without a line end.
-        content = yield from self._opened(last)
-        yield from self._append(content)
-
-    def _opened(self, piece: bytes) -> Generator[bytes, None, bytes]:
-        if not piece.startswith(START_BLOCK):
-            return piece
-        yield from self._close()
-        self._framed = True
-        return piece[1:]
-
-    def _append(self, line: bytes) -> Iterator[bytes]:
-        if _ENVELOPE.match(line):
-            yield from self._close()
-            return
-        if _MESSAGE.match(line):
-            yield from self._close()
-        if self._lines or line.strip():
-            self._lines.append(line)
-            self._size += len(line)
-        if self._size > MAX_RECORD_BYTES:
-            raise too_large(self._source.path)
-
-    def _close(self) -> Iterator[bytes]:
-        message = b"".join(self._lines).rstrip(b"\r\n")
-        self._lines, self._size = [], 0
-        if message:
-            yield message
-
-
-def messages_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the HL7 messages of an open file; ``origin`` names it in errors."""
-    return _messages(_Source(origin, stream))
-
-
-def _messages(source: _Source) -> Iterator[bytes]:
-    r"""Split a file of HL7 messages.
-
-    A message begins at a line ``MSH`` or at an MLLP frame.  Its bytes and line ends are
-    kept, except for line ends after its last segment.  Text before the first message is
-    a record of its own.
-    """
-    return _Splitter(source).split()
-
-
-def json_values_in(origin: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the records of a ``.json`` file; ``origin`` names it in errors."""
-    return _json_file(_Source(origin, stream))
-
-
 def json_events_in(paths: Iterable[Path]) -> Iterator[SourceRecord]:
     """Yield the JSON values of files and folders: one a line, or one a file or array.
 
@@ -312,7 +163,7 @@ def json_events_in(paths: Iterable[Path]) -> Iterator[SourceRecord]:
     for path in files_in(paths):
         try:
             with path.open("rb") as stream:
-                content = _Source(path, stream).whole().strip()
+                content = InputFile(path, stream).whole().strip()
         except OSError as error:
             raise _unreadable(path, error) from error
         for ordinal, value in enumerate(_json_values(content)):
@@ -321,32 +172,36 @@ def json_events_in(paths: Iterable[Path]) -> Iterator[SourceRecord]:
 
 def _json_values(content: bytes) -> Iterator[bytes]:
     try:
-        value = orjson.loads(content)
+        yield from values_of(content)
     except orjson.JSONDecodeError:
         yield from filter(None, map(bytes.strip, content.splitlines()))
-        return
-    if isinstance(value, list):
-        yield from map(orjson.dumps, value)
-    else:
-        yield content
 
 
-def _json_lines(source: _Source) -> Iterator[bytes]:
+def _json_lines(source: InputFile) -> Iterator[bytes]:
     for line in source.lines():
         if content := line.strip():
             yield unwrapped(content)
 
 
-def _json_file(source: _Source) -> Iterator[bytes]:
+def json_values_in(source: InputFile) -> Iterator[bytes]:
+    """Yield the elements of a file's array, or else its content, unwrapped."""
     content = source.whole().strip()
     try:
-        value = orjson.loads(content)
+        yield from map(unwrapped, values_of(content))
     except orjson.JSONDecodeError:
-        value = None
-    if isinstance(value, list):
-        yield from (unwrapped(orjson.dumps(each)) for each in value)
-    elif content:
         yield unwrapped(content)
+
+
+def values_of(content: bytes) -> list[bytes]:
+    """Return the elements of a JSON array, or any other JSON as it is.
+
+    Raises:
+        JSONDecodeError: It is not JSON.
+    """
+    if not content:
+        return []
+    value = orjson.loads(content)
+    return [*map(orjson.dumps, value)] if isinstance(value, list) else [content]
 
 
 def unwrapped(content: bytes) -> bytes:
@@ -361,11 +216,11 @@ def unwrapped(content: bytes) -> bytes:
     return text if holds_hl7(text) else content
 
 
-READERS: dict[str, Callable[[_Source], Iterator[bytes]]] = {
-    ".hl7": _messages,
-    ".txt": _messages,
-    ".dat": _messages,
+READERS: dict[str, Callable[[InputFile], Iterator[bytes]]] = {
+    ".hl7": messages_in,
+    ".txt": messages_in,
+    ".dat": messages_in,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
-    ".json": _json_file,
+    ".json": json_values_in,
 }

@@ -33,6 +33,9 @@ CHARACTER_SETS = {
 # Words of narrative may begin alike: MSH2 is a gene.
 _HEADER = re.compile(r"MSH[^\w\s]")
 _ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
+# The next frame, or file that was put behind another, may follow without a line end.
+_HEAD = r"(?:MSH|FHS|BHS|BTS|FTS)[^\w\s]"
+_BORDER = re.compile(rf"\x1c(?=[\x0b\ufeff]|{_HEAD})|\ufeff(?=\x0b?{_HEAD})")
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
 _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 
@@ -51,7 +54,10 @@ def messages_of(value: bytes) -> list[str]:
     Raises:
         InvalidRecord: undecodable; or bad_msh: the record does not begin with MSH.
     """
-    lines = _decoded(value).replace("\r\n", "\r").replace("\n", "\r").split("\r")
+    text = _decoded(value)
+    if END_BLOCK in text or "\ufeff" in text:
+        text = _BORDER.sub("\r", text)
+    lines = text.replace("\r\n", "\r").replace("\n", "\r").split("\r")
     messages: list[list[str]] = []
     for line in (each.strip(START_BLOCK + END_BLOCK) for each in lines):
         if not line or line.isspace() or _ENVELOPE.match(line):

@@ -7,7 +7,7 @@ import pytest
 
 from streams.cluster.topics import PATIENT_UPDATES
 from streams.engine.errors import FatalError, InputError
-from streams.files import sources
+from streams.files import input_file, sources
 from streams.files.patient_updates import update_messages
 from streams.files.sources import lines_in
 from streams.patients.updates import decode_update
@@ -127,7 +127,7 @@ def test_a_folder_gives_its_json_lines_and_a_named_file_is_read_anyway(tmp_path)
 def test_a_line_without_end_and_a_file_that_is_absent_are_refused(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(sources, "MAX_RECORD_BYTES", 100)
+    monkeypatch.setattr(input_file, "MAX_RECORD_BYTES", 100)
     (tmp_path / "u.jsonl").write_bytes(b"x" * 101)
 
     with pytest.raises(FatalError, match="a record of more than 100 bytes"):

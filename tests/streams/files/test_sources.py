@@ -2,7 +2,7 @@ import orjson
 import pytest
 
 from streams.engine.errors import FatalError
-from streams.files import sources
+from streams.files import batches, input_file
 from streams.files.sources import records_in
 
 ONE = b"MSH|^~\\&|A|B|||1||ADT^A01|1|P|2.5\rPID|1||7"
@@ -104,7 +104,7 @@ def test_messages_longer_than_a_chunk_come_whole(write, monkeypatch):
     content = b"\x0b" + ONE + b"\r\x1c\r\n" + TWO + b"\r\n"
     path = write("a.hl7", content)
     for size in range(1, len(content)):
-        monkeypatch.setattr(sources, "CHUNK_BYTES", size)
+        monkeypatch.setattr(input_file, "CHUNK_BYTES", size)
         assert [ONE, TWO] == values(path)
 
 
@@ -208,7 +208,8 @@ def test_a_record_beyond_the_limit_is_refused(write, monkeypatch, name, end):
     """
     A file that is no message file cannot fill the memory.
     """
-    monkeypatch.setattr(sources, "MAX_RECORD_BYTES", 100)
+    for module in (batches, input_file):
+        monkeypatch.setattr(module, "MAX_RECORD_BYTES", 100)
     path = write(name, b"MSH|" + (b"x" * 49 + (end if name == "a.hl7" else b"")) * 3)
 
     with pytest.raises(FatalError, match="split the file"):
