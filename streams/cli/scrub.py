@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,23 +22,25 @@ from deid_core.jit import is_machine_code_kept
 from ..engine.errors import InvalidRecord
 from ..engine.settings import read_key
 from ..files.documents import documents_in
+from ..files.rewriting import Rewriter, Tally
 from ..formats import Format
 from ..formats.json_map import JsonMap, load_json_map
+from ..scrub.outputs import Pseudonyms
 from .explain import Explainer
 from .explain_text import counted
 from .options import JsonMapFile
 from .scrub_output import (
     Input,
-    Output,
     OutputFolder,
     StandardOutput,
     Write,
     inputs_of,
     opened,
 )
-from .terminal import say
+from .terminal import say, show_table
 
 BATCH = 256
+HEADERS = ("Format", "Files", "Written", "Refused", "Texts", "Removed", "Unreadable")
 
 
 InputFormat = Literal["auto", "text", "hl7", "jsonl", "json"]
@@ -46,22 +50,22 @@ def scrub(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of text, HL7 v2 or JSON, or folders of them; - for standard "
-            "input.",
+            help="Files of text, HL7 v2, JSON and documents, or folders of them; - for "
+            "standard input.",
             allow_dash=True,
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for one output file for each input, with the same name; "
-            "file names are not scrubbed.",
+            help="Folder for one output file for each input, with the same name and in "
+            "its own form; file names are not scrubbed.",
             file_okay=False,
         ),
     ] = None,
     format: Annotated[
         InputFormat,
-        typer.Option("--format", help="Input format; auto uses suffix and content."),
+        typer.Option("--format", help="Input format; auto uses the content."),
     ] = "auto",
     annotations: Annotated[
         bool,
@@ -108,15 +112,20 @@ def scrub(
 ) -> None:
     """De-identify files and folders; exit 1 if a note is refused.
 
-    Text is written as text.  JSON notes and the notes of HL7 messages are written
-    as JSON lines {"id", "text"}; HL7 messages are not rebuilt.  Output goes to
-    standard output; with several inputs, each JSON line also names its "file".
-    With --out, each input gets an output file.
+    Formats are recognised by content.  With --out, each file is written back under
+    its name in its own form: text, JSON, HL7 v2 with its batch envelopes, RTF, HTML;
+    a PDF as text.  A file of which anything is refused is not written.
+
+    Without --out, text goes to standard output as text; JSON notes and the notes of
+    HL7 messages as JSON lines {"id", "text"}, which name their "file" if there are
+    several inputs.
 
     JSON notes (lines, an array, or one object) are note events, as for phistream
     feed, or {"id", "text"[, "patient": demographics]
-    [, "patient_id", "note_type"]}; see schemas/README.md.  Surrogates are
-    consistent for a patient if the note names one, and otherwise within a note.
+    [, "patient_id", "note_type"]}, or what --map says; see schemas/README.md.
+    Surrogates are consistent for a patient if the note names one, and otherwise
+    within a note.  Ids of note events become pseudonyms, of this run alone without
+    --key-file.
     """
     if (annotations or out) and (explain or explain_html):
         raise typer.BadParameter(
@@ -125,7 +134,7 @@ def scrub(
     given = None if format == "auto" else Format(format)
     mapped = load_json_map(json_map) if json_map else None
     inputs = inputs_of(files, given, out, any_json=mapped is not None)
-    output = _output(inputs, files, out, with_annotations=annotations)
+    folder = OutputFolder(out, inputs) if out is not None else None
     terms = _terms(remove or [], keep or [])
     key = read_key(key_file, "--key-file") if key_file else None
     if not is_machine_code_kept():
@@ -145,14 +154,27 @@ def scrub(
                 inputs,
                 mapped,
             )
+        elif folder is not None:
+            rewriter = Rewriter(
+                deidentifier,
+                # Without a key pseudonyms are of this run alone.
+                Pseudonyms(key or secrets.token_bytes(32)),
+                mapped,
+                with_annotations=annotations,
+            )
+            done = [_rewritten(rewriter, each, folder, tick) for each in inputs]
         else:
+            output = _standard_output(inputs, files, with_annotations=annotations)
             refused = sum(
                 _scrub(deidentifier, each, mapped, output, tick) for each in inputs
             )
     if out is not None:
+        refused = sum(each.is_refused for each in done)
+        _show(done)
         say(f"{counted(len(inputs), 'file')} read; the output is in {out}")
     if refused:
-        were = "note was" if refused == 1 else "notes were"
+        what = "file" if out is not None else "note"
+        were = f"{what} was" if refused == 1 else f"{what}s were"
         say(f"{refused} {were} refused and not written")
         raise typer.Exit(1)
 
@@ -168,13 +190,58 @@ def _terms(removed: Iterable[str], kept: Iterable[str]) -> TermFiles:
     return TermFiles.read({"remove": by_label, "keep": [*kept]}, "lists")
 
 
-def _output(
-    inputs: list[Input], given: list[Path], out: Path | None, *, with_annotations: bool
-) -> Output:
-    if out is not None:
-        return OutputFolder(out, inputs, with_annotations=with_annotations)
+def _standard_output(
+    inputs: list[Input], given: list[Path], *, with_annotations: bool
+) -> StandardOutput:
     several = len(given) > 1 or len(inputs) > 1 or any(each.is_dir() for each in given)
     return StandardOutput(with_names=several, with_annotations=with_annotations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What became of one input."""
+
+    kind: Format
+    tally: Tally
+    is_refused: bool
+
+
+def _rewritten(
+    rewriter: Rewriter,
+    source: Input,
+    folder: OutputFolder,
+    tick: Callable[[Path, int], None],
+) -> _Done:
+    tally = Tally()
+    ticking = replace(rewriter, scrubbed=lambda texts: tick(source.path, texts))
+    with opened(source.path) as stream:
+        refused = folder.write(
+            source,
+            ticking.rewritten(
+                source.path, stream, source.kind, tally, is_explicit=source.is_explicit
+            ),
+        )
+    for each in refused:
+        say(f"refused: {each}")
+    return _Done(source.kind, tally, bool(refused))
+
+
+def _show(done: Sequence[_Done]) -> None:
+    """Print what became of the files, by format."""
+    rows = []
+    for kind in sorted({each.kind for each in done}):
+        of_kind = [each for each in done if each.kind is kind]
+        written = [each.tally for each in of_kind if not each.is_refused]
+        counts = (
+            len(of_kind),
+            len(written),
+            len(of_kind) - len(written),
+            sum(each.texts for each in written),
+            sum(each.removed.total() for each in written),
+            sum(each.unreadable.total() for each in written),
+        )
+        rows.append((kind.value, *map(str, counts)))
+    show_table(HEADERS, rows)
 
 
 def _explain(
@@ -201,7 +268,7 @@ def _scrub(
     deidentifier: Deidentifier,
     source: Input,
     json_map: JsonMap | None,
-    output: Output,
+    output: StandardOutput,
     tick: Callable[[Path, int], None],
 ) -> int:
     with opened(source.path) as stream, output.of(source) as write:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -16,7 +16,7 @@ import typer
 
 from deid_core import ScrubbedDocument
 
-from ..engine.errors import InputError, OutputError
+from ..engine.errors import InputError, InvalidRecord, OutputError
 from ..files.documents import format_of
 from ..files.sources import files_in, require_present
 from ..formats import Format
@@ -24,7 +24,6 @@ from ..scrub.outputs import annotations_json
 
 STANDARD_INPUT = Path("-")
 HEAD_BYTES, TAIL_BYTES = 1 << 20, 1 << 12
-_JSON_LINES = (".jsonl", ".ndjson")
 
 Write = Callable[[ScrubbedDocument], None]
 
@@ -154,26 +153,21 @@ class StandardOutput:
 
 
 class OutputFolder:
-    """Writes one file for each input, completely or not at all.
+    """Writes one file of the same name for each input, completely or not at all.
 
-    A text file keeps its name; notes of JSON and HL7 files are written as JSON lines to
-    a file whose name ends in ``.jsonl``.
+    A PDF becomes text, in a file whose name ends in ``.txt``.
 
     Args:
         folder: Created if missing.
         inputs: All inputs.
-        with_annotations: Add annotations to JSON lines.
 
     Raises:
         BadParameter: An input has no name or would be overwritten, or two inputs
             would be written to one file.
     """
 
-    def __init__(
-        self, folder: Path, inputs: Sequence[Input], *, with_annotations: bool
-    ) -> None:
+    def __init__(self, folder: Path, inputs: Sequence[Input]) -> None:
         self._folder = folder
-        self._with_annotations = with_annotations
         read = {_identity(each.path) for each in inputs if each.path.exists()}
         taken: dict[Path, Path] = {}
         for each in inputs:
@@ -191,41 +185,41 @@ class OutputFolder:
                     f"{target}; use separate output folders"
                 )
 
-    @contextmanager
-    def of(self, source: Input) -> Iterator[Write]:
-        """Yield a function that writes the notes of one input."""
+    def write(
+        self, source: Input, pieces: Iterable[bytes | InvalidRecord]
+    ) -> list[InvalidRecord]:
+        """Write the output of one input, unless any piece of it is refused.
+
+        Args:
+            source: The input.
+            pieces: Of its output, or why there is none.
+        """
         target = self._target(source)
         # In the same folder: a rename is atomic only within a file system.
         partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        as_text = source.kind is Format.TEXT
-        count = 0
+        refused: list[InvalidRecord] = []
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as out:
-
-                def write(result: ScrubbedDocument) -> None:
-                    nonlocal count
-                    count += 1
-                    _write(out, result, as_text, self._with_annotations)
-
-                yield write
+                for piece in pieces:
+                    if isinstance(piece, InvalidRecord):
+                        refused.append(piece)
+                    elif not refused:
+                        out.write(piece)
                 out.flush()
                 os.fsync(out.fileno())
-            if count:
+            if not refused:
                 partial.replace(target)
         except OSError as error:
             raise OutputError(f"{target}: {error.strerror}; check --out") from None
         finally:
             partial.unlink(missing_ok=True)
+        return refused
 
     def _target(self, source: Input) -> Path:
         target = self._folder / source.name
-        if source.kind is Format.TEXT or target.suffix.lower() in _JSON_LINES:
-            return target
-        return target.with_name(f"{target.name}.jsonl")
-
-
-Output = StandardOutput | OutputFolder
+        is_pdf = source.kind is Format.PDF
+        return target.with_name(f"{target.name}.txt") if is_pdf else target
 
 
 def _identity(path: Path) -> tuple[int, int]:

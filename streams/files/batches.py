@@ -15,6 +15,7 @@ from .input_file import MAX_RECORD_BYTES, InputFile, too_large
 
 START_BLOCK, END_BLOCK = b"\x0b", b"\x1c"
 
+_LINE_END = re.compile(rb"\r\n?|\n")
 _MESSAGE = re.compile(rb"MSH(?![A-Za-z0-9 ])")
 _ENVELOPE = re.compile(rb"(?:FHS|BHS|BTS|FTS)(?![A-Za-z0-9 ])")
 # Files that were put behind one another may each begin with one.
@@ -28,11 +29,13 @@ class Piece:
 
     Args:
         content: Its bytes and line ends, but for those after the last segment.
+        line_end: The first line end in it or after it, if any.
         is_envelope: Whether it is FHS, BHS, BTS or FTS.
         is_framed: Whether it was in an MLLP frame.
     """
 
     content: bytes = field(repr=False)
+    line_end: bytes
     is_envelope: bool = False
     is_framed: bool = False
 
@@ -95,7 +98,7 @@ class _Splitter:
     def _append(self, line: bytes) -> Iterator[Piece]:
         if _ENVELOPE.match(line):
             yield from self._close()
-            yield Piece(line.rstrip(b"\r\n"), is_envelope=True)
+            yield Piece(line.rstrip(b"\r\n"), _line_end(line), is_envelope=True)
             return
         if _MESSAGE.match(line):
             yield from self._close()
@@ -106,14 +109,20 @@ class _Splitter:
             raise too_large(self._source.path)
 
     def _close(self) -> Iterator[Piece]:
-        message = b"".join(self._lines).rstrip(b"\r\n")
+        whole = b"".join(self._lines)
+        message = whole.rstrip(b"\r\n")
         self._lines, self._size = [], 0
         if not message:
             return
         if self._is_marked and _names_character_set(message):
             # The mark of the file counts, as it does for a message alone.
             message = codecs.BOM_UTF8 + message
-        yield Piece(message, is_framed=self._is_framed)
+        yield Piece(message, _line_end(whole), is_framed=self._is_framed)
+
+
+def _line_end(content: bytes) -> bytes:
+    found = _LINE_END.search(content)
+    return found[0] if found else b""
 
 
 def _names_character_set(message: bytes) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -18,7 +18,7 @@ import orjson
 from deid_core import Document, KnownIdentifiers
 
 from ..documents.content import holds_hl7
-from ..engine.errors import InputError, InvalidRecord
+from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..formats import Format, recognise
@@ -128,7 +128,7 @@ def _other_format(path: Path, found: Format) -> InvalidRecord:
     if found in _READERS:
         advice = f"say --format {found} or text"
     else:
-        advice = "phistream scrub reads text, HL7 v2 and JSON notes"
+        advice = "scrub it with --out FOLDER, without --format"
     reason = f"{path}: {NAMES[found]}, not text; {advice}"
     return InvalidRecord(ReasonCode.UNSUPPORTED, reason)
 
@@ -263,18 +263,19 @@ class FileNotes:
         note_type = event.get("note_type", "")
         if not isinstance(note_type, str):
             raise InvalidRecord(ReasonCode.SCHEMA, "note_type: must be of type string")
-        if event["text"] == "":
-            return Document(event["note_id"], "")
-        without_type = {
-            name: each for name, each in event.items() if name != "note_type"
-        }
-        body = orjson.dumps({"patient": NOBODY} | without_type)
+        # An empty text is one as well, which hl7.raw would refuse.
+        is_empty = event["text"] == ""
+        checked = {"patient": NOBODY, **event, **({"text": "-"} if is_empty else {})}
+        checked.pop("note_type", None)
+        body = orjson.dumps(checked)
         if "patient" in event:
             [note] = self._routed(body)
-            return self._document(note, note.note_id, note_type)
-        [note] = route(body, max_bytes=sys.maxsize).notes
-        known = known_identifiers(note.demographics)
-        return Document(note.note_id, note.text, known, note_type=note_type)
+            document = self._document(note, note.note_id, note_type)
+        else:
+            [note] = route(body, max_bytes=sys.maxsize).notes
+            known = known_identifiers(note.demographics)
+            document = Document(note.note_id, note.text, known, note_type=note_type)
+        return replace(document, text="") if is_empty else document
 
     def _event(self, value: object) -> Mapping[str, Any]:
         """Return a JSON note as a note event."""
@@ -298,6 +299,8 @@ def guarded(place: str, documents: Iterator[T]) -> Iterator[T | InvalidRecord]:
         yield from documents
     except InvalidRecord as error:
         yield InvalidRecord(error.code, f"{place}: {error.reason}")
+    except (FatalError, OSError):
+        raise
     except Exception as error:
         # The text of an exception may hold a value.
         reason = f"{place}: {type(error).__name__} in the decoder; report it"

@@ -116,7 +116,7 @@ class ScrubOutputs:
             "preset": self._preset,
             "policy": self._policy,
             "join": "found" if joined.is_known else "missing",
-            "note_type": _publishable_type(joined),
+            "note_type": publishable_type(note.note_type, is_known=joined.is_known),
         }
         published = common | {
             "text": scrubbed.text,
@@ -281,14 +281,13 @@ def _after_span(label: Label, score: float, detector: str, rule: str) -> bytes:
     return encoded.removeprefix(b'{"start":0,"end":1,')
 
 
-def _publishable_type(joined: Joined) -> str:
-    """Return the note's type, or an empty string where it may identify the patient.
+def publishable_type(code: str, *, is_known: bool) -> str:
+    """Return a note's type, or an empty string where it may identify the patient.
 
     LOINC codes and HL7 events are always published.  A sender's own code may be a name:
     it is published only if it was compared with the patient record, and never if it may
     hold a date, since no policy would shift it.
     """
-    code = joined.note.note_type
     if _STANDARD_TYPE.fullmatch(code):
         return code
-    return code if joined.is_known and not _MAY_BE_A_DATE.search(code) else ""
+    return code if is_known and not _MAY_BE_A_DATE.search(code) else ""

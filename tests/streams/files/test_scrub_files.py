@@ -14,6 +14,8 @@ from deid_core import Deidentifier
 from streams.cli import scrub as command
 from streams.cli.app import app
 from streams.engine.errors import InputError
+from streams.files import rewriting
+from streams.formats import readers
 
 HL7 = (
     b"MSH|^~\\&|A|NORTH|B|C|20250101||ORU^R01|2|P|2.5\r"
@@ -26,6 +28,8 @@ NOTES = b'{"id": "a", "text": "Seen 3/14/2024."}\n'
 @pytest.fixture(autouse=True)
 def _one_deidentifier(monkeypatch):
     monkeypatch.setattr(command, "Deidentifier", _Cached)
+    monkeypatch.setattr(readers, "READERS", {})
+    monkeypatch.setattr(rewriting, "READERS", {})
 
 
 class _Cached:
@@ -43,7 +47,7 @@ def _lexical():
 
 @pytest.fixture
 def ward(tmp_path):
-    """A folder of each format, with one file that can't be read as any."""
+    """A folder of several formats, with one file that can't be read as any."""
     folder = tmp_path / "ward"
     (folder / "sub").mkdir(parents=True)
     (folder / "a.txt").write_bytes(b"Seen 3/14/2024.\r\n")
@@ -77,17 +81,24 @@ def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_
 
     assert 1 == done.exit_code
     assert f"{ward}/b.pdf: not UTF-8; convert it first" in done.stderr
+    assert f"{ward}/c.dat: HL7 can't be written back in this version" in done.stderr
     assert "6 files read" in done.stderr
-    line = b'{"id":"a","text":"Seen [DATE]."}\n'
-    out = below(tmp_path / "out")
-    assert out.pop("c.dat.jsonl").endswith(b'"text":"[NAME:PATIENT] is better."}\n')
+    assert "2 files were refused" in done.stderr
+    line = b'{"id":"a","text":"Seen [DATE]."}'
     assert {
         "a.txt": b"Seen [DATE].\r\n",
-        "d.jsonl": line,
-        "e.json.jsonl": line,
+        "d.jsonl": line + b"\n",
+        "e.json": b"[" + line + b"]\n",
         "sub/a.txt": b"No change.\n",
-    } == out
+    } == below(tmp_path / "out")
     assert before == below(ward)
+    rows = [line.split() for line in done.stdout.splitlines() if line[:1].isalpha()]
+    assert [
+        ["Format", "Files", "Written", "Refused", "Texts", "Removed", "Unreadable"],
+        ["hl7", "1", "0", "1", "0", "0", "0"],
+        ["json", "2", "2", "0", "2", "0", "0"],
+        ["text", "3", "2", "1", "2", "0", "0"],
+    ] == rows
 
 
 OTHERS = {
@@ -108,7 +119,7 @@ def test_other_formats_are_never_passed_as_text(name, explicit, suffix, tmp_path
     done = scrub(*explicit, file)
 
     assert (1, "") == (done.exit_code, done.stdout)
-    assert f"{file}: {name}, not text; phistream scrub reads" in done.stderr
+    assert f"{file}: {name}, not text; scrub it with --out" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -134,6 +145,7 @@ def test_what_is_not_text_is_refused_by_name_whatever_the_suffix(
 
 def test_a_second_run_replaces_and_does_not_scrub_what_it_wrote(ward):
     (ward / "b.pdf").unlink()
+    (ward / "c.dat").unlink()
     scrub(ward, "--out", ward / "out")
     first = below(ward / "out")
 
@@ -191,7 +203,7 @@ def test_a_file_is_whole_or_not_there(ward, tmp_path, monkeypatch):
     (ward / "b.pdf").unlink()
     scrub(ward, "--out", tmp_path / "out")
     before = below(tmp_path / "out")
-    monkeypatch.setattr("streams.cli.scrub_output._write", breaks)
+    monkeypatch.setattr(rewriting.Rewriter, "rewritten", breaks)
 
     scrub(ward, "--out", tmp_path / "out")
 

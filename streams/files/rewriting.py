@@ -1,0 +1,398 @@
+"""Writes files back in their own form, without identifiers; without Kafka.
+
+Text stays text, a note event a note event, a message a message: what the reader of
+its format rebuilds.  A file of which anything is refused is not written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
+
+from ..documents import Unreadable, open_document
+from ..documents.content import holds_hl7
+from ..engine.errors import InputError, InvalidRecord
+from ..engine.reasons import ReasonCode
+from ..events.parts import Part, Reader
+from ..formats import Format
+from ..formats.json_map import JsonMap
+from ..formats.readers import READERS
+from ..patients.demographics import PatientId
+from ..scrub.outputs import Pseudonyms, annotations_json, publishable_type
+from ..scrub.values import PatientValues
+from .batches import Piece, pieces_in
+from .documents import (
+    NAMES,
+    FileNotes,
+    JsonNote,
+    character_set_of,
+    documents_in,
+    guarded,
+)
+from .input_file import MAX_RECORD_BYTES, InputFile, too_large
+from .sources import unwrapped, values_of
+
+BATCH = 256
+"""Notes that are scrubbed together."""
+DOCUMENTS = frozenset((Format.RTF, Format.HTML, Format.PDF))
+
+# The separator of fields, and the other delimiters.
+_DELIMITERS = re.compile(rb"([^\w\s])((?:(?!\1)[^\w\s]){1,5})(?=\1|\Z)")
+_DEFAULT_DELIMITERS = rb"^~\&"
+
+Written = Iterator[bytes | InvalidRecord]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was done to a file.
+
+    Args:
+        texts: Notes and other free texts that were scrubbed.
+        removed: Values that were removed, by place.
+        unreadable: Documents that were removed since they can't be opened, by kind.
+    """
+
+    texts: int = 0
+    removed: Counter[str] = field(default_factory=Counter)
+    unreadable: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriter:
+    """Writes files back.
+
+    Args:
+        deidentifier: Scrubs their texts.
+        pseudonyms: For the ids of notes, patients and messages.
+        json_map: How JSON of other forms becomes note events; they are written as such.
+        with_annotations: Whether JSON notes get their annotations.
+        scrubbed: Called with the number of texts after each batch.
+    """
+
+    deidentifier: Deidentifier
+    pseudonyms: Pseudonyms
+    json_map: JsonMap | None = None
+    with_annotations: bool = False
+    scrubbed: Callable[[int], None] = lambda _texts: None
+
+    def rewritten(
+        self,
+        path: Path,
+        stream: BinaryIO,
+        kind: Format,
+        tally: Tally,
+        *,
+        is_explicit: bool,
+    ) -> Written:
+        """Yield a file without identifiers, in pieces, and why any of it is refused.
+
+        Args:
+            path: Names the file in messages.
+            stream: The file.
+            kind: Its format.
+            tally: Counts what was done.
+            is_explicit: Whether the user has chosen the format.
+        """
+        file = _File(self, path, tally)
+        if kind is Format.TEXT:
+            pieces = file.text(stream, is_explicit=is_explicit)
+        elif kind in DOCUMENTS:
+            pieces = file.document(stream, kind)
+        elif kind in (Format.JSON, Format.JSONL):
+            pieces = file.json(InputFile(path, stream), kind)
+        elif kind is Format.HL7:
+            pieces = file.hl7(InputFile(path, stream))
+        else:
+            pieces = file.message(stream, kind)
+        try:
+            yield from guarded(str(path), pieces)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}; check the file") from None
+
+
+class _File:
+    """One file that is written back."""
+
+    def __init__(self, rewriter: Rewriter, path: Path, tally: Tally) -> None:
+        self._rewriter = rewriter
+        self._path = path
+        self._tally = tally
+        self._notes = FileNotes(rewriter.json_map)
+
+    def text(self, stream: BinaryIO, *, is_explicit: bool) -> Written:
+        """Yield a text in its character set."""
+        value = stream.read()
+        mark, codec = character_set_of(value)
+        documents = documents_in(
+            self._path, BytesIO(value), Format.TEXT, is_explicit=is_explicit
+        )
+        for each in documents:
+            if isinstance(each, InvalidRecord):
+                yield each
+            else:
+                [scrubbed] = self._scrubbed([each])
+                yield mark + scrubbed.text.encode(codec)
+
+    def document(self, stream: BinaryIO, kind: Format) -> Written:
+        """Yield a document: RTF and HTML as such, PDF as text."""
+        try:
+            opened = open_document(stream.read())
+        except Unreadable as error:
+            reason = f"{NAMES[kind]} that can't be opened ({error.kind}); send text"
+            raise InvalidRecord(ReasonCode.UNSUPPORTED, reason) from None
+        [scrubbed] = self._scrubbed([Document(str(self._path), opened.text)])
+        yield opened.rebuilt(scrubbed).data
+
+    def json(self, source: InputFile, kind: Format) -> Written:
+        """Yield JSON notes as lines, or as an array or a value, as they were."""
+        begin, between, end = b"", b"\n", b"\n"
+        if kind is Format.JSON:
+            records, is_array = self._json_values(source)
+            if is_array:
+                begin, between, end = b"[", b",\n", b"]\n"
+        else:
+            lines = enumerate(source.lines(), start=1)
+            records = ((f":{n}", each.strip()) for n, each in lines if each.strip())
+        yield begin
+        is_first = True
+        for each in self._json_notes(records):
+            if isinstance(each, bytes):
+                yield each if is_first else between + each
+                is_first = False
+            else:
+                yield each
+        yield end if begin or not is_first else b""
+
+    def hl7(self, source: InputFile) -> Written:
+        """Yield messages in their batch envelopes, with their frames and line ends.
+
+        Of an envelope only delimiters and counts are kept.
+        """
+        reader = self._reader(Format.HL7)
+        end = b"\r"
+        batch = _Counts()
+        for number, piece in enumerate(pieces_in(source), start=1):
+            end = piece.line_end or end
+            if piece.is_envelope:
+                yield batch.envelope(piece.content) + end
+                continue
+            place = f"message {number - batch.envelopes}"
+            for each in guarded(place, self._rebuilt(reader, piece.content, place)):
+                if isinstance(each, InvalidRecord):
+                    yield InvalidRecord(each.code, f"{self._path} {each.reason}")
+                else:
+                    batch.messages += 1
+                    yield _packed(each, piece, end)
+
+    def message(self, stream: BinaryIO, kind: Format) -> Written:
+        """Yield what the reader of a format rebuilds: a message, or one a line."""
+        reader = self._reader(kind)
+        if kind is Format.FHIR:
+            messages = _json_messages(InputFile(self._path, stream).whole())
+        else:
+            # Its own declaration says which character set it is in.
+            messages = [stream.read(MAX_RECORD_BYTES + 1)]
+            if len(messages[0]) > MAX_RECORD_BYTES:
+                raise too_large(self._path)
+        for number, each in enumerate(messages, start=1):
+            parts = list(self._rebuilt(reader, each, f"value {number}"))
+            if len(parts) != 1:
+                raise InvalidRecord(
+                    ReasonCode.UNSUPPORTED,
+                    f"{NAMES[kind]} of {len(parts)} patients can't be written back; "
+                    "write a file for each",
+                )
+            yield parts[0] if len(messages) == 1 else parts[0].strip() + b"\n"
+
+    def _reader(self, kind: Format) -> Reader:
+        reader = READERS.get(kind.value)
+        if reader is None:
+            notes = "its notes come as JSON lines without --out; "
+            raise InvalidRecord(
+                ReasonCode.UNSUPPORTED,
+                f"{NAMES[kind]} can't be written back in this version; "
+                f"{notes if kind is Format.HL7 else ''}leave the file out",
+            )
+        return reader
+
+    def _rebuilt(self, reader: Reader, value: bytes, place: str) -> Iterator[bytes]:
+        """Yield the parts of a message without identifiers."""
+        for part in reader.parts(value):
+            yield self._part(reader, part, place)
+
+    def _part(self, reader: Reader, part: Part, place: str) -> bytes:
+        self._notes.update(part.updates)
+        note = part.as_note(place)
+        known = self._notes.known(note.patient, note.demographics)
+        patient = note.patient.key.decode()
+        about = Document(place, "", known, patient, note.note_type)
+        scrubbed = self._scrubbed(
+            [
+                Document(place, each.text, known, patient, each.note_type)
+                for each in reader.texts(part.content)
+            ]
+        )
+        values = self._values(about)
+        rebuilt = reader.rebuilt(part.content, scrubbed, values)
+        text = rebuilt.value.decode(errors="replace")
+        if self._rewriter.deidentifier.leaked_beside(about, [text]):
+            raise InvalidRecord(
+                ReasonCode.RESIDUE,
+                "the rebuilt message holds a value of the patient's record; report it",
+            )
+        self._tally.removed.update(rebuilt.removed)
+        self._tally.unreadable.update(rebuilt.unreadable)
+        return rebuilt.value
+
+    def _values(self, document: Document) -> PatientValues:
+        rewriter = self._rewriter
+        return PatientValues(rewriter.deidentifier, document, rewriter.pseudonyms)
+
+    def _scrubbed(self, documents: Sequence[Document]) -> list[ScrubbedDocument]:
+        """Return texts, scrubbed.
+
+        Raises:
+            InvalidRecord: One is refused.
+        """
+        scrubbed = []
+        for each in self._results(documents):
+            if isinstance(each, DeidError):
+                raise _refused(each)
+            scrubbed.append(each)
+        return scrubbed
+
+    def _results(
+        self, documents: Sequence[Document]
+    ) -> list[ScrubbedDocument | DeidError]:
+        self._tally.texts += len(documents)
+        results = self._rewriter.deidentifier.deidentify_batch(documents)
+        self._rewriter.scrubbed(len(documents))
+        return results
+
+    def _json_values(
+        self, source: InputFile
+    ) -> tuple[Iterator[tuple[str, bytes]], bool]:
+        content = source.whole().strip()
+        try:
+            values = values_of(content)
+        except orjson.JSONDecodeError:
+            raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
+        numbered = ((f" value {n}", each) for n, each in enumerate(values, start=1))
+        return numbered, content.startswith(b"[")
+
+    def _json_notes(self, records: Iterable[tuple[str, bytes]]) -> Written:
+        read = (
+            (place, self._read(place, each))
+            for place, each in ((f"{self._path}{at}", each) for at, each in records)
+        )
+        while batch := list(islice(read, BATCH)):
+            notes = [each for _, each in batch if isinstance(each, JsonNote)]
+            results = iter(self._results([each.document for each in notes]))
+            for place, each in batch:
+                if isinstance(each, JsonNote):
+                    yield from guarded(place, self._json_note(each, next(results)))
+                else:
+                    yield each
+
+    def _read(self, place: str, value: bytes) -> JsonNote | bytes | InvalidRecord:
+        """Return a JSON note, or a rebuilt message that JSON wraps."""
+        [found] = guarded(place, (self._json_record(each) for each in [value]))
+        return found
+
+    def _json_record(self, value: bytes) -> JsonNote | bytes:
+        content = unwrapped(value)
+        if not holds_hl7(content):
+            return self._notes.json_note(content)
+        reader = self._reader(Format.HL7)
+        rebuilt = b"".join(self._rebuilt(reader, content, "message"))
+        return orjson.dumps({"message": rebuilt.decode()})
+
+    def _json_note(
+        self, note: JsonNote, result: ScrubbedDocument | DeidError
+    ) -> Iterator[bytes]:
+        if isinstance(result, DeidError):
+            raise _refused(result)
+        written = self._short(result) if note.is_short else self._event(note, result)
+        if self._rewriter.with_annotations:
+            written["annotations"] = annotations_json(result)
+        yield orjson.dumps(written)
+
+    def _short(self, result: ScrubbedDocument) -> dict[str, Any]:
+        return {"id": result.id, "text": result.text}
+
+    def _event(self, note: JsonNote, result: ScrubbedDocument) -> dict[str, Any]:
+        """Return a note event: its text scrubbed, its ids as pseudonyms, its day."""
+        event, pseudonyms = note.event, self._rewriter.pseudonyms
+        patient = PatientId.from_json(event["patient"]) if "patient" in event else None
+        key = patient.key if patient else b""
+        written: dict[str, Any] = {
+            "note_id": pseudonyms.note(key, event["note_id"]),
+            "text": result.text,
+        }
+        if patient is not None:
+            pseudonym = pseudonyms.patient(key)
+            written["patient"] = {"assigning_authority": "", "id": pseudonym}
+        known = note.document.known
+        note_type = publishable_type(
+            note.document.note_type, is_known=bool(known.patient_names)
+        )
+        deidentifier = self._rewriter.deidentifier
+        if note_type and not deidentifier.leaked_in(known, [note_type]):
+            written["note_type"] = note_type
+        if day := self._values(note.document).day(event.get("written_at", "")[:10]):
+            written["written_at"] = day
+        return written
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What the trailers of a batch and of a file count."""
+
+    envelopes: int = 0
+    batches: int = 0
+    messages: int = 0
+
+    def envelope(self, segment: bytes) -> bytes:
+        """Return a segment of an envelope with its delimiters or count alone."""
+        self.envelopes += 1
+        name, separator = segment[:3], segment[3:4] or b"|"
+        if name in (b"FHS", b"BHS"):
+            if name == b"BHS":
+                self.batches += 1
+                self.messages = 0
+            found = _DELIMITERS.match(segment, 3)
+            return name + separator + (found[2] if found else _DEFAULT_DELIMITERS)
+        count = self.messages if name == b"BTS" else self.batches
+        return name + separator + str(count).encode()
+
+
+def _json_messages(content: bytes) -> list[bytes]:
+    """Return JSON as it is, or JSON lines."""
+    try:
+        orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return [*filter(bytes.strip, content.splitlines())]
+    return [content]
+
+
+def _packed(message: bytes, piece: Piece, end: bytes) -> bytes:
+    """Return a message with the line ends and the frame that it had."""
+    message = message.rstrip(b"\r") + b"\r"
+    if b"\x00" not in message:
+        message = message.replace(b"\r", end)
+    return b"\x0b" + message + b"\x1c\r" if piece.is_framed else message
+
+
+def _refused(error: DeidError) -> InvalidRecord:
+    return InvalidRecord(ReasonCode.DEID_ERROR, str(error))
