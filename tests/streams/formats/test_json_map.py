@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path as File
 
 import orjson
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from streams.cluster.topics import HL7_RAW
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.formats.json_map import load_json_map
 from streams.formats.json_map.paths import Path
+from streams.formats.json_map.proposal import proposal
+from streams.formats.json_map.samples import Samples
 from streams.intake.route import route
 
 LEAST = 'note_id = "id"\ntext = "text"\n[patient]\nid = "mrn"\n'
@@ -283,3 +289,44 @@ def test_the_map_that_is_documented_is_one(load):
     text = (ROOT / "schemas/README.md").read_text("utf-8")
 
     load(text.partition("```toml\n")[2].partition("```")[0])
+
+
+NAMES = ("doc", "uid", "patient", "mrn", "names", "last", "hpi", "dob", "ZZname", "at")
+VALUES = st.sampled_from(["ZZtext", "03/14/1957", "", 7, 1.5, None, True, "ZZ 1"])
+EVENTS = st.dictionaries(
+    st.sampled_from(NAMES),
+    st.recursive(
+        VALUES,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3)
+        ),
+        max_leaves=8,
+    ),
+)
+
+
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(more=EVENTS)
+def test_any_event_is_mapped_whole_or_refused_and_no_reason_shows_a_value(load, more):
+    json_map = load(WHOLE)
+    reason, mapped = "", {}
+    try:
+        mapped = json_map.event_of(EVENT | more)
+    except InvalidRecord as error:
+        reason = error.reason
+
+    assert "ZZ" not in reason
+    if not reason:
+        HL7_RAW.schema.check(mapped)
+        assert "ZZname" not in orjson.dumps(more).decode()
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=st.lists(EVENTS, max_size=3))
+def test_a_proposal_for_any_events_is_toml_without_values(tmp_path, events):
+    text = proposal(Samples.of(events))
+
+    tomllib.loads(text)
+    assert "ZZ" not in text.replace("ZZname", "").replace("Z zname", "")
+    assert "1957" not in text
