@@ -114,9 +114,8 @@ class _Splitter:
         self._lines, self._size = [], 0
         if not message:
             return
-        if self._is_marked and _names_character_set(message):
-            # The mark of the file counts, as it does for a message alone.
-            message = codecs.BOM_UTF8 + message
+        if self._is_marked:
+            message = in_utf_8(message)
         yield Piece(message, _line_end(whole), is_framed=self._is_framed)
 
 
@@ -125,9 +124,14 @@ def _line_end(content: bytes) -> bytes:
     return found[0] if found else b""
 
 
-def _names_character_set(message: bytes) -> bool:
+def in_utf_8(message: bytes) -> bytes:
+    """Return a message with a byte order mark if it names a character set.
+
+    Its mark counts more than MSH-18, which may name another one.
+    """
     header = re.split(rb"[\r\n]", message, maxsplit=1)[0]
     fields = header.split(header[3:4] or b"|")
-    return len(fields) > _CHARACTER_SET_FIELD and bool(
-        fields[_CHARACTER_SET_FIELD].strip()
-    )
+    is_named = len(fields) > _CHARACTER_SET_FIELD
+    if is_named and fields[_CHARACTER_SET_FIELD].strip():
+        return codecs.BOM_UTF8 + message
+    return message

@@ -6,6 +6,7 @@ its format rebuilds.  A file of which anything is refused is not written.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,12 +22,13 @@ from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
 
 from ..documents import Unreadable, open_document
 from ..documents.content import holds_hl7
-from ..engine.errors import InputError, InvalidRecord
+from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.parts import Part, Reader
 from ..formats import Format
 from ..formats.json_map import JsonMap
 from ..formats.readers import READERS
+from ..hl7.framing import messages_of
 from ..patients.demographics import PatientId
 from ..scrub.outputs import Pseudonyms, annotations_json, publishable_type
 from ..scrub.values import PatientValues
@@ -110,15 +112,18 @@ class Rewriter:
         elif kind in DOCUMENTS:
             pieces = file.document(stream, kind)
         elif kind in (Format.JSON, Format.JSONL):
-            pieces = file.json(InputFile(path, stream), kind)
+            pieces = file.json(stream, kind)
         elif kind is Format.HL7:
-            pieces = file.hl7(InputFile(path, stream))
+            pieces = file.hl7(stream)
         else:
             pieces = file.message(stream, kind)
         try:
             yield from guarded(str(path), pieces)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}; check the file") from None
+        except FatalError as error:
+            # The other files go on.
+            yield InvalidRecord(ReasonCode.TOO_LARGE, str(error))
 
 
 class _File:
@@ -154,8 +159,9 @@ class _File:
         [scrubbed] = self._scrubbed([Document(str(self._path), opened.text)])
         yield opened.rebuilt(scrubbed).data
 
-    def json(self, source: InputFile, kind: Format) -> Written:
+    def json(self, stream: BinaryIO, kind: Format) -> Written:
         """Yield JSON notes as lines, or as an array or a value, as they were."""
+        source = InputFile(self._path, stream)
         begin, between, end = b"", b"\n", b"\n"
         if kind is Format.JSON:
             records, is_array = self._json_values(source)
@@ -174,7 +180,7 @@ class _File:
                 yield each
         yield end if begin or not is_first else b""
 
-    def hl7(self, source: InputFile) -> Written:
+    def hl7(self, stream: BinaryIO) -> Written:
         """Yield messages in their batch envelopes, with their frames and line ends.
 
         Of an envelope only delimiters and counts are kept.
@@ -182,7 +188,9 @@ class _File:
         reader = self._reader(Format.HL7)
         end = b"\r"
         batch = _Counts()
-        for number, piece in enumerate(pieces_in(source), start=1):
+        for number, piece in enumerate(
+            pieces_in(InputFile(self._path, stream)), start=1
+        ):
             end = piece.line_end or end
             if piece.is_envelope:
                 yield batch.envelope(piece.content) + end
@@ -245,7 +253,7 @@ class _File:
         )
         values = self._values(about)
         rebuilt = reader.rebuilt(part.content, scrubbed, values)
-        text = rebuilt.value.decode(errors="replace")
+        text = _text_of(rebuilt.value, part.format)
         if self._rewriter.deidentifier.leaked_beside(about, [text]):
             raise InvalidRecord(
                 ReasonCode.RESIDUE,
@@ -315,8 +323,9 @@ class _File:
         if not holds_hl7(content):
             return self._notes.json_note(content)
         reader = self._reader(Format.HL7)
-        rebuilt = b"".join(self._rebuilt(reader, content, "message"))
-        return orjson.dumps({"message": rebuilt.decode()})
+        rebuilt = self._rebuilt(reader, content, "message")
+        text = "".join(_text_of(each, Format.HL7) for each in rebuilt)
+        return orjson.dumps({"message": text})
 
     def _json_note(
         self, note: JsonNote, result: ScrubbedDocument | DeidError
@@ -386,11 +395,19 @@ def _json_messages(content: bytes) -> list[bytes]:
     return [content]
 
 
+def _text_of(message: bytes, format: str) -> str:
+    """Return a message as a text; that of HL7 is in its own character set."""
+    if format != Format.HL7:
+        return message.decode()
+    return "".join(f"{each}\r" for each in messages_of(message))
+
+
 def _packed(message: bytes, piece: Piece, end: bytes) -> bytes:
     """Return a message with the line ends and the frame that it had."""
-    message = message.rstrip(b"\r") + b"\r"
-    if b"\x00" not in message:
-        message = message.replace(b"\r", end)
+    if b"\x00" in message:
+        # In UTF-16 it could not be told from its neighbours.
+        message = codecs.BOM_UTF8 + _text_of(message, Format.HL7).encode()
+    message = (message.rstrip(b"\r") + b"\r").replace(b"\r", end)
     return b"\x0b" + message + b"\x1c\r" if piece.is_framed else message
 
 

@@ -17,7 +17,7 @@ import orjson
 
 from ..documents.content import holds_hl7
 from ..engine.errors import InputError
-from .batches import messages_in
+from .batches import in_utf_8, messages_in
 from .input_file import InputFile
 
 
@@ -213,7 +213,7 @@ def unwrapped(content: bytes) -> bytes:
     message = value.get("message") if isinstance(value, dict) else None
     # An event of a sender's own form may have a field of that name.
     text = message.encode() if isinstance(message, str) else b""
-    return text if holds_hl7(text) else content
+    return in_utf_8(text) if holds_hl7(text) else content
 
 
 READERS: dict[str, Callable[[InputFile], Iterator[bytes]]] = {

@@ -15,7 +15,7 @@ from schemas import Schema
 from streams.cli import scrub as command
 from streams.cli.app import app
 from streams.events.parts import FreeText, Part, Rebuilt
-from streams.files import rewriting
+from streams.files import input_file, rewriting
 from streams.hl7.framing import messages_of
 from streams.intake.route import route
 from tests.streams.documents.written import pdf, shown
@@ -50,10 +50,10 @@ class TextsOfMessages:
     """A reader of HL7 that keeps MSH-1, MSH-2 and OBX-5, which is a free text."""
 
     def parts(self, value):
-        return [
-            Part("hl7", text, route(text.encode()).updates, route(text.encode()).notes)
-            for text in messages_of(value)
+        routed = [
+            (each, route(each.encode("utf-8-sig"))) for each in messages_of(value)
         ]
+        return [Part("hl7", text, of.updates, of.notes) for text, of in routed]
 
     def texts(self, content):
         return [FreeText(each.split("|")[5]) for each in self._observations(content)]
@@ -62,8 +62,12 @@ class TextsOfMessages:
         if "ZZBUG" in content:
             raise ValueError(content)
         lines = [content[:8], *(f"OBX|||||{each.text}" for each in scrubbed)]
+        if "8859/1" in content or "UTF-16" in content:
+            lines[0] = content.split("\r")[0].replace("ZZ", "")
         text = "".join(f"{line}\r" for line in lines)
-        return Rebuilt(text.encode(), {"PID-5": 1}, {"image/png": 2})
+        codec = "latin-1" if "8859/1" in text else "utf-8"
+        codec = "utf-16" if "UTF-16" in text else codec
+        return Rebuilt(text.encode(codec), {"PID-5": 1}, {"image/png": 2})
 
     def _observations(self, content):
         return [line for line in content.split("\r") if line.startswith("OBX")]
@@ -296,11 +300,57 @@ def test_an_envelope_keeps_nothing_but_delimiters(scrub, delimiters):
 
 @pytest.mark.usefixtures("hl7")
 def test_a_message_that_json_wraps_is_wrapped_again(scrub):
-    content = orjson.dumps({"message": MESSAGE.format(1), "x": "ZZ"})
-
-    written = orjson.loads(scrub("a.jsonl", content))
-
+    message = MESSAGE.format(1)
+    written = orjson.loads(
+        scrub("a.jsonl", orjson.dumps({"message": message, "x": "ZZ"}))
+    )
     assert {"message": REBUILT.replace("\n", "\r")} == written
+
+    named = message.replace("|2.5", "|2.5||||||8859/1").replace("Mabele", "Größe")
+    written = orjson.loads(scrub("a.jsonl", orjson.dumps({"message": named})))
+    assert "Größe is better." in written["message"]
+
+
+@pytest.mark.parametrize(
+    ("named", "codec", "written_in"),
+    [
+        ("8859/1", "latin-1", "latin-1"),
+        ("8859/1", "utf-8-sig", "latin-1"),
+        ("UNICODE UTF-16", "utf-16", "utf-8-sig"),
+    ],
+)
+@pytest.mark.usefixtures("hl7")
+def test_a_message_is_in_its_character_set(scrub, named, codec, written_in):
+    message = MESSAGE.format(1).replace("|2.5", f"|2.5||||||{named}")
+    content = message.replace("Mabele is better", "Größe: 1,70 m")
+
+    written = scrub("a.hl7", content.encode(codec)).decode(written_in)
+
+    assert f"||||||{named}\nOBX|||||Größe: 1,70 m.\n" in written
+
+
+@pytest.mark.usefixtures("hl7")
+def test_a_leak_in_any_character_set_refuses_the_file(scrub):
+    header = "MSH|^~\\&|Mörike||||||ORU^R01||P|2.5||||||8859/1"
+    lines = [header, "PID|1||123456^^^NORTH^MR||Mörike^Mabelle", "OBX|1|TX|||Well."]
+
+    assert scrub("a.hl7", "\n".join(lines).encode("latin-1")) is None
+    assert "holds a value of the patient's record" in scrub.stderr
+
+
+def test_a_file_that_is_too_large_is_refused_and_the_others_go_on(
+    scrub, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(input_file, "MAX_RECORD_BYTES", 100)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/big.jsonl").write_bytes(b'{"id": "' + b"x" * 100)
+
+    done = CliRunner().invoke(
+        app, ["scrub", "--out", str(tmp_path / "out"), str(tmp_path / "in")]
+    )
+
+    assert 1 == done.exit_code
+    assert "a record of more than 100 bytes" in done.stderr
 
 
 @pytest.mark.parametrize(
