@@ -18,7 +18,8 @@ from lxml import etree
 from deid_core import ScrubbedDocument
 
 from .document import RebuiltDocument, Unreadable, UnreadableKind
-from .plain import decoded, without_controls, words
+from .plain import decoded, words
+from .shown import ShownText, scrubbed_piece
 
 MEDIA_TYPE = "text/html; charset=utf-8"
 MAX_DEPTH = 250
@@ -34,7 +35,6 @@ _CHARSET = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:/-]{1,40})""", re.I
 )
 _NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_BLANKS = re.compile("[ \t\n\r\f]+")
 
 _BLOCKS = words(
     "address article aside blockquote caption dd details div dl dt fieldset "
@@ -79,13 +79,10 @@ class HtmlText:
 
         What was replaced across elements is written in the last of them.
         """
-        to_scrubbed = scrubbed.offset_map.to_scrubbed
         written = [
             each
             if isinstance(each, str)
-            else escape(
-                scrubbed.text[to_scrubbed(each[0]) : to_scrubbed(each[1])], quote=False
-            )
+            else escape(scrubbed_piece(scrubbed, *each), quote=False)
             for each in self.pieces
         ]
         return RebuiltDocument(
@@ -125,9 +122,7 @@ class _Walk:
     """Collects the text and the markup of a tree."""
 
     def __init__(self) -> None:
-        self._text: list[str] = []
-        self._size = 0
-        self._last = "\n"  # the last character of the text
+        self._shown = ShownText()
         self._pieces: list[str | tuple[int, int]] = []
         self._preformatted = 0
 
@@ -151,7 +146,7 @@ class _Walk:
                     self._end(element)
                 if element is not root:
                     self._add(element.tail)
-        return HtmlText("".join(self._text), tuple(self._pieces))
+        return HtmlText(self._shown.text, tuple(self._pieces))
 
     def _start(self, element: etree._Element) -> None:
         tag = element.tag
@@ -172,32 +167,18 @@ class _Walk:
     def _break(self, tag: str) -> None:
         """Part what an element parts."""
         if tag == "br":
-            self._append("\n")
+            self._shown.break_line()
         elif tag in _CELLS:
-            if self._last not in "\n\t":
-                self._append("\t")
-        elif tag in _BREAKING and self._last != "\n":
-            self._append("\n")
-            if tag in _UNWRAPPED_BLOCKS:
+            self._shown.begin_cell()
+        elif tag in _BREAKING:
+            was_inside = self._shown.begin_block()
+            if was_inside and tag in _UNWRAPPED_BLOCKS:
                 self._pieces.append("<br>")
 
     def _add(self, text: str | None) -> None:
-        if not text:
-            return
-        shown = without_controls(text)
-        if not self._preformatted:
-            shown = _BLANKS.sub(" ", shown)
-            if self._last in " \n\t":
-                shown = shown.removeprefix(" ")
-        if shown:
-            start = self._size
-            self._append(shown)
-            self._pieces.append((start, self._size))
-
-    def _append(self, text: str) -> None:
-        self._text.append(text)
-        self._size += len(text)
-        self._last = text[-1]
+        added = self._shown.add(text, is_preformatted=self._preformatted > 0)
+        if added is not None:
+            self._pieces.append(added)
 
 
 def _is_dropped(element: etree._Element) -> bool:
