@@ -40,6 +40,7 @@ LAYERS = {
         {"events"},
         {"hl7"},
         {"fhir"},
+        {"ccda"},
         {"formats"},
         {"intake", "scrub"},
         {"files"},

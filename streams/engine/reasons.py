@@ -13,6 +13,7 @@ class ReasonCode(StrEnum):
 
     BAD_JSON = "bad_json"  # the value is not JSON
     BAD_MSH = "bad_msh"  # the message header (MSH) is unreadable
+    BAD_XML = "bad_xml"  # the value is not XML, or has a document type (DTD)
     DEADLINE = "deadline"  # processing the record alone took too much CPU time
     DECODER_FAILED = "decoder_failed"  # a bug in the decoder
     DEID_ERROR = "deid_error"  # deid_core refused the note

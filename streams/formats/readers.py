@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..ccda.reader import FORMAT as CCDA
+from ..ccda.reader import CcdaReader
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
@@ -12,7 +14,11 @@ from ..fhir.reader import FORMAT as FHIR
 from ..fhir.reader import FhirReader
 from ..hl7.reader import HL7
 
-READERS: Mapping[str, Reader] = {"hl7": HL7, FHIR: FhirReader()}
+READERS: Mapping[str, Reader] = {
+    "hl7": HL7,
+    FHIR: FhirReader(),
+    CCDA: CcdaReader(),
+}
 """By the property `format` of notes."""
 CONTENT_TYPES: Mapping[str, bytes] = {
     "hl7": b"x-application/hl7-v2+er7",

@@ -1,0 +1,81 @@
+"""The note of a document: its sections under their titles, or what its body holds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+
+from lxml import etree
+
+from ..documents import Unreadable, open_document
+from ..events.notes import ClinicalNote
+from ..patients.demographics import Demographics, PatientId
+from .datatypes import data_of, media_type_of, text_of, time_of
+from .narrative import open_narrative
+from .writer import note_type_of
+from .xml_text import children
+
+
+def notes_of(
+    root: etree._Element, patient: PatientId, demographics: Demographics
+) -> tuple[list[ClinicalNote], Counter[str]]:
+    """Return the note of a document, and the numbers of bodies not read, by kind.
+
+    A document is one note, as it is for those who read it: its type is that of the
+    document, and a name of one section is found in all others.
+    """
+    skipped: Counter[str] = Counter()
+    lines = [
+        *_sections(children(root, "component", "structuredBody", "component")),
+        *_bodies(root, skipped),
+    ]
+    text = "\n".join(lines)
+    if not text.strip():
+        return [], skipped
+    note = ClinicalNote(
+        note_id=_note_id(root, text),
+        patient=patient,
+        note_type=note_type_of(root),
+        written_at=sent_at_of(root),
+        text=text,
+        demographics=demographics,
+    )
+    return [note], skipped
+
+
+def sent_at_of(root: etree._Element) -> str:
+    """Return when a document was made, in ISO 8601; empty if it does not say."""
+    times = (time_of(each.get("value", "")) for each in children(root, "effectiveTime"))
+    return next((each for each in times if each), "")
+
+
+def _sections(components: list[etree._Element]) -> Iterator[str]:
+    for component in components:
+        for section in children(component, "section"):
+            for title in children(section, "title"):
+                if shown := text_of(title):
+                    yield f"{shown}:"
+            for text in children(section, "text"):
+                if shown := open_narrative(text).text.strip():
+                    yield shown
+            yield from _sections(children(section, "component"))
+
+
+def _bodies(root: etree._Element, skipped: Counter[str]) -> Iterator[str]:
+    for body in children(root, "component", "nonXMLBody", "text"):
+        try:
+            data = data_of(body, body.text or "")
+            yield open_document(data, media_type_of(body)).text
+        except Unreadable as error:
+            skipped[error.kind.value] += 1
+
+
+def _note_id(root: etree._Element, note: str) -> str:
+    """Return the document's id, else one of its text."""
+    for each in children(root, "id"):
+        parts = (each.get("root", "").strip(), each.get("extension", "").strip())
+        if any(parts):
+            return "^".join(part for part in parts if part)
+    # `notes` is as confidential as the note; subscribers get a keyed pseudonym.
+    return f"C-CDA/{hashlib.sha256(note.encode()).hexdigest()}"
