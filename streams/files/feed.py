@@ -13,6 +13,7 @@ from ..cluster.topics import HL7_RAW, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.settings import Settings
 from ..formats.json_map import JsonMap
+from ..hl7.sender import sender_key
 from .json_notes import for_topic
 from .sources import SourceRecord
 
@@ -34,6 +35,8 @@ def raw_messages(
     records: Iterable[SourceRecord],
     refused: Callable[[str], None],
     json_map: JsonMap | None = None,
+    *,
+    by_sender: bool = False,
 ) -> Iterator[RawMessage]:
     """Yield the records of files as messages; the key is the file, to keep their order.
 
@@ -41,6 +44,8 @@ def raw_messages(
         records: JSON notes in short form become note events.
         refused: Called with place and reason of each JSON note that is not published.
         json_map: How JSON of other forms becomes note events.
+        by_sender: The key of an HL7 message is its sender: the order is then kept for
+            each sender, and intake can find repeated messages.
     """
     for each in records:
         try:
@@ -48,7 +53,8 @@ def raw_messages(
         except InvalidRecord as error:
             refused(f"{each.origin} record {each.ordinal + 1}: {error.reason}")
         else:
-            yield RawMessage(value, str(each.origin).encode())
+            sender = sender_key(value) if by_sender else None
+            yield RawMessage(value, sender or str(each.origin).encode())
 
 
 def feed(
