@@ -116,16 +116,21 @@ class PartitionStore:
             value: bytes | None = self._rows.get(ROW + key)
         return value
 
-    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys with a prefix, and their values, in the order of bytes."""
-        start = ROW + prefix
+    def scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys with a prefix, and their values, in the order of bytes.
+
+        Args:
+            prefix: Of the keys.
+            start: Smaller keys are left out.
+        """
+        begin = ROW + prefix
         with self._translated():
             found = self._rows.iter()
             try:
-                found.seek(start)
+                found.seek(max(begin, ROW + start))
                 while found.valid():
                     key: bytes = found.key()
-                    if not key.startswith(start):
+                    if not key.startswith(begin):
                         return
                     yield key[len(ROW) :], found.value()
                     found.next()

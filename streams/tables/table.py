@@ -184,9 +184,17 @@ class ChangelogTable:
         """Return the value of a key of an owned partition, or None."""
         return self._owned(partition).store.get(key)
 
-    def scan(self, partition: int, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of an owned partition by prefix, in the order of bytes."""
-        return self._owned(partition).store.scan(prefix)
+    def scan(
+        self, partition: int, prefix: bytes, start: bytes = b""
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of an owned partition by prefix, in the order of bytes.
+
+        Args:
+            partition: An owned one.
+            prefix: Of the keys.
+            start: Smaller keys are left out.
+        """
+        return self._owned(partition).store.scan(prefix, start)
 
     def write(
         self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int

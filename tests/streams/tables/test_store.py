@@ -78,6 +78,9 @@ def test_rows_are_scanned_by_prefix_in_the_order_of_bytes(opened):
 
     assert [(b"b", b"1"), (b"b\x00", b"2"), (b"b\xff", b"3")] == [*store.scan(b"b")]
     assert 5 == len([*store.scan(b"")])
+    assert [(b"b\xff", b"3")] == [*store.scan(b"b", b"b\x01")]
+    assert 3 == len([*store.scan(b"b", b"a")])
+    assert [(b"c", b"4")] == [*store.scan(b"", b"b\xff\x00")]
 
 
 def test_rows_that_change_during_a_scan_are_seen_as_they_were(opened):
