@@ -152,7 +152,8 @@ class Target:
         """How many records it may have before the next kill; else it is through."""
         if self.is_done:
             return self._end - self._first
-        return self._moments[0] - self._first + 5 * self._batch
+        after = max(self._moments[0], self._not_before)
+        return after - self._first + 5 * self._batch
 
     def turn(self, progress):
         """Look at the progress, and kill a worker if it is time."""

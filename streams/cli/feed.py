@@ -33,6 +33,14 @@ def feed(
         ),
     ] = False,
     json_map: JsonMapFile = None,
+    by_sender: Annotated[
+        bool,
+        typer.Option(
+            "--by-sender",
+            help="Messages of a sender (MSH-3, MSH-4) go to one partition; always so "
+            "with the setting repeated_seconds.",
+        ),
+    ] = False,
     config: Config = None,
     bootstrap: Bootstrap = None,
 ) -> None:
@@ -65,7 +73,10 @@ def feed(
     else:
         topic, what, kind = HL7_RAW, "messages", "JSON notes"
         records = raw_messages(
-            records_in(files, skipped=skipped.append), refused.append, mapped
+            records_in(files, skipped=skipped.append),
+            refused.append,
+            mapped,
+            by_sender=by_sender or settings.repeated_seconds > 0,
         )
     with counting(f"{what} published") as bar:
         task = bar.add_task("feed", total=None, count=0)

@@ -21,10 +21,11 @@ COLUMNS = {
     "scrubbed": "notes",
     "dead_letters": "dead\nletters",
     "no_note": "no\nnote",
+    "repeated": "sent\nagain",
     "held": "held",
-    "pending": "pending",
-    "missing": "missing",
-    "doubled": "doubled",
+    "pending": "pend-\ning",
+    "missing": "miss-\ning",
+    "doubled": "doub-\nled",
     "out_of_order": "out of\norder",
 }
 """The title of each column, by field of `Verdict`."""

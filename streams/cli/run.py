@@ -41,7 +41,7 @@ def run(
     model = f", model {models(settings.preset)}" if is_scrub else ""
     log.info("%s%s: starting %s", runtime(), model, stage.value)
     settings.client()
-    if is_scrub:
+    if is_scrub or settings.repeated_seconds:
         settings.pseudonym_key()
     elif settings.json_map:
         load_json_map(settings.json_map)

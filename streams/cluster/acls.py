@@ -16,6 +16,7 @@ from .topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
+    MESSAGES_SEEN,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -36,7 +37,8 @@ ONLY_READ: Mapping[Stage, tuple[Topic, ...]] = {
     Stage.SCRUB: (),
 }
 READ_AND_WRITTEN: Mapping[Stage, tuple[Topic, ...]] = {
-    Stage.INTAKE: (),
+    # With repeated_seconds: the table is restored from its changelog.
+    Stage.INTAKE: (MESSAGES_SEEN,),
     # Notes that were held are published again; updates are forwarded between linked
     # patients; tables are restored from their changelogs.
     Stage.SCRUB: (NOTES, PATIENT_UPDATES, PATIENTS, NOTES_HELD),

@@ -124,6 +124,17 @@ HL7_RAW = Topic(
     retention_days=7,
     max_message_bytes=16 * MIB,
 )
+MESSAGES_SEEN = Topic(
+    name="messages.seen",
+    key="keyed digest of sender and control id",
+    schema_version=1,
+    readers="intake",
+    phi=False,
+    retention_days=-1,
+    cleanup="compact",
+    max_message_bytes=1 * MIB,
+    copartitioned_with="hl7.raw",
+)
 NOTES = Topic(
     name="notes",
     key="patient (assigning authority and id)",
@@ -207,6 +218,7 @@ DEAD_LETTERS = Topic(
 
 TOPICS = (
     HL7_RAW,
+    MESSAGES_SEEN,
     NOTES,
     PATIENT_UPDATES,
     PATIENTS,
@@ -222,7 +234,14 @@ INPUT: Mapping[Stage, Topic] = {Stage.INTAKE: HL7_RAW, Stage.SCRUB: NOTES}
 READ_ALONG: Mapping[Stage, Topic] = {Stage.SCRUB: PATIENT_UPDATES}
 """A topic whose partitions a stage owns together with those of its input."""
 TOPICS_OF: Mapping[Stage, tuple[Topic, ...]] = {
-    Stage.INTAKE: (HL7_RAW, NOTES, PATIENT_UPDATES, PHI_AUDIT, DEAD_LETTERS),
+    Stage.INTAKE: (
+        HL7_RAW,
+        MESSAGES_SEEN,
+        NOTES,
+        PATIENT_UPDATES,
+        PHI_AUDIT,
+        DEAD_LETTERS,
+    ),
     Stage.SCRUB: (
         NOTES,
         PATIENT_UPDATES,

@@ -69,7 +69,8 @@ def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings
     """Give settings whose state, key and broker are in a temporary folder.
 
     When the demo fails, the services' logs are kept and ``report`` gets their folder.
-    The host's metrics ports are not used: its own services may listen there.
+    The host's metrics ports are not used: its own services may listen there.  Repeated
+    messages are not looked for: those of the ward are keyed by patient.
     """
     folder = Path(tempfile.mkdtemp(prefix="phistream-demo-"))
     key = folder / "pseudonym.key"
@@ -83,6 +84,7 @@ def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings
                 "pseudonym_key_file": key,
                 "bootstrap": "",
                 "metrics_port": 0,
+                "repeated_seconds": 0,
                 "watch_workers": "",
             }
         )
@@ -184,6 +186,7 @@ def _environment(settings: Settings) -> dict[str, str]:
             "watchdog_seconds", "startup_seconds", "note_seconds",
             "note_seconds_per_mb", "batch_bytes", "portion_bytes",
             "unknown_patient", "unknown_patient_seconds", "rebuild_messages",
+            "repeated_seconds",
         )
     }  # fmt: skip
     types = orjson.dumps(settings.unknown_patient_types).decode()

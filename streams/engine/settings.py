@@ -202,6 +202,13 @@ class Settings(BaseModel):
     json_map: Path | None = Field(
         None, description="how JSON of other forms becomes note events: a .toml file"
     )
+    repeated_seconds: int = Field(
+        0,
+        ge=0,
+        le=30 * 86_400,
+        description="time in which a message that its sender repeats gives no second "
+        "note; 0: off",
+    )
     preset: str = Field("hybrid", description="detection: a name or a .toml file")
     policy: str = Field(
         "safe-harbor", description="replacement: a name or a .toml file"

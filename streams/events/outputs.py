@@ -27,7 +27,7 @@ HELD = "held"
 Without a row of `notes.held` that says the same it is ignored.
 """
 OUTCOME = "outcome"
-"""Header of an audit event: `held` or `discarded`; none for any other outcome."""
+"""Header of an audit event: `held`, `discarded` or `repeated`; else none."""
 POLICY = "unknown_patient"
 """Header of a note's audit event: the policy for unknown patients, unless scrub."""
 FORMAT = "format"

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 
-import orjson
-
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from .framing import CHARACTER_SETS, header_of
 from .message import Segment, parse
+from .sender import sender_of
 
 _READ = {"MSH": (3, 4, 9, 10, 12, 15, 16)}
 _VERSION = re.compile(r"2\.[0-9](?:\.[0-9])?")
@@ -81,11 +80,6 @@ class Sender:
     application: tuple[str, str]
     facility: tuple[str, str]
 
-    @property
-    def key(self) -> bytes:
-        """The Kafka key of its messages; no two senders share it."""
-        return orjson.dumps([*self.application, *self.facility])
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Header:
@@ -131,6 +125,11 @@ class Header:
     def is_acknowledgement(self) -> bool:
         """Whether the message is an answer itself, which gets none."""
         return self.message_type in ("ACK", "MCF")
+
+    @property
+    def key(self) -> bytes:
+        """The key of the message's record: its sender, as it is written."""
+        return sender_of(self.field(3), self.field(4))
 
     def field(self, number: int) -> str:
         """Return a field as it is written, or an empty string."""

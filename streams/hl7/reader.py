@@ -69,6 +69,15 @@ class _Message:
         return narrative_of(group, self.event, self.msh.value(10), self.sent_at, place)
 
 
+IsNew = Callable[[str, int], bool]
+"""Whether a message is to be processed, from its text and its number in the record."""
+
+
+def every(_message: str, _ordinal: int) -> bool:
+    """Return that the message is to be processed."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class _Content:
     """A part, ready to be scrubbed and rebuilt."""
@@ -90,8 +99,12 @@ class Hl7Reader:
         self._rules = rules or Rules()
         self._parse = parse
 
-    def parts(self, value: bytes) -> Sequence[Part]:
+    def parts(self, value: bytes, is_new: IsNew = every) -> Sequence[Part]:
         """Return a part for each PID of each message of a record.
+
+        Args:
+            value: Of the record, which may be a batch.
+            is_new: Messages of which it is false are left out, and not parsed.
 
         Raises:
             InvalidRecord: A message can't be read.
@@ -99,6 +112,7 @@ class Hl7Reader:
         return [
             part
             for ordinal, text in enumerate(messages_of(value))
+            if is_new(text, ordinal)
             for part in self._parts(text, ordinal)
         ]
 

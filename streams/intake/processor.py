@@ -1,4 +1,7 @@
-"""The processor of `hl7.raw`: decode, key by patient, route.  It has no state."""
+"""The processor of `hl7.raw`: decode, key by patient, route.
+
+It has no state; `deduplicating` has the one that finds repeated messages.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
-from ..engine.errors import InvalidRecord
+from ..engine.errors import InvalidRecord, StreamError
 from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
-from ..events.outputs import audit_event, dead_letter, encoded, source_header
+from ..events.outputs import (
+    OUTCOME,
+    audit_event,
+    dead_letter,
+    encoded,
+    source_header,
+)
 from ..formats.json_map import JsonMap
+from ..hl7.reader import IsNew, every
 from ..patients.updates import PatientUpdate
 from .route import Routed, route
+from .seen import Judged
 
 log = logging.getLogger(__name__)
 
@@ -109,12 +120,15 @@ class Intake:
         except InvalidRecord as error:
             return error
 
-    def _routed(self, record: Record) -> Routed:
+    def _routed(self, record: Record, is_new: IsNew = every) -> Routed:
         try:
             return route(
-                record.value, max_bytes=self._max_bytes, json_map=self._json_map
+                record.value,
+                max_bytes=self._max_bytes,
+                json_map=self._json_map,
+                is_new=is_new,
             )
-        except InvalidRecord:
+        except StreamError:
             raise
         except Exception as error:
             # A bug must not stop the messages behind this one.
@@ -123,7 +137,9 @@ class Intake:
                 ReasonCode.DECODER_FAILED, f"hl7.raw: {type(error).__name__}; report it"
             ) from None
 
-    def _outputs(self, record: Record, routed: Routed) -> Sequence[Output]:
+    def _outputs(
+        self, record: Record, routed: Routed, judged: Judged | None = None
+    ) -> Sequence[Output]:
         updates = [
             encoded(
                 PATIENT_UPDATES, each.patient.key, PatientUpdate(each).to_json(), record
@@ -143,9 +159,15 @@ class Intake:
         }
         if parts:
             counts["parts"] = len(parts)
-        facts = {"outcome": "routed", "routed": counts, "at_ms": self._now()}
+        outcome, headers = "routed", {}
+        if judged is not None:
+            counts |= judged.counts
+            if judged.is_repetition:
+                outcome = "repeated"
+                headers[OUTCOME] = outcome.encode()
+        facts = {"outcome": outcome, "routed": counts, "at_ms": self._now()}
         outputs = len(notes) + len(parts)
-        audit = audit_event(Stage.INTAKE, record, None, outputs, facts)
+        audit = audit_event(Stage.INTAKE, record, None, outputs, facts, headers)
         return (*updates, *notes, *parts, audit)
 
     def _parts(self, record: Record, routed: Routed) -> Iterator[Output]:

@@ -21,7 +21,7 @@ from ..formats import recognise
 from ..formats.json_map import JsonMap
 from ..formats.readers import READERS
 from ..hl7.datatypes import birth_date_of
-from ..hl7.reader import HL7
+from ..hl7.reader import HL7, Hl7Reader, IsNew, every
 from ..patients.demographics import PatientRecord
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -48,8 +48,9 @@ def route(
     value: bytes | None,
     *,
     max_bytes: int = MAX_BYTES,
-    reader: Reader = HL7,
+    reader: Hl7Reader = HL7,
     json_map: JsonMap | None = None,
+    is_new: IsNew = every,
 ) -> Routed:
     """Return the content of a record, which may be a batch of messages.
 
@@ -58,6 +59,7 @@ def route(
         max_bytes: A larger value is refused.
         reader: Of messages; tests pass one with the reference parser.
         json_map: How JSON of other forms becomes note events.
+        is_new: HL7 messages of which it is false are left out, and not parsed.
 
     Raises:
         InvalidRecord: It can't be processed.  One invalid message refuses its whole
@@ -77,10 +79,11 @@ def route(
         event = _parsed(value.removeprefix(codecs.BOM_UTF8))
         if "resourceType" not in event:
             return _note_event(event, json_map)
-        reader = READERS["fhir"]
+        parts = READERS["fhir"].parts(value)
     elif first == b"<":
-        reader = _reader_of_xml(value)
-    parts = reader.parts(value)
+        parts = _reader_of_xml(value).parts(value)
+    else:
+        parts = reader.parts(value, is_new)
     skipped: Counter[str] = Counter()
     for each in parts:
         skipped.update(each.skipped)

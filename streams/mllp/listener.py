@@ -280,7 +280,7 @@ class Connection:
             if header is None or refusal is not None or header.is_acknowledgement:
                 stored = self._settled(refusal)
             else:
-                stored = await self._published(header.sender.key, frame.content)
+                stored = await self._published(header.key, frame.content)
             self._pending.put_nowait(Pending(header, stored, since, stack.pop_all()))
 
     def _judge(self, frame: Frame) -> tuple[Header | None, Refusal | None]:

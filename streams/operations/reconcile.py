@@ -48,7 +48,7 @@ class Verdict:
     """The outcomes of the records of one input topic.
 
     If it is sound, the inputs are the sum of `scrubbed`, `dead_letters`, `no_note`,
-    `held` and `pending`.
+    `repeated`, `held` and `pending`.
 
     Args:
         topic: The input topic.
@@ -57,6 +57,7 @@ class Verdict:
         dead_letters: Inputs with a dead letter.
         no_note: Inputs that promise no output, e.g. admissions, patient updates and
             discarded notes.
+        repeated: Messages that their sender had sent before.
         held: Notes that wait for the demographics of their patient.
         pending: Inputs past the group's committed offset.
         missing: Inputs without an audit event that they owe, or with fewer outputs than
@@ -71,6 +72,7 @@ class Verdict:
     scrubbed: int = 0
     dead_letters: int = 0
     no_note: int = 0
+    repeated: int = 0
     held: int = 0
     pending: int = 0
     missing: int = 0
@@ -103,6 +105,7 @@ class _Inputs:
         self.dead: Counts = np.zeros(size, dtype=np.int32)
         self.is_held = np.zeros(size, dtype=bool)
         self.is_discarded = np.zeros(size, dtype=bool)
+        self.is_repeated = np.zeros(size, dtype=bool)
         self.policies: dict[int, bytes] = {}
         self.first_offsets: dict[int, int] = {}
 
@@ -231,7 +234,8 @@ class Auditor:
         verdict.inputs += int(inputs.is_input.sum())
         verdict.scrubbed += int((due & (inputs.outputs > inputs.dead)).sum())
         verdict.dead_letters += int((due & (inputs.dead > 0)).sum())
-        verdict.no_note += int((due & without).sum())
+        verdict.no_note += int((due & without & ~inputs.is_repeated).sum())
+        verdict.repeated += int((due & without & inputs.is_repeated).sum())
         verdict.held += int(held.sum())
         verdict.pending += int((inputs.is_input & ~due).sum())
         verdict.missing += int((due & short).sum())
@@ -258,6 +262,7 @@ def _count_audit(
         inputs.is_discarded[row] = True
         return
     inputs.is_held[row] |= outcome == b"held"
+    inputs.is_repeated[row] |= outcome == b"repeated"
     inputs.audits[row] += 1
     inputs.promised[row] += _number(headers.get(OUTPUTS))
 

@@ -18,6 +18,7 @@ from ..cluster.consumer import KafkaConsumer, require_assignor
 from ..cluster.producer import KafkaProducer
 from ..cluster.topics import (
     INPUT,
+    MESSAGES_SEEN,
     NOTES_HELD,
     PATIENTS,
     READ_ALONG,
@@ -42,7 +43,9 @@ from ..engine.observer import (
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
 from ..formats.json_map import load_json_map
+from ..intake.deduplicating import DeduplicatingIntake
 from ..intake.processor import Intake
+from ..intake.seen import Digests
 from ..operations.metrics.observing import observing
 from ..scrub.held import UnknownPatients
 from ..scrub.outputs import Pseudonyms, ScrubOutputs
@@ -107,7 +110,7 @@ def _run(
     observer: Observer,
 ) -> None:
     wait_for_broker(settings)
-    counts = require_topics(settings, [topic.name for topic in TOPICS_OF[stage]])
+    counts = require_topics(settings, _topics(stage, settings))
     topic, updates = INPUT[stage].name, READ_ALONG.get(stage)
     group = f"{settings.group}-{stage}"
     if updates:
@@ -179,13 +182,9 @@ def _limits(settings: Settings) -> Limits:
 def _processor(
     stage: Stage, slot: int, settings: Settings, partitions: int
 ) -> StageProcessor:
-    if stage is Stage.INTAKE:
-        return Intake(
-            max_bytes=settings.max_message_bytes,
-            rebuilds=settings.rebuild_messages,
-            json_map=load_json_map(settings.json_map) if settings.json_map else None,
-        )
     owner = f"{stage}-{slot}"
+    if stage is Stage.INTAKE:
+        return _intake(settings, owner, partitions)
     table = ChangelogTable(settings, PATIENTS, owner, partitions)
     held = ChangelogTable(settings, NOTES_HELD, owner, partitions)
     return Scrub(
@@ -203,6 +202,28 @@ def _processor(
         # JSON escapes the ends of a message's segments.
         max_message_bytes=2 * settings.max_message_bytes,
         keep_copies=_standby(settings, slot, [table, held], partitions),
+    )
+
+
+def _topics(stage: Stage, settings: Settings) -> list[str]:
+    """Return the topics that a worker needs."""
+    unused = () if settings.repeated_seconds else (MESSAGES_SEEN,)
+    return [topic.name for topic in TOPICS_OF[stage] if topic not in unused]
+
+
+def _intake(settings: Settings, owner: str, partitions: int) -> Intake:
+    max_bytes, rebuilds = settings.max_message_bytes, settings.rebuild_messages
+    json_map = load_json_map(settings.json_map) if settings.json_map else None
+    if not settings.repeated_seconds:
+        return Intake(max_bytes=max_bytes, rebuilds=rebuilds, json_map=json_map)
+    return DeduplicatingIntake(
+        ChangelogTable(settings, MESSAGES_SEEN, owner, partitions),
+        Digests(settings.pseudonym_key()),
+        window_ms=settings.repeated_seconds * 1000,
+        partitions=partitions,
+        max_bytes=max_bytes,
+        rebuilds=rebuilds,
+        json_map=json_map,
     )
 
 

@@ -40,7 +40,7 @@ VALUES = {
     "state": {state.value for state in LagState},
     "reason": {*REASONS, OTHER},
     "label": {label.value for label in Label},
-    "outcome": {"scrubbed", "held", "discarded", "routed", "dead_letter"},
+    "outcome": {"scrubbed", "held", "discarded", "routed", "repeated", "dead_letter"},
     "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
 }
 QUERIES = list(queries())

@@ -43,10 +43,12 @@ CLOSED = {
     },
     "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
     "event": {"assigned", "revoked"},
-    "outcome": {"scrubbed", "routed", "dead_letter", "held", "discarded"},
+    "outcome": {
+        *("scrubbed", "routed", "repeated", "dead_letter", "held", "discarded"),
+    },
     "reason": {*REASONS, OTHER},
     "label": {label.value for label in Label},
-    "kind": {"notes", "patients", "skipped"},
+    "kind": {"notes", "patients", "skipped", "repeated", "conflicts"},
     "state": {state.value for state in LagState},
     "topic": {"hl7.raw", "notes", "patient.updates"},
 }

@@ -35,10 +35,12 @@ class Faults:
             self._producer.produce(topic, key=b"k", value=b"%d" % n, partition=0)
         self._producer.flush()
 
-    def output(self, topic, origin, offset, *, outputs=None, key=b"p"):
+    def output(self, topic, origin, offset, *, outputs=None, key=b"p", outcome=None):
         headers = {"source": f"{origin}/0/{offset}".encode()}
         if outputs is not None:
             headers["outputs"] = str(outputs).encode()
+        if outcome is not None:
+            headers["outcome"] = outcome
         self._producer.produce(topic, key=key, value=b"{}", headers=headers)
         self._producer.flush()
 
@@ -239,7 +241,10 @@ def test_updates_of_a_message_are_no_notes_but_keep_its_order(faults, settings):
 def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(faults, settings):
     faults.inputs(HL7_RAW.name, 6)
     for offset, outputs in enumerate((0, 2, 1, 0, 1)):
-        faults.output(PHI_AUDIT.name, HL7_RAW.name, offset, outputs=outputs)
+        outcome = b"repeated" if offset == 3 else None
+        faults.output(
+            PHI_AUDIT.name, HL7_RAW.name, offset, outputs=outputs, outcome=outcome
+        )
     for offset in (1, 1, 4):
         faults.output(NOTES.name, HL7_RAW.name, offset)
     faults.output(DEAD_LETTERS.name, HL7_RAW.name, 2, key=None)
@@ -248,14 +253,14 @@ def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(faults, settings):
     [raw] = [each for each in Auditor(settings).verdicts() if each.topic == "hl7.raw"]
 
     assert raw.is_sound
-    parts = (raw.scrubbed, raw.dead_letters, raw.no_note, raw.pending)
-    assert (6, (2, 1, 2, 1)) == (raw.inputs, parts)
+    parts = (raw.scrubbed, raw.dead_letters, raw.no_note, raw.repeated, raw.pending)
+    assert (6, (2, 1, 1, 1, 1)) == (raw.inputs, parts)
     table = Console(width=80, record=True, file=io.StringIO())
     table.print(verdict_table([raw, Verdict("notes", 2_202_005, 1_754_000, 43_000)]))
     told = table.export_text()
     assert "2,202,005 1,754,000" in told
     assert "…" not in told
-    assert re.search(r"hl7.raw\W+6\W+2\W+1\W+2\W+0\W+1\W+0", told)
+    assert re.search(r"hl7.raw\W+6\W+2\W+1\W+1\W+1\W+0\W+1\W+0", told)
 
 
 def test_the_command_exits_1_and_speaks_json(faults, settings, tmp_path):

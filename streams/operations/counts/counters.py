@@ -50,7 +50,7 @@ def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
         counts["taken/notes"] += 1
     if outcome == "dead_letter":
         counts[f"refused/{stage}/{allowed.code(event.get('code'))}"] += 1
-    elif outcome == "routed":
+    elif outcome in ("routed", "repeated"):
         counts += _routed(event.get("routed"))
         counts += _latency("intake", latency_ms)
     elif outcome == "scrubbed":
@@ -69,8 +69,13 @@ def _is_of_a_note(event: dict[str, Any]) -> bool:
 
 def _routed(value: object) -> Counts:
     routed = value if isinstance(value, dict) else {}
-    kinds = ("patients", "notes")
-    return Counter({f"routed/{kind}": _natural(routed.get(kind)) for kind in kinds})
+    counters = {
+        "routed/patients": "patients",
+        "routed/notes": "notes",
+        "repeated/messages": "repeated",
+        "repeated/conflicts": "conflicts",
+    }
+    return Counter({n: _natural(routed.get(kind)) for n, kind in counters.items()})
 
 
 def _scrubbed(event: dict[str, Any]) -> Counts:

@@ -13,6 +13,7 @@ from streams.cluster.client import translated
 from streams.cluster.offsets import END_OF_PARTITION, end_offsets
 from streams.cluster.topics import (
     DEAD_LETTERS,
+    MESSAGES_SEEN,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -31,6 +32,7 @@ NEWEST = 5
 """Offsets of a partition that are checked, transaction markers included."""
 READ_SECONDS = 5.0
 CHECKED = (
+    MESSAGES_SEEN,
     NOTES,
     PATIENT_UPDATES,
     PATIENTS,
@@ -39,8 +41,8 @@ CHECKED = (
     PHI_AUDIT,
     DEAD_LETTERS,
 )
-ERASABLE = (PATIENT_UPDATES, PATIENTS, NOTES_HELD)
-"""A null value erases a patient, or a note that is held no more."""
+ERASABLE = (PATIENT_UPDATES, PATIENTS, NOTES_HELD, MESSAGES_SEEN)
+"""A null value erases a patient, or a row that is needed no more."""
 OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 

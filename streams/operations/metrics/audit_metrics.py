@@ -96,20 +96,23 @@ class _Messages:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         messages = catalogue.MESSAGES.on(registry)
-        self._messages = messages.labels("routed")
+        outcomes = ("routed", "repeated")
+        self._messages = {each: messages.labels(each) for each in outcomes}
         self.dead_letters = messages.labels("dead_letter")
         routed = catalogue.ROUTED.on(registry)
-        kinds = ("notes", "patients", "skipped")
+        kinds = ("notes", "patients", "skipped", "repeated", "conflicts")
         self._routed = {each: routed.labels(each) for each in kinds}
 
     def count(self, events: Sequence[Event]) -> None:
-        self._messages.inc(len(events))
+        _add(self._messages, Counter(each["outcome"] for each in events))
         routed: Counter[str] = Counter()
         for each in events:
             counts = each["routed"]
             routed["notes"] += counts["notes"]
             routed["patients"] += counts["patients"]
             routed["skipped"] += sum(counts["skipped"].values())
+            routed["repeated"] += counts.get("repeated", 0)
+            routed["conflicts"] += counts.get("conflicts", 0)
         _add(self._routed, routed)
 
 

@@ -9,10 +9,12 @@ topics and partitions.  No label holds a patient, key, file, host or text.
                 (it changed the record), unchanged, erased, dead_letter
     error       a class of streams/engine/errors.py that undid a batch
     event       assigned or revoked
-    outcome     scrubbed, held, discarded, routed or dead_letter
+    outcome     scrubbed, held, discarded, routed, repeated or dead_letter
     reason      a code of streams/engine/reasons.py
     label       a PHI category of deid_core/labels.py, e.g. NAME:PATIENT
-    kind        notes, patients (updates, to patient.updates) or skipped
+    kind        notes, patients (updates, to patient.updates), skipped (observations),
+                repeated (messages left out) or conflicts (messages with the control id
+                of another one)
     state       OK, WARN, STALL or STOP (streams/cluster/lag.py)
     code        MSA-1 of the answer, or none
     why         a member of Refusal, or of Closed and Unwelcome (streams/mllp)
@@ -248,11 +250,11 @@ LATENCY_SECONDS = HistogramMetric(
 )
 
 # --- The table of patients, and records that wait for it ---
-TABLE_RECORDS = GaugeMetric("phistream_table_records", STAGE, "Patients in the table.")
+TABLE_RECORDS = GaugeMetric("phistream_table_records", STAGE, "Rows in the table.")
 TABLE_BEHIND = GaugeMetric(
     "phistream_table_behind_records",
     ("stage", "partition"),
-    "Offsets of patients to read until the partition's table is restored.",
+    "Offsets of its changelog to read until the partition's table is restored.",
 )
 TABLE_RESTORE_SECONDS = GaugeMetric(
     "phistream_table_restore_seconds",

@@ -29,7 +29,7 @@ from ..counts.windows import (
     roll_up,
     window_counts,
 )
-from .snapshot import EDGES, Latency, Refused
+from .snapshot import EDGES, Latency, Refused, Repeated
 
 MAX_EVENTS = 2000
 """Events of a partition that the first reading goes back, so that it is soon done."""
@@ -70,6 +70,11 @@ class AuditCounts:
         return tuple(
             Refused(**row) for row in by_stage_and_code(total, "refused")
         ), seconds
+
+    def repeated(self, now: float) -> Repeated:
+        """Return the repeated messages over the time of `refused`."""
+        total, _seconds = self._total(HOUR, now)
+        return Repeated(total["repeated/messages"], total["repeated/conflicts"])
 
     def latency(self, now: float) -> Latency | None:
         """Return the latency of the notes of the last minute."""

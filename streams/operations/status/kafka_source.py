@@ -76,6 +76,7 @@ class KafkaSource:
             groups=tuple(self._group(name) for name in dict(self._groups)),
             quarantine=tuple(self._quarantine(lags)),
             held=_held(self._held.read()),
+            repeated=counts.repeated(now),
             refused=refused,
             refused_seconds=refused_seconds,
             latency=counts.latency(now),

@@ -88,6 +88,19 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """The recent messages that their senders had sent before.
+
+    Args:
+        messages: Their number.
+        conflicts: Messages with the control id of another one; they were processed.
+    """
+
+    messages: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """The recent dead letters of one stage and reason."""
 
@@ -120,8 +133,9 @@ class Snapshot:
         groups: With their workers; none from watch.
         quarantine: Partitions with suspects; none from watch.
         held: Notes that wait for demographics; None from watch.
+        repeated: Recent messages that were sent before; None from watch.
         refused: Recent dead letters, the most frequent first.
-        refused_seconds: The time that they are counted over.
+        refused_seconds: The time that both are counted over.
         latency: Of scrubbed notes.
     """
 
@@ -135,6 +149,7 @@ class Snapshot:
     groups: tuple[GroupView, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
     held: Held | None = None
+    repeated: Repeated | None = None
     refused: tuple[Refused, ...] = ()
     refused_seconds: float = 3600.0
     latency: Latency | None = None

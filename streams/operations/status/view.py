@@ -49,6 +49,7 @@ def render(
     parts += [Text(), *groups(snapshot)] if snapshot.groups else []
     parts += [Text(), quarantine(snapshot)] if snapshot.quarantine else []
     parts += [Text(), held(snapshot)] if snapshot.held and snapshot.held.notes else []
+    parts += [Text(), repeated(snapshot)] if _has_repeated(snapshot) else []
     parts += [Text(), refused(snapshot)]
     if trouble:
         parts += [Text(), Text(trouble, style="bold red")]
@@ -144,6 +145,15 @@ def held(snapshot: Snapshot) -> RenderableType:
     return Text.assemble(("held for demographics   ", "dim"), f"{notes:,}{age}")
 
 
+def repeated(snapshot: Snapshot) -> RenderableType:
+    """Return how many messages were sent again, and how many share a control id."""
+    found = snapshot.repeated
+    messages, conflicts = (found.messages, found.conflicts) if found else (0, 0)
+    title = f"repeated in {snapshot.refused_seconds / 60:.0f} min"
+    more = f", {conflicts:,} others under a control id in use" if conflicts else ""
+    return Text.assemble((f"{title:<24}", "dim"), f"{messages:,}{more}")
+
+
 def refused(snapshot: Snapshot) -> RenderableType:
     """Return the latency, and dead letters by reason."""
     total = sum(each.count for each in snapshot.refused)
@@ -180,7 +190,20 @@ def _other_lines(snapshot: Snapshot) -> int:
     reasons = min(MAX_REASONS, len(snapshot.refused))
     quarantined = len(snapshot.quarantine) + 2 if snapshot.quarantine else 0
     held = 2 if snapshot.held and snapshot.held.notes else 0
-    return 14 + quarantined + held + reasons + (workers + 2 if snapshot.groups else 0)
+    repeated = 2 if _has_repeated(snapshot) else 0
+    return (
+        14
+        + quarantined
+        + held
+        + repeated
+        + reasons
+        + (workers + 2 if snapshot.groups else 0)
+    )
+
+
+def _has_repeated(snapshot: Snapshot) -> bool:
+    found = snapshot.repeated
+    return found is not None and bool(found.messages or found.conflicts)
 
 
 def _title(snapshot: Snapshot) -> Text:

@@ -32,6 +32,7 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
     ("topic", "writers", "readers"),
     [
         ("hl7.raw", {"sender", "mllp"}, {"intake", "watch", "operator"}),
+        ("messages.seen", {"intake"}, {"intake", "operator"}),
         ("notes", {"intake", "scrub"}, {"scrub", "watch", "operator"}),
         ("notes.held", {"scrub"}, {"scrub", "operator"}),
         (

@@ -358,6 +358,12 @@ def test_partitions_that_can_not_be_joined_fail():
     assert "patients has 4 partitions and notes 6" in text_of(findings)
 
 
+def test_a_table_of_seen_messages_with_another_count_than_hl7_raw_is_a_warning():
+    changed = all_seen() | {"messages.seen": seen(partitions=4)}
+
+    assert [WARN] == levels(topic_checks.judge_counts(changed))
+
+
 def test_a_table_of_watch_with_another_count_than_its_topic_fails():
     changed = all_seen() | {"watch.audit": seen(partitions=4)}
 

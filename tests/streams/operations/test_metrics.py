@@ -196,6 +196,26 @@ def test_intake_counts_messages_and_what_they_gave():
     assert made == counted.counts("phistream_routed_total")
 
 
+def test_intake_counts_repeated_messages_and_conflicts():
+    counted = Counted(Stage.INTAKE)
+    nothing = {"patients": 0, "notes": 0, "skipped": {}}
+    again = {"outcome": "repeated", "routed": nothing | {"repeated": 2}, "at_ms": 1}
+    batch_of_both = {"patients": 1, "notes": 1, "skipped": {}, "repeated": 1}
+    routed = batch_of_both | {"conflicts": 1}
+    facts = {"outcome": "routed", "routed": routed, "at_ms": 1}
+
+    batch(
+        counted.observer,
+        audit_event("intake", SOURCE, None, 0, again),
+        audit_event("intake", SOURCE, None, 1, facts),
+    )
+
+    messages = counted.counts("phistream_messages_total")
+    assert {"routed": 1, "repeated": 1} == messages
+    made = {"patients": 1, "notes": 1, "repeated": 3, "conflicts": 1}
+    assert made == counted.counts("phistream_routed_total")
+
+
 def test_an_undone_batch_counts_nothing_that_it_held(counted):
     counted.observer.begun([SOURCE])
     counted.observer.staged([SOURCE], [scrubbed()])

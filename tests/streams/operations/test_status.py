@@ -23,6 +23,7 @@ from streams.operations.status.snapshot import (
     Member,
     Quarantine,
     Refused,
+    Repeated,
     Snapshot,
     printable,
 )
@@ -99,6 +100,22 @@ def test_dead_letters_of_the_last_hour_are_counted_by_stage_and_known_code():
         round(seconds),
         {(each.stage, each.code, each.count) for each in rows},
     )
+
+
+def test_repeated_messages_and_conflicts_of_the_last_hour_are_counted_and_shown():
+    def intake(ago, **more):
+        routed = {"patients": 0, "notes": 0, "skipped": {}, **more}
+        return event(NOW - ago, stage="intake", outcome="routed", routed=routed)
+
+    found = counts_of(
+        intake(5, repeated=2), intake(3000, conflicts=1), intake(9),
+        intake(HOUR.seconds + 5, repeated=7),
+    ).repeated(NOW + 59.999)  # fmt: skip
+
+    assert (2, 1) == (found.messages, found.conflicts)
+    shown = drawn(snapshot(repeated=found))
+    assert "repeated in 60 min      2, 1 others under a control id in use" in shown
+    assert "repeated" not in drawn(snapshot(repeated=Repeated(0, 0)))
 
 
 def test_latency_is_from_the_message_to_its_scrubbed_note():

@@ -91,6 +91,18 @@ def test_a_routed_event_counts_what_it_gave_and_how_long_it_took():
     )
 
 
+def test_a_repeated_message_was_taken_and_gave_nothing():
+    event = {
+        "stage": "intake", "outcome": "repeated",
+        "routed": {"patients": 0, "notes": 0, "skipped": {}, "repeated": 2},
+    }  # fmt: skip
+
+    took = f"latency/intake/{bucket_of(250)}"
+    assert {"audit/intake": 1, "repeated/messages": 2, took: 1} == facts(
+        PHI_AUDIT, event
+    )
+
+
 def test_a_note_that_is_held_then_discarded_was_taken_once():
     events = [{"stage": "scrub", "outcome": each} for each in ("held", "discarded")]
 
