@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -33,10 +34,10 @@ log = logging.getLogger(__name__)
 MAX_CONTENTS = 16
 """Contents that are remembered of one control id; the oldest are forgotten first."""
 SWEPT_AT_LEAST = 16
-SWEPT_PER_RECORD = 2
+SWEPT_PER_ROW = 2
 """Rows looked at for deletion after each call.
 
-Two for each record that may add one: the table holds at most twice the window.
+Two for each row that is written: the table holds at most twice the window.
 """
 
 
@@ -157,6 +158,7 @@ class SeenMessages:
         )
         self._changed: dict[int, dict[bytes, bytes | None]] = {}
         self._swept_to: dict[int, bytes] = {}
+        self._written: Counter[int] = Counter()
 
     def is_new(self, judged: Judged, message: str, ordinal: int) -> bool:
         """Return whether a message of a record is to be processed, and note it.
@@ -201,6 +203,7 @@ class SeenMessages:
             value = _encoded(sightings)
             changed[key] = value
             outputs.append(changelog(MESSAGES_SEEN, key, value, judged.record))
+        self._written[judged.record.partition.index] += len(outputs)
         return outputs
 
     def swept(self, records: Sequence[Record]) -> list[Output]:
@@ -212,7 +215,7 @@ class SeenMessages:
         place = records[-1].partition.index
         # One clock that is slow delays deletions; a fast one must not hasten them.
         oldest = min(map(_time_of, records)) - self._window_ms
-        most = SWEPT_AT_LEAST + SWEPT_PER_RECORD * len(records)
+        most = SWEPT_AT_LEAST + SWEPT_PER_ROW * self._written.pop(place, 0)
         start = self._swept_to.get(place, b"")
         rows = list(islice(self._table.scan(place, b"", start), most))
         self._swept_to[place] = rows[-1][0] + b"\0" if len(rows) == most else b""

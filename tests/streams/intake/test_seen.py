@@ -362,6 +362,14 @@ def test_deletions_are_bounded_in_a_batch(loop):
     assert len(loop.table.scanned) <= SWEPT_AT_LEAST + 2
 
 
+def test_batches_of_many_messages_delete_as_many(loop):
+    for hour in range(20):
+        batch = b"".join(oru(f"M{hour}-{n}") for n in range(100))
+        loop.send(batch, at=hour * WINDOW * 2)
+
+    assert len(loop.table.rows[place_of("A|N")]) <= 200
+
+
 def test_a_row_that_the_batch_changes_is_not_deleted(loop):
     loop.send(oru())
 
