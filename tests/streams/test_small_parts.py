@@ -110,6 +110,7 @@ def test_every_topic_says_who_may_read_it():
     free = {
         "notes.scrubbed",
         "hl7.scrubbed",
+        "messages.seen",
         "phi.audit",
         "watch.audit",
         "watch.dead",

@@ -25,7 +25,7 @@ from tests.streams.mllp.listening import (
     until,
 )
 
-KEY = b'["LAB","","NORTH",""]'
+KEY = b"LAB|NORTH"
 
 
 def test_a_message_of_another_library_is_stored_byte_for_byte_and_answered():
