@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..ccda.reader import FORMAT as CCDA
 from ..ccda.reader import CcdaReader
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
-from ..events.notes import ClinicalNote
-from ..events.parts import FreeText, Reader
+from ..events.parts import Reader
 from ..fhir.reader import FORMAT as FHIR
 from ..fhir.reader import FhirReader
 from ..hl7.reader import HL7
@@ -40,12 +39,3 @@ def reader_of(name: str) -> Reader:
             ReasonCode.SCHEMA, "notes: format: this version does not know it; update"
         )
     return found
-
-
-def texts_of(note: ClinicalNote) -> Sequence[FreeText]:
-    """Return the free texts of a part of a message.
-
-    Raises:
-        InvalidRecord: The part can't be read.
-    """
-    return reader_of(note.format).texts(note.text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Protocol
 
@@ -26,10 +26,10 @@ from ..engine.settings import UnknownPatient
 from ..events.held import Release
 from ..events.notes import ClinicalNote
 from ..events.outputs import changelog, encoded
-from ..formats.readers import texts_of
 from ..patients.demographics import TYPES, Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
 from ..patients.updates import PatientUpdate, fold
+from .parts import documents_of
 
 CACHED_ROWS = 4096
 OVERHEAD = 4096
@@ -60,7 +60,8 @@ class Joined:
         is_known: Whether the table holds a name of the patient.
         policy: What is done with the note if no name of the patient is known.
         released: Why it was released, if it was held.
-        texts: The free texts of a part of a message, each as a document.
+        documents: What is to be scrubbed: the note, or the free texts of a part of a
+            message.
     """
 
     record: Record
@@ -69,12 +70,7 @@ class Joined:
     is_known: bool
     policy: UnknownPatient = "scrub"
     released: Release | None = None
-    texts: tuple[Document, ...] = field(repr=False, default=())
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """What is to be scrubbed."""
-        return self.texts if self.note.format else (self.document,)
+    documents: tuple[Document, ...] = field(repr=False, default=())
 
 
 class PatientJoin:
@@ -128,18 +124,9 @@ class PatientJoin:
         row = self._row(record.partition.index, key)
         with _refused():
             known = _known(row, note.demographics)
-        document = Document(
-            note.note_id, note.text, known, key.decode(), note.note_type
-        )
-        texts: tuple[Document, ...] = ()
-        if note.format:
-            document = replace(document, text="")
-            texts = tuple(
-                replace(document, text=each.text, note_type=each.note_type)
-                for each in texts_of(note)
-            )
+        found = documents_of(note, known)
         is_known = row is not None and bool(row.known.patient_names)
-        return Joined(record, note, document, is_known, texts=texts)
+        return Joined(record, note, found.document, is_known, documents=found.texts)
 
     def is_named(self, partition: int, key: bytes) -> bool:
         """Return whether the table holds a name of the patient."""

@@ -9,15 +9,7 @@ from functools import cache
 
 import orjson
 
-from deid_core import (
-    Deidentifier,
-    DeidError,
-    DetectorFailed,
-    Document,
-    OtherLanguage,
-    ResidueFound,
-    ScrubbedDocument,
-)
+from deid_core import Deidentifier, ScrubbedDocument
 from schemas import Schema, SchemaError
 from schemas.decoding import Decoder
 
@@ -30,13 +22,13 @@ from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter
-from ..formats.readers import reader_of
 from ..patients.demographics import TYPES
 from ..patients.updates import decode_update
 from ..tables.table import ChangelogTable
 from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
 from .outputs import ScrubOutputs
+from .parts import Texts, rebuilt
 from .tables import Tables
 from .values import PatientValues
 
@@ -44,8 +36,6 @@ log = logging.getLogger(__name__)
 
 # Intake writes the version first.
 _VERSION_1 = b'{"schema_version":1,'
-
-Result = ScrubbedDocument | DeidError
 
 
 class Scrub:
@@ -126,7 +116,7 @@ class Scrub:
         The updates of a partition come before its notes.
         """
         prepared = [self._prepared(record) for record in records]
-        texts = _Texts(self._deidentifier)
+        texts = Texts(self._deidentifier)
         for each in prepared:
             if isinstance(each, Joined):
                 texts.add(each.documents)
@@ -226,37 +216,25 @@ class Scrub:
                 "miss; the producer needs partitioner=murmur2_random",
             )
 
-    def _outcome(self, joined: Joined, texts: _Texts) -> Outcome:
-        scrubbed: list[ScrubbedDocument] = []
-        for result in texts.of(joined.documents):
-            if isinstance(result, DeidError):
-                return InvalidRecord(_code(result), str(result))
-            scrubbed.append(result)
-        if joined.note.format:
-            return self._rebuilt(joined, scrubbed)
+    def _outcome(self, joined: Joined, texts: Texts) -> Outcome:
+        try:
+            scrubbed = texts.of(joined.documents)
+            if joined.note.format:
+                return self._rebuilt(joined, scrubbed)
+        except InvalidRecord as error:
+            return error
         return self._note(joined, *scrubbed)
 
     def _rebuilt(self, joined: Joined, scrubbed: Sequence[ScrubbedDocument]) -> Outcome:
         """Return a part of a message, rebuilt from its scrubbed texts."""
-        note = joined.note
-        try:
-            reader = reader_of(note.format)
-            rebuilt = reader.rebuilt(note.text, scrubbed, self._values(joined))
-        except InvalidRecord as error:
-            return error
-        except Exception as error:
-            log.exception("%s: a message can't be rebuilt", joined.record)
-            return InvalidRecord(
-                ReasonCode.DEID_ERROR,
-                f"notes: {type(error).__name__} while the message was rebuilt; "
-                "report it",
-            )
-        if self._deidentifier.leaked_beside(joined.document, [rebuilt.value.decode()]):
-            return InvalidRecord(
-                ReasonCode.RESIDUE,
-                "notes: the rebuilt message holds a value of the patient's record",
-            )
-        outputs = self._outputs.of_message(joined, rebuilt, scrubbed, self._now())
+        part = rebuilt(
+            self._deidentifier,
+            self._values(joined),
+            joined.note,
+            joined.document,
+            scrubbed,
+        )
+        outputs = self._outputs.of_message(joined, part, scrubbed, self._now())
         return (*outputs, *self._held.done(joined.record))
 
     def _note(self, joined: Joined, result: ScrubbedDocument) -> Outcome:
@@ -283,62 +261,6 @@ class Scrub:
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
-
-
-class _Texts:
-    """The texts of a batch; one that occurs twice for a patient is scrubbed once.
-
-    A message follows its notes, and holds them again.
-    """
-
-    def __init__(self, deidentifier: Deidentifier) -> None:
-        self._deidentifier = deidentifier
-        self._documents: dict[_Same, list[Document]] = {}
-        self._results: Mapping[tuple[_Same, int], Result] = {}
-
-    def add(self, documents: Iterable[Document]) -> None:
-        """Take documents that are to be scrubbed."""
-        for each in documents:
-            alike = self._documents.setdefault(_same(each), [])
-            if _place(alike, each) is None:
-                alike.append(each)
-
-    def scrub(self) -> None:
-        """Scrub all documents."""
-        places = [
-            (same, place)
-            for same, alike in self._documents.items()
-            for place in range(len(alike))
-        ]
-        results = self._deidentifier.deidentify_batch(
-            [self._documents[same][place] for same, place in places]
-        )
-        self._results = dict(zip(places, _checked(results), strict=True))
-
-    def of(self, documents: Iterable[Document]) -> list[Result]:
-        """Return the results of documents that were added."""
-        found = []
-        for each in documents:
-            same = _same(each)
-            place = _place(self._documents[same], each) or 0
-            found.append(self._results[same, place])
-        return found
-
-
-_Same = tuple[str, str, str]
-
-
-def _same(document: Document) -> _Same:
-    """Return what is equal of documents that give the same result, but the record."""
-    return document.patient, document.note_type, document.text
-
-
-def _place(alike: Sequence[Document], document: Document) -> int | None:
-    """Return which of some documents has the same record."""
-    for place, each in enumerate(alike):
-        if each.known is document.known or each.known == document.known:
-            return place
-    return None
 
 
 def decode(
@@ -390,25 +312,3 @@ def _too_large(max_bytes: int) -> InvalidRecord:
 @cache
 def _notes() -> Decoder[ClinicalNote]:
     return Decoder(NOTES.schema, ClinicalNote, TYPES)
-
-
-def _checked(results: Sequence[Result]) -> Sequence[Result]:
-    """Return the results, unless memory ran out: then any of them may be wrong.
-
-    Raises:
-        MemoryError: A detector ran out of memory.  The process ends, and the record
-            that takes all memory is found like any other that ends its worker.
-    """
-    for result in results:
-        if isinstance(result, DetectorFailed) and str(result).endswith("MemoryError"):
-            raise MemoryError
-    return results
-
-
-def _code(error: DeidError) -> ReasonCode:
-    if isinstance(error, DetectorFailed):
-        return ReasonCode.DETECTOR_FAILED
-    if isinstance(error, OtherLanguage):
-        return ReasonCode.OTHER_LANGUAGE
-    is_leak = isinstance(error, ResidueFound)
-    return ReasonCode.RESIDUE if is_leak else ReasonCode.DEID_ERROR

@@ -1,0 +1,195 @@
+"""What is done with a note or part of a message once its patient is known.
+
+Scrub and the gateway share it: the texts to scrub, the rebuilt part, the last check.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from deid_core import (
+    Deidentifier,
+    DeidError,
+    DetectorFailed,
+    Document,
+    KnownIdentifiers,
+    OtherLanguage,
+    ResidueFound,
+    ScrubbedDocument,
+)
+
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
+from ..events.notes import ClinicalNote
+from ..events.parts import Reader, Rebuilt, Values
+from ..formats.readers import reader_of
+
+log = logging.getLogger(__name__)
+
+Result = ScrubbedDocument | DeidError
+_Same = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDocuments:
+    """A note, or part of a message, as documents.
+
+    Args:
+        document: Names the patient and the record; for a part its text is empty.
+        texts: What is to be scrubbed: the note, or the free texts of the part.
+    """
+
+    document: Document = field(repr=False)
+    texts: tuple[Document, ...] = field(repr=False)
+
+
+def documents_of(
+    note: ClinicalNote, known: KnownIdentifiers, reader: Reader | None = None
+) -> NoteDocuments:
+    """Return a note, or part of a message, as documents.
+
+    Args:
+        note: The note or part.
+        known: Everything that is known of its patient.
+        reader: Of the part; without, the one of its format.
+
+    Raises:
+        InvalidRecord: The part can't be read.
+    """
+    patient = note.patient.key.decode()
+    document = Document(note.note_id, note.text, known, patient, note.note_type)
+    if not note.format:
+        return NoteDocuments(document, (document,))
+    document = replace(document, text="")
+    texts = (reader or reader_of(note.format)).texts(note.text)
+    return NoteDocuments(
+        document,
+        tuple(
+            replace(document, text=each.text, note_type=each.note_type)
+            for each in texts
+        ),
+    )
+
+
+class Texts:
+    """The texts of a batch; one that occurs twice for a patient is scrubbed once.
+
+    A message follows its notes, and holds them again.
+    """
+
+    def __init__(self, deidentifier: Deidentifier) -> None:
+        self._deidentifier = deidentifier
+        self._documents: dict[_Same, list[Document]] = {}
+        self._results: Mapping[tuple[_Same, int], Result] = {}
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Take documents that are to be scrubbed."""
+        for each in documents:
+            alike = self._documents.setdefault(_same(each), [])
+            if _place(alike, each) is None:
+                alike.append(each)
+
+    def scrub(self) -> None:
+        """Scrub all documents."""
+        places = [
+            (same, place)
+            for same, alike in self._documents.items()
+            for place in range(len(alike))
+        ]
+        results = self._deidentifier.deidentify_batch(
+            [self._documents[same][place] for same, place in places]
+        )
+        self._results = dict(zip(places, _checked(results), strict=True))
+
+    def of(self, documents: Iterable[Document]) -> list[ScrubbedDocument]:
+        """Return the scrubbed documents of some that were added.
+
+        Raises:
+            InvalidRecord: One of them is refused.
+        """
+        found = []
+        for each in documents:
+            same = _same(each)
+            place = _place(self._documents[same], each) or 0
+            result = self._results[same, place]
+            if isinstance(result, DeidError):
+                raise InvalidRecord(_code(result), str(result))
+            found.append(result)
+        return found
+
+
+def rebuilt(
+    deidentifier: Deidentifier,
+    values: Values,
+    note: ClinicalNote,
+    document: Document,
+    scrubbed: Sequence[ScrubbedDocument],
+    reader: Reader | None = None,
+) -> Rebuilt:
+    """Return a part of a message, rebuilt from its scrubbed texts and checked.
+
+    Args:
+        deidentifier: Has scrubbed the texts.
+        values: Of the patient.
+        note: The part.
+        document: Names the patient and the record.
+        scrubbed: The part's texts, in their order.
+        reader: Of the part; without, the one of its format.
+
+    Raises:
+        InvalidRecord: It can't be rebuilt, or a value of the record leaked.
+    """
+    try:
+        reader = reader or reader_of(note.format)
+        result = reader.rebuilt(note.text, scrubbed, values)
+    except InvalidRecord:
+        raise
+    except Exception as error:
+        log.exception("a message can't be rebuilt")
+        raise InvalidRecord(
+            ReasonCode.DEID_ERROR,
+            f"notes: {type(error).__name__} while the message was rebuilt; report it",
+        ) from None
+    if deidentifier.leaked_beside(document, [result.value.decode()]):
+        raise InvalidRecord(
+            ReasonCode.RESIDUE,
+            "notes: the rebuilt message holds a value of the patient's record",
+        )
+    return result
+
+
+def _same(document: Document) -> _Same:
+    """Return what is equal of documents that give the same result, but the record."""
+    return document.patient, document.note_type, document.text
+
+
+def _place(alike: Sequence[Document], document: Document) -> int | None:
+    """Return which of some documents has the same record."""
+    for place, each in enumerate(alike):
+        if each.known is document.known or each.known == document.known:
+            return place
+    return None
+
+
+def _checked(results: Sequence[Result]) -> Sequence[Result]:
+    """Return the results, unless memory ran out: then any of them may be wrong.
+
+    Raises:
+        MemoryError: A detector ran out of memory.  The process ends, and the record
+            that takes all memory is found like any other that ends its worker.
+    """
+    for result in results:
+        if isinstance(result, DetectorFailed) and str(result).endswith("MemoryError"):
+            raise MemoryError
+    return results
+
+
+def _code(error: DeidError) -> ReasonCode:
+    if isinstance(error, DetectorFailed):
+        return ReasonCode.DETECTOR_FAILED
+    if isinstance(error, OtherLanguage):
+        return ReasonCode.OTHER_LANGUAGE
+    is_leak = isinstance(error, ResidueFound)
+    return ReasonCode.RESIDUE if is_leak else ReasonCode.DEID_ERROR
