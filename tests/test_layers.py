@@ -45,7 +45,7 @@ LAYERS = {
         {"intake", "scrub"},
         {"files"},
         {"operations"},
-        {"workers", "mllp"},
+        {"workers", "mllp", "gateway"},
         {"demo"},
         {"cli"},
     ),

@@ -47,6 +47,7 @@ from . import (
     reconcile,
     run,
     scrub,
+    serve,
     status,
     topics,
     train,
@@ -90,8 +91,8 @@ def _options(
 
 for command in (
     scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
-    experiment.experiment, run.run, mllp.mllp, feed.feed, reconcile.reconcile,
-    doctor.doctor, status.status, watch.watch, demo.demo, key.key,
+    experiment.experiment, run.run, mllp.mllp, serve.serve, feed.feed,
+    reconcile.reconcile, doctor.doctor, status.status, watch.watch, demo.demo, key.key,
 ):  # fmt: skip
     app.command()(command)
 app.command("map")(map_.map_)

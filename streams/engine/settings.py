@@ -246,6 +246,36 @@ class Settings(BaseModel):
     watch_workers: str = Field(
         "", description="host:port,... of the workers' metrics, for the page of watch"
     )
+    gateway_tokens: SecretStr | None = Field(
+        None, description="bearer tokens of the gateway: NAME:TOKEN,..."
+    )
+    gateway_tokens_file: Path | None = Field(
+        None, description="file of such tokens, one a line"
+    )
+    gateway_hosts: str = Field(
+        "", description="host,... that requests may name, besides the loopback's"
+    )
+    gateway_certificate: Path | None = Field(
+        None, description="certificate chain (PEM) of the gateway, for TLS"
+    )
+    gateway_certificate_key: Path | None = Field(
+        None, description="its private key (PEM)"
+    )
+    gateway_requests: int = Field(
+        32, ge=1, le=10_000, description="requests at a time; one more is refused"
+    )
+    gateway_batch_notes: int = Field(
+        1000, ge=1, le=100_000, description="maximum number of notes in a batch"
+    )
+    gateway_body_seconds: float = Field(
+        30, gt=0, le=3600, description="time in which the body of a request must come"
+    )
+    gateway_wait_seconds: float = Field(
+        10, gt=0, le=600, description="time that a request waits for a worker"
+    )
+    gateway_request_seconds: float = Field(
+        60, gt=0, le=3600, description="time after which a request's worker is killed"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 

@@ -25,6 +25,7 @@ from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import Reader, Rebuilt, Values
 from ..formats.readers import reader_of
+from ..hl7.framing import messages_of
 
 log = logging.getLogger(__name__)
 
@@ -152,12 +153,23 @@ def rebuilt(
             ReasonCode.DEID_ERROR,
             f"notes: {type(error).__name__} while the message was rebuilt; report it",
         ) from None
-    if deidentifier.leaked_beside(document, [result.value.decode()]):
+    if deidentifier.leaked_beside(document, [text_of(note.format, result)]):
         raise InvalidRecord(
             ReasonCode.RESIDUE,
             "notes: the rebuilt message holds a value of the patient's record",
         )
     return result
+
+
+def text_of(format: str, part: Rebuilt) -> str:
+    """Return a rebuilt part as text.
+
+    Raises:
+        InvalidRecord: It is not in the character set that it declares.
+    """
+    if format == "hl7":
+        return "\r".join((*messages_of(part.value), ""))
+    return part.value.decode()
 
 
 def _same(document: Document) -> _Same:

@@ -283,6 +283,32 @@ HELD_OVERDUE_SECONDS = GaugeMetric(
     "Time for which one of them has waited beyond its bound; 0 for none.",
 )
 
+# --- The gateway (phistream serve), besides notes, joins and identifiers ---
+GATEWAY_REQUESTS = CounterMetric(
+    "phistream_gateway_requests_total",
+    ("route", "status", "client"),
+    "Requests by path template, status and the name of the client's token.",
+)
+GATEWAY_SECONDS = HistogramMetric(
+    "phistream_gateway_seconds",
+    ("route",),
+    "Time from a request's header to the end of its answer.",
+    (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60),
+)
+GATEWAY_RUNNING = GaugeMetric(
+    "phistream_gateway_running_requests", (), "Requests that are being served."
+)
+GATEWAY_REFUSED = CounterMetric(
+    "phistream_gateway_refused_total",
+    ("reason",),
+    "Requests, and notes of batches, that were refused.",
+)
+GATEWAY_LOST = CounterMetric(
+    "phistream_gateway_lost_workers_total",
+    (),
+    "Workers that overran their time or died, and were replaced.",
+)
+
 # --- Versions ---
 MODEL_INFO = GaugeMetric(
     "phistream_model_info",
@@ -339,5 +365,10 @@ MLLP: tuple[Metric, ...] = (
     MLLP_CONNECTIONS, MLLP_CLOSED, MLLP_IN_FLIGHT, MLLP_ANSWERS, MLLP_REFUSED,
     MLLP_ANSWER_SECONDS, MLLP_READY,
 )  # fmt: skip
+GATEWAY: tuple[Metric, ...] = (
+    GATEWAY_REQUESTS, GATEWAY_SECONDS, GATEWAY_RUNNING, GATEWAY_REFUSED, GATEWAY_LOST,
+    NOTES, PHI_SPANS, JOIN,
+)  # fmt: skip
+"""Exported by `phistream serve`, which needs no Kafka and no dashboard."""
 WORKERS = LAG + LOOP + INTAKE + SCRUB
 CATALOGUE = WORKERS + MLLP

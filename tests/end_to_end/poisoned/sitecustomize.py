@@ -129,6 +129,7 @@ PLACES = {
     "scrub": ("streams.workers.worker", poison_scrub),
     "intake": ("streams.intake.processor", poison_intake),
     "update": ("streams.scrub.join", poison_update),
+    "gateway": ("streams.gateway.scrubbing", poison_scrub),
     "watch": ("streams.operations.watch.topic_counter", poison_watch),
 }
 

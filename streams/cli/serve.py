@@ -1,0 +1,53 @@
+"""`phistream serve`: a REST service, without Kafka."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+import typer
+
+from ..engine.errors import FatalError
+from ..engine.exit_status import status_of
+from ..engine.log import set_up_logging
+from ..engine.settings import load_settings
+from ..workers.versions import models, runtime
+from .options import Config
+
+log = logging.getLogger(__name__)
+
+
+def serve(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8090,
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on; other than loopback needs tokens."),
+    ] = "127.0.0.1",
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes that scrub.")
+    ] = 2,
+    config: Config = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Detection preset: a name or file.")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Replacement policy: a name or file.")
+    ] = None,
+) -> None:
+    """Scrub notes, messages and documents over HTTP; /docs describes the paths.
+
+    Nothing is stored and no Kafka is needed.  Runs until SIGTERM or Ctrl-C.
+    """
+    try:
+        # Only this command needs the extra.
+        from ..gateway.server import serve as run
+    except ModuleNotFoundError as error:
+        raise FatalError(
+            f"{error.name} is missing; install: pip install 'phistream[gateway]'"
+        ) from None
+
+    settings = load_settings(config, {"preset": preset, "policy": policy})
+    set_up_logging(settings.log_level)
+    model = models(settings.preset)
+    log.info("%s, model %s: starting the gateway", runtime(), model)
+    raise typer.Exit(status_of(lambda: run(settings, host, port, workers)))
