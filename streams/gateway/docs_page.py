@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib import resources
@@ -18,7 +19,7 @@ def page(description: Json) -> str:
     body = [
         "<header>",
         f"<h1>{_text(info['title'])} <small>{_text(info['version'])}</small></h1>",
-        f"<p>{_text(info['description'])}</p>",
+        f"<p>{_prose(info['description'])}</p>",
         '<p>For programs: <a href="/v1/openapi.json">/v1/openapi.json</a></p>',
         "</header>",
         '<nav aria-label="Paths"><ul>',
@@ -127,6 +128,11 @@ def _type(schema: Json) -> str:
     if "enum" in schema:
         return _text(" or ".join(map(str, schema["enum"])))
     return _text(str(schema.get("type", schema.get("const", "any"))))
+
+
+def _prose(text: str) -> str:
+    """Return Markdown of which only `code` is marked up."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
 
 
 def _anchor(method: str, path: str) -> str:
