@@ -246,6 +246,29 @@ class Scrubber:
 
     def _message(self, task: Task) -> Answer:
         """Return the messages rebuilt, one for each patient, and their notes."""
+        name, reader = self._reader(task)
+        parts = list(self._joined(reader, reader.parts(task.body)))
+        if not parts:
+            raise InvalidRecord(ReasonCode.NO_PATIENT, "it names no patient; add one")
+        texts = Texts(self._deidentifier)
+        for part in parts:
+            texts.add(part.documents.texts)
+            texts.add(part.notes)
+        texts.scrub()
+        written = [self._written(part, reader, texts) for part in parts]
+        notes = [self._result(each, texts) for part in parts for each in part.notes]
+        for each in notes:
+            if isinstance(each, Refused):
+                raise each
+        return self._whole(task, CONTENT_TYPES[name].decode(), written, notes)
+
+    def _reader(self, task: Task) -> tuple[str, Reader]:
+        """Return the format of a message, and its reader.
+
+        Raises:
+            Refused: It is in another format, or can't be written back.
+            InvalidRecord: It is in no format that is supported.
+        """
         name = _FORMATS[task.kind]
         found = _format_of(task.body)
         if found is not None and found != name:
@@ -261,18 +284,7 @@ class Scrubber:
                 f"this version can't write {task.kind} back; extract the text, and "
                 "post it to /v1/notes with the patient's demographics",
             )
-        parts = list(self._joined(reader, reader.parts(task.body)))
-        texts = Texts(self._deidentifier)
-        for part in parts:
-            texts.add(part.documents.texts)
-            texts.add(part.notes)
-        texts.scrub()
-        written = [self._written(part, reader, texts) for part in parts]
-        notes = [self._result(each, texts) for part in parts for each in part.notes]
-        for each in notes:
-            if isinstance(each, Refused):
-                raise each
-        return self._whole(task, CONTENT_TYPES[name].decode(), written, notes)
+        return name, reader
 
     def _joined(self, reader: Reader, parts: Sequence[Part]) -> Iterator[_JoinedPart]:
         """Yield parts with all that the whole message says of their patients."""

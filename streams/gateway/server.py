@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import secrets
 import signal
 import socket
@@ -81,6 +82,8 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
         ConfigError: A setting is wrong; nothing was served.
         FatalError: The workers can't be kept running.
     """
+    # A core dump would hold notes.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     tokens = Tokens.of(settings)
     require_tokens(tokens, host)
     hosts = Hosts.of(settings, host)

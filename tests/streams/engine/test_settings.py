@@ -121,8 +121,15 @@ def test_the_shipped_configuration_holds_the_defaults():
     values = tomllib.loads(path.read_text("utf-8"))
 
     assert Settings() == Settings.model_validate(values)
-    without = {"bootstrap", "kafka_password", "pseudonym_key_file", "java_home"}
-    assert without | {"json_map"} == Settings.model_fields.keys() - values.keys()
+    gateway = ("tokens", "tokens_file", "certificate", "certificate_key")
+    assert {
+        "bootstrap",
+        "kafka_password",
+        "pseudonym_key_file",
+        "java_home",
+        "json_map",
+        *(f"gateway_{each}" for each in gateway),
+    } == (Settings.model_fields.keys() - values.keys())
 
 
 def test_what_is_done_with_notes_of_unknown_patients_is_set_by_note_type(config):

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import orjson
 import pytest
 
 from streams.engine.settings import Settings
-from streams.gateway.app import ENDPOINTS, application, description_of
+from streams.gateway.app import (
+    ENDPOINTS,
+    NO_TELEMETRY,
+    application,
+    description_of,
+)
 from streams.gateway.docs_page import page
 from streams.gateway.gateway_metrics import GatewayMetrics
 from tests.streams.gateway.serving import serving
 
+ROOT = Path(__file__).parents[3]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
@@ -89,6 +97,34 @@ def test_examples_are_those_of_the_schemas_and_are_scrubbed(description, tmp_pat
             gateway.post("/v1/notes", each["value"]) for each in examples.values()
         ]
     assert {200} == {each.status for each in answers}
+
+
+def test_the_framework_records_no_telemetry_whatever_the_environment(monkeypatch):
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+
+    async def scrub(task):
+        raise AssertionError(task)
+
+    app = application(Settings(), scrub, lambda: True, GatewayMetrics([]))
+
+    assert not app._native_telemetry.enabled()
+    assert not any(app._telemetry[each] for each in NO_TELEMETRY)
+
+
+def test_the_curl_example_of_the_readme_answers_as_it_says(tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8").partition("## The gateway")[2]
+    [code] = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
+    [(curl, promised)] = re.findall(
+        r"^(curl .*?)^# (.*?)$", code, re.DOTALL | re.MULTILINE
+    )
+    with serving(tmp_path) as gateway:
+        done = subprocess.run(
+            ["bash", "-c", curl.replace(":8090/", f":{gateway.port}/")],
+            capture_output=True,
+            check=True,
+        )
+
+    assert orjson.loads(promised)["text"] == orjson.loads(done.stdout)["text"]
 
 
 def test_the_page_loads_nothing_from_other_hosts(description):

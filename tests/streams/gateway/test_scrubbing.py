@@ -221,6 +221,7 @@ def test_a_note_of_a_batch_that_is_too_large_is_refused_alone(hybrid):
         (Kind.FHIR, NOTE, FHIR, 415, "unsupported"),
         (Kind.FHIR, b'{"resourceType": "ZZ"', FHIR, 422, "bad_json"),
         (Kind.FHIR, {"resourceType": "ZZ"}, FHIR, 422, "schema"),
+        (Kind.FHIR, patients(), FHIR, 422, "no_patient"),
         (Kind.CCDA, b"<html>ZZ</html>", "application/xml", 415, "unsupported"),
         (Kind.CCDA, b"<ZZ>ZZ</ZZ>", "application/xml", 415, "unsupported"),
         (Kind.DOCUMENT, b"{\\rtf1 ZZ}", "text/plain", 415, "unsupported"),

@@ -1,0 +1,57 @@
+"""The last check of a rebuilt part reads it in the character set that it declares."""
+
+from __future__ import annotations
+
+import pytest
+
+from deid_core import KnownIdentifiers, PersonName
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.notes import ClinicalNote
+from streams.events.parts import FreeText, Rebuilt
+from streams.patients.demographics import PatientId
+from streams.scrub.outputs import Pseudonyms
+from streams.scrub.parts import Texts, documents_of, rebuilt, text_of
+from streams.scrub.values import PatientValues
+
+HEADER = "MSH|^~\\&|A|B|C|D|2024||ORU^R01|1|P|2.5||||||8859/1\r"
+KNOWN = KnownIdentifiers(patient_names=(PersonName("Zürbögen", "Jörg"),))
+
+
+class Reader:
+    def __init__(self, name):
+        self.name = name
+
+    def texts(self, content):
+        return [FreeText(content)]
+
+    def rebuilt(self, content, scrubbed, values):
+        text = f"{HEADER}PID|1||7||{self.name}\rNTE|1||{scrubbed[0].text}\r"
+        return Rebuilt(text.encode("latin-1"))
+
+
+def rebuild(deidentifier, name):
+    reader = Reader(name)
+    patient = PatientId("A", "7")
+    note = ClinicalNote("1", patient, "", "", "Mr. Zürbögen is well.", format="hl7")
+    found = documents_of(note, KNOWN, reader)
+    texts = Texts(deidentifier)
+    texts.add(found.texts)
+    texts.scrub()
+    values = PatientValues(deidentifier, found.document, Pseudonyms(b"0" * 32))
+    scrubbed = texts.of(found.texts)
+    return rebuilt(deidentifier, values, note, found.document, scrubbed, reader)
+
+
+def test_a_part_without_the_patients_name_passes_in_its_own_bytes(hybrid):
+    part = rebuild(hybrid, "Söderström")
+
+    assert "Söderström" in text_of("hl7", part)
+    assert "Söderström".encode("latin-1") in part.value
+
+
+def test_a_name_in_another_character_set_is_residue(hybrid):
+    with pytest.raises(InvalidRecord) as caught:
+        rebuild(hybrid, "Zürbögen")
+
+    assert ReasonCode.RESIDUE is caught.value.code
