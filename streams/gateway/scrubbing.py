@@ -193,7 +193,7 @@ class Scrubber:
             return Refused(ReasonCode.TOO_LARGE, reason)
         try:
             _require_json(value)
-            [document] = joined.json_note(value)
+            document = joined.json_note(value).document
         except InvalidRecord as error:
             return Refused.of(error)
         except Exception:
