@@ -172,9 +172,7 @@ class ValueWriter:
         """Keep the name of a public coding system; others become local."""
         name = given.text.upper()
         is_public = name in self._codes.public or _HL7_TABLE.fullmatch(name)
-        if is_public or name.startswith(self._codes.oids):
-            return given.text
-        return _LOCAL_SYSTEM
+        return given.text if is_public or self.oid(given) else _LOCAL_SYSTEM
 
     def oid(self, given: Value) -> str | None:
         """Keep an object identifier of a public code system."""
