@@ -121,6 +121,21 @@ def test_a_message_is_rebuilt_with_the_text_of_its_note(scrub, system):
     assert said["found"]["NAME:PATIENT"] >= 1
 
 
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [("8859/1", "latin-1"), ("UNICODE UTF-16", "utf-16"), ("GB 18030-2000", "gb18030")],
+)
+def test_a_message_is_rebuilt_in_its_character_set(scrub, name, codec):
+    header = b"|P|2.5.1||||||" + name.encode()
+    text = MESSAGE.replace(b"|P|2.5.1", header).decode().replace("was", "führte")
+
+    _note, (message, _audit) = scrub.process(routed(text.encode(codec)))
+
+    rebuilt = message.value.decode(codec)
+    assert "führte" in rebuilt
+    assert "Quellwright" not in rebuilt
+
+
 def test_a_text_is_scrubbed_once_for_its_note_and_its_message(scrub, system):
     scrub.process(routed(MESSAGE))
 
