@@ -101,7 +101,7 @@ def content_of(data: bytes) -> Content:
         if not data.startswith(tuple(mark for mark, _ in _UTF_16)):
             return Content.BINARY
         data = data.replace(b"\x00", b"")
-    return Content.ENCODED if _holds_encoded(data) else Content.TEXT
+    return Content.ENCODED if holds_encoded(data) else Content.TEXT
 
 
 def beginning(data: bytes, size: int = HEAD_BYTES) -> bytes:
@@ -174,7 +174,8 @@ def _markup(head: bytes, tail: bytes) -> Content | None:
     return None
 
 
-def _holds_encoded(data: bytes) -> bool:
+def holds_encoded(data: bytes) -> bool:
+    """Return whether a text has a document in it that is not decoded: RTF, base64."""
     if _RTF.search(data):
         return True
     return any(

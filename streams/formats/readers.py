@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..ccda.reader import FORMAT as CCDA
 from ..ccda.reader import CcdaReader
+from ..documents.content import holds_encoded
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.parts import Reader
@@ -39,3 +40,17 @@ def reader_of(name: str) -> Reader:
             ReasonCode.SCHEMA, "notes: format: this version does not know it; update"
         )
     return found
+
+
+def require_decoded(text: str) -> None:
+    """Check that no document is in a text, where names would stay unseen.
+
+    Raises:
+        InvalidRecord: There is RTF or base64 in it.
+    """
+    if holds_encoded(text.encode()):
+        raise InvalidRecord(
+            ReasonCode.UNSUPPORTED,
+            "a text holds RTF or base64; send the document as one (OBX-2 ED, an "
+            "attachment)",
+        )

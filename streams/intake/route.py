@@ -19,7 +19,7 @@ from ..events.notes import ClinicalNote
 from ..events.parts import Part, Reader
 from ..formats import recognise
 from ..formats.json_map import JsonMap
-from ..formats.readers import READERS
+from ..formats.readers import READERS, require_decoded
 from ..hl7.datatypes import birth_date_of
 from ..hl7.reader import HL7, Hl7Reader, IsNew, every
 from ..patients.demographics import PatientRecord
@@ -87,6 +87,8 @@ def route(
     skipped: Counter[str] = Counter()
     for each in parts:
         skipped.update(each.skipped)
+        for note in each.notes:
+            require_decoded(note.text)
     return Routed(
         tuple(update for each in parts for update in each.updates),
         tuple(note for each in parts for note in each.notes),
@@ -129,6 +131,7 @@ def _note_event(event: Mapping[str, Any], json_map: JsonMap | None) -> Routed:
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     note = ClinicalNote.from_json(event)
+    require_decoded(note.text)
     if note.demographics is None:
         return Routed((), (note,))
     for each in note.demographics.birth_dates:

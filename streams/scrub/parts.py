@@ -24,7 +24,7 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import Reader, Rebuilt, Values
-from ..formats.readers import reader_of
+from ..formats.readers import reader_of, require_decoded
 from ..hl7.framing import messages_of
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def documents_of(
         reader: Of the part; without, the one of its format.
 
     Raises:
-        InvalidRecord: The part can't be read.
+        InvalidRecord: The part can't be read, or a text of it holds a document.
     """
     patient = note.patient.key.decode()
     document = Document(note.note_id, note.text, known, patient, note.note_type)
@@ -65,6 +65,8 @@ def documents_of(
         return NoteDocuments(document, (document,))
     document = replace(document, text="")
     texts = (reader or reader_of(note.format)).texts(note.text)
+    for each in texts:
+        require_decoded(each.text)
     return NoteDocuments(
         document,
         tuple(

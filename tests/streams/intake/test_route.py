@@ -1,3 +1,4 @@
+import base64
 import logging
 import time
 from itertools import product
@@ -260,6 +261,22 @@ def test_refuses_a_birth_date_that_is_no_date(date):
 )
 def test_refuses_what_it_cannot_process(value, code):
     assert code == code_of(value)
+
+
+DOCUMENTS = (
+    r"{\rtf1\ansi Seen {\b Mab}elle Quell{\b wright}.}",
+    "The report: " + base64.b64encode(b"Mabelle Quellwright was seen. " * 4).decode(),
+)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("kind", ["TX", "FT", "ST"])
+def test_refuses_a_text_that_holds_an_encoded_document(document, kind):
+    escaped = document.replace("\\", "\\E\\")
+
+    assert "unsupported" == code_of(message(f"OBX|1|{kind}|||{escaped}"))
+    assert "unsupported" == code_of(message(f"NTE|1||{escaped}"))
+    assert "unsupported" == code_of(orjson.dumps(EVENT | {"text": document}))
 
 
 def test_refuses_what_is_too_large():
