@@ -58,12 +58,13 @@ from streams.engine.errors import InvalidRecord
 from streams.events.parts import FreeText, Part, Reader, Rebuilt, Values
 from streams.files.json_notes import for_topic
 from streams.formats import Format, recognise
-from streams.formats.readers import READERS, rebuilt_text, texts_of
+from streams.formats.readers import READERS, require_decoded
 from streams.hl7.message import delimiters_of, unescape
 from streams.intake.route import route
 from streams.patients.known_identifiers import known_identifiers
 from streams.patients.updates import PatientUpdate
 from streams.scrub.outputs import Pseudonyms
+from streams.scrub.parts import text_of
 from streams.scrub.values import PatientValues
 from tests.benchmarks.fuzz_inputs import FORMATS, Input, input_of, samples
 
@@ -286,10 +287,12 @@ class _Checked:
         for part in parts:
             self._repr(part, "Part")
             note = part.as_note("part")
-            texts = texts_of(note)
+            texts = reader.texts(part.content)
+            for each in texts:
+                require_decoded(each.text)
             scrubbed = [masked(each.text, given.markers) for each in texts]
             rebuilt = reader.rebuilt(part.content, scrubbed, Hidden())
-            rebuilt_text(given.format, rebuilt.value)
+            text_of(given.format, rebuilt)
             self._repr((note, texts, rebuilt, *part.skipped), "Rebuilt")
             self._not_passed(rebuilt.value, "the rebuilt message", given.format)
             self._form(rebuilt)
