@@ -118,9 +118,11 @@ class KnownIdentifiers:
     ids: tuple[KnownId, ...] = field(default=(), repr=False)
     facilities: tuple[str, ...] = field(default=(), repr=False)
     employers: tuple[str, ...] = field(default=(), repr=False)
+    sex: str = field(default="", repr=False)
+    """The patient's, `F` or `M`; empty for any other, and if it is not known."""
 
     def __bool__(self) -> bool:
-        """Return whether anything at all is known."""
+        """Return whether a value that identifies the patient is known."""
         return any(_values_of(self))
 
 
@@ -132,7 +134,9 @@ def with_changed_parts(value: Parts, change: Callable[[str], str]) -> Parts:
     return type(value)(*(change(getattr(value, each)) for each in value.__slots__))
 
 
-_values_of = attrgetter(*(each.name for each in fields(KnownIdentifiers)))
+_values_of = attrgetter(
+    *(each.name for each in fields(KnownIdentifiers) if each.name != "sex")
+)
 NOTHING_KNOWN = KnownIdentifiers()
 
 

@@ -22,6 +22,7 @@ from .surrogates.crosswalk import Crosswalk, RecordCache
 from .surrogates.date_text import lone_weekday
 from .surrogates.dates import old_year, reveals_old_age
 from .surrogates.keys import SecretKey
+from .surrogates.places import is_kept_country
 from .surrogates.real import Found, found_in, without_separators
 from .surrogates.tag import tag_of
 
@@ -163,6 +164,10 @@ class Replacer:
         if label is Label.DATE and self._hides_year(crosswalk, style, value):
             return old_year(crosswalk, is_shifted=style is _SHIFT)
         written = style.write(crosswalk, label, value)
+        if style.is_invented and label is Label.COUNTRY and written == value:
+            # Only the United States become themselves.
+            is_kept = is_kept_country(crosswalk.people, value)
+            return value if is_kept else tag_of(label)
         if written is None or not _may_write(crosswalk, style, value, written):
             return tag_of(label)
         return written

@@ -30,12 +30,32 @@ class StateOrCountry(NamedTuple):
     name: str
 
 
+_ONLY_IN_ADDRESSES = (
+    StateOrCountry("AA", "Armed Forces Americas"),
+    StateOrCountry("AE", "Armed Forces Europe"),
+    StateOrCountry("AP", "Armed Forces Pacific"),
+    StateOrCountry("FM", "Federated States of Micronesia"),
+    StateOrCountry("MH", "Marshall Islands"),
+    StateOrCountry("PW", "Palau"),
+)
+
+
 @cache
 def states() -> Mapping[str, StateOrCountry]:
     """Return states, territories and capital's district of the US, by name and code."""
     found = (*us.states.STATES_AND_TERRITORIES, us.states.DC)
     every = [StateOrCountry(each.abbr, each.name) for each in found]
     return _by_forms(every)
+
+
+@cache
+def postal_states() -> Mapping[str, StateOrCountry]:
+    """Return what a US address may have as its state, by name and code.
+
+    Besides `states` these are the armed forces and the associated states, whose codes
+    are too common in notes to be looked for there.
+    """
+    return {**_by_forms(_ONLY_IN_ADDRESSES), **states()}
 
 
 @cache

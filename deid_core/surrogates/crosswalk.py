@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from ..document import Document
 from ..errors import ConfigError
 from ..fiction.name_pools import Role
+from ..fiction.names import Gender
 from ..labels import Label
 from ..language.lexicons import forms_of
 from .calendar import Calendar
 from .keys import Draws
 from .localities import Localities
-from .name_parts import roles_shown
+from .name_parts import genders_shown, roles_shown
 from .options import SurrogateOptions
 from .people import PeopleReader, RecordPeople
 from .real import Found, RealValues, RealValuesReader, number_key
@@ -42,12 +43,14 @@ class RecordCache:
 class Crosswalk:
     """The context of one note's surrogates: keyed draws, and the patient's real values.
 
-    A surrogate depends on key, patient and value.  Record and note matter only in three
+    A surrogate depends on key, patient, value and record.  The record matters in three
     ways.  A candidate that is a real value there is passed over.  A name that equals or
-    resembles a name of the record counts as that name.  Both decide what lists leave
-    open: the state of a town, whether a rare name is a given name.  So a value has one
-    surrogate everywhere, unless that surrogate is itself in the note; then the note
-    gets the next candidate.
+    resembles a name of the record counts as that name.  And it decides what lists leave
+    open: the state of a town, whether a rare name is a given name, a gender.
+
+    The note decides only what both leave open.  Its other values never do: a field,
+    which has no note, must show what the notes show.  So a surrogate may by chance be
+    another value of the note, which becomes something else there.
 
     Args:
         document: Gives patient and record.
@@ -86,12 +89,12 @@ class Crosswalk:
     @cached_property
     def roles_shown(self) -> Mapping[str, Role]:
         """Which part of a name words are, wherever the note shows it."""
-        names = (
-            (each.before, each.text)
-            for each in self._found
-            if each.label in (Label.PATIENT, Label.DOCTOR)
-        )
-        return roles_shown(names, self.people)
+        return roles_shown(self._names(), self.people)
+
+    @cached_property
+    def genders_shown(self) -> Mapping[str, Gender]:
+        """The genders of given names of no record, by the titles before them."""
+        return genders_shown(self._names(), self.people)
 
     @cached_property
     def localities(self) -> Localities:
@@ -109,20 +112,26 @@ class Crosswalk:
         value: str,
         pool: Sequence[str],
         is_free: Callable[[str], bool] | None = None,
+        *,
+        own: str | None = None,
     ) -> str | None:
         """Return the first candidate of a pool that is not real; None if all are.
+
+        No word of it is one of the value.
 
         Args:
             kind: Of value; see `Draws.digest`.
             value: In compared form.
             pool: In an order that never changes.
             is_free: Whether a candidate may be taken; by default, if none of its words
-                is in the record or in an annotation of the note.
+                is in the record.
+            own: The value alone, where `value` holds more.
         """
         free = is_free or self.are_free_words
+        words = frozenset(forms_of(value if own is None else own))
         for counter in range(TRIES if pool else 0):
             at = self.draws.number(kind, value, counter, below=len(pool))
-            if free(pool[at]):
+            if words.isdisjoint(forms_of(pool[at])) and free(pool[at]):
                 return pool[at]
         return None
 
@@ -132,11 +141,11 @@ class Crosswalk:
 
     def is_free(self, words: Iterable[str]) -> bool:
         """Return whether none of the words, in compared form, is real."""
-        return all(each.words.isdisjoint(words) for each in self._real)
+        return self._real.words.isdisjoint(words)
 
     def is_free_whole(self, whole: str) -> bool:
         """Return whether a text without separators is no real value."""
-        return all(whole not in each.wholes for each in self._real)
+        return whole not in self._real.wholes
 
     def is_free_number(self, text: str) -> bool:
         """Return whether neither the number nor any run of its parts is real."""
@@ -148,9 +157,13 @@ class Crosswalk:
         for start in range(len(runs)):
             for end in range(start + 1, len(runs) + 1):
                 keys.add("".join(runs[start:end]).lstrip("0"))
-        return all(each.numbers.isdisjoint(keys) for each in self._real)
+        return self._real.numbers.isdisjoint(keys)
+
+    def _names(self) -> Iterator[tuple[str, str]]:
+        for each in self._found:
+            if each.label in (Label.PATIENT, Label.DOCTOR):
+                yield each.before, each.text
 
     @cached_property
-    def _real(self) -> tuple[RealValues, RealValues]:
-        in_note = RealValues.of(each.text for each in self._found)
-        return self._records.real(self.document.known), in_note
+    def _real(self) -> RealValues:
+        return self._records.real(self.document.known)

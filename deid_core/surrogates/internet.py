@@ -109,7 +109,7 @@ def _address(crosswalk: Crosswalk, text: str) -> str | None:
         return None
     for counter in range(TRIES):
         other = _drawn(crosswalk, address, counter)
-        if crosswalk.is_free_whole(without_separators(other)):
+        if other != text and crosswalk.is_free_whole(without_separators(other)):
             return other
     return None
 

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..document import Address, KnownIdentifiers
-from ..fiction.places import countries, home_of, states, town_of_zip
+from ..fiction.places import (
+    countries,
+    home_of,
+    postal_states,
+    states,
+    town_of_zip,
+)
 from ..labels import Label
 from ..language.lexicons import forms_of, load_list
 from ..language.lexicons.lists import load_pairs
@@ -81,7 +87,7 @@ def key_of(text: str) -> str:
 
 def region_in(place: Mapping[Label, str]) -> str | None:
     """Return the region that the parts of one place name."""
-    state = states().get(key_of(place.get(Label.STATE, "")))
+    state = postal_states().get(key_of(place.get(Label.STATE, "")))
     if state is not None:
         return f"US-{state.code}"
     country = countries().get(key_of(place.get(Label.COUNTRY, "")))

@@ -15,9 +15,10 @@ from enum import Enum, auto
 from itertools import pairwise
 
 from ..fiction.name_pools import Role, name_pools
+from ..fiction.names import Gender
 from ..language import fragments
 from ..language.lexicons import load_list
-from .people import NAME_WORD, RecordPeople
+from .people import NAME_WORD, RecordPeople, gender_of_title
 from .real import without_separators
 
 _MOST_INITIALS = 3
@@ -32,7 +33,7 @@ _PIECES = re.compile(rf"({NAME_WORD.pattern})")
 _INSIDE_A_NAME = re.compile(r"[\s,^.\u2010-\u2015-]*")
 _HYPHENS = "-\u2010\u2011"
 _TITLE_BEFORE = re.compile(
-    r"(?:^|(?<=[^A-Za-z]))(?:mr|mrs|ms|mx|miss|dr|doctor|prof|professor|sr|sra|senor"
+    r"(?:^|(?<=[^A-Za-z]))(mr|mrs|ms|mx|miss|dr|doctor|prof|professor|sr|sra|senor"
     r"|senora)\.?[ ]{1,2}\Z",
     re.IGNORECASE,
 )
@@ -111,6 +112,35 @@ def roles_shown(
     return {word: next(iter(roles)) for word, roles in shown.items() if len(roles) == 1}
 
 
+def genders_shown(
+    texts: Iterable[tuple[str, str]], people: RecordPeople
+) -> Mapping[str, Gender]:
+    """Return the given names behind titles of one gender: "Mr. Ashley Jones".
+
+    Names of the record are left out: it decides itself, for fields as well.
+
+    Args:
+        texts: Names of the note, each with the text before it.
+        people: Of the record.
+    """
+    shown: defaultdict[str, set[Gender]] = defaultdict(set)
+    for before, text in texts:
+        title = _TITLE_BEFORE.search(before)
+        gender = gender_of_title(title[1]) if title else None
+        for part in parts_of(pieces_of(text), people):
+            if part.kind in (WordKind.TITLE, WordKind.BETWEEN):
+                gender = gender_of_title(part.word)
+            elif gender is not None and _is_given(part):
+                shown[part.compared].add(gender)
+            if part.role is Role.FAMILY:
+                gender = None
+    return {
+        word: next(iter(genders))
+        for word, genders in shown.items()
+        if len(genders) == 1 and word not in people.roles
+    }
+
+
 def is_title(compared: str, *, is_known: bool) -> bool:
     """Return whether a word, in compared form, is a title and no one's name."""
     if compared in load_list("placeholders"):
@@ -132,6 +162,13 @@ def _kind(
     if len(compared) == 1 or (not is_known and _are_initials(word, compared)):
         return WordKind.INITIALS
     return WordKind.NAME
+
+
+def _is_given(part: NameWord) -> bool:
+    if part.kind is not WordKind.NAME:
+        return False
+    is_sure = name_pools().sure_role(part.compared) is Role.GIVEN
+    return part.role is Role.GIVEN or is_sure
 
 
 def _are_initials(word: str, compared: str) -> bool:

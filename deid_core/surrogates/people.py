@@ -13,12 +13,18 @@ from rapidfuzz.distance import OSA
 
 from ..document import KnownIdentifiers, PersonName
 from ..fiction.name_pools import Role
+from ..fiction.names import Gender
 from ..labels import Label
 from .real import without_separators
 
 _NEAR = 1 / 3
 _SHORTEST_NEAR = 4
 _NAMES = 4096
+_GENDERS_OF_SEXES = {"F": Gender.FEMALE, "M": Gender.MALE}
+_GENDERS_OF_TITLES = {
+    **dict.fromkeys(("mrs", "ms", "miss", "madam", "sra", "senora"), Gender.FEMALE),
+    **dict.fromkeys(("mr", "mister", "sir", "senor"), Gender.MALE),
+}
 NAME_WORD = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])(?:['\u2019\u02bc`]?[^\W\d_\s])*")
 """A word of a name; "O'Brien" is one, "Smith-Jones" two."""
 
@@ -39,10 +45,13 @@ class RecordPeople:
     Args:
         roles: By word of a name, in compared form, its part.
         persons: The patient first, then kin, then providers.
+        genders: By given name, that of its bearer: of the patient by the sex, of
+            others by the title.
     """
 
     roles: Mapping[str, Role] = field(repr=False)
     persons: tuple[RecordPerson, ...] = field(repr=False)
+    genders: Mapping[str, Gender] = field(repr=False)
 
     def closest_word(self, word: str) -> str:
         """Return the record's word that a word equals or resembles, else the word.
@@ -80,6 +89,11 @@ class RecordPeople:
         # Sorting is stable: the patient stays before kin.
         found.sort(key=lambda each: each.is_provider is not wants_provider)
         return found[0] if found else None
+
+
+def gender_of_title(title: str) -> Gender | None:
+    """Return the gender of those who bear a title; None if both do."""
+    return _GENDERS_OF_TITLES.get(without_separators(title))
 
 
 def is_near(one: str, other: str) -> bool:
@@ -137,7 +151,19 @@ class PeopleReader:
             *(_person("kin", each) for each in kin),
             *(_person("provider", each) for each in providers),
         )
-        return RecordPeople(roles, persons)
+        return RecordPeople(roles, persons, self._genders(known))
+
+    def _genders(self, known: KnownIdentifiers) -> Mapping[str, Gender]:
+        genders: dict[str, Gender] = {}
+        sex = _GENDERS_OF_SEXES.get(known.sex)
+        names = (*known.patient_names, *known.kin_names, *known.provider_names)
+        for at, name in enumerate(names):
+            is_patient = at < len(known.patient_names)
+            gender = (sex if is_patient else None) or gender_of_title(name.prefix)
+            if gender is not None:
+                for word in self._words(name).given:
+                    genders.setdefault(word, gender)
+        return genders
 
 
 def _ratio(one: str, other: str) -> float:

@@ -3,12 +3,14 @@
 "John Smith", "SMITH, JOHN", "Mr. Smith" and "J. Smith" become one person, on every note
 of the patient, without a stored table: a word becomes the same word of the same role,
 and all names with the same first letter get the same other first letter.  A given name
-stays one of its gender, or of both genders if the lists have none.
+stays one of its gender, or of both genders if the lists have none.  Where the patient's
+sex or a title says otherwise than the lists, it decides: "Mr. Ashley Jones".
 """
 
 from __future__ import annotations
 
 from ..fiction.name_pools import Role, name_pools
+from ..fiction.names import Gender
 from ..labels import Label
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of
@@ -53,7 +55,7 @@ def name_word(crosswalk: Crosswalk, word: str, role: Role | None = None) -> str 
     role = role_of(crosswalk, word, role)
     pools = name_pools()
     letter = initial_of(crosswalk, role, word[0]) or ""
-    pool = pools.like(role, word, letter, pools.gender(word))
+    pool = pools.like(role, word, letter, gender_of(crosswalk, word))
 
     def is_free(candidate: str) -> bool:
         return (
@@ -79,6 +81,19 @@ def role_of(crosswalk: Crosswalk, word: str, role: Role | None = None) -> Role:
         or crosswalk.roles_shown.get(word)
     )
     return found or (Role.GIVEN if pools.is_given(word) else Role.FAMILY)
+
+
+def gender_of(crosswalk: Crosswalk, word: str) -> Gender:
+    """Return the gender of a given name's surrogate.
+
+    A name of both genders, or on no list, becomes one of both, whatever its bearer is:
+    so it stays the same when a record first says the sex.
+    """
+    gender = name_pools().gender(word)
+    if gender is Gender.EITHER:
+        return gender
+    people = crosswalk.people
+    return people.genders.get(word) or crosswalk.genders_shown.get(word) or gender
 
 
 def initial_of(crosswalk: Crosswalk, role: Role, letter: str) -> str | None:

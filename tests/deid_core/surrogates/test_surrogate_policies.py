@@ -391,10 +391,25 @@ def test_verify_lets_surrogates_pass(key, patient):
 WIDE = {"ID:MEDICALRECORD", "ID:IDNUM", "ID:SSN", "CONTACT:EMAIL", "NAME:DOCTOR"}
 
 
-def test_a_surrogate_that_is_in_the_note_is_passed_over():
-    name = parts("«NAME:PATIENT|Mabel»", "surrogate")[0]
-    note = f"«NAME:PATIENT|Mabel» and «NAME:DOCTOR|{name}»"
+def test_other_values_of_the_note_change_no_surrogate():
+    """A field, which has no note, must show what the note shows."""
+    for value, label in (
+        ("Mabel", "NAME:PATIENT"),
+        ("Illinois", "LOCATION:STATE"),
+        ("Springfield", "LOCATION:CITY"),
+        ("Mercy", "LOCATION:HOSPITAL"),
+        ("4711", "ID:IDNUM"),
+    ):
+        [alone] = parts(f"«{label}|{value}»", "surrogate")
 
-    new, doctor = parts(note, "surrogate")
+        new, other = parts(f"«{label}|{value}» and «{label}|{alone}»", "surrogate")
 
-    assert name not in (new, doctor)
+        assert alone == new
+        assert other not in (alone, value)
+
+
+def test_a_value_is_its_own_surrogate_in_no_form():
+    for text in ("Virginia", "West Virginia", "North Carolina"):
+        for patient in range(60):
+            [new] = parts(f"«LOCATION:STATE|{text}»", "surrogate", patient=str(patient))
+            assert set(forms_of(text)).isdisjoint(forms_of(new))

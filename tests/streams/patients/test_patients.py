@@ -123,7 +123,9 @@ def test_the_order_of_arrival_changes_no_knowledge(all_of_them, random):
 
 
 def vars_of(known):
-    return {(name, each) for name in known.__slots__ for each in getattr(known, name)}
+    """Return the values that identify; the sex is that of the latest message."""
+    names = set(known.__slots__) - {"sex"}
+    return {(name, each) for name in names for each in getattr(known, name)}
 
 
 def test_a_later_message_makes_what_it_displaces_former():
@@ -249,3 +251,19 @@ def test_no_repr_shows_a_value(one):
     assert "PatientId(), current=Demographics(), former=Demographics(), merged=())" == (
         shown.removeprefix("PatientRecord(patient=")
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "of_the_note", "sex"),
+    [("F", "", "F"), ("F", "M", "F"), ("", "M", "M"), ("U", "M", "M"), ("O", "", "")],
+)
+def test_the_sex_that_is_known_is_that_of_the_record_then_that_of_the_note(
+    own, of_the_note, sex
+):
+    record = PatientRecord(PatientId("A", "1"), "", Demographics(sex=own))
+
+    known = known_identifiers(record, Demographics(sex=of_the_note))
+
+    assert known.sex == sex
+    assert "'F'" not in repr(known)
+    assert not known_identifiers(None, Demographics(sex="F"))
