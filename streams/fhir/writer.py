@@ -16,6 +16,7 @@ from deid_core.surrogates.tag import tag_of
 
 from ..documents import TextDocument, Unreadable, from_base64
 from ..events.parts import Values
+from ..events.towns import town
 from . import references
 from .json_text import Number
 from .narrative import open_div
@@ -335,6 +336,9 @@ class Writer:
         label = rule.label or place.label
         if label is None or not _is_text(value):
             return None
+        if label is Label.CITY and value.strip():
+            state = _string(place.siblings.get("state"))
+            return town(self._values, value.strip(), state)
         return self._replaced(label, value)
 
     def _telecom(self, rule: Rule, value: str, place: _Place) -> Written | None:

@@ -10,6 +10,7 @@ from itertools import chain
 from deid_core import Label
 
 from ..events.parts import Values
+from ..events.towns import town
 from ..patients.demographics import Demographics, Name, is_day
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
 from .field_rules import CODES, TEXTS, Action, Codes, Leaf
@@ -44,6 +45,8 @@ _SHORTEST_WORD = 3
 _SHORTEST_NUMBER = 5
 _PHONE_PARTS = (4, 7)
 _ID_TYPE = 4
+_TO_STATE = 1
+"""Where the state lies beside a town (AD, XAD)."""
 _TO_SYSTEM = {Action.CODED: 2, Action.TERM: 1}
 """Where the coding system of a code, and of its name, lies beside it (CWE)."""
 
@@ -143,7 +146,7 @@ class ValueWriter:
 
     def write(self, given: Value) -> str | None:
         """Return what is written in place of a value."""
-        if given.leaf.action not in _ALONE:
+        if given.leaf.action not in _ALONE or given.label is Label.CITY:
             return _ACTIONS[given.leaf.action](self, given)
         # Results repeat their dates, laboratory and physicians.
         key = given.leaf, given.text
@@ -220,6 +223,9 @@ class ValueWriter:
 
     def replaced(self, given: Value) -> str:
         """Replace a value as in the notes."""
+        if given.label is Label.CITY:
+            state = self._checks.value(given.siblings, given.at + _TO_STATE)
+            return town(self._values, given.text, state)
         return self._values.replaced(given.label, given.text)
 
     def facility(self, given: Value) -> str:
