@@ -25,6 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from deid_core import Deidentifier, Document, Label, ScrubbedDocument
+from deid_core.fiction.name_pools import name_pools
+from deid_core.fiction.names import Gender
 from deid_core.fiction.places import states, town_of_zip, zip_codes_of
 from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord
@@ -66,6 +68,8 @@ LABELS: Mapping[Label, tuple[str, ...]] = {
 }
 KINDS = (*dict.fromkeys(FIELDS.values()), "days that dates move")
 SHIFT = KINDS[-1]
+_OTHER_SEX = {"F": Gender.MALE, "M": Gender.FEMALE}
+_SEX, _GIVEN = ("PID", 8, 0), ("PID", 5, 1)
 _BIRTH = ("PID", 7, 0)
 _ADDRESS = tuple(("PID", 11, at) for at in (2, 3, 4, 5))
 _PLACE = re.compile(r"(?P<town>.+?), (?P<state>[A-Z]{2}) (?P<zip>[0-9]{5})")
@@ -99,6 +103,7 @@ class Figures:
     Args:
         seen: By the patient's key, kind and value.
         addresses: Town, state, ZIP code and country of each rebuilt PID-11.
+        given_names: Each PID-8, and the rebuilt PID-5.2 beside it.
         refused: Notes that were refused.
     """
 
@@ -106,6 +111,7 @@ class Figures:
         default_factory=lambda: defaultdict(Seen)
     )
     addresses: list[tuple[str, str, str, str]] = field(default_factory=list)
+    given_names: list[tuple[str, str]] = field(default_factory=list)
     refused: int = 0
 
     def of(self, kind: str) -> list[Seen]:
@@ -123,6 +129,13 @@ class Figures:
     def misfits(self) -> int:
         """Return how many addresses have parts that do not belong together."""
         return sum(not fits(*each) for each in self.addresses)
+
+    def of_other_sex(self) -> int:
+        """Return how many given names are those of the other sex alone."""
+        return sum(
+            _OTHER_SEX.get(sex) is name_pools().gender(_compared(name))
+            for sex, name in self.given_names
+        )
 
     def add(self, patient: str, kind: str, value: str, shown: str, *, text: bool):
         """Take one surrogate of a value."""
@@ -228,7 +241,10 @@ def _rebuild(
 def _patient(
     before: list[list[str]], after: list[list[str]], patient: str, found: Figures
 ) -> None:
-    """Take the address of a PID segment, and how far the birth date moved."""
+    """Take a PID segment's address, given name, and how far the birth date moved."""
+    if sex := _at(before, _SEX):
+        name = re.findall(r"[^\W\d_]+", _at(after, _GIVEN))
+        found.given_names += [(sex, each) for each in name[:1]]
     if _at(before, _ADDRESS[2]):
         town, state, code, country = (_at(after, each) for each in _ADDRESS)
         found.addresses.append((town, state, code, country))
@@ -337,9 +353,12 @@ def main(
     console.print(table_of(growing, whole))
     console.print(
         f"addresses whose parts fit: {len(whole.addresses) - whole.misfits()}"
-        f" of {len(whole.addresses)}; texts refused: {whole.refused}"
+        f" of {len(whole.addresses)}; texts refused: {whole.refused}\n"
+        f"given names of the other sex: {whole.of_other_sex()}"
+        f" of {len(whole.given_names)}"
     )
-    raise typer.Exit(bool(whole.differing() or whole.misfits()))
+    failures = whole.differing() + whole.misfits() + whole.of_other_sex()
+    raise typer.Exit(bool(failures))
 
 
 def table_of(growing: Figures, whole: Figures) -> Table:

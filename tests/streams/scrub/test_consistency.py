@@ -34,6 +34,8 @@ def test_all_values_of_fields_are_those_of_the_texts(ward):
         assert not found.differing(kind), kind
     assert len(found.addresses) > 200
     assert not found.misfits()
+    assert len(found.given_names) > 200
+    assert not found.of_other_sex()
 
 
 def test_a_value_changes_only_where_the_record_came_to_hold_its_surrogate(ward):
@@ -54,6 +56,8 @@ def test_a_second_surrogate_would_be_counted():
 
     found.add("p1", "town", "Springfield", "Salem", text=True)
     found.addresses.append(("Dover", "DE", "62704", "USA"))
+    found.given_names += [("M", "Mary"), ("F", "Mary"), ("M", "Terry")]
 
+    assert found.of_other_sex() == 1
     assert found.differing("town") == 1
     assert found.misfits() == 1
