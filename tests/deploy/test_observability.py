@@ -40,7 +40,10 @@ VALUES = {
     "state": {state.value for state in LagState},
     "reason": {*REASONS, OTHER},
     "label": {label.value for label in Label},
-    "outcome": {"scrubbed", "held", "discarded", "routed", "repeated", "dead_letter"},
+    "outcome": {
+        *("scrubbed", "rebuilt", "held", "discarded"),
+        *("routed", "repeated", "dead_letter"),
+    },
     "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
 }
 QUERIES = list(queries())

@@ -85,6 +85,9 @@ def _scrubbed(event: dict[str, Any]) -> Counts:
         allowed.version(event.get("version")),
         allowed.key_id(event.get("key_id")),
     )
+    if event.get("format"):
+        # What a rebuilt message holds is counted with its notes.
+        return Counter({"rebuilt/messages": 1, "setup/" + "/".join(setup): 1})
     counts = Counter(
         {
             "published/notes": 1,

@@ -75,7 +75,7 @@ class _Notes:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         notes = catalogue.NOTES.on(registry)
-        outcomes = ("scrubbed", "held", "discarded")
+        outcomes = ("scrubbed", "rebuilt", "held", "discarded")
         self._notes = {each: notes.labels(each) for each in outcomes}
         self.dead_letters = notes.labels("dead_letter")
         joins = catalogue.JOIN.on(registry)
@@ -84,8 +84,14 @@ class _Notes:
         self._spans = {each.value: spans.labels(each.value) for each in Label}
 
     def count(self, events: Sequence[Event]) -> None:
-        _add(self._notes, Counter(each["outcome"] for each in events))
-        scrubbed = [each for each in events if each["outcome"] == "scrubbed"]
+        outcomes = ["rebuilt" if "format" in e else e["outcome"] for e in events]
+        _add(self._notes, Counter(outcomes))
+        # What a rebuilt message holds is counted with its notes.
+        scrubbed = [
+            each
+            for each, outcome in zip(events, outcomes, strict=True)
+            if outcome == "scrubbed"
+        ]
         _add(self._joins, Counter(each["join"] for each in scrubbed))
         labels = (a["label"] for each in scrubbed for a in each["annotations"])
         _add(self._spans, Counter(labels))

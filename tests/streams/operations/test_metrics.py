@@ -114,6 +114,23 @@ def test_a_committed_batch_counts_what_its_audit_events_say(counted):
     assert 3 == counted.value("phistream_latency_seconds_sum", stage="scrub")
 
 
+def test_a_rebuilt_message_is_no_note_and_its_identifiers_are_counted_once(counted):
+    event = {
+        "outcome": "scrubbed",
+        "format": "hl7",
+        "join": "found",
+        "found": {"NAME:PATIENT": 2},
+        "removed": {"ZPD": 1},
+        "at_ms": 1,
+    }
+    output = audit_event(Stage.SCRUB, SOURCE, b"k", 1, event)
+
+    batch(counted.observer, output)
+
+    assert {"rebuilt": 1} == counted.counts("phistream_notes_total")
+    assert {} == counted.counts("phistream_phi_spans_total")
+
+
 def update(offset):
     return Record(Partition("patient.updates", 0), offset, b"k", b"v", timestamp_ms=9)
 

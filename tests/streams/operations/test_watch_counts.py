@@ -109,6 +109,15 @@ def test_a_note_that_is_held_then_discarded_was_taken_once():
     assert [1, 0] == [facts(PHI_AUDIT, each)["taken/notes"] for each in events]
 
 
+def test_a_rebuilt_message_is_no_published_note():
+    event = {"stage": "scrub", "outcome": "scrubbed", "format": "fhir", "join": "found"}
+
+    counts = facts(PHI_AUDIT, event)
+
+    assert (1, 0) == (counts["rebuilt/messages"], counts["published/notes"])
+    assert not [name for name in counts if name.startswith(("join", "type", "label"))]
+
+
 @pytest.mark.parametrize(("topic", "notes"), [("notes", 1), ("patient.updates", 0)])
 def test_a_refused_update_is_no_note_that_scrub_took(topic, notes):
     event = {
