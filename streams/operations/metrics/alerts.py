@@ -164,6 +164,7 @@ OF_PROMETHEUS_ALONE = frozenset(
         "PhistreamHeldLate",
         "PhistreamHeldGrows",
         "PhistreamWatchDown",
+        "PhistreamUnreadableDocuments",
         "PhistreamMllpNotReady",
         "PhistreamMllpRefused",
     }

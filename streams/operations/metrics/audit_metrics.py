@@ -16,9 +16,11 @@ from prometheus_client import Counter as PrometheusCounter
 
 from deid_core.labels import Label
 from streams.cluster.topics import PATIENT_UPDATES, PHI_AUDIT, Stage
+from streams.documents import UnreadableKind
 from streams.engine.reasons import OTHER, REASONS, bounded
 from streams.engine.records import Output
 from streams.events.outputs import RECEIVED
+from streams.hl7.embedded import POINTER
 
 from . import catalogue
 
@@ -82,6 +84,9 @@ class _Notes:
         self._joins = {each: joins.labels(each) for each in ("found", "missing")}
         spans = catalogue.PHI_SPANS.on(registry)
         self._spans = {each.value: spans.labels(each.value) for each in Label}
+        unreadable = catalogue.UNREADABLE.on(registry)
+        kinds = (*UnreadableKind, POINTER)
+        self._unreadable = {str(each): unreadable.labels(str(each)) for each in kinds}
 
     def count(self, events: Sequence[Event]) -> None:
         outcomes = ["rebuilt" if "format" in e else e["outcome"] for e in events]
@@ -95,6 +100,10 @@ class _Notes:
         _add(self._joins, Counter(each["join"] for each in scrubbed))
         labels = (a["label"] for each in scrubbed for a in each["annotations"])
         _add(self._spans, Counter(labels))
+        unreadable: Counter[str] = Counter()
+        for each in events:
+            unreadable.update(each.get("unreadable", {}))
+        _add(self._unreadable, unreadable)
 
 
 class _Messages:

@@ -224,6 +224,11 @@ NOTES = CounterMetric("phistream_notes_total", ("outcome",), "Notes by outcome."
 PHI_SPANS = CounterMetric(
     "phistream_phi_spans_total", ("label",), "Identifiers found in notes."
 )
+UNREADABLE = CounterMetric(
+    "phistream_unreadable_documents_total",
+    ("kind",),
+    "Documents removed from rebuilt messages because they can't be opened.",
+)
 UPDATES = CounterMetric(
     "phistream_updates_total", ("result",), "Patient updates of scrub by result."
 )
@@ -360,7 +365,14 @@ LOOP: tuple[Metric, ...] = (
     HELD_OVERDUE_SECONDS, MODEL_INFO,
 )  # fmt: skip
 INTAKE: tuple[Metric, ...] = (MESSAGES, ROUTED)
-SCRUB: tuple[Metric, ...] = (NOTES, UPDATES, UPDATES_FORWARDED, PHI_SPANS, JOIN)
+SCRUB: tuple[Metric, ...] = (
+    NOTES,
+    UPDATES,
+    UPDATES_FORWARDED,
+    PHI_SPANS,
+    JOIN,
+    UNREADABLE,
+)
 MLLP: tuple[Metric, ...] = (
     MLLP_CONNECTIONS, MLLP_CLOSED, MLLP_IN_FLIGHT, MLLP_ANSWERS, MLLP_REFUSED,
     MLLP_ANSWER_SECONDS, MLLP_READY,

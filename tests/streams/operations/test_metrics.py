@@ -121,6 +121,7 @@ def test_a_rebuilt_message_is_no_note_and_its_identifiers_are_counted_once(count
         "join": "found",
         "found": {"NAME:PATIENT": 2},
         "removed": {"ZPD": 1},
+        "unreadable": {"scan": 2, "pointer": 1},
         "at_ms": 1,
     }
     output = audit_event(Stage.SCRUB, SOURCE, b"k", 1, event)
@@ -129,6 +130,8 @@ def test_a_rebuilt_message_is_no_note_and_its_identifiers_are_counted_once(count
 
     assert {"rebuilt": 1} == counted.counts("phistream_notes_total")
     assert {} == counted.counts("phistream_phi_spans_total")
+    unreadable = counted.counts("phistream_unreadable_documents_total")
+    assert {"scan": 2, "pointer": 1} == unreadable
 
 
 def update(offset):
