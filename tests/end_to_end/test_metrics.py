@@ -21,8 +21,10 @@ from streams.demo.broken import BROKEN_KINDS
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
+from streams.documents import UnreadableKind
 from streams.engine.reasons import OTHER, REASONS
 from streams.files.feed import RawMessage
+from streams.hl7.embedded import POINTER
 from streams.operations.metrics import catalogue
 from streams.operations.reconcile import Auditor
 from tests.conftest import settings_for, with_topics
@@ -44,11 +46,16 @@ CLOSED = {
     "error": {"CorruptState", "Fenced", "RetriableError", "UnknownOutcome"},
     "event": {"assigned", "revoked"},
     "outcome": {
-        *("scrubbed", "routed", "repeated", "dead_letter", "held", "discarded"),
+        *("scrubbed", "rebuilt", "routed", "repeated", "dead_letter"),
+        *("held", "discarded"),
     },
     "reason": {*REASONS, OTHER},
     "label": {label.value for label in Label},
-    "kind": {"notes", "patients", "skipped", "repeated", "conflicts"},
+    "kind": {
+        *("notes", "patients", "skipped", "repeated", "conflicts"),
+        *UnreadableKind,
+        POINTER,
+    },
     "state": {state.value for state in LagState},
     "topic": {"hl7.raw", "notes", "patient.updates"},
 }
