@@ -31,6 +31,7 @@ from ..formats.readers import READERS
 from ..hl7.framing import messages_of
 from ..patients.demographics import PatientId
 from ..scrub.outputs import Pseudonyms, annotations_json, publishable_type
+from ..scrub.parts import documents_of, rebuilt
 from ..scrub.values import PatientValues
 from .batches import Piece, pieces_in
 from .documents import (
@@ -243,25 +244,18 @@ class _File:
         self._notes.update(part.updates)
         note = part.as_note(place)
         known = self._notes.known(note.patient, note.demographics)
-        patient = note.patient.key.decode()
-        about = Document(place, "", known, patient, note.note_type)
-        scrubbed = self._scrubbed(
-            [
-                Document(place, each.text, known, patient, each.note_type)
-                for each in reader.texts(part.content)
-            ]
+        documents = documents_of(note, known, reader)
+        result = rebuilt(
+            self._rewriter.deidentifier,
+            self._values(documents.document),
+            note,
+            documents.document,
+            self._scrubbed(documents.texts),
+            reader,
         )
-        values = self._values(about)
-        rebuilt = reader.rebuilt(part.content, scrubbed, values)
-        text = _text_of(rebuilt.value, part.format)
-        if self._rewriter.deidentifier.leaked_beside(about, [text]):
-            raise InvalidRecord(
-                ReasonCode.RESIDUE,
-                "the rebuilt message holds a value of the patient's record; report it",
-            )
-        self._tally.removed.update(rebuilt.removed)
-        self._tally.unreadable.update(rebuilt.unreadable)
-        return rebuilt.value
+        self._tally.removed.update(result.removed)
+        self._tally.unreadable.update(result.unreadable)
+        return result.value
 
     def _values(self, document: Document) -> PatientValues:
         rewriter = self._rewriter

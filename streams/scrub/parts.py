@@ -5,9 +5,10 @@ Scrub and the gateway share it: the texts to scrub, the rebuilt part, the last c
 
 from __future__ import annotations
 
-import logging
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from deid_core import (
     Deidentifier,
@@ -26,8 +27,6 @@ from ..events.notes import ClinicalNote
 from ..events.parts import Reader, Rebuilt, Values
 from ..formats.readers import reader_of, require_decoded
 from ..hl7.framing import messages_of
-
-log = logging.getLogger(__name__)
 
 Result = ScrubbedDocument | DeidError
 _Same = tuple[str, str, str]
@@ -150,10 +149,11 @@ def rebuilt(
     except InvalidRecord:
         raise
     except Exception as error:
-        log.exception("a message can't be rebuilt")
+        # Not logged: commands log the text of an exception, which may be a value.
         raise InvalidRecord(
             ReasonCode.DEID_ERROR,
-            f"notes: {type(error).__name__} while the message was rebuilt; report it",
+            f"notes: {type(error).__name__} in {_place_of(error)} while the message "
+            "was rebuilt; report it",
         ) from None
     if deidentifier.leaked_beside(document, [text_of(note.format, result)]):
         raise InvalidRecord(
@@ -161,6 +161,12 @@ def rebuilt(
             "notes: the rebuilt message holds a value of the patient's record",
         )
     return result
+
+
+def _place_of(error: Exception) -> str:
+    """Return file and line of our own code or a library's that raised an error."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"
 
 
 def text_of(format: str, part: Rebuilt) -> str:
