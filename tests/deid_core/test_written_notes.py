@@ -98,7 +98,7 @@ def test_what_is_found_in_the_notes_that_may_be_read_stays_found(hybrid):
 
     of = [cover(side) for side in Outcome.of(corpus, said).compared]
     measures = {each.name: each.value for each in coverage_measures(of)}
-    assert measures["recall"] >= 0.88
+    assert measures["recall"] >= 0.92
     assert measures["false per 1,000"] <= 7
     assert all(not each.refusal for each in said)
 
