@@ -37,15 +37,17 @@ from .kernels.first_sight import (
     Parts,
     ValueTables,
     number_in,
+    write_sum,
 )
-from .kernels.tables import PART_BITS, REACH, WIDTH, JoinTables, fill_table
+from .kernels.tables import COUNT_BITS, PART_BITS, REACH, WIDTH, JoinTables, fill_table
 from .kernels.viterbi import FORBIDDEN, Transitions, transitions_of
 from .kernels.words import WordTable
-from .model import Model
+from .model import Model, Weights
 from .rescoring import Rescorer
 from .words import WordNumbers, code_points
 
 Floats = NDArray[np.float32]
+Longs = NDArray[np.int64]
 _LANES = 8
 """So many numbers a processor adds at once."""
 _LOAD = 2
@@ -188,9 +190,8 @@ def texts_of(lines: NDArray[np.uint8]) -> list[str]:
 
 def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
     """Return all that `ModelTables` reads, by name."""
-    weights = _widened(model.weights.dense())
     numbers = numberings(model)
-    known = _Values(model, weights, numbers)
+    known = _Values(model, numbers)
     scores = np.maximum(model.weights.transitions, FORBIDDEN).astype(np.float32)
     headers = {number: text for text, number in numbers["header"].items()}
     found: dict[str, NDArray[Any]] = {
@@ -202,7 +203,7 @@ def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
         "list_sets": lines_of(map(SEPARATOR.join, known.list_sets)),
     }
     found.update(_flat("values", known.tables()))
-    found.update(_flat("joins", _joins(model, weights, numbers)))
+    found.update(_flat("joins", _joins(model, numbers)))
     found.update(_flat("transitions", transitions_of(scores)))
     return found
 
@@ -237,9 +238,17 @@ def _read(kind: type[_T], arrays: Arrays, name: str) -> _T:
     )
 
 
-def _widened(weights: Floats) -> Floats:
-    """Return weights padded with columns of 0, so that all are added in whole lanes."""
-    return np.pad(weights, ((0, 0), (0, -weights.shape[1] % _LANES)))
+def _width(model: Model) -> int:
+    """Return the number of labels, rounded up so that all are added in whole lanes."""
+    labels = int(model.weights.transitions.shape[1])
+    return -(-labels // _LANES) * _LANES
+
+
+def _weights_of(weights: Weights, rows: Longs) -> Longs:
+    """Return the numbers of the weights of some features, row by row."""
+    sizes = np.diff(weights.pointers)[rows]
+    starts = np.repeat(weights.pointers[rows] - np.cumsum(sizes) + sizes, sizes)
+    return starts + np.arange(len(starts))
 
 
 Numbering = dict[str, int]
@@ -248,26 +257,21 @@ Numbering = dict[str, int]
 class _Values:
     """Makes `ValueTables`."""
 
-    def __init__(
-        self, model: Model, weights: Floats, numbers: Mapping[str, Numbering]
-    ) -> None:
+    def __init__(self, model: Model, numbers: Mapping[str, Numbering]) -> None:
         self._features, self._lists = model.features, model.lists
-        self._weights, self._numbers = weights, numbers
-        self._block_of, self._blocks = _blocks(model, weights)
+        self._width, self._numbers = _width(model), numbers
+        self._block_of, self._blocks = _blocks(model)
         self.cue_classes = ["", *model.lists.cue_classes]
         sets = map(self._lists.names, self._listed())
         self.list_sets = [*dict.fromkeys(((), *sets))]
 
     def pad(self) -> Floats:
         """Return what lies beyond a line gives."""
-        found = np.zeros((WIDTH, self._weights.shape[1]), dtype=np.float32)
-        for pair in self._features.values(PAD, self._lists):
-            block = self._block(*pair)
-            if block >= 0:
-                first, past = self._blocks.starts[block : block + 2]
-                slot = self._blocks.firsts[block]
-                found[slot : slot + past - first] += self._blocks.rows[first:past]
-        return found
+        values = self._features.values(PAD, self._lists)
+        blocks = np.array([self._block(*pair) for pair in values], dtype=np.int32)
+        found = np.empty(WIDTH * self._width, dtype=np.float32)
+        write_sum(blocks, self._blocks, found)
+        return found.reshape(WIDTH, self._width)
 
     def tables(self) -> ValueTables:
         listed = [
@@ -385,7 +389,7 @@ def _number_classes() -> Iterator[str]:
                 yield f"{size}{kind}{zero}" if size else ""
 
 
-def _blocks(model: Model, weights: Floats) -> tuple[dict[tuple[str, str], int], Blocks]:
+def _blocks(model: Model) -> tuple[dict[tuple[str, str], int], Blocks]:
     """Return the number of each property's value, and what each gives."""
     block_of: dict[tuple[str, str], int] = {}
     places: list[tuple[int, int, int]] = []
@@ -395,15 +399,16 @@ def _blocks(model: Model, weights: Floats) -> tuple[dict[tuple[str, str], int], 
             value = (found[1], found[3])
             block = block_of.setdefault(value, len(block_of))
             places.append((block, int(found[2]) + REACH, row))
-    block_at, slot, row_at = np.array(places, dtype=np.int64).reshape(-1, 3).T
-    firsts = np.full(len(block_of), WIDTH)
-    lasts = np.zeros(len(block_of), dtype=np.int64)
-    np.minimum.at(firsts, block_at, slot)
-    np.maximum.at(lasts, block_at, slot)
-    starts = np.cumsum(np.append(0, lasts - firsts + 1), dtype=np.int32)
-    rows = np.zeros((starts[-1], weights.shape[1]), dtype=np.float32)
-    rows[starts[block_at] + slot - firsts[block_at]] = weights[row_at]
-    return block_of, Blocks(starts, firsts.astype(np.int8), rows)
+    block_at, slot, row_at = np.array(sorted(places), dtype=np.int64).reshape(-1, 3).T
+    of_rows = np.diff(model.weights.pointers)[row_at]
+    weights = _weights_of(model.weights, row_at)
+    sizes = np.bincount(block_at, of_rows, len(block_of))
+    return block_of, Blocks(
+        np.cumsum(np.append(0, sizes), dtype=np.int32),
+        np.repeat(slot * _width(model), of_rows).astype(np.int16)
+        + model.weights.labels[weights],
+        model.weights.values[weights],
+    )
 
 
 def _rows(rows: Iterable[Sequence[int]], width: int) -> NDArray[np.int32]:
@@ -421,9 +426,7 @@ def _table(words: Sequence[str]) -> WordTable:
     return table._replace(pool=table.pool[: ends[-1]].copy())
 
 
-def _joins(
-    model: Model, weights: Floats, numbers: Mapping[str, Numbering]
-) -> JoinTables:
+def _joins(model: Model, numbers: Mapping[str, Numbering]) -> JoinTables:
     """Return one table of keys for each conjunction, one after the other."""
     columns = model.features.columns
     pads = [numbers[each].get(PAD_VALUE, -1) for each in columns]
@@ -444,16 +447,28 @@ def _joins(
     entries = np.empty((places[-1], 2), dtype=np.int64)
     # Four bits for each place.
     bits = np.empty(places[-1] // 2, dtype=np.uint8)
-    taken: list[int] = []
+    rows = np.array([row for of in rows_of.values() for _, row in of], dtype=np.int64)
+    counts = np.diff(model.weights.pointers)[rows]
+    begins = np.cumsum(counts) - counts
+    rows_with_counts = begins << COUNT_BITS | counts
+    taken = 0
     for at, pairs in enumerate(rows_of.values()):
         first, past = places[at : at + 2]
-        own_rows = np.arange(len(taken), len(taken) + len(pairs), dtype=np.int32)
+        own_rows = rows_with_counts[taken : taken + len(pairs)]
         own_keys = np.array([key for key, _ in pairs], dtype=np.int64)
         own_bits = bits[first // 2 : past // 2]
         fill_table(own_keys, own_rows, entries[first:past], own_bits)
-        taken += [row for _, row in pairs]
-    used = weights[np.array(taken, dtype=np.int64)]
-    return JoinTables(np.array(pads, np.int32), parts, places, entries, bits, used)
+        taken += len(pairs)
+    weights = _weights_of(model.weights, rows)
+    return JoinTables(
+        np.array(pads, np.int32),
+        parts,
+        places,
+        entries,
+        bits,
+        model.weights.labels[weights],
+        model.weights.values[weights],
+    )
 
 
 def _key(

@@ -219,11 +219,15 @@ def _of_parts(
 
 
 def _is_in_word(parts: Sequence[Node], at: int) -> bool:
-    """Return whether a part is a letter after a letter: no string begins there."""
-    return at > 0 and all(
-        isinstance(each, Characters) and each.has_letters
-        for each in parts[at - 1 : at + 1]
-    )
+    """Return whether a part is a letter within letters: no string begins there."""
+    after = (each for each in parts[at + 1 :] if not isinstance(each, _Mark))
+    if not _is_letter(next(after, parts[at])):
+        return False
+    return at > 0 and all(map(_is_letter, parts[at - 1 : at + 1]))
+
+
+def _is_letter(part: Node) -> bool:
+    return isinstance(part, Characters) and part.has_letters
 
 
 def _of_choice(
@@ -479,6 +483,8 @@ _PART_OF_WORD = 4.0
 _RARE_MARK, _DIGIT, _NEXT_DIGIT = 0.002, 0.02, 0.4
 _NEXT = 4.0
 """How much likelier what follows is, as notes repeat themselves."""
+_AFTER_LETTER = 0.15
+"""How much likelier a digit is after a letter."""
 
 
 @cache
@@ -490,7 +496,10 @@ def _frequency(trigger: Trigger) -> float:
     for at, run in enumerate(runs):
         is_bound = (at or starts_word) and (at < len(runs) - 1 or ends_word)
         each = _frequency_of_run(run, is_word=bool(is_bound))
-        found *= min(0.8, each * _NEXT) if at else each
+        if at and run[0] == "0" and runs[at - 1].isalpha():
+            found *= each * _AFTER_LETTER
+        else:
+            found *= min(0.8, each * _NEXT) if at else each
     return found
 
 

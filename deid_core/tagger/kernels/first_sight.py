@@ -59,17 +59,17 @@ class Forms(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What each value of a property gives to the words around it.
+    """What each value of a property gives to the words around it, without zeros.
 
     Args:
-        starts: The first row of each block, and past the last.
-        firsts: The slot of each block's first row: offset and reach.
-        rows: Scores, shape ``[rows, labels]``.
+        starts: The first weight of each block, and past the last.
+        places: Of each weight in the table of a word, ``[7, labels]`` in one row.
+        weights: Scores.
     """
 
     starts: Array
-    firsts: Array
-    rows: Array
+    places: Array
+    weights: Array
 
 
 class Parts(NamedTuple):
@@ -235,15 +235,18 @@ def write_trigrams(lower: Array, key: Array, parts: Parts, found: Array) -> Int:
 
 @compiled
 def write_sum(found: Array, blocks: Blocks, table: Array) -> None:
-    """Write the sum of blocks, -1 being none, in their order."""
+    """Write the sum of blocks, -1 being none, in their order.
+
+    Args:
+        found: Numbers of blocks.
+        blocks: Of the model.
+        table: Written, ``[7, labels]`` in one row.
+    """
     table[:] = 0.0
     for block in found:
         if block >= 0:
-            slot = np.int64(blocks.firsts[block])
-            for row in range(blocks.starts[block], blocks.starts[block + 1]):
-                for y in range(table.shape[1]):
-                    table[slot, y] += blocks.rows[row, y]
-                slot += 1
+            for at in range(blocks.starts[block], blocks.starts[block + 1]):
+                table[blocks.places[at]] += blocks.weights[at]
 
 
 class Facts(NamedTuple):
@@ -388,6 +391,7 @@ def learn(
     shape = np.empty(_ROOM, dtype=np.uint32)
     collapsed = np.empty(_ROOM, dtype=np.uint32)
     found = np.empty(_ROOM, dtype=np.int32)
+    flat = scores.reshape(len(scores), -1)
     singles = np.empty(_PROPERTIES, dtype=np.int32)
     for at in range(len(numbers)):
         begin, end = forms.begins[at], forms.ends[at]
@@ -423,4 +427,4 @@ def learn(
         count = write_blocks(
             tables.properties, letters, singles, lists, key, tables.parts, found
         )
-        write_sum(found[:count], tables.blocks, scores[numbers[at]])
+        write_sum(found[:count], tables.blocks, flat[numbers[at]])

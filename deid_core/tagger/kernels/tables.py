@@ -13,6 +13,9 @@ REACH = 3
 WIDTH = 2 * REACH + 1
 PART_BITS = 20
 """How many bits of a key each part of a conjunction has."""
+COUNT_BITS = 8
+MOST_WEIGHTS = (1 << COUNT_BITS) - 1
+"""So many labels a feature may have weights for."""
 _PARTS = 3
 _HIGH = 40
 _BITS = 4
@@ -27,7 +30,8 @@ class JoinTables(NamedTuple):
         places: Where each conjunction's table starts, and past the last.
         entries: All tables of `fill_table`, one after the other.
         bits: Likewise.
-        weights: Shape ``[rows, labels]``.
+        labels: Of each weight; those of one row follow one another.
+        weights: Without zeros.
     """
 
     pads: Array
@@ -35,6 +39,7 @@ class JoinTables(NamedTuple):
     places: Array
     entries: Array
     bits: Array
+    labels: Array
     weights: Array
 
 
@@ -52,7 +57,8 @@ def fill_table(keys: Array, rows: Array, entries: Array, bits: Array) -> None:
 
     Args:
         keys: Distinct, not negative.
-        rows: Of each key.
+        rows: Of each key: where its weights begin, and in the last `COUNT_BITS` bits
+            how many there are.
         entries: Written: key and row, -1 where empty, shape ``[places, 2]``.
         bits: Written: four bits for each place, of which a key sets one.  Most keys
             that are not in the table are seen by these alone: they stay in the cache.
@@ -167,8 +173,7 @@ def add_conjunctions(
         tables: Of the conjunctions.
         scores: Added to, shape ``[words, labels]``.
     """
-    labels = scores.shape[1]
-    pads, parts, places, entries, bits, weights = tables
+    pads, parts, places, entries, bits, labels, weights = tables
     found = np.empty(len(scores), dtype=np.int64)
     # One conjunction after the other: its table stays in the cache meanwhile.
     for join in range(len(parts)):
@@ -180,5 +185,6 @@ def add_conjunctions(
                 continue
             row = row_of(found[at], own, own_bits)
             if row >= 0:
-                for y in range(labels):
-                    scores[at, y] += weights[row, y]
+                first_weight = row >> COUNT_BITS
+                for k in range(first_weight, first_weight + (row & MOST_WEIGHTS)):
+                    scores[at, labels[k]] += weights[k]

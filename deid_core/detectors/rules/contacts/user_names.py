@@ -248,7 +248,7 @@ INITIAL_AND_SURNAME = Rule(
     name="username_initial_and_surname",
     label=Label.USERNAME,
     pattern=re.compile(
-        r"(?<![\w.@/\\-])(?P<phi>(?P<letters>[A-Za-z]{5,14})[0-9]{1,4})(?![\w@%-])"
+        r"(?<![\w.@/\\-])(?P<phi>(?P<letters>[A-Za-z]{4,13}[A-Za-z])[0-9]{1,4})(?![\w@%-])"
         r"(?![.,/][0-9])"
     ),
     score=0.75,
