@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from .content import Content, content_of
 from .document import TextDocument, Unreadable, UnreadableKind
 from .html import open_html
-from .pdf import open_pdf
 from .plain import PlainText, decoded
 from .rtf import open_rtf
 
@@ -101,5 +100,8 @@ def _opened(data: bytes, content: Content, media_type: str) -> TextDocument:
     if content is Content.RTF:
         return open_rtf(data[data.index(b"{") :])
     if content is Content.PDF:
+        # pypdf is 15 MB: only workers that meet a PDF load it.
+        from .pdf import open_pdf
+
         return open_pdf(data)
     raise Unreadable(UnreadableKind.UNKNOWN)
