@@ -1,7 +1,9 @@
 """The narrative of a section: one text, and its elements with the scrubbed text.
 
 The elements and attributes of narrative.toml are kept.  Blocks and `<br>` end lines,
-cells are parted by tabs, and inline elements part nothing.
+cells are parted by tabs, and inline elements part nothing.  Where an element is not
+kept, the text and what is written are parted alike, so that no name comes together
+that the text does not have.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from .xml_text import V3, attribute_name_of, attributes_of, name_of
 _TABLE = table_of(__package__, "narrative")
 _BLOCKS, _CELLS = frozenset(_TABLE["blocks"]), frozenset(_TABLE["cells"])
 _BREAKS = frozenset(_TABLE["breaks"])
+_OTHER_BLOCKS = frozenset(_TABLE["other_blocks"])
 _KEPT = _BLOCKS | _CELLS | _BREAKS | frozenset(_TABLE["inline"])
 _ANCHORS = frozenset(_TABLE["anchors"])
 _STYLES = frozenset(_TABLE["style_codes"])
@@ -106,21 +109,35 @@ class _Walk:
     ) -> etree._Element | None:
         """Collect an element; return the last one in the target."""
         name = name_of(child)
-        self._begin(name)
-        if name in _KEPT:
-            made = etree.SubElement(target, child.tag)
-            self.attributes(child, made)
-            self.inside(child, made)
-            last = made
-        else:
-            # What is inside of an element that isn't kept comes in place of it.
+        if name not in _KEPT:
             self.narrative.removed["other"] += 1
-            self._add(child.text, target, last)
-            for each in child:
-                last = self._child(each, target, last)
-                self._add(each.tail, target, last)
-        if name in _BLOCKS or name not in _KEPT:
+            return self._not_kept(child, target, last)
+        self._begin(name)
+        made = etree.SubElement(target, child.tag)
+        self.attributes(child, made)
+        self.inside(child, made)
+        if name in _BLOCKS:
             self.shown.begin_block()
+        return made
+
+    def _not_kept(
+        self, child: etree._Element, target: etree._Element, last: etree._Element | None
+    ) -> etree._Element | None:
+        """Collect what is inside of an element that is not kept, in place of it."""
+        is_block = name_of(child) in _OTHER_BLOCKS
+        last = self._parted(target, last) if is_block else last
+        self._add(child.text, target, last)
+        for each in child:
+            last = self._child(each, target, last)
+            self._add(each.tail, target, last)
+        return self._parted(target, last) if is_block else last
+
+    def _parted(
+        self, target: etree._Element, last: etree._Element | None
+    ) -> etree._Element | None:
+        """End the line, in what is written as well; return its last element."""
+        if self.shown.begin_block():
+            return etree.SubElement(target, f"{{{V3}}}br")
         return last
 
     def _begin(self, name: str) -> None:
@@ -128,7 +145,7 @@ class _Walk:
             self.shown.break_line()
         elif name in _CELLS:
             self.shown.begin_cell()
-        elif name in _BLOCKS or name not in _KEPT:
+        elif name in _BLOCKS:
             self.shown.begin_block()
 
     def _add(
