@@ -1,7 +1,8 @@
-"""The parts of a place that a tagger names as one.  For English.
+"""The parts of a place that a tagger names as one, and the rest of one.  For English.
 
 "Mercy Hospital, Reno, NV 89501" is a hospital, a town and a state; a policy may keep
-the state, so no other annotation may cover it.
+the state, so no other annotation may cover it.  Of "lumen specialty rx" and "3rd Floor,
+19 Cobham Ct" the tagger may miss the last or the first words.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ..document import Span
 from ..labels import Label
 from ..language import context
 from ..language.fragments import STATE, ZIP, words
+from ..language.lexicons import load_list
 
 _CAPITAL_WORDS = r"[A-Z][A-Za-z'.-]{1,24}(?:[ ][A-Z][A-Za-z'-]{1,24}){0,2}"
 _WITH_STATE = re.compile(
@@ -47,6 +49,26 @@ _OF_HOSPITAL = frozenset(
 )
 _MEDICAL_CENTER = re.compile(r"medical[ ](?:center|centre|ctr)\Z", re.IGNORECASE)
 
+_UNIT = (
+    r"(?:apartment|apt|unit|flat|room|rm|suite|ste|lot|spot|space|bldg|building|blk)"
+)
+_FLOOR = r"(?:[0-9]{1,2}(?:st|nd|rd|th)[ ](?:floor|fl)|ground[ ]floor|[0-9]{1,2}/f)"
+_NUMBER = r"\.?[ ]?[#]?[0-9]{1,4}[a-z]?"
+_BEFORE_STREET = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{_FLOOR}|{_UNIT}{_NUMBER})(?:,[ ]?|[ ])\Z",
+    re.IGNORECASE,
+)
+_AFTER_STREET = re.compile(
+    rf"(?:,[ ]?|[ ])(?:{_FLOOR}|{_UNIT}(?:{_NUMBER}|[ ][a-z])|rear)"
+    r"(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_AFTER_INSTITUTION = re.compile(
+    rf"[ ](?:{'|'.join(sorted(load_list('institution_tails')))})(?![A-Za-z0-9'-])",
+    re.IGNORECASE,
+)
+_REACH = 24
+
 Part = tuple[Span, Label]
 
 
@@ -79,6 +101,29 @@ def parts_of(text: str, start: int, end: int, label: Label) -> Iterator[Part]:
         yield Span(*within.span("city")), Label.CITY
     is_hospital = label is Label.CITY and _is_hospital(text, start, end)
     yield Span(start, end), Label.HOSPITAL if is_hospital else label
+
+
+def whole_of(text: str, start: int, end: int, label: Label) -> tuple[int, int]:
+    """Return where a proposed place begins and ends, with words that belong to it.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the proposal.
+        end: Of the proposal.
+        label: What the tagger calls it.
+    """
+    if label in (Label.HOSPITAL, Label.ORGANIZATION):
+        while found := _AFTER_INSTITUTION.match(text, end):
+            if text[start].isupper() and not found[0][1].isupper():
+                break
+            end = found.end()
+    elif label is Label.STREET:
+        left = max(0, start - _REACH)
+        if before := _BEFORE_STREET.search(text[left:start]):
+            start = left + before.start()
+        while after := _AFTER_STREET.match(text, end):
+            end = after.end()
+    return start, end
 
 
 def _is_hospital(text: str, start: int, end: int) -> bool:

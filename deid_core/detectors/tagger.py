@@ -19,7 +19,7 @@ from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
 from .name_edges import after_address, is_drug
-from .place_parts import parts_of
+from .place_parts import parts_of, whole_of
 from .rules.dates.bare import BareDays
 from .tagged_numbers import identifying
 
@@ -125,6 +125,7 @@ class TaggerDetector:
                 if each.score < _SURE_OF_NAME and is_drug(folded[start:end]):
                     continue
                 start = after_address(folded, start, end)
+            start, end = whole_of(folded, start, end, each.label)
             for place in identifying(days, start, end, each.label, each.score):
                 for span, label in parts_of(folded, *place, each.label):
                     is_same = span == each.span and label is each.label

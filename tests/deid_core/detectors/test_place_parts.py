@@ -3,7 +3,7 @@
 import pytest
 
 from deid_core import Label
-from deid_core.detectors.place_parts import parts_of
+from deid_core.detectors.place_parts import parts_of, whole_of
 from tests.deid_core.marked import unmark
 
 HOSPITAL, CITY, STATE = Label.HOSPITAL, Label.CITY, Label.STATE
@@ -93,3 +93,28 @@ def test_a_hospital_that_is_called_a_town_is_a_hospital(marked):
 )
 def test_a_town_with_the_name_of_a_saint_stays_a_town(marked):
     assert [CITY] == [label for _, label in parts(marked, CITY)]
+
+
+@pytest.mark.parametrize(
+    ("marked", "label", "whole"),
+    [
+        ("ship: «lumen specialty» rx, cold", HOSPITAL, "lumen specialty rx"),
+        ("at «Tri-Rivers» Imaging Center today", HOSPITAL, "Tri-Rivers Imaging Center"),
+        ("«PASSAIC ENAMEL» CO. 1961", Label.ORGANIZATION, "PASSAIC ENAMEL CO"),
+        ("seen at «Mercy» clinic today", HOSPITAL, "Mercy"),
+        ("at «Mercy» labs drawn", HOSPITAL, "Mercy"),
+        (
+            "to 1st Floor, «19 Cobham Ct», Porirua",
+            Label.STREET,
+            "1st Floor, 19 Cobham Ct",
+        ),
+        ("at «2 Elm St», apt 4b rear.", Label.STREET, "2 Elm St, apt 4b rear"),
+        ("in rm 4 «2 Elm St» lots of", Label.STREET, "rm 4 2 Elm St"),
+        ("from «Reno» clinic", CITY, "Reno"),
+    ],
+)
+def test_a_place_has_the_words_that_belong_to_it(marked, label, whole):
+    text, [span] = unmark(marked)
+    start, end = whole_of(text, *span, label)
+
+    assert whole == text[start:end]
