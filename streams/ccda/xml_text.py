@@ -56,7 +56,9 @@ def load(value: bytes) -> etree._Element:
 
 def loads(text: str) -> etree._Element:
     """Return the root element of a clinical document; see `load`."""
-    text = _WHOLE_DECLARATION.sub("", text, count=1)
+    # At the start only: a search would try every run of blanks in the document.
+    if declaration := _WHOLE_DECLARATION.match(text):
+        text = text[declaration.end() :]
     if len(text) > MAX_CHARACTERS or text.count("<") > 3 * MAX_ELEMENTS:
         raise _too_large()
     _refuse_document_type(text)

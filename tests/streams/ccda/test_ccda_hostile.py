@@ -101,6 +101,12 @@ def test_deep_nesting_is_refused(tag):
         assert refused(value).code in (ReasonCode.TOO_LARGE, ReasonCode.BAD_XML)
 
 
+def test_blanks_take_no_long_time():
+    blank = " " * 500_000
+
+    assert refused(document(f"<title>a{blank}b</title>", before=blank))
+
+
 def test_too_many_elements_are_refused():
     for number in (MAX_ELEMENTS, 20 * MAX_ELEMENTS):
         assert refused(document("<a/>" * number)).code is ReasonCode.TOO_LARGE
