@@ -24,6 +24,8 @@ from .shown import ShownText, scrubbed_piece
 MEDIA_TYPE = "text/html; charset=utf-8"
 MAX_DEPTH = 250
 MAX_ELEMENTS = 500_000
+MAX_ATTRIBUTES = 1_000
+"""Of an element; libxml2 compares each one with all before it."""
 
 _START = (
     '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>Document</title></head>'
@@ -33,6 +35,11 @@ _END = "</body></html>\n"
 _HEAD_BYTES = 1024
 _CHARSET = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:/-]{1,40})""", re.I
+)
+_TAG_NAME = re.compile(rb"<[A-Za-z][^\s/>]*+")
+_ATTRIBUTE = re.compile(
+    rb"[\s/]*+[^\s/>][^\s/>=]*+"
+    rb"(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+))?"
 )
 _NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
@@ -102,7 +109,7 @@ def open_html(data: bytes, charset: str = "") -> HtmlText:
     """
     if not charset and (declared := _CHARSET.search(data[:_HEAD_BYTES])):
         charset = declared[1].decode()
-    if data.count(b"<") > 2 * MAX_ELEMENTS:
+    if data.count(b"<") > 2 * MAX_ELEMENTS or _has_wide_tag(data):
         raise Unreadable(UnreadableKind.TOO_LARGE)
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
@@ -179,6 +186,20 @@ class _Walk:
         added = self._shown.add(text, is_preformatted=self._preformatted > 0)
         if added is not None:
             self._pieces.append(added)
+
+
+def _has_wide_tag(data: bytes) -> bool:
+    """Return whether a tag has too many attributes."""
+    if len(data) < 2 * MAX_ATTRIBUTES:
+        return False
+    at = 0
+    while tag := _TAG_NAME.search(data, at):
+        at, count = tag.end(), 0
+        while attribute := _ATTRIBUTE.match(data, at):
+            at, count = attribute.end(), count + 1
+            if count > MAX_ATTRIBUTES:
+                return True
+    return False
 
 
 def _is_dropped(element: etree._Element) -> bool:

@@ -182,6 +182,25 @@ def test_what_is_nested_too_deeply_or_too_large_is_refused(body):
 
 
 @pytest.mark.parametrize(
+    "attribute", [b" a%d", b" a%d=1", b" a%d='>'", b'a%d="<"', b"/a%d", b"\na%d = x"]
+)
+def test_a_tag_of_too_many_attributes_is_refused_unread(attribute):
+    attributes = b"".join(attribute % number for number in range(100_000))
+    start = time.process_time()
+    with pytest.raises(Unreadable) as caught:
+        open_document(b"<html><body><p " + attributes + b">x")
+
+    assert UnreadableKind.TOO_LARGE is caught.value.kind
+    assert 5 > time.process_time() - start
+
+
+def test_any_number_of_tags_may_have_some_attributes():
+    tags = b'<p class="a" id=b style="x:y">text</p>' * 10_000
+
+    assert 50_000 == len(open_document(b"<html><body>" + tags).text)
+
+
+@pytest.mark.parametrize(
     "unit", [b"<!--", b"&amp;", b"<b></b>", b"a=b ", b"<p/", b"<a b='", b"</p>", b"\n"]
 )
 def test_no_html_takes_long(unit):
