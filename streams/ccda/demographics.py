@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from ..patients.demographics import (
     PatientId,
 )
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
+from ..patients.numbers import numbers_of
 from .datatypes import (
     address_of,
     birth_date_of,
@@ -51,7 +51,6 @@ _FACILITIES = frozenset(
     }
 )
 _SEXES = {"M": "M", "F": "F", "UN": "U"}
-_SHORTEST_NUMBER = 5
 
 
 def patient_role_of(root: etree._Element) -> etree._Element:
@@ -155,9 +154,7 @@ def known_of(root: etree._Element) -> Known:
     labels = {
         each.value: LABELS_OF_ID_TYPES.get(each.type, Label.IDNUM) for each in found.ids
     }
-    digits = (re.sub(r"\D", "", each) for each in (*labels, *found.phones))
-    numbers = frozenset(each for each in digits if len(each) >= _SHORTEST_NUMBER)
-    return Known(labels, numbers)
+    return Known(labels, numbers_of(labels, found.phones, found.birth_dates))
 
 
 def _patient_identifiers(role: etree._Element) -> list[Identifier]:

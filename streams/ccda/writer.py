@@ -18,6 +18,7 @@ from deid_core.surrogates.tag import tag_of
 
 from ..documents import TextDocument, Unreadable
 from ..events.parts import Values
+from ..patients.numbers import digits_of, digits_of_number
 from .datatypes import ENCODED, data_of, day_of, media_type_of, telecom_of
 from .narrative import open_narrative
 from .rules import INSTEAD, TEXT, TYPES, Rule, Type, Verb
@@ -88,8 +89,7 @@ class Known:
 
     Args:
         labels: What identifiers are, by their values.
-        numbers: Digits of identifiers and telephone numbers, which no other value of
-            the document may be.
+        numbers: Those of the patient, which no other value of the document may be.
     """
 
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
@@ -321,9 +321,10 @@ class Writer:
 
     def _number(self, rule: Rule, value: str, place: _Place) -> str | None:
         written = value.strip()
-        if not _NUMBER.fullmatch(written) or self._is_withheld(written):
+        if not _NUMBER.fullmatch(written):
             return None
-        return written
+        is_withheld = digits_of_number(written) in self._known.numbers
+        return None if is_withheld else written
 
     def _code(self, rule: Rule, value: str, place: _Place) -> str | None:
         code = value.strip()
@@ -350,7 +351,7 @@ class Writer:
         return self._code(Rule(Verb.CODE), code, place) is not None
 
     def _is_withheld(self, value: str) -> bool:
-        return re.sub(r"\D", "", value) in self._known.numbers
+        return digits_of(value) in self._known.numbers
 
     # Free text.
 

@@ -8,7 +8,6 @@ Organization, Medication...) belongs to every patient whose resources refer to i
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..patients.demographics import PatientId
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
+from ..patients.numbers import numbers_of
 from .datatypes import identifier_of, text
 from .demographics import patient_id, patient_ids
 from .references import Target, target_of
@@ -28,7 +28,8 @@ from .writer import OTHER, Known, dicts
 
 BUNDLE_TYPES = TYPES["Bundle"].rules["type"].codes
 Json = dict[str, Any]
-_SHORTEST_NUMBER = 5
+MAX_SHARED = 50_000
+"""Entries that belong to several patients, counted with each of them."""
 # A Bundle in a Bundle may be that of any patient.
 _IN_BUNDLES = SUPPORTED - {"Bundle"}
 
@@ -112,10 +113,10 @@ def entries_of(message: Json) -> list[Entry]:
 def known_of(entries: Sequence[Entry]) -> Known:
     """Return what entries say of what is named in several places."""
     labels: dict[str, Label] = {}
-    numbers: list[str] = []
+    values: dict[str, list[str]] = {"identifier": [], "telecom": [], "birthDate": []}
     for name, found in _holders(each.resource for each in entries):
         value = text(found.get("value"))
-        numbers.append(re.sub(r"\D", "", value))
+        values[name].append(value)
         if name == "identifier" and value:
             type_ = identifier_of(found).type
             label = LABELS_OF_ID_TYPES.get(type_, Label.IDNUM)
@@ -124,13 +125,15 @@ def known_of(entries: Sequence[Entry]) -> Known:
     return Known(
         types={name: each.type for each in entries for name in each.names},
         labels=labels,
-        numbers=frozenset(each for each in numbers if len(each) >= _SHORTEST_NUMBER),
+        numbers=numbers_of(*values.values()),
     )
 
 
 def _holders(value: object, name: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield all identifiers and telephone numbers, wherever they are."""
-    if isinstance(value, Mapping):
+    """Yield all identifiers, telephone numbers and birth dates, wherever they are."""
+    if name == "birthDate":
+        yield name, {"value": value}
+    elif isinstance(value, Mapping):
         if name in ("identifier", "telecom"):
             yield name, dict(value)
         for inner, each in value.items():
@@ -197,9 +200,17 @@ class _Splitter:
             else:
                 skipped[entry.type] += 1
         unused = set(shared)
+        copies = 0
         for group in self._groups:
             reached = self._reached(members[id(group)], shared)
             unused -= reached
+            copies += len(reached)
+            if copies > MAX_SHARED and len(self._groups) > 1:
+                raise InvalidRecord(
+                    ReasonCode.TOO_LARGE,
+                    "Bundle.entry: too many patients refer to too many resources; "
+                    "send a Bundle for each patient",
+                )
             numbers = sorted({*members[id(group)], *reached})
             group.entries = [self._entries[each] for each in numbers]
         skipped.update(self._entries[each].type for each in unused)

@@ -17,6 +17,7 @@ from deid_core.surrogates.tag import tag_of
 from ..documents import TextDocument, Unreadable, from_base64
 from ..events.parts import Values
 from ..events.towns import town
+from ..patients.numbers import digits_of, digits_of_number
 from . import references
 from .json_text import Number
 from .narrative import open_div
@@ -102,8 +103,7 @@ class Known:
     Args:
         types: The resource type of what references point to: `Patient/123`, `urn/...`.
         labels: What identifiers are, by their values.
-        numbers: Digits of identifiers and telephone numbers, which no other value of
-            the part may be.
+        numbers: Those of the patient, which no other value of the part may be.
     """
 
     types: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -390,7 +390,9 @@ class Writer:
         return value if self._values.replaced(Label.AGE, years) == years else None
 
     def _is_number(self, value: Number) -> bool:
-        return bool(_NUMBER.fullmatch(value)) and not self._is_withheld(value)
+        if not _NUMBER.fullmatch(value):
+            return False
+        return digits_of_number(value) not in self._known.numbers
 
     def _system(self, rule: Rule, value: object, place: _Place) -> Written | None:
         code = self._coded(rule, place.siblings.get("code"), place)
@@ -402,7 +404,7 @@ class Writer:
         return None if self._is_withheld(str(value)) else str(value)
 
     def _is_withheld(self, value: str) -> bool:
-        return re.sub(r"\D", "", value) in self._known.numbers
+        return digits_of(value) in self._known.numbers
 
     # Free text.
 

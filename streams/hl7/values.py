@@ -13,6 +13,7 @@ from ..events.parts import Values
 from ..events.towns import town
 from ..patients.demographics import Demographics, Name, is_day
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
+from ..patients.numbers import SHORTEST, digits_of, digits_of_number, numbers_of
 from .field_rules import CODES, TEXTS, Action, Codes, Leaf
 from .framing import CHARACTER_SETS
 from .message import Delimiters, unescape
@@ -42,7 +43,6 @@ _WORD = re.compile(r"[^\W_]+")
 _MOST_DIGITS = 5
 """Of a code: a longer number may identify somebody."""
 _SHORTEST_WORD = 3
-_SHORTEST_NUMBER = 5
 _PHONE_PARTS = (4, 7)
 _ID_TYPE = 4
 _TO_STATE = 1
@@ -88,13 +88,18 @@ class Checks:
         self.codes = codes
         self._delimiters = delimiters
         self._withheld = frozenset(_words_of(demographics))
+        self._numbers = numbers_of(
+            (each.value for each in demographics.ids),
+            demographics.phones,
+            demographics.birth_dates,
+        )
 
     def is_text(self, given: Value, raw: str) -> bool:
         """Return whether a value is scrubbed as a text, which a code of letters is."""
         action = given.leaf.action
         if action in TEXTS:
             if action is Action.RANGE and is_range(raw.strip(" ")):
-                return False
+                return self.is_number_of_patient(digits_of(raw))
             return not self._is_name_of_code(raw)
         if action not in CODES or not LETTERS.search(given.text):
             return False
@@ -105,6 +110,10 @@ class Checks:
         """Return whether a value, or a word of it, is one of the patient's record."""
         folded = text.casefold()
         return not self._withheld.isdisjoint((folded, *_WORD.findall(folded)))
+
+    def is_number_of_patient(self, digits: str) -> bool:
+        """Return whether digits are an identifier, a telephone number, a birth date."""
+        return digits in self._numbers
 
     def is_public_code(self, given: Value) -> bool:
         """Return whether a code has the form of the public coding system beside it."""
@@ -189,8 +198,12 @@ class ValueWriter:
         if self.is_age:
             age = self._values.replaced(Label.AGE, given.text)
             return age if _NUMBER.fullmatch(age) else ""
-        is_long = len(given.text) >= _SHORTEST_NUMBER
-        return None if is_long and self._checks.is_withheld(given.text) else given.text
+        if len(given.text) < SHORTEST:
+            return given.text
+        is_withheld = self._checks.is_withheld(given.text) or (
+            self._checks.is_number_of_patient(digits_of_number(given.text))
+        )
+        return None if is_withheld else given.text
 
     def sign(self, given: Value) -> str | None:
         """Keep a comparison sign or a separator (SN)."""

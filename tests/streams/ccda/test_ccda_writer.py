@@ -306,3 +306,16 @@ class _NoValues:
 
     def pseudonym(self, kind: str, value: str) -> str:
         return "0" * 32
+
+
+@pytest.mark.parametrize("number", ["4471836", "4471836.0", "4.471836E6", "7714182"])
+def test_a_number_of_the_patient_is_no_measured_value(number):
+    value = sample("ccd")
+    [first, *_others] = re.findall(rb'xsi:type="PQ" value="([^"]+)"', value)
+    old, new = b'xsi:type="PQ" value="%s"' % first, b'xsi:type="PQ" value="%s"'
+
+    held = scrubbed(value.replace(old, new % number.encode()))
+    other = scrubbed(value.replace(old, new % b"4471837"))
+
+    assert number not in etree.tostring(held).decode()
+    assert "4471837" in etree.tostring(other).decode()

@@ -364,3 +364,25 @@ def test_other_texts_than_those_of_the_part_are_refused(numbers):
 
     with pytest.raises(ValueError, match=r"zip|another text"):
         READER.rebuilt(part.content, [done] * numbers, NOBODY)
+
+
+@pytest.mark.parametrize(
+    "number", ["48291", "48291.0", "4.8291E4", "5550147", "19560102"]
+)
+def test_a_number_of_the_patient_is_no_measured_value(number):
+    patient = {
+        "resourceType": "Patient",
+        "id": "1",
+        "identifier": [{"system": "urn:x", "value": "0048291"}],
+        "telecom": [{"system": "phone", "value": "(312) 555-0147"}],
+        "birthDate": "1956-01-02",
+    }
+    quantity = {"value": 987654321, "unit": "mg"}
+    entries = [{"resource": patient}, {"resource": given(valueQuantity=quantity)}]
+    bundle = {"resourceType": "Bundle", "type": "collection", "entry": entries}
+    value = orjson.dumps(bundle).replace(b"987654321", number.encode())
+    [part] = READER.parts(value)
+
+    assert number.encode() not in rebuilt(part).value
+    [kept] = READER.parts(value.replace(number.encode(), b"4.8292E4"))
+    assert b"4.8292E4" in rebuilt(kept).value

@@ -542,6 +542,26 @@ def test_a_message_of_two_patients_has_a_part_for_each():
     assert [2, 2] == [len(part.updates[0].merged) + 1 for part in (first, second)]
 
 
+def test_every_part_has_one_event_segment():
+    first, second = HL7.parts(
+        message("PV1|1|I", "PID|2||2", pid="EVN|A01\rEVN|A08\rPID|1||1")
+    )
+
+    assert ["MSH", "EVN", "EVN", "PID", "PV1"] == names(first.content)
+    assert ["MSH", "EVN", "PID"] == names(second.content)
+
+
+@pytest.mark.parametrize(
+    "header", [f"{MSH}|{'x' * 100_000}", "\r".join((MSH, *["EVN|A01"] * 10_000))]
+)
+def test_headers_are_not_copied_for_any_number_of_patients(header):
+    start = time.process_time()
+    with suppress(InvalidRecord):
+        HL7.parts(message(*["PID|1||1"] * 5_000, msh=header))
+
+    assert 10 > time.process_time() - start
+
+
 def test_a_batch_has_the_parts_of_all_its_messages():
     one = message("OBX|1|TX|||one").decode()
     parts = HL7.parts(f"BHS|^~\\&\r{one}\r{one}\rBTS|2".encode())
