@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..documents import Unreadable, from_base64, open_document
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..patients.demographics import Demographics, PatientId
 from .datatypes import text, time_of
@@ -17,20 +19,30 @@ from .references import target_of
 from .writer import dicts, note_type_of
 
 Json = Mapping[str, Any]
+MAX_CHARACTERS = 64 << 20
+"""Of the notes of a patient: any number of attachments may refer to one Binary."""
 
 
 def notes_of(
     entries: Sequence[Entry], patient: PatientId, demographics: Demographics
 ) -> tuple[list[ClinicalNote], Counter[str]]:
-    """Return the notes of a patient, and the numbers of documents not read, by kind."""
+    """Return the notes of a patient, and the numbers of documents not read, by kind.
+
+    Raises:
+        InvalidRecord: too_large: they are too long.
+    """
     reader = _Notes(entries)
     notes = []
+    size = 0
     for entry in entries:
         resource = entry.resource
         read = _READERS.get(entry.type)
         found = (
             [each for each in read(reader, resource) if each.strip()] if read else []
         )
+        size += sum(map(len, found))
+        if size > MAX_CHARACTERS:
+            raise _too_large()
         for number, each in enumerate(found):
             notes.append(
                 ClinicalNote(
@@ -50,6 +62,7 @@ class _Notes:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.skipped: Counter[str] = Counter()
+        self._opened_binaries: dict[int, str] = {}
         self._binaries = {
             name: each.resource
             for each in entries
@@ -89,14 +102,24 @@ class _Notes:
         return ["\n".join(each for each in lines if each)]
 
     def _attached(self, attachments: Any) -> Iterator[str]:  # noqa: ANN401 (JSON)
+        size = 0
         for each in dicts(list(attachments)):
             target = target_of(each.get("url"))
-            source: Json = each
+            binary = None
             if "data" not in each and target is not None:
-                name = f"{target.type or 'urn'}/{target.id}"
-                source = self._binaries.get(name, each)
-            if read := self._opened(source):
+                binary = self._binaries.get(f"{target.type or 'urn'}/{target.id}")
+            read = self._opened(each) if binary is None else self._read(binary)
+            size += len(read)
+            if size > MAX_CHARACTERS:
+                raise _too_large()
+            if read:
                 yield read
+
+    def _read(self, binary: Json) -> str:
+        """Return the text of a Binary, opened once."""
+        if id(binary) not in self._opened_binaries:
+            self._opened_binaries[id(binary)] = self._opened(binary)
+        return self._opened_binaries[id(binary)]
 
     def _opened(self, source: Json) -> str:
         if not isinstance(source.get("data"), str):
@@ -115,6 +138,13 @@ _READERS: Mapping[str, Callable[[_Notes, Json], list[str]]] = {
     "Composition": _Notes.composition,
     "Observation": _Notes.observation,
 }
+
+
+def _too_large() -> InvalidRecord:
+    return InvalidRecord(
+        ReasonCode.TOO_LARGE,
+        "FHIR: the documents of a patient are too large; send fewer at a time",
+    )
 
 
 def _sections(holder: Json) -> Iterator[str]:

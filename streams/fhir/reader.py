@@ -27,6 +27,8 @@ from .writer import Writer
 
 FORMAT = "fhir"
 AUTHORITY = "FHIR"
+MAX_CHARACTERS = 64 << 20
+"""Of the parts of a message with several patients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,19 @@ class FhirReader:
         entries = entries_of(message)
         found = split(entries, self.authority)
         skipped = dict(found.skipped)
-        parts = []
+        parts: list[Part] = []
+        size = 0
         for group in found.groups:
             parts.append(_part(message, group, self.authority, skipped))
             skipped = {}  # counted once, with the first part
+            # What patients share is in the part of each.
+            size += len(parts[-1].content)
+            if len(parts) > 1 and size > MAX_CHARACTERS:
+                raise InvalidRecord(
+                    ReasonCode.TOO_LARGE,
+                    "Bundle: its parts, one for each patient, are too large; send a "
+                    "Bundle for each patient",
+                )
         return parts
 
     def texts(self, content: str) -> list[FreeText]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
 
+from ..engine.errors import InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..events.parts import FreeText, Part, Rebuilt, Values
 from ..patients.demographics import PatientRecord
 from . import fields, narrative
@@ -32,6 +34,8 @@ WANTED = {
 """The segments and fields that are read."""
 
 FORMAT = "hl7"
+MAX_CHARACTERS = 64 << 20
+"""Of the headers of the parts of a message with several patients."""
 
 Parse = Callable[[str, Wanted], list[Segment]]
 
@@ -199,12 +203,22 @@ HL7 = Hl7Reader()
 
 
 def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
-    """Return a message for each patient group: MSH, EVN and the group's segments."""
+    """Return a message for each patient group: MSH, EVN and the group's segments.
+
+    Raises:
+        InvalidRecord: too_large: MSH and EVN, once for each patient, are too long.
+    """
     if len(groups) == 1:
         return [text]
     lines = text.split("\r")
     starts = [each.segments[0].line for each in groups]
-    header = [each for each in lines[: starts[0]] if each[:3] in ("MSH", "EVN")]
+    header = lines[:1]
+    header += [each for each in lines[1 : starts[0]] if each[:3] == "EVN"][:1]
+    if len(groups) * sum(map(len, header)) > MAX_CHARACTERS:
+        raise InvalidRecord(
+            ReasonCode.TOO_LARGE,
+            "MSH, EVN: too long for so many patients; send a message for each",
+        )
     bounds = zip(starts, [*starts[1:], len(lines)], strict=True)
     first, *others = (lines[start:end] for start, end in bounds)
     contents = [[*lines[: starts[0]], *first], *([*header, *each] for each in others)]

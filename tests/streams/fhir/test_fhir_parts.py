@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import orjson
 import pytest
 
@@ -331,6 +333,55 @@ def test_the_text_of_a_referenced_binary_is_the_note():
 
     assert [note.text[:16] for note in part.notes] == ["Mabel Quellwrigh"]
     assert part.notes[0].note_id == "DocumentReference/d-1"
+
+
+def test_a_binary_is_opened_once_however_many_attachments_refer_to_it():
+    document = sample("DocumentReference")
+    document["content"] = [{"attachment": {"url": "Binary/b-1"}}] * 1000
+    binary = sample("Binary")
+    binary |= {"contentType": "text/html", "data": encoded("<p>a</p>" * 20_000)}
+    start = time.process_time()
+    [part] = parts(bundle(sample("Patient"), document, binary))
+
+    assert 1000 == len(part.notes)
+    assert 5 > time.process_time() - start
+
+
+def test_documents_are_not_copied_beyond_a_limit():
+    document = sample("DocumentReference")
+    document["content"] = [{"attachment": {"url": "Binary/b-1"}}] * 1000
+    binary = sample("Binary")
+    binary |= {"contentType": "text/plain", "data": encoded("a b\n" * 20_000)}
+
+    error = refused(bundle(sample("Patient"), document, binary))
+
+    assert error.code is ReasonCode.TOO_LARGE
+
+
+def test_what_patients_share_is_not_copied_beyond_a_limit():
+    chain = [
+        {
+            "resourceType": "Organization",
+            "id": f"o{number}",
+            "partOf": {"reference": f"Organization/o{number + 1}"},
+        }
+        for number in range(1000)
+    ]
+    first = {"generalPractitioner": [{"reference": "Organization/o0"}]}
+    patients = [patient(str(number), "Roe", **first) for number in range(100)]
+
+    error = refused(bundle(*patients, *chain))
+
+    assert error.code is ReasonCode.TOO_LARGE
+    assert len(parts(bundle(*patients, *chain[:10]))) == 100
+
+
+def test_what_is_of_the_whole_bundle_is_not_copied_beyond_a_limit():
+    patients = [patient(str(number), "Roe") for number in range(100)]
+
+    error = refused(bundle(*patients, identifier={"value": "x" * 1_000_000}))
+
+    assert error.code is ReasonCode.TOO_LARGE
 
 
 def test_what_cannot_be_opened_is_counted():

@@ -1,11 +1,14 @@
 """The message that `hl7.scrubbed` carries: every value by its rule."""
 
 import base64
+import time
+from contextlib import suppress
 
 import pytest
 
 from deid_core import Label, OffsetMap, ScrubbedDocument
 from deid_core.document import Row
+from streams.engine.errors import InvalidRecord
 from streams.hl7.field_rules import Rules
 from streams.hl7.framing import messages_of
 from streams.hl7.message import delimiters_of, escape
@@ -296,6 +299,30 @@ def test_an_observation_of_a_type_without_a_rule_is_removed(kind):
 )
 def test_what_is_no_number_is_removed(number):
     assert "" == fields(rebuilt(message(f"OBX|1|NM|1||{number}")), "OBX")[5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "written"),
+    [
+        ("NM", "48291.0", ""),
+        ("NM", "5550147", ""),
+        ("SN", "=^5550147", "=^"),
+        ("NA", "312^5550147", "312^"),
+        ("NM", "5550148", "5550148"),
+    ],
+)
+def test_a_number_of_the_patient_is_no_measured_value(kind, value, written):
+    pid = "PID|1||048291^^^WARD^MR||Example^Edith||19480229|F|||||(312)555-0147"
+    found = rebuilt(message(f"OBX|1|{kind}|1||{value}", pid=pid))
+
+    assert written == fields(found, "OBX")[5]
+
+
+def test_a_telephone_number_is_no_reference_range():
+    pid = "PID|1||4711^^^WARD^MR||Example^Edith||19480229|F|||||(312)555-0147"
+    found = rebuilt(message("OBX|1|NM|1||5||555-0147", pid=pid), scrub=covered)
+
+    assert b"0147" not in found.value
 
 
 # Values
