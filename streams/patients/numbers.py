@@ -12,8 +12,8 @@ from decimal import Decimal, InvalidOperation
 
 SHORTEST = 5
 """Digits of a number that identifies somebody."""
-_LOCAL = 7
-"""Digits of a telephone number without its area code."""
+_NATIONAL, _LOCAL = 10, 7
+"""Digits of a telephone number without its country code, and without its area code."""
 _NO_DIGIT = re.compile(r"\D+")
 
 
@@ -22,12 +22,13 @@ def numbers_of(
 ) -> frozenset[str]:
     """Return the digits of identifiers, telephone numbers and days (YYYY-MM-DD).
 
-    Telephone numbers are there with and without an area code; zeros that lead are not.
+    Telephone numbers are there with and without country and area code; zeros that lead
+    are not.
     """
     found = [*map(digits_of, (*ids, *days))]
     for each in phones:
         digits = _NO_DIGIT.sub("", each)
-        found += [digits.lstrip("0"), digits[-_LOCAL:].lstrip("0")]
+        found += [digits[-n:].lstrip("0") for n in (0, _NATIONAL, _LOCAL)]
     return frozenset(each for each in found if len(each) >= SHORTEST)
 
 

@@ -7,10 +7,17 @@ from streams.patients.numbers import digits_of_number, numbers_of
 
 def test_numbers_are_those_of_identifiers_telephones_and_birth_dates():
     found = numbers_of(
-        ["MRN0048291", "771-88", "12"], ["(312) 555-0147"], ["1956-01-02"]
+        ["MRN0048291", "771-88", "12"], ["+1 (312) 555-0147"], ["1956-01-02"]
     )
 
-    assert {"48291", "77188", "3125550147", "5550147", "19560102"} == found
+    assert {
+        "48291",
+        "77188",
+        "13125550147",
+        "3125550147",
+        "5550147",
+        "19560102",
+    } == found
 
 
 @pytest.mark.parametrize(
