@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
@@ -37,12 +38,18 @@ _ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
 _HEAD = r"(?:MSH|FHS|BHS|BTS|FTS)[^\w\s]"
 _BORDER = re.compile(rf"\x1c(?=[\x0b\ufeff]|{_HEAD})|\ufeff(?=\x0b?{_HEAD})")
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 
 MAX_HEADER_BYTES = 16 * 1024
 # All but TAB, and ESC, which changes the character set.
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f]")
-_SECOND_HEADER = re.compile(rb"[\r\n]MSH[^\w\s]")
+# Wherever `messages_of` begins a message.
+_SECOND_HEADER = re.compile(rb"(?:[\r\n\x0b\x1c]|\xef\xbb\xbf)MSH[^\w\s]")
 
 
 def messages_of(value: bytes) -> list[str]:
@@ -52,9 +59,11 @@ def messages_of(value: bytes) -> list[str]:
     senders leave line ends in narrative unescaped, and a note must not lose a part.
 
     Raises:
-        InvalidRecord: undecodable; or bad_msh: the record does not begin with MSH.
+        InvalidRecord: undecodable, also if messages are in several character sets; or
+            bad_msh: the record does not begin with MSH.
     """
-    text = _decoded(value)
+    encoding = _encoding(value)
+    text = _decode(value, encoding)
     if END_BLOCK in text or "\ufeff" in text:
         text = _BORDER.sub("\r", text)
     lines = text.replace("\r\n", "\r").replace("\n", "\r").split("\r")
@@ -75,7 +84,9 @@ def messages_of(value: bytes) -> list[str]:
             messages[-1][-1] += f"\n{line}"
     if not messages:
         raise InvalidRecord(ReasonCode.BAD_MSH, "MSH: the record holds no message")
-    return ["\r".join(message) for message in messages]
+    found = ["\r".join(message) for message in messages]
+    _require_one_character_set(found, encoding)
+    return found
 
 
 def encoded(text: str, *, like: str) -> bytes:
@@ -122,15 +133,26 @@ def _begins_segment(line: str, *, separator: str) -> bool:
     return bool(_SEGMENT.match(line)) and line[3:4] in ("", separator)
 
 
-def _decoded(value: bytes) -> str:
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
+def _encoding(value: bytes) -> str:
+    """Return the codec of a record: by its mark, or as its first message names it."""
+    for mark, encoding in _MARKS.items():
         if value.startswith(mark):
-            return _decode(value, encoding)
-    return _decode(value, _character_set(value))
+            return encoding
+    return _character_set(value)
+
+
+def _require_one_character_set(messages: Sequence[str], encoding: str) -> None:
+    """Refuse a batch whose messages name several: it is decoded as one text."""
+    if len(messages) == 1 or encoding in _MARKS.values():
+        return
+    for each in messages:
+        name = "" if each.isascii() else _name_of_set(each.split("\r", 1)[0])
+        if name not in ("", "ASCII") and CHARACTER_SETS.get(name, "utf-8") != encoding:
+            raise InvalidRecord(
+                ReasonCode.UNDECODABLE,
+                "MSH-18: messages of a batch name several character sets; send them "
+                "apart",
+            )
 
 
 def _character_set(value: bytes) -> str:
@@ -139,13 +161,16 @@ def _character_set(value: bytes) -> str:
     if at < 0 or len(value) < at + 8:
         return "utf-8"
     header = re.split(rb"[\r\n]", value[at:], maxsplit=1)[0].decode("latin-1")
+    # An unknown name is tried as UTF-8, which refuses other encodings.
+    return CHARACTER_SETS.get(_name_of_set(header), "utf-8")
+
+
+def _name_of_set(header: str) -> str:
+    """Return MSH-18 in capitals, or an empty string."""
     fields = header.split(header[3:4] or "|")
     if len(fields) <= _CHARACTER_SET_FIELD:
-        return "utf-8"
-    repetition = header[5:6] or "~"
-    named = fields[_CHARACTER_SET_FIELD].split(repetition)[0].strip().upper()
-    # An unknown name is tried as UTF-8, which refuses other encodings.
-    return CHARACTER_SETS.get(named, "utf-8")
+        return ""
+    return fields[_CHARACTER_SET_FIELD].split(header[5:6] or "~")[0].strip().upper()
 
 
 def _decode(value: bytes, encoding: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import codecs
 import re
 from datetime import UTC, datetime
 
@@ -135,6 +136,10 @@ def test_nothing_else_of_the_message_is_in_an_answer(place):
         (b"MSH|^^\\&|A|B|C|D|1||ADT^A01|1|P|2.3", ReasonCode.BAD_MSH),
         (b"MSH|^~\\&|A|B|C|D|1||||P|2.3", ReasonCode.BAD_MSH),
         (message() + message(), ReasonCode.BAD_MSH),
+        (message() + b"\x1c" + message(), ReasonCode.BAD_MSH),
+        (message() + b"\x1c\x0b" + message(), ReasonCode.BAD_MSH),
+        (message() + b"\r\x1c" + message(), ReasonCode.BAD_MSH),
+        (message() + codecs.BOM_UTF8 + message(), ReasonCode.BAD_MSH),
         (message(rest="\x1c"), ReasonCode.BAD_MSH),
         (message(rest="|" * MAX_HEADER_BYTES), ReasonCode.BAD_MSH),
         (message().replace(b"LAB", b"L\xc4B"), ReasonCode.UNDECODABLE),

@@ -41,6 +41,25 @@ def test_parts_the_messages_of_a_batch_and_leaves_its_envelope():
 
 
 @pytest.mark.parametrize(
+    ("first", "second"),
+    [("8859/1", "UNICODE UTF-8"), ("8859/1", "8859/5"), ("8859/5", "8859/1")],
+)
+def test_refuses_a_batch_in_several_character_sets(first, second):
+    one, other = (WITH_CHARSET.format(each) for each in (first, second))
+    text = f"{other}\rPID|Zo\xeb".encode()
+
+    assert "undecodable" == code_of(f"{one}\rPID|1\r".encode() + text)
+    assert [f"{one}\rPID|1", other] == messages_of(f"{one}\rPID|1\r{other}".encode())
+
+
+def test_a_byte_order_mark_counts_more_than_what_messages_name():
+    one, other = (WITH_CHARSET.format(each) for each in ("8859/1", "8859/5"))
+    text = f"{one}\rPID|Zoë\r{other}\rPID|Zoë"
+
+    assert 2 == len(messages_of(codecs.BOM_UTF8 + text.encode()))
+
+
+@pytest.mark.parametrize(
     ("mark", "encoding"),
     [
         (codecs.BOM_UTF8, "utf-8"),
