@@ -67,24 +67,25 @@ def messages_of(value: bytes) -> list[str]:
     if END_BLOCK in text or "\ufeff" in text:
         text = _BORDER.sub("\r", text)
     lines = text.replace("\r\n", "\r").replace("\n", "\r").split("\r")
-    messages: list[list[str]] = []
+    # Of each message the lines of its segments.
+    messages: list[list[list[str]]] = []
     for line in (each.strip(START_BLOCK + END_BLOCK) for each in lines):
         if not line or line.isspace() or _ENVELOPE.match(line):
             continue
         if _HEADER.match(line):
-            messages.append([line])
+            messages.append([[line]])
         elif not messages:
             raise InvalidRecord(
                 ReasonCode.BAD_MSH,
                 "MSH: the record does not begin with MSH; check the sender's framing",
             )
-        elif _begins_segment(line, separator=messages[-1][0][3]):
-            messages[-1].append(line)
+        elif _begins_segment(line, separator=messages[-1][0][0][3]):
+            messages[-1].append([line])
         else:
-            messages[-1][-1] += f"\n{line}"
+            messages[-1][-1].append(line)
     if not messages:
         raise InvalidRecord(ReasonCode.BAD_MSH, "MSH: the record holds no message")
-    found = ["\r".join(message) for message in messages]
+    found = ["\r".join(map("\n".join, message)) for message in messages]
     _require_one_character_set(found, encoding)
     return found
 

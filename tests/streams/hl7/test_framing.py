@@ -1,4 +1,5 @@
 import codecs
+import time
 
 import pytest
 
@@ -112,3 +113,11 @@ def test_a_line_that_begins_no_segment_continues_the_last(line):
     value = f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1".encode()
 
     assert [f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1"] == messages_of(value)
+
+
+def test_lines_that_continue_a_segment_take_no_long_time():
+    start = time.process_time()
+    [found] = messages_of(f"{MSH}\rNTE|1||a".encode() + b"\nx" * 1_000_000)
+
+    assert found.endswith("a" + "\nx" * 1_000_000)
+    assert 5 > time.process_time() - start
