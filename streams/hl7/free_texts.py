@@ -131,18 +131,12 @@ class Scrubbed:
         self._sources = texts.sources
         self._scrubbed = scrubbed
         self._delimiters = delimiters
+        stretches: list[set[tuple[int, int]]] = [set() for _ in scrubbed]
+        for each in texts.sources.values():
+            stretches[each.document].add((each.start, each.start + each.length))
         self._documents = [
-            _Document(
-                done,
-                sorted(
-                    {
-                        (each.start, each.start + each.length)
-                        for each in texts.sources.values()
-                        if each.document == number
-                    }
-                ),
-            )
-            for number, done in enumerate(scrubbed)
+            _Document(done, sorted(of))
+            for done, of in zip(scrubbed, stretches, strict=True)
         ]
 
     def embedded(self, place: Place) -> str | None:

@@ -11,6 +11,7 @@ from deid_core.document import Row
 from streams.engine.errors import InvalidRecord
 from streams.hl7.field_rules import Rules
 from streams.hl7.framing import messages_of
+from streams.hl7.free_texts import WHOLE, FreeTexts, Scrubbed
 from streams.hl7.message import delimiters_of, escape
 from streams.hl7.reader import HL7, Hl7Reader
 from tests.streams.hl7.rebuilding import (
@@ -539,6 +540,19 @@ def test_texts_of_another_message_are_refused():
     for wrong in ([], [kept("another")], [kept("one"), kept("two")]):
         with pytest.raises(ValueError, match="text"):
             HL7.rebuilt(part.content, wrong, Invented())
+
+
+def test_many_texts_take_no_long_time():
+    texts = FreeTexts()
+    for line in range(16_000):
+        texts.add_lines([((line, 5, 0, *WHOLE), "itch")])
+    scrubbed = [
+        ScrubbedDocument("", each.text, (), OffsetMap()) for each in texts.texts
+    ]
+    start = time.process_time()
+    Scrubbed(texts, scrubbed, delimiters_of(MSH))
+
+    assert 4 > time.process_time() - start
 
 
 # Parts
