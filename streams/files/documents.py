@@ -42,6 +42,9 @@ SUFFIXES = {
     ".jsonl": Format.JSONL,
     ".ndjson": Format.JSONL,
 }
+TABLES = frozenset((".csv", ".tsv"))
+"""Suffixes of tables.  Their content can't be told from a text, in which a name that
+stands in a cell is hardly found."""
 NOBODY = {"assigning_authority": "", "id": "-"}
 """Placeholder for a JSON note without a patient, which the schema requires."""
 
@@ -115,6 +118,10 @@ def _text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
 def _plain_text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
     """Yield a text that is nothing else."""
     value = stream.read()
+    if path.suffix.lower() in TABLES:
+        reason = f"{path}: a table, not text; send JSON lines, or say --format text"
+        yield InvalidRecord(ReasonCode.UNSUPPORTED, reason)
+        return
     try:
         found = recognise(value)
     except InvalidRecord as error:

@@ -249,3 +249,16 @@ def test_a_pipe_is_read_whole(tmp_path):
     threading.Thread(target=pipe.write_bytes, args=(b"Seen 3/14/2024.\n",)).start()
 
     assert "Seen [DATE].\n" == scrub(pipe).stdout
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "NOTES.TSV"])
+def test_a_table_is_no_text_unless_the_user_says_so(name, tmp_path):
+    file = tmp_path / name
+    file.write_bytes(b"id,patient,note\n1,Quellwright,Seen 3/14/2024.\n")
+
+    refused, done = scrub(file), scrub(file, "--format", "text")
+
+    assert (1, 0) == (refused.exit_code, done.exit_code)
+    assert f"{file}: a table, not text; send JSON lines" in refused.stderr
+    assert "Quellwright" not in refused.stdout + refused.stderr
+    assert "Seen [DATE]." in done.stdout
