@@ -48,8 +48,8 @@ _CHARACTER_SET_FIELD = 17  # MSH-18 among the parts after MSH and its separator
 MAX_HEADER_BYTES = 16 * 1024
 # All but TAB, and ESC, which changes the character set.
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f]")
-# Wherever `messages_of` begins a message.
-_SECOND_HEADER = re.compile(rb"(?:[\r\n\x0b\x1c]|\xef\xbb\xbf)MSH[^\w\s]")
+# Wherever `messages_of` begins a message, unless a start block is there.
+_SECOND_HEADER = re.compile(rb"(?:[\r\n\x1c]|\xef\xbb\xbf)MSH[^\w\s]")
 
 
 def messages_of(value: bytes) -> list[str]:

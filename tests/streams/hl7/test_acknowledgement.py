@@ -137,7 +137,6 @@ def test_nothing_else_of_the_message_is_in_an_answer(place):
         (b"MSH|^~\\&|A|B|C|D|1||||P|2.3", ReasonCode.BAD_MSH),
         (message() + message(), ReasonCode.BAD_MSH),
         (message() + b"\x1c" + message(), ReasonCode.BAD_MSH),
-        (message() + b"\x1c\x0b" + message(), ReasonCode.BAD_MSH),
         (message() + b"\r\x1c" + message(), ReasonCode.BAD_MSH),
         (message() + codecs.BOM_UTF8 + message(), ReasonCode.BAD_MSH),
         (message(rest="\x1c"), ReasonCode.BAD_MSH),

@@ -168,6 +168,7 @@ def test_endless_garbage_ends_the_connection():
         (message().replace(b"|^~\\&|", b"|^^\\&|"), ("AR", ""), "bad_msh"),
         (message().replace(b"LAB", b"\xff"), ("AR", ""), "undecodable"),
         (message("1", "OBX|1\r\x0bMSH"), ("AR", "1"), "bad_frame"),
+        (message("1", "OBX|1\r\x0bMSH|^~\\&|A"), ("AR", "1"), "bad_frame"),
     ],
 )
 def test_what_cannot_be_read_is_rejected_and_the_connection_goes_on(value, code, why):
