@@ -5,7 +5,8 @@ the same note.  `Verifier` looks for whole values and for misspelt names of the 
 (edit distance 1) in what was kept of the note, and for values of the record in what was
 written instead.  Text is compared without invisible characters, compatibility forms,
 case and diacritics; where an invisible character may separate two words, it is read
-with and without a blank there (`plain_text`).
+with and without a blank there (`plain_text`).  Names are also looked for where only the
+letter case parts them from what is before and after ("seenSmithJones").
 
 Independent on purpose: it shares no code with the detectors, only the lexicons.  It can
 only refuse, so it asks for no more than detection promises.  No leaked
@@ -41,6 +42,7 @@ from ..errors import ResidueFound
 from ..labels import Label
 from ..language.lexicons import load_list, normal, words_of
 from ..language.plain_text import views_of
+from .glued_words import glued_words, parted
 from .record_values import Value, Values, ValuesReader, misspelt_in
 from .replaced_values import replaced_in
 
@@ -124,14 +126,32 @@ def _leaked(values: Values, texts: Iterable[str]) -> Iterator[str]:
     """Yield the kind of each leaked value, as often as it is there."""
     original = _BETWEEN_PIECES.join(texts)
     text = _normal(original)
-    for value in values.words:
-        if value.needle in text:
+    words = [each for each in values.words if each.needle in text]
+    for value in words:
+        if not value.is_name:
             yield from repeat(value.kind, _count(value, text))
-    for value in values.full_names:
-        if value.needle in text:
-            yield from repeat(value.kind, _count_full_names(value, original))
+    names = [each for each in words if each.is_name]
+    pairs = [each for each in values.full_names if each.needle in text]
+    if names or pairs:
+        yield from _names(names, pairs, original, text)
     yield from _numbers(values, text)
     yield from repeat("birth date", _count_birth_dates(values, text))
+
+
+def _names(
+    names: Sequence[Value], pairs: Sequence[Value], original: str, text: str
+) -> Iterator[str]:
+    """Yield the kind of each name that leaks, be it glued to other words."""
+    originals: tuple[str, ...] = (original,)
+    glued = _normal(" ".join(glued_words(original)))
+    if any(each.needle in glued for each in (*names, *pairs)):
+        originals += parted(original)
+    texts = (text, *map(_normal, originals[1:]))
+    for value in names:
+        yield from repeat(value.kind, max(_count_names(value, each) for each in texts))
+    for value in pairs:
+        counts = (_count_full_names(value, each) for each in originals)
+        yield from repeat(value.kind, max(counts))
 
 
 def _invented(
@@ -164,10 +184,11 @@ def _normal_line(line: str) -> str:
 
 
 def _count(value: Value, text: str) -> int:
-    spans = value.spans_in(text)
-    if not value.kind.endswith(" name"):
-        return sum(1 for _ in spans)
-    return sum(not _is_eponym(text, *each) for each in spans)
+    return sum(1 for _ in value.spans_in(text))
+
+
+def _count_names(value: Value, text: str) -> int:
+    return sum(not _is_eponym(text, *each) for each in value.spans_in(text))
 
 
 def _count_full_names(value: Value, original: str) -> int:

@@ -103,6 +103,11 @@ class Value(NamedTuple):
     def __repr__(self) -> str:
         return f"Value({self.kind!r})"
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a person's."""
+        return self.kind in _KINDS
+
     def spans_in(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where the value is in a text in compared form; without overlaps."""
         start = text.find(self.parts[0])

@@ -56,6 +56,11 @@ def leaked_in(known, texts):
         ("Foley came", "patient name"),
         ("Dr. bartholomew", "provider name"),
         ("O'Brien", "kin name"),
+        ("seenKowalskiToday", "patient name"),
+        ("KOWALSKIFoley", "patient name"),
+        ("KOWALSKIfoley", "patient name"),
+        ("JanéÉlan", "patient name"),
+        ("byWillYoung", "kin name"),
         ("Will Young came", "kin name"),
         ("YOUNG, WILL", "kin name"),
         ("born 3/4/57", "birth date"),
@@ -86,6 +91,7 @@ def test_a_surviving_value_is_residue_by_kind(text, kind):
         "Will young people come",
         "Foley catheter and Foley's sign",
         "Kowalskis, kowalsky",
+        "McFoley, MacFoley, FitzFoley, aFoleyCatheter, Willyoung, JANEK",
         "Dr. Wu",
         "born 3/5/57 in 1957, 13/4/57, 3/4/571",
         "555-0123, 617-555-01234, 9617555012399",
@@ -295,6 +301,7 @@ O'Brien o'brien Brien Wu Bartholomew 3/4/57 03-04-1957 March 4th, 1957 4 Mar 195
 19570304 57 3 12 Oak oak Street St Springfield SPRINGFIELD MA 02139 02139-4301
 617-555-0123 (617) 555-0123 +1 jane@example.com 77881234 0077881234 77-88-1234 AB123
 ab-123 St. Mary's Hospital ST MARYS Acme Widgets catheter sign Dr. Mr. seen . , : ; - /
+McFoley Seen CT
 ( the Patient 1 s 's J. é ½ ² Kowal\u00adski Ja\u200bne Wi\u2060ll Fo\x00ley \uff2aane
 6\u00ad17-555\u200b-0123 Bar\u00adtholomew \uff17\uff17881234 Spring\u200dfield
 \ufeff Ann

@@ -2,11 +2,13 @@
 
 **Names** (patient, kin, providers).  Every word of two letters or more, without case
 and diacritics, in any order, joined or split ("O'Brien", "OBrien", "Mc Donald",
-"JohnSmith").  A fuzzy match has an edit distance over the shorter length below 0.33
-(the NUS system, section 3.1), a swap of neighbours counting as one edit, so that words
-of three letters must be exact.  Initials are included next to a name ("J. Smith",
-"Smith, JQ"), and alone after a cue ("patient J.S.").  Patients and kin are also found
-by nicknames (Bill for William, William for Bill), surnames with "de la" and "van".
+"JohnSmith"), also inside of a word where the letter case changes ("seenSmithJones", no
+Donald in "McDonald").  A fuzzy match of a whole word has an edit distance over the
+shorter length below 0.33 (the NUS system, section 3.1), a swap of neighbours counting
+as one edit, so that words of three letters must be exact.  Initials are included next
+to a name ("J. Smith", "Smith, JQ"), and alone after a cue ("patient J.S.").  Patients
+and kin are also found by nicknames (Bill for William, William for Bill), surnames with
+"de la" and "van".
 
 **Guards.**  The patient's own exact name has priority: it is found in any case and
 anywhere, unless it is
@@ -110,6 +112,7 @@ class PatientRecordDetector:
                 self._threshold,
                 search.record.prefilter,
                 search.positions,
+                search.record.keys,
             )
             for search in searches
         ]

@@ -50,6 +50,7 @@ def cut(
     lengths: Array,
     odd: Array,
     capitals: Array,
+    glued: Array,
 ) -> Int:
     """Write where words begin and end, their hashes and letters.
 
@@ -67,20 +68,27 @@ def cut(
         lengths: Written: how many.
         odd: Written: which words are not of ASCII.
         capitals: Written: which words may be initials, by length and first letter.
+        glued: Written: which words change to capitals, or from several of them, inside.
 
     Returns:
-        How many words there are, how many of them odd, and how many capitals.
+        How many words there are, how many of them odd, capitals, and glued.
     """
-    size, count, odds, initials, at = len(codes), 0, 0, 0, 0
+    size, count, odds, initials, several, at = len(codes), 0, 0, 0, 0, 0
     ends[0] = 0
     while at < size:
         kind, begin, highest = kinds[codes[at]], at, np.uint32(0)
+        large, smalls, changes = 0, 0, False
         mixed, own = np.uint64(0), np.uint64(0)
         while at < size and kinds[codes[at]] == kind:
             code = codes[at]
             highest = max(highest, code)
             if np.uint32(65) <= code <= np.uint32(90):
                 code += np.uint32(32)
+                changes |= smalls > 0
+                large += 1
+            else:
+                changes |= large > 1
+                large, smalls = 0, 1
             mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(code)
             own |= letter_bit(code)
             at += 1
@@ -94,9 +102,12 @@ def cut(
             if at - begin <= MOST_INITIALS and (is_capital or highest > 127):
                 capitals[initials] = count
                 initials += 1
+            if changes or highest > 127:
+                glued[several] = count
+                several += 1
             count += 1
     starts[count] = size
-    return count, odds, initials
+    return count, odds, initials, several
 
 
 @compiled

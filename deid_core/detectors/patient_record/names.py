@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import pairwise
+from operator import attrgetter
 
 from rapidfuzz.distance import OSA
 
@@ -12,6 +14,7 @@ from deid_core.language.lexicons import (
     is_ordinary,
     is_vocabulary,
     load_list,
+    normal,
 )
 
 from .candidates import (
@@ -24,11 +27,12 @@ from .candidates import (
 )
 from .context import is_eponym, is_title_case
 from .initials import adjacent_initials, initials_alone, may_have_initials
-from .note import Note, Word
+from .note import Note, Word, edges_of
 from .people import Names
 from .prefilter import Positions, Prefilter
 
 _SHORTEST_FUZZY = 4
+_SHORTEST_NAME = 3
 _SPLITS = frozenset({" ", "-", "'", "\u2019", "' ", "\u2019 "})
 
 
@@ -41,12 +45,21 @@ class NameSearch:
         threshold: See `PatientRecordOptions`.
         prefilter: Of the record.
         positions: The candidates in the note.
+        keys: All words of the record.
 
     Attributes:
         fuzzy: The compared forms of the note that resemble a name.
     """
 
-    __slots__ = ("_names", "_nearest", "_note", "_pairs", "_threshold", "fuzzy")
+    __slots__ = (
+        "_keys",
+        "_names",
+        "_nearest",
+        "_note",
+        "_pairs",
+        "_threshold",
+        "fuzzy",
+    )
 
     def __init__(
         self,
@@ -55,8 +68,10 @@ class NameSearch:
         threshold: float,
         prefilter: Prefilter,
         positions: Positions,
+        keys: Set[str],
     ) -> None:
         self._note, self._names, self._threshold = note, names, threshold
+        self._keys = keys
         self._pairs = positions.pairs
         self._nearest = fuzzy_matches(
             {
@@ -76,6 +91,11 @@ class NameSearch:
         """
         note, names = self._note, self._names
         candidates = [each for word in words if (each := self._candidate(word))]
+        if parts := [
+            part for each in note.glued(names.tokens) for part in self._parts(each)
+        ]:
+            # A whole word comes behind its parts, and counts.
+            candidates = sorted((*candidates, *parts), key=_span)
         found = list(self._split())
         accepted_names = accepted(note, candidates, names.doubled)
         for name in accepted_names:
@@ -101,6 +121,45 @@ class NameSearch:
             form, score = self._nearest[form]
         needs = _evidence(self._note, names, word, form)
         return Candidate(word, form, names.tokens[form], score, needs)
+
+    def _parts(self, parts: Sequence[Word]) -> Iterator[Candidate]:
+        """Yield what are names of a word whose parts are glued.
+
+        With a name go words of the record, and with a sure one all that is no word:
+        another name, or a place.
+        """
+        tokens, end = self._names.tokens, parts[-1].end
+        names = [
+            self._part(each, is_last=each.end == end)
+            for each in parts
+            if each.normal in tokens
+        ]
+        yield from names
+        name = min(names, key=attrgetter("needs"))
+        is_sure = name.needs is Evidence.NOTHING
+        for each in parts:
+            if each.normal not in tokens and self._may_be_known(each, is_sure=is_sure):
+                yield name._replace(word=each, token="")
+
+    def _may_be_known(self, part: Word, *, is_sure: bool) -> bool:
+        """Return whether a part is no mere words, like "seenBy", "IVs"."""
+        edges = edges_of(part.text)
+        pieces = [normal(part.text[start:end]) for start, end in pairwise(edges)]
+        if not self._keys.isdisjoint((part.normal, *pieces)):
+            return True
+        are_words = all(len(e) < _SHORTEST_NAME or is_vocabulary(e) for e in pieces)
+        return is_sure and not (are_words or is_vocabulary(part.normal))
+
+    def _part(self, part: Word, *, is_last: bool) -> Candidate:
+        """Return a part; it needs another one where it may be something else."""
+        form = part.normal
+        needs = _evidence(self._note, self._names, part, form)
+        if needs is Evidence.REFUSED and not is_last:
+            # No eponym: its noun does not follow.
+            needs = Evidence.NEIGHBOUR if is_ordinary(form) else Evidence.NOTHING
+        elif needs is not Evidence.NOTHING:
+            needs = max(needs, Evidence.NEIGHBOUR)
+        return Candidate(part, form, self._names.tokens[form], EXACT_SCORE, needs)
 
     def _split(self) -> Iterator[Candidate]:
         """Yield the parts of names that are written as two words: "Mc Donald"."""
@@ -152,6 +211,10 @@ class NameSearch:
             if names.tokens[token] & persons and token not in left_out
         ]
         return nearest_of(others, form, self._threshold)
+
+
+def _span(candidate: Candidate) -> tuple[int, int]:
+    return candidate.word.start, candidate.word.end
 
 
 def _evidence(note: Note, names: Names, word: Word, token: str) -> Evidence:

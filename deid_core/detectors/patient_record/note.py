@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +17,10 @@ from .hashed_words import KINDS, Forms, Ints, cut, digested, stand_ins
 T = TypeVar("T")
 
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|\Z)|\n")
+# What no name ends with, before a capital.
+_PREFIXES = frozenset(("Mc", "Mac", "Fitz"))
+# "DeLaCruz" has three.
+_MOST_PIECES = 4
 _LONGEST_GAP = 8
 _LONGEST_FUZZY = 40
 _LONGEST_CACHED = 32
@@ -98,6 +103,21 @@ def _may_be_fuzzy_match(word: str) -> bool:
     return not (word.islower() and is_vocabulary(normal(word)))
 
 
+def edges_of(word: str) -> list[int]:
+    """Return where a word begins, ends, and changes its letter case."""
+    return [0, *filter(partial(_is_edge, word), range(1, len(word))), len(word)]
+
+
+def _is_edge(word: str, at: int) -> bool:
+    """Return whether the letter case changes there: "aA", "A|Aa", "AA|a"."""
+    before, after = word[at - 1], word[at]
+    if after.isupper():
+        return before.islower() or (
+            before.isupper() and word[at + 1 : at + 2].islower()
+        )
+    return after.islower() and at > 1 and word[at - 2 : at].isupper()
+
+
 def _ends_clause(gap: str) -> bool:
     # Most gaps are one blank.
     return gap != " " and _CLAUSE_END.search(gap) is not None
@@ -121,6 +141,7 @@ class Note:
         "_capitals",
         "_count",
         "_ends",
+        "_glued",
         "_is_caseless",
         "_starts",
         "forms_as_numbers",
@@ -133,15 +154,16 @@ class Note:
         codes = stand_ins(text)
         starts, ends = np.empty((2, len(codes) + 1), dtype=np.int32)
         hashes, letters = np.empty((2, len(codes)), dtype=np.uint64)
-        lengths, odd, capitals = np.empty((3, len(codes)), dtype=np.int32)
-        count, odds, initials = cut(
-            codes, KINDS, starts, ends, hashes, letters, lengths, odd, capitals
+        lengths, odd, capitals, glued = np.empty((4, len(codes)), dtype=np.int32)
+        count, odds, initials, several = cut(
+            codes, KINDS, starts, ends, hashes, letters, lengths, odd, capitals, glued
         )
         self._count: int = count
         # Their items are Python's own numbers.
         self._starts: memoryview[int] = starts[: count + 1].data
         self._ends: memoryview[int] = ends[: count + 1].data
         self._capitals = capitals[:initials]
+        self._glued = glued[:several]
         self.forms_as_numbers = Forms(hashes[:count], letters[:count], lengths[:count])
         if odds:
             self._digest_odd(odd[:odds])
@@ -213,6 +235,47 @@ class Note:
         start, end = self._starts[at], self._ends[at + 1]
         text = self.text[start:end]
         return Word(at, start, end, text, self._cache[text])
+
+    def glued(self, names: Container[str]) -> Iterator[list[Word]]:
+        """Yield the parts of each word in which a name is glued to something else.
+
+        A name begins and ends where the letter case changes: "QuellwrightMarsh",
+        "SMITHJones", "seenMcDonald", but no Donald in McDonald.
+
+        Args:
+            names: Compared forms.
+        """
+        for at in self._glued.tolist():
+            text = self.surface(at)
+            # Most words that are not of ASCII have one capital or none.
+            if text.islower() or text.istitle() or self._cache[text] in names:
+                continue
+            parts, past = [], 0
+            for first, last in self._names_in(text, names):
+                parts += [self._part(at, past, first)] if past < first else []
+                parts.append(self._part(at, first, last))
+                past = last
+            if past:
+                parts += [self._part(at, past, len(text))] if past < len(text) else []
+                yield parts
+
+    def _part(self, at: int, first: int, last: int) -> Word:
+        start = self._starts[at]
+        text = self.text[start + first : start + last]
+        return Word(at, start + first, start + last, text, self._cache[text])
+
+    def _names_in(self, text: str, names: Container[str]) -> Iterator[tuple[int, int]]:
+        """Yield where names begin and end in a word, the longest at each place."""
+        edges = edges_of(text)
+        past = 0
+        for n, first in enumerate(edges[:-1]):
+            if first < past or (n and text[edges[n - 1] : first] in _PREFIXES):
+                continue
+            for last in edges[n + _MOST_PIECES : n : -1]:
+                if self._cache[text[first:last]] in names:
+                    yield first, last
+                    past = last
+                    break
 
     def at(self, place: int) -> int:
         """Return which word of the note begins at a code point."""

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from deid_core import Document, KnownIdentifiers, Label, PersonName
+from deid_core import Address, Document, KnownIdentifiers, Label, PersonName
 from deid_core.detectors.patient_record import (
     PatientRecordDetector,
     PatientRecordOptions,
@@ -117,6 +118,29 @@ def found(text, known, detect=DETECT):
         (DA_PAZ, "«José da Paz», «DA PAZ, JOSE», Mr. «da Paz»; da capo, DA"),
         (MCDONALD, "«Mc Donald» and «William Mc Donald», a mc donald"),
         (BERG, "«Vander Berg»; «Van der Berg»; «Margaret van den Berg»; a van"),
+        # Glued to other words, and to one another.
+        (KOWALSKI, "«KowalskiKatherine» xKowalskiego seen«Kowalski»Today"),
+        (KOWALSKI, "«KOWALSKIKatherine»; «KATHERINEkowalski»; EKG«Kowalski»; IVs"),
+        (MUELLER, "seen«MüllerJosé». «JOSÉmüller»"),
+        (MCDONALD, "seen«McDonald», «McDonald»Today, mmHg"),
+        (patient("Donald"), "McDonald, MacDonald and FitzDonald; van«Donald»"),
+        (YOUNG, "StreetYoung; byYoung; seenBy«WillYoung»; Dr. «Young»Street"),
+        # With all that is no word: misspelt names, towns.
+        (
+            KOWALSKI,
+            "reviewedBy«KowalskiKathrine» today, «Kowalski»IVs Springfield«Kowalski»IV",
+        ),
+        (
+            replace(KOWALSKI, addresses=(Address(city="Springfield"),)),
+            "«SpringfieldKowalski»IV, «KOWALSKIspringfield»",
+        ),
+        (
+            replace(YOUNG, addresses=(Address(city="Springfield"),)),
+            "by «WillSpringfield», by «SPRINGFIELDYoung», byYoung",
+        ),
+        (FOLEY, "«FoleyKowalskiMary»'s catheter"),
+        (WU, "WuXi and LiDCO; by«LiWu»"),
+        (FOLEY, "by«Foley»; seenFoley catheter"),
         # Nicknames.
         (MCDONALD, "«Bill» came. The bill. «Billy McDonald»; «WILL MCDONALD»; will"),
         (BERG, "«Peggy» and «Maggie» left. A peg."),
@@ -226,6 +250,7 @@ def test_batch_and_single_documents_agree():
         "\u00e9 " * 500_000,
         "a" * 1_000_000,
         "John" * 250_000,
+        "aA" * 500_000,
         "J. " * 300_000,
         "Jonh " * 40_000,
         "'" * 10**6,

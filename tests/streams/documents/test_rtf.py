@@ -122,9 +122,9 @@ HIDING = rb"""{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0 %s{\*\panose %s}{\*\fal
 {\info{\title %s}{\author %s}{\doccomm %s}{\*\company %s}}
 {\*\userprops{\propname %s}{\staticval %s}}{\header %s}{\footer %s}
 Seen: %s. {\v %s}{\footnote %s}{\*\annotation %s}{\*\atnauthor %s}
-{\field{\*\fldinst HYPERLINK %s}{\fldrslt %s }}{\*\bkmkstart %s}{\pict %s}
-{\*\objdata %s}{\shp{\*\shpinst{\sp{\sn n}{\sv %s}}{\shptxt %s}}}{\xe %s}{\unknown %s }
-{\*\unknown %s}{\deleted %s}{\*\datastore %s}\bin9 %s} %s {\rtf1 %s}"""
+{\field{\*\fldinst HYPERLINK %s}{\fldrslt %s}}{\*\bkmkstart %s}{\pict %s}
+{\*\objdata %s}{\shp{\*\shpinst{\sp{\sn n}{\sv %s}}{\shptxt %s}}}{\xe %s}{\unknown %s}
+{\*\unknown %s}{\deleted %s}{\*\datastore %s}\bin9 %s}%s {\rtf1 %s}"""
 
 
 def test_no_place_of_a_document_hides_a_name(hybrid):
