@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from ..documents import Unreadable, open_document
+from ..documents import Unreadable, open_document, shown_in
 from ..events.notes import ClinicalNote
 from ..patients.demographics import Demographics, PatientId
 from .datatypes import data_of, media_type_of, text_of, time_of
@@ -54,7 +54,7 @@ def _sections(components: list[etree._Element]) -> Iterator[str]:
     for component in components:
         for section in children(component, "section"):
             for title in children(section, "title"):
-                if shown := text_of(title):
+                if shown := shown_in(text_of(title)):
                     yield f"{shown}:"
             for text in children(section, "text"):
                 if shown := open_narrative(text).text.strip():

@@ -16,7 +16,7 @@ from deid_core import Label, ScrubbedDocument
 from deid_core.document import OffsetMap
 from deid_core.surrogates.tag import tag_of
 
-from ..documents import TextDocument, Unreadable
+from ..documents import TextDocument, Unreadable, shown_in
 from ..events.parts import Values
 from ..patients.numbers import digits_of, digits_of_number
 from .datatypes import ENCODED, data_of, day_of, media_type_of, telecom_of
@@ -356,7 +356,7 @@ class Writer:
     # Free text.
 
     def _term(self, rule: Rule, value: str, place: _Place) -> str | None:
-        text = " ".join(value.split())
+        text = " ".join(shown_in(value).split())
         if len(text) <= _LONGEST_TERM:
             return self._texts.term(text)
         scrubbed = self._texts.scrubbed(text, place.note_type)
@@ -381,7 +381,7 @@ class Writer:
         is_encoded = representation == ENCODED
         if not is_encoded and media_type in _TEXT_TYPES and len(value) <= _LONGEST_TERM:
             _say_how(target, media_type, representation)
-            return self._texts.term(" ".join(value.split()), place.note_type)
+            return self._texts.term(" ".join(shown_in(value).split()), place.note_type)
         try:
             document = self._texts.opened(data_of(source, value), media_type)
         except Unreadable as error:

@@ -166,7 +166,10 @@ def scrub(
         else:
             output = _standard_output(inputs, files, with_annotations=annotations)
             refused = sum(
-                _scrub(deidentifier, each, mapped, output, tick) for each in inputs
+                _scrub(
+                    deidentifier, each, mapped, output, tick, is_annotated=annotations
+                )
+                for each in inputs
             )
     if out is not None:
         refused = sum(each.is_refused for each in done)
@@ -270,6 +273,8 @@ def _scrub(
     json_map: JsonMap | None,
     output: StandardOutput,
     tick: Callable[[Path, int], None],
+    *,
+    is_annotated: bool,
 ) -> int:
     with opened(source.path) as stream, output.of(source) as write:
         documents = documents_in(
@@ -278,6 +283,7 @@ def _scrub(
             source.kind,
             is_explicit=source.is_explicit,
             json_map=json_map,
+            is_annotated=is_annotated,
         )
         return _scrub_all(
             deidentifier, documents, write, lambda done: tick(source.path, done)

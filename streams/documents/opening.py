@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 from .content import Content, content_of
 from .document import TextDocument, Unreadable, UnreadableKind
+from .fragments import without_markup
 from .html import open_html
+from .markup import hidden_in
 from .plain import PlainText, decoded
-from .rtf import open_rtf
+from .rtf import RtfText, open_rtf
 
 MAX_BYTES = 32 << 20
 MAX_CHARACTERS = 8 << 20
@@ -57,7 +59,7 @@ def open_document(data: bytes, media_type: str = "") -> TextDocument:
     document = _opened(data, _agreed(content, media_type), media_type)
     if len(document.text) > MAX_CHARACTERS:
         raise Unreadable(UnreadableKind.TOO_LARGE)
-    if content_of(document.text.encode()) is Content.ENCODED:
+    if hidden_in(document.text):
         raise Unreadable(UnreadableKind.UNKNOWN)
     return document
 
@@ -94,14 +96,14 @@ def _opened(data: bytes, content: Content, media_type: str) -> TextDocument:
     found = _CHARSET.search(media_type)
     charset = found[1] if found else ""
     if content is Content.TEXT:
-        return PlainText(decoded(data, charset))
+        return PlainText(without_markup(decoded(data, charset)))
     if content is Content.HTML:
         return open_html(data, charset)
     if content is Content.RTF:
-        return open_rtf(data[data.index(b"{") :])
+        return RtfText(without_markup(open_rtf(data[data.index(b"{") :]).text))
     if content is Content.PDF:
         # pypdf is 15 MB: only workers that meet a PDF load it.
         from .pdf import open_pdf
 
-        return open_pdf(data)
+        return PlainText(without_markup(open_pdf(data).text))
     raise Unreadable(UnreadableKind.UNKNOWN)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
 
+from .fragments import without_markup
 from .plain import without_controls
 
 _BLANKS = re.compile("[ \t\n\r\f]+")
@@ -29,7 +30,7 @@ class ShownText:
         self, text: str | None, *, is_preformatted: bool = False
     ) -> tuple[int, int] | None:
         """Add a text; return where it starts and ends, or None if it shows nothing."""
-        shown = without_controls(text or "")
+        shown = without_markup(without_controls(text or ""))
         if not is_preformatted:
             shown = _BLANKS.sub(" ", shown)
             if self._last in " \n\t":

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..documents import Unreadable, from_base64, open_document
+from ..documents import Unreadable, from_base64, open_document, shown_in
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
@@ -81,7 +81,7 @@ class _Notes:
         found = list(self._attached(dicts(resource.get("presentedForm"))))
         if found:
             return found
-        parts = (_narrative(resource), text(resource.get("conclusion")))
+        parts = (_narrative(resource), _shown(resource.get("conclusion")))
         return ["\n\n".join(each for each in parts if each)]
 
     def composition(self, resource: Json) -> list[str]:
@@ -92,12 +92,12 @@ class _Notes:
     def observation(self, resource: Json) -> list[str]:
         """Return the textual values and the notes."""
         lines = [
-            text(resource.get("valueString")),
+            _shown(resource.get("valueString")),
             *(
-                text(each.get("valueString"))
+                _shown(each.get("valueString"))
                 for each in dicts(resource.get("component"))
             ),
-            *(text(each.get("text")) for each in dicts(resource.get("note"))),
+            *(_shown(each.get("text")) for each in dicts(resource.get("note"))),
         ]
         return ["\n".join(each for each in lines if each)]
 
@@ -149,7 +149,7 @@ def _too_large() -> InvalidRecord:
 
 def _sections(holder: Json) -> Iterator[str]:
     for section in dicts(holder.get("section")):
-        title, narrative = text(section.get("title")), _narrative(section)
+        title, narrative = _shown(section.get("title")), _narrative(section)
         if title:
             yield f"{title}:"
         if narrative:
@@ -164,6 +164,10 @@ def _narrative(holder: Json) -> str:
         return open_div(div).text.strip() if isinstance(div, str) else ""
     except Unreadable:
         return ""
+
+
+def _shown(value: object) -> str:
+    return shown_in(_lines(text(value)))
 
 
 def _lines(value: str) -> str:

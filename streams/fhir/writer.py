@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from deid_core import Label, ScrubbedDocument
 from deid_core.surrogates.tag import tag_of
 
-from ..documents import TextDocument, Unreadable, from_base64
+from ..documents import TextDocument, Unreadable, from_base64, shown_in
 from ..events.parts import Values
 from ..events.towns import town
 from ..patients.numbers import digits_of, digits_of_number
@@ -411,7 +411,7 @@ class Writer:
     def _scrub(self, rule: Rule, value: str, place: _Place) -> Written | None:
         if not _is_text(value):
             return None
-        text = value.replace("\r\n", "\n").replace("\r", "\n")
+        text = shown_in(value.replace("\r\n", "\n").replace("\r", "\n"))
         if not text.strip():
             return None
         if len(text) <= _LONGEST_TERM and "\n" not in text:
@@ -420,7 +420,7 @@ class Writer:
         return scrubbed.text if scrubbed and scrubbed.text.strip() else None
 
     def _term(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        text = " ".join(value.split()) if _is_text(value) else ""
+        text = " ".join(shown_in(value).split()) if _is_text(value) else ""
         if len(text) > _LONGEST_TERM:
             return self._scrub(rule, value, place)
         return self._texts.term(text) if text else None

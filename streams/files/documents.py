@@ -17,6 +17,7 @@ import orjson
 
 from deid_core import Document, KnownIdentifiers
 
+from ..documents import hidden_in, shown_in
 from ..documents.content import holds_hl7
 from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
@@ -80,6 +81,7 @@ def documents_in(
     *,
     is_explicit: bool = True,
     json_map: JsonMap | None = None,
+    is_annotated: bool = False,
 ) -> Found:
     """Yield the notes of an open file, or why a note is refused.
 
@@ -90,19 +92,20 @@ def documents_in(
         is_explicit: Whether the user has chosen the format.  If not, a text that is
             anything else is refused, since it would not be scrubbed completely as text.
         json_map: How JSON of other forms becomes note events.
+        is_annotated: See `FileNotes`.
     """
     reader = _READERS.get(kind, _plain_text)
     if kind is Format.TEXT and not is_explicit:
         reader = _plain_text
     try:
-        yield from reader(path, stream, json_map)
+        yield from reader(path, stream, FileNotes(json_map, is_annotated=is_annotated))
     except InvalidRecord as error:
         yield error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; check the file") from None
 
 
-def _text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
+def _text(path: Path, stream: BinaryIO, _file: FileNotes) -> Found:
     """Yield a text, whatever else it may be, but for formats that hide text."""
     value = stream.read()
     try:
@@ -115,7 +118,7 @@ def _text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
         yield _text_of(path, value)
 
 
-def _plain_text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
+def _plain_text(path: Path, stream: BinaryIO, _file: FileNotes) -> Found:
     """Yield a text that is nothing else."""
     value = stream.read()
     if path.suffix.lower() in TABLES:
@@ -128,7 +131,11 @@ def _plain_text(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Foun
         yield InvalidRecord(error.code, f"{path}: {error.reason}")
     else:
         is_text = found is Format.TEXT
-        yield _text_of(path, value) if is_text else _other_format(path, found)
+        text = _text_of(path, value) if is_text else _other_format(path, found)
+        if isinstance(text, Document) and (hidden := hidden_in(text.text)):
+            reason = f"{path}: text with {hidden} in it; send the document itself"
+            text = InvalidRecord(ReasonCode.UNSUPPORTED, reason)
+        yield text
 
 
 def _other_format(path: Path, found: Format) -> InvalidRecord:
@@ -144,10 +151,11 @@ def _text_of(path: Path, value: bytes) -> Document | InvalidRecord:
     mark, codec = character_set_of(value)
     try:
         # Line ends are kept: no universal newlines.
-        return Document(str(path), value.removeprefix(mark).decode(codec))
+        text = value.removeprefix(mark).decode(codec)
     except UnicodeDecodeError:
         reason = f"{path}: not UTF-8; convert it first"
         return InvalidRecord(ReasonCode.UNDECODABLE, reason)
+    return Document(str(path), shown_in(text))
 
 
 def character_set_of(text: bytes) -> tuple[bytes, str]:
@@ -159,28 +167,25 @@ def character_set_of(text: bytes) -> tuple[bytes, str]:
     return b"", "utf-8"
 
 
-def _hl7(path: Path, stream: BinaryIO, _json_map: JsonMap | None) -> Found:
-    file = FileNotes()
+def _hl7(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     for ordinal, value in enumerate(messages_in(InputFile(path, stream)), start=1):
         yield from file.messages(
             value, f"{path} message {ordinal}", f"{path}#{ordinal}"
         )
 
 
-def _json_lines(path: Path, stream: BinaryIO, json_map: JsonMap | None) -> Found:
-    file = FileNotes(json_map)
+def _json_lines(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     for number, line in enumerate(InputFile(path, stream).lines(), start=1):
         if content := line.strip():
             yield from file.record(unwrapped(content), f"{path}:{number}")
 
 
-def _json(path: Path, stream: BinaryIO, json_map: JsonMap | None) -> Found:
-    file = FileNotes(json_map)
+def _json(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     for number, value in enumerate(json_values_in(InputFile(path, stream)), start=1):
         yield from file.record(value, f"{path} value {number}")
 
 
-_READERS: dict[Format, Callable[[Path, BinaryIO, JsonMap | None], Found]] = {
+_READERS: dict[Format, Callable[[Path, BinaryIO, FileNotes], Found]] = {
     Format.TEXT: _text,
     Format.HL7: _hl7,
     Format.JSONL: _json_lines,
@@ -219,10 +224,15 @@ class FileNotes:
 
     Args:
         json_map: How JSON of other forms becomes note events.
+        is_annotated: Whether annotations count in the texts of JSON notes: one that
+            shows another text, since it is HTML or RTF, is refused.
     """
 
-    def __init__(self, json_map: JsonMap | None = None) -> None:
+    def __init__(
+        self, json_map: JsonMap | None = None, *, is_annotated: bool = False
+    ) -> None:
         self._json_map = json_map
+        self._is_annotated = is_annotated
         self._patients: dict[bytes, PatientRecord] = {}
 
     def messages(self, value: bytes, place: str, id_prefix: str) -> Found:
@@ -282,7 +292,15 @@ class FileNotes:
             [note] = route(body, max_bytes=sys.maxsize).notes
             known = known_identifiers(note.demographics)
             document = Document(note.note_id, note.text, known, note_type=note_type)
-        return replace(document, text="") if is_empty else document
+        if is_empty:
+            return replace(document, text="")
+        if self._is_annotated and document.text != event["text"]:
+            raise InvalidRecord(
+                ReasonCode.UNSUPPORTED,
+                "text: it holds HTML, RTF or escapes, in which annotations have no "
+                "place; send what it shows",
+            )
+        return document
 
     def _event(self, value: object) -> Mapping[str, Any]:
         """Return a JSON note as a note event."""

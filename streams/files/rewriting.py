@@ -134,7 +134,9 @@ class _File:
         self._rewriter = rewriter
         self._path = path
         self._tally = tally
-        self._notes = FileNotes(rewriter.json_map)
+        self._notes = FileNotes(
+            rewriter.json_map, is_annotated=rewriter.with_annotations
+        )
 
     def text(self, stream: BinaryIO, *, is_explicit: bool) -> Written:
         """Yield a text in its character set."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..ccda.reader import FORMAT as CCDA
 from ..ccda.reader import CcdaReader
-from ..documents.content import holds_encoded
+from ..documents import hidden_in
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.parts import Reader
@@ -42,15 +42,15 @@ def reader_of(name: str) -> Reader:
     return found
 
 
-def require_decoded(text: str) -> None:
-    """Check that no document is in a text, where names would stay unseen.
+def require_plain(text: str) -> None:
+    """Check that a text is in no format, and holds none, where names would stay unseen.
 
     Raises:
-        InvalidRecord: There is RTF or base64 in it.
+        InvalidRecord: It does; the reason names the format.
     """
-    if holds_encoded(text.encode()):
+    if format := hidden_in(text):
         raise InvalidRecord(
             ReasonCode.UNSUPPORTED,
-            "a text holds RTF or base64; send the document as one (OBX-2 ED, an "
-            "attachment)",
+            f"a text holds {format}; send the document as one (OBX-2 ED, an "
+            "attachment, a message of its own)",
         )

@@ -184,7 +184,7 @@ class Scrubber:
 
     def _documents(self, notes: Iterable[bytes]) -> list[Document | Refused]:
         """Return note events as documents, joined with the patients before them."""
-        joined = FileNotes()
+        joined = FileNotes(is_annotated=True)
         return [self._note_document(joined, each) for each in notes]
 
     def _note_document(self, joined: FileNotes, value: bytes) -> Document | Refused:

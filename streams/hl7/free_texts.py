@@ -14,7 +14,7 @@ from itertools import chain
 
 from deid_core import ScrubbedDocument
 
-from ..documents import Unreadable, UnreadableKind
+from ..documents import Unreadable, UnreadableKind, is_plain
 from ..events.parts import FreeText
 from .embedded import EmbeddedDocument
 from .message import Delimiters, escape, pieces, unescape
@@ -69,15 +69,15 @@ class FreeTexts:
         self.texts.append(FreeText(text, note_type))
 
     def add_lines(self, places: Sequence[tuple[Place, str]]) -> None:
-        """Add a text of lines, unless they are blank."""
+        """Add a text of lines, unless they are blank, or hold markup."""
         lines = [text for _, text in places]
-        if not any(map(str.strip, lines)):
+        if not any(map(str.strip, lines)) or not is_plain("\n".join(lines)):
             return
         self.add("\n".join(lines), "", _starts(places))
 
     def add_term(self, place: Place, text: str) -> None:
-        """Add a short text; equal ones are scrubbed once."""
-        if text.strip():
+        """Add a short text, unless it holds markup; equal ones are scrubbed once."""
+        if text.strip() and is_plain(text):
             self._places.append((place, text))
 
     def add_document(self, place: Place, embedded: EmbeddedDocument) -> None:

@@ -17,6 +17,7 @@ from .demographics import PatientGroup, patient_groups
 from .field_rules import Rules
 from .framing import encoded, messages_of
 from .free_texts import WHOLE, FreeTexts, Scrubbed
+from .markup import with_shown_texts
 from .message import Segment, Wanted, delimiters_of, parse
 from .message_types import Event, event_of
 from .narrative import Narrative, narrative_of
@@ -151,9 +152,10 @@ class Hl7Reader:
         message = _Message.of(text, self._parse)
         parts = []
         contents = contents_of(text, message.groups)
-        for number, (group, content) in enumerate(
+        for number, (group, said) in enumerate(
             zip(message.groups, contents, strict=True)
         ):
+            content = with_shown_texts(said)
             # Read from the content, so that notes are the texts of the part.
             read = message
             if content is not text:

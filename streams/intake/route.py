@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import orjson
@@ -13,13 +13,14 @@ import orjson
 from schemas import SchemaError
 
 from ..cluster.topics import HL7_RAW
+from ..documents import shown_in
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import Part, Reader
 from ..formats import recognise
 from ..formats.json_map import JsonMap
-from ..formats.readers import READERS, require_decoded
+from ..formats.readers import READERS, require_plain
 from ..hl7.datatypes import birth_date_of
 from ..hl7.reader import HL7, Hl7Reader, IsNew, every
 from ..patients.demographics import PatientRecord
@@ -88,7 +89,7 @@ def route(
     for each in parts:
         skipped.update(each.skipped)
         for note in each.notes:
-            require_decoded(note.text)
+            require_plain(note.text)
     return Routed(
         tuple(update for each in parts for update in each.updates),
         tuple(note for each in parts for note in each.notes),
@@ -131,7 +132,11 @@ def _note_event(event: Mapping[str, Any], json_map: JsonMap | None) -> Routed:
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     note = ClinicalNote.from_json(event)
-    require_decoded(note.text)
+    if (shown := shown_in(note.text)) != note.text:
+        if not shown.strip():
+            raise InvalidRecord(ReasonCode.SCHEMA, "note event: text: it shows nothing")
+        note = replace(note, text=shown)
+    require_plain(note.text)
     if note.demographics is None:
         return Routed((), (note,))
     for each in note.demographics.birth_dates:

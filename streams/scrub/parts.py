@@ -25,7 +25,7 @@ from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
 from ..events.parts import Reader, Rebuilt, Values
-from ..formats.readers import reader_of, require_decoded
+from ..formats.readers import reader_of, require_plain
 from ..hl7.framing import messages_of
 
 Result = ScrubbedDocument | DeidError
@@ -65,7 +65,7 @@ def documents_of(
     document = replace(document, text="")
     texts = (reader or reader_of(note.format)).texts(note.text)
     for each in texts:
-        require_decoded(each.text)
+        require_plain(each.text)
     return NoteDocuments(
         document,
         tuple(

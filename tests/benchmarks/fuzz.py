@@ -58,7 +58,7 @@ from streams.engine.errors import InvalidRecord
 from streams.events.parts import FreeText, Part, Reader, Rebuilt, Values
 from streams.files.json_notes import for_topic
 from streams.formats import Format, recognise
-from streams.formats.readers import READERS, require_decoded
+from streams.formats.readers import READERS, require_plain
 from streams.hl7.message import delimiters_of, unescape
 from streams.intake.route import route
 from streams.patients.known_identifiers import known_identifiers
@@ -289,7 +289,7 @@ class _Checked:
             note = part.as_note("part")
             texts = reader.texts(part.content)
             for each in texts:
-                require_decoded(each.text)
+                require_plain(each.text)
             scrubbed = [masked(each.text, given.markers) for each in texts]
             rebuilt = reader.rebuilt(part.content, scrubbed, Hidden())
             text_of(given.format, rebuilt)

@@ -256,6 +256,17 @@ def test_a_body_that_cannot_be_opened_is_masked(media_type, text):
     assert sum(of.unreadable.values()) == 1
 
 
+def test_markup_that_a_narrative_shows_parts_no_name():
+    hidden = b"Mrs. Quell&lt;b&gt;wright&lt;/b&gt; &amp;amp; son"
+    value = re.sub(rb"<text>\s*<paragraph>", rb"\g<0>" + hidden, sample("ccd"), count=1)
+    written = etree.tostring(scrubbed(value))
+
+    assert hidden in value
+    assert b"son" in written
+    assert b"Quell" not in written
+    assert b"wright" not in written
+
+
 def test_a_text_keeps_what_says_that_it_is_one():
     value = sample("ccd").replace(
         b"<text>12.0 to", b'<text mediaType="text/plain" representation="TXT">12.0 to'

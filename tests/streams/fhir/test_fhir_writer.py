@@ -266,11 +266,17 @@ def test_attachments_are_scrubbed_in_their_format(media_type, text):
     validate(value)
 
 
-def test_an_attachment_that_cannot_be_opened_leaves_a_valid_document():
+@pytest.mark.parametrize(
+    "data",
+    [
+        "\x00\x01\x02",
+        '<ClinicalDocument xmlns="urn:hl7-org:v3"><title>T</title></ClinicalDocument>',
+        '{"resourceType": "Patient", "name": [{"text": "Steven Kowalczyk"}]}',
+    ],
+)
+def test_an_attachment_that_cannot_be_opened_leaves_a_valid_document(data):
     document = sample("DocumentReference")
-    document["content"] = [
-        {"attachment": {"data": encoded("\x00\x01\x02"), "url": "x:y"}}
-    ]
+    document["content"] = [{"attachment": {"data": encoded(data), "url": "x:y"}}]
     [part] = parts(document)
     written = rebuilt(part)
     value = orjson.loads(written.value)
@@ -279,6 +285,25 @@ def test_an_attachment_that_cannot_be_opened_leaves_a_valid_document():
     assert written.unreadable
     assert written.removed["Attachment.url"] == 1
     validate(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Seen by Dr. Ste<b>ven</b> Kow&#97;lczyk.",
+        r"{\rtf1 Seen by Dr. Ste{\b ven} Kow{\b al}czyk.}",
+        "<html><p>Seen by Dr. Steven Kow<i>al</i>czyk.</p>",
+    ],
+)
+def test_texts_of_html_and_rtf_are_written_as_plain_text(text):
+    made = given(valueString=text, note=[{"text": f"Later:\n{text}"}])
+    [part] = parts(made)
+
+    assert part.notes[0].text.startswith("Seen by Dr. Steven Kowalczyk.")
+    written = orjson.loads(rebuilt(part).value)
+    shown = r"Seen by Dr\. [A-Z][a-z]+ [A-Z][a-z]+\."
+    assert re.fullmatch(shown, written["valueString"].strip())
+    assert "Kowalczyk" not in written["note"][0]["text"]
 
 
 def test_persons_and_institutions_in_references_are_replaced():

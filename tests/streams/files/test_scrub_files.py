@@ -262,3 +262,27 @@ def test_a_table_is_no_text_unless_the_user_says_so(name, tmp_path):
     assert f"{file}: a table, not text; send JSON lines" in refused.stderr
     assert "Quellwright" not in refused.stdout + refused.stderr
     assert "Seen [DATE]." in done.stdout
+
+
+def test_markup_in_a_text_is_read_as_it_is_shown_and_other_formats_are_refused(
+    tmp_path,
+):
+    (tmp_path / "a.txt").write_bytes(b"WBC <5\r\nCall 617-<b>555</b>-&#48;142 now.\n")
+    (tmp_path / "b.txt").write_bytes(b"Note: <Phone>617-555-0142</Phone>")
+
+    done = scrub(tmp_path / "a.txt", tmp_path / "b.txt")
+
+    assert 1 == done.exit_code
+    assert "WBC <5\r\nCall [CONTACT:PHONE] now.\n" == json.loads(done.stdout)["text"]
+    assert "b.txt: text with HTML or XML in it; send the document" in done.stderr
+
+
+def test_annotations_are_never_of_another_text_than_the_note(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"id": "a", "text": "Seen <b>3</b>/14/2024."}')
+
+    done = scrub(tmp_path / "a.jsonl", "--annotations")
+    plain = scrub(tmp_path / "a.jsonl")
+
+    assert 1 == done.exit_code
+    assert "in which annotations have no place" in done.stderr
+    assert "Seen [DATE]." == json.loads(plain.stdout)["text"]

@@ -247,6 +247,52 @@ def test_a_document_is_scrubbed_and_put_back(shown_as, written):
         assert {} == found.unreadable
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"resourceType": "Patient", "name": [{"text": "Edith"}]}',
+        '<ClinicalDocument xmlns="urn:hl7-org:v3"><title>E</title></ClinicalDocument>',
+    ],
+)
+def test_a_message_in_a_document_is_removed_and_counted(document):
+    found = rebuilt(message(f"OBX|1|ED|1||^AP^^Base64^{encoded(document)}"))
+
+    assert "" == fields(found, "OBX")[5]
+    assert {"unknown": 1} == found.unreadable
+
+
+RTF_LINES = RTF.replace("\\", "\\E\\").replace("On Mon", "~On M")
+
+
+@pytest.mark.parametrize(
+    ("segments", "written"),
+    [
+        (("OBX|1|TX|1||E<b>dit</b>h~&lt;5",), ("OBX|1|TX|1||Edith~<5",)),
+        (
+            ("OBX|1|FT|1||<html>E<b>di", "OBX|2|FT|1||</b>t~h</html>", "NTE|1||E&amp;"),
+            ("OBX|1|FT|1||Edi t h", "OBX|2|FT|1||", "NTE|1||E\\T\\"),
+        ),
+        (("NTE|1||E<b", "NTE|2||a=1>x</b>"), ("NTE|1||Ex", "NTE|2||")),
+        (("NTE|1||a <5", "NTE|2||{b}"), ("NTE|1||a <5", "NTE|2||{b}")),
+        (
+            (f"OBX|1|TX|1||Report:~{RTF_LINES}", "OBX|2|TX|2||E<i>d</i>"),
+            ("OBX|1|TX|1||Report:~Seen by Edith.~On Mday.", "OBX|2|TX|2||Ed"),
+        ),
+    ],
+)
+def test_texts_of_html_and_rtf_are_written_as_plain_text(segments, written):
+    found = rebuilt(message(*segments))
+
+    assert list(written) == found.value.decode().rstrip("\r").split("\r")[2:]
+
+
+def test_markup_outside_of_notes_is_removed_and_counted():
+    found = rebuilt(message("OBX|1|CE|1||A^E<b>d</b>ith^L"))
+
+    assert "A^^L" == fields(found, "OBX")[5]
+    assert {"OBX-5": 1} == found.removed
+
+
 def decoded(encoding, data):
     if encoding == "A":
         return data

@@ -263,13 +263,20 @@ def test_refuses_what_it_cannot_process(value, code):
     assert code == code_of(value)
 
 
-DOCUMENTS = (
-    r"{\rtf1\ansi Seen {\b Mab}elle Quell{\b wright}.}",
+ENCODED = (
     "The report: " + base64.b64encode(b"Mabelle Quellwright was seen. " * 4).decode(),
+    "<Note><Name>Mabelle</Name></Note>",
+    r'{"text": "\u004dabelle"}',
+    r"Copy of {\rtf1 Mab{\b elle}}",
 )
+SHOWN = {
+    r"{\rtf1\ansi Seen {\b Mab}elle.}": "Seen Mabelle.",
+    "<html><body><p>Seen <b>Mab</b>elle.</p></html>": "Seen Mabelle.",
+    "Seen <b>Mab</b>el&#108;e.": "Seen Mabelle.",
+}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", ENCODED)
 @pytest.mark.parametrize("kind", ["TX", "FT", "ST"])
 def test_refuses_a_text_that_holds_an_encoded_document(document, kind):
     escaped = document.replace("\\", "\\E\\")
@@ -277,6 +284,23 @@ def test_refuses_a_text_that_holds_an_encoded_document(document, kind):
     assert "unsupported" == code_of(message(f"OBX|1|{kind}|||{escaped}"))
     assert "unsupported" == code_of(message(f"NTE|1||{escaped}"))
     assert "unsupported" == code_of(orjson.dumps(EVENT | {"text": document}))
+
+
+@pytest.mark.parametrize("document", SHOWN)
+@pytest.mark.parametrize("kind", ["TX", "FT", "ST"])
+def test_reads_what_a_text_of_html_or_rtf_shows(document, kind):
+    escaped = document.replace("\\", "\\E\\")
+
+    for value in (
+        message(f"OBX|1|{kind}|||{escaped}"),
+        message(f"NTE|1||{escaped}"),
+        orjson.dumps(EVENT | {"text": document}),
+    ):
+        assert [SHOWN[document]] == [each.text.strip() for each in route(value).notes]
+
+
+def test_refuses_a_note_event_that_shows_nothing():
+    assert "schema" == code_of(orjson.dumps(EVENT | {"text": "<p></p>"}))
 
 
 def test_refuses_what_is_too_large():
