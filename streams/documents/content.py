@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 
 from .plain import words
@@ -82,6 +84,27 @@ _HTML_NAMES = words(
     "header main script blockquote small"
 )
 _ENCODED_RUN = re.compile(rb"[A-Za-z0-9+/]{64,}")
+_DECLARATIONS = (b";base64,", b"encoding: base64")
+_SHORTEST_ENCODED, _LONGEST_SHORT = 8, 64
+_PADDED_RUN = re.compile(
+    rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{6,63}={1,2}(?![A-Za-z0-9+/_=-])"
+)
+# Of characters of base64: small letters, and all others.
+_KINDS = (
+    bytes(
+        ord(
+            "a"
+            if chr(c).islower()
+            else "A"
+            if chr(c).isalnum() or chr(c) in "+/-_"
+            else " "
+        )
+        for c in range(128)
+    )
+    + b" " * 128
+)
+_FOR_URLS = bytes.maketrans(b"-_", b"+/")
+_TEXT = re.compile(r"[A-Za-z\u00c0-\u024f0-9 \r\n\t.,:;'\"^|/@()&+-]{4,}")
 _KINDS_OF_LETTERS = tuple(map(re.compile, (rb"[a-z]", rb"[A-Z]", rb"[0-9]")))
 _UTF_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
@@ -175,10 +198,44 @@ def _markup(head: bytes, tail: bytes) -> Content | None:
 
 
 def holds_encoded(data: bytes) -> bool:
-    """Return whether a text has a document in it that is not decoded: RTF, base64."""
-    if _RTF.search(data):
+    """Return whether a text has a document in it that is not decoded: RTF, base64.
+
+    A long run of letters of all kinds is base64; a short one is if it holds a text.
+    """
+    lowered = data.lower()
+    if _RTF.search(data) or any(each in lowered for each in _DECLARATIONS):
         return True
-    return any(
+    if any(
         all(kind.search(run[0]) for kind in _KINDS_OF_LETTERS)
         for run in _ENCODED_RUN.finditer(data)
-    )
+    ):
+        return True
+    return any(map(_holds_text, _short_runs(data)))
+
+
+def _short_runs(data: bytes) -> Iterator[bytes]:
+    """Yield the words that may be base64: padded, or with a capital or digit inside."""
+    if b"=" in data:
+        yield from _PADDED_RUN.findall(data)
+    kinds = data.translate(_KINDS)
+    at = kinds.find(b"aA")
+    while at >= 0:
+        end = kinds.find(b" ", at)
+        end = len(data) if end < 0 else end
+        yield data[kinds.rfind(b" ", 0, at) + 1 : end]
+        at = kinds.find(b"aA", end)
+
+
+def _holds_text(run: bytes) -> bool:
+    """Return whether a word is the base64 of a text; hardly any other word is."""
+    if len(run) % 4 or not _SHORTEST_ENCODED <= len(run) <= _LONGEST_SHORT:
+        return False
+    try:
+        text = base64.b64decode(run.translate(_FOR_URLS), validate=True).decode()
+    except ValueError:
+        return False
+    if not _TEXT.fullmatch(text):
+        return False
+    if run.endswith(b"=") or len(run) > _SHORTEST_ENCODED:
+        return 4 * sum(map(str.isalnum, text)) >= 3 * len(text)
+    return all(each.isalpha() or each == " " for each in text)

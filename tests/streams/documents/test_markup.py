@@ -34,6 +34,8 @@ PLAIN = (
     "[ ] milk [x] bread",
     "MSH ----- low, MSH2 positive",
     r"C:\users\smith",
+    "HR=80, Na=140; ======, Unplaced, TURKMENISTAN, emphasis, mmHg",
+    "q8h/prn and/or HbA1c SARS-CoV-2 Pfizer-BioNTech B12/folate 1A2B3C4D5E6F",
     "a <!-- b",
 )
 HIDDEN = {
@@ -44,6 +46,12 @@ HIDDEN = {
     '[{"text": "x"}]': "JSON",
     "Copy:\nMSH|^~\\&|A|B": "HL7 v2",
     r"seen {\rtf1 x}": "RTF or base64",
+    "for Sm9obiBTbWl0aA==": "RTF or base64",
+    "for V2lsc29u, seen": "RTF or base64",
+    "(NjE3LTU1NS0wMTQy)": "RTF or base64",
+    "TcO8bGxlcg==": "RTF or base64",
+    "src='data:text/plain;base64,VUw'": "RTF or base64",
+    "Content-Transfer-Encoding: base64\n\nVUw": "RTF or base64",
     "&amp;" + "amp;" * 9 + "lt;": "HTML or JSON escapes",
     "<html>" + "<div>" * 300: "HTML or JSON escapes",
     r"{\rtf1 \'zz}": "RTF or base64",
