@@ -5,6 +5,7 @@ Scrub and the gateway share it: the texts to scrub, the rebuilt part, the last c
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,13 @@ from ..hl7.framing import messages_of
 
 Result = ScrubbedDocument | DeidError
 _Same = tuple[str, str, str]
+
+
+# Segments of HL7, properties of JSON: no value has an unescaped quote before a colon.
+_SEGMENT = re.compile(r"(?<![^\r])[A-Z][A-Z0-9]{2}(?![A-Za-z0-9])")
+_PROPERTY = re.compile(r'"[A-Za-z_]+"(?=:)')
+_TAG = re.compile(r"<[^<>]*>")
+_ATTRIBUTE_VALUE = re.compile(r'(?<!xmlns)(?<!xmlns:sdtc)(?<!xmlns:xsi)="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ def rebuilt(
             f"notes: {type(error).__name__} in {_place_of(error)} while the message "
             "was rebuilt; report it",
         ) from None
-    if deidentifier.leaked_beside(document, [text_of(note.format, result)]):
+    if deidentifier.leaked_beside(document, [values_of(note.format, result)]):
         raise InvalidRecord(
             ReasonCode.RESIDUE,
             "notes: the rebuilt message holds a value of the patient's record",
@@ -178,6 +186,20 @@ def text_of(format: str, part: Rebuilt) -> str:
     if format == "hl7":
         return "\r".join((*messages_of(part.value), ""))
     return part.value.decode()
+
+
+def values_of(format: str, part: Rebuilt) -> str:
+    """Return a rebuilt part without the names that its format gives to places.
+
+    A patient may be called like an element.
+
+    Raises:
+        InvalidRecord: It is not in the character set that it declares.
+    """
+    text = text_of(format, part)
+    if format == "ccda":
+        return _TAG.sub(lambda tag: "\n".join(_ATTRIBUTE_VALUE.findall(tag[0])), text)
+    return (_SEGMENT if format == "hl7" else _PROPERTY).sub("", text)
 
 
 def _same(document: Document) -> _Same:

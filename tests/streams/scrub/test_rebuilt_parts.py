@@ -11,7 +11,7 @@ from streams.events.notes import ClinicalNote
 from streams.events.parts import FreeText, Rebuilt
 from streams.patients.demographics import PatientId
 from streams.scrub.outputs import Pseudonyms
-from streams.scrub.parts import Texts, documents_of, rebuilt, text_of
+from streams.scrub.parts import Texts, documents_of, rebuilt, text_of, values_of
 from streams.scrub.values import PatientValues
 
 HEADER = "MSH|^~\\&|A|B|C|D|2024||ORU^R01|1|P|2.5||||||8859/1\r"
@@ -55,3 +55,28 @@ def test_a_name_in_another_character_set_is_residue(hybrid):
         rebuild(hybrid, "Zürbögen")
 
     assert ReasonCode.RESIDUE is caught.value.code
+
+
+@pytest.mark.parametrize(
+    ("format", "value", "values"),
+    [
+        (
+            "hl7",
+            "MSH|^~\\&|PID\rPID|1||ROL^PID\rROL|ROL",
+            "|^~\\&|PID\r|1||ROL^PID\r|ROL\r",
+        ),
+        (
+            "fhir",
+            r'{"resourceType":"name","name":[{"text":"\"name\":x","a":"name"}]}',
+            r'{:"name",:[{:"\"name\":x",:"name"}]}',
+        ),
+        (
+            "ccda",
+            '<a xmlns="lang" xmlns:sdtc="lang"><sdtc:lang xml:lang="lang" b="c">'
+            'lang="lang" &lt;lang&gt;</sdtc:lang></a>',
+            'lang\nclang="lang" &lt;lang&gt;',
+        ),
+    ],
+)
+def test_names_that_a_format_gives_to_places_are_no_values(format, value, values):
+    assert values == values_of(format, Rebuilt(value.encode()))
