@@ -221,8 +221,9 @@ class _File:
             if len(parts) != 1:
                 raise InvalidRecord(
                     ReasonCode.UNSUPPORTED,
-                    f"{NAMES[kind]} of {len(parts)} patients can't be written back; "
-                    "write a file for each",
+                    f"{NAMES[kind]} of {len(parts)} patients can't be written back as "
+                    "one; write a file for each, or publish it: rebuilt messages are "
+                    "one for each patient",
                 )
             yield parts[0] if len(messages) == 1 else parts[0].strip() + b"\n"
 

@@ -9,6 +9,7 @@ from typing import Any
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
+    HL7_SCRUBBED,
     NOTES,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
@@ -36,6 +37,7 @@ EDGES: Mapping[Edge, str] = {
     ("intake", DEAD_LETTERS.name): "dead/intake",
     (NOTES.name, "scrub"): "taken/notes",
     ("scrub", NOTES_SCRUBBED.name): "published",
+    ("scrub", HL7_SCRUBBED.name): "rebuilt",
     ("scrub", PHI_AUDIT.name): "audit/scrub",
     ("scrub", DEAD_LETTERS.name): "dead/scrub",
 }

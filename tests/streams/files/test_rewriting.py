@@ -384,3 +384,13 @@ def test_a_format_without_a_reader_is_refused_by_name(
 
     assert scrub(name, content) is None
     assert says in scrub.stderr
+
+
+def test_a_bundle_of_several_patients_is_refused_with_its_file_and_what_to_do(scrub):
+    patients = [{"resourceType": "Patient", "id": each} for each in "ab"]
+    entries = [{"resource": each} for each in patients]
+    bundle = {"resourceType": "Bundle", "type": "collection", "entry": entries}
+
+    assert scrub("two.json", orjson.dumps(bundle)) is None
+    assert "two.json: FHIR JSON of 2 patients can't be written back" in scrub.stderr
+    assert "write a file for each" in scrub.stderr

@@ -68,6 +68,7 @@ def test_audit_events_of_the_last_minute_give_the_rates_along_each_arrow():
     assert 60 == round(seconds)
     assert {
         ("hl7.raw", "intake"): 31,
+        ("scrub", "hl7.scrubbed"): 0,
         ("intake", "notes"): 60,
         ("intake", "patient.updates"): 30,
         ("intake", "dead.letters"): 1,

@@ -115,6 +115,8 @@ def test_a_rebuilt_message_is_no_published_note():
     counts = facts(PHI_AUDIT, event)
 
     assert (1, 0) == (counts["rebuilt/messages"], counts["published/notes"])
+    edges = figures.flow(seen(counts), None)["edges"]
+    assert [1] == [each["hour"] for each in edges if each["to"] == "hl7.scrubbed"]
     assert not [name for name in counts if name.startswith(("join", "type", "label"))]
 
 

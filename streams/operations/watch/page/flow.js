@@ -44,6 +44,32 @@ const NARROW = {
     ["intake", "dead.letters", "M242 136H350V550H340", [326, 340]],
   ],
 };
+// Where scrub writes whole messages as well (setting rebuild_messages).
+const REBUILDING = new Map([
+  [WIDE, {
+    nodes: { "notes.scrubbed": [1045, 34], "hl7.scrubbed": [1045, 102], patients: [1045, 170], "phi.audit": [1045, 238] },
+    edges: [
+      ["scrub", "notes.scrubbed", "M837 112C900 112 900 34 963 34", [888, 56]],
+      ["scrub", "hl7.scrubbed", "M837 124C900 124 900 102 963 102", [925, 93]],
+      ["scrub", "patients", "M837 136C900 136 900 170 963 170", null],
+      ["scrub", "phi.audit", "M837 148C900 148 900 238 963 238", [888, 222]],
+    ],
+  }],
+  [NARROW, {
+    box: [360, 670],
+    nodes: { "hl7.scrubbed": [268, 460], patients: [92, 550], "phi.audit": [268, 550], "dead.letters": [180, 640] },
+    edges: [
+      ["scrub", "hl7.scrubbed", "M210 382C210 410 268 400 268 428", [262, 410]],
+      ["scrub", "patients", "M170 382V480C170 506 120 492 112 519", null],
+      ["scrub", "phi.audit", "M190 382V480C190 506 240 492 248 519", [240, 508]],
+      ["scrub", "dead.letters", "M180 382V606", [206, 594]],
+      ["intake", "dead.letters", "M242 136H350V640H256", [326, 340]],
+    ],
+  }],
+].map(([base, { box = base.box, nodes, edges }]) => {
+  const others = base.edges.filter(([from, to]) => !edges.some((e) => e[0] === from && e[1] === to));
+  return [base, { ...base, box, nodes: { ...base.nodes, ...nodes }, edges: [...others, ...edges] }];
+}));
 const STAGES = ["intake", "scrub"];
 const PHI = ["hl7.raw", "notes", "patient.updates", "patients", "dead.letters"];
 // No audit event counts the updates that scrub has folded: such an edge flows when updates are written.
@@ -55,7 +81,9 @@ export function flowDiagram(host) {
   let layout = null;
   let parts = null;
   return (figures) => {
-    const wanted = matchMedia("(max-width: 36rem)").matches ? NARROW : WIDE;
+    const base = matchMedia("(max-width: 36rem)").matches ? NARROW : WIDE;
+    const isRebuilding = figures.flow.edges.some((e) => e.to === "hl7.scrubbed" && e.hour > 0);
+    const wanted = isRebuilding ? REBUILDING.get(base) : base;
     if (wanted !== layout) {
       layout = wanted;
       parts = build(host, layout);
@@ -123,13 +151,14 @@ function update({ edges, nodes, about }, figures) {
 }
 
 const READER = { "hl7.raw": "-intake", notes: "-scrub", "patient.updates": "-scrub" };
-const WORDS = { patients: "changelog", "notes.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
+const WORDS = { patients: "changelog", "notes.scrubbed": "no PHI", "hl7.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
 const ABOUT = {
   "patient.updates": "What a message says about its patient. Every message that names a patient gives one, notes included; a site's own feed may write here, too.",
   patients: "A compacted topic, the changelog of scrub's table: everything known of each patient. Scrub alone writes it.",
   "phi.audit": "What was removed where, by which detector; no text. Restricted, since it contains times.",
   "dead.letters": "Records that can't be processed, unchanged. Restricted to those who may see the originals.",
   "notes.scrubbed": "The published notes, without PHI and times.",
+  "hl7.scrubbed": "The published messages, rebuilt without PHI and times: HL7 v2, FHIR, C-CDA.",
 };
 const RANK = ["OK", "WARN", "STALL", "STOP"];
 
