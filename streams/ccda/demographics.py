@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 from lxml import etree
 
 from deid_core import Label
-from deid_core.document import Address
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..patients.demographics import (
-    MAX_VALUES,
     Demographics,
     Identifier,
     Kin,
     Name,
     PatientId,
+    distinct,
 )
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
 from ..patients.numbers import numbers_of
@@ -33,8 +31,6 @@ from .datatypes import (
 from .rules import TYPES
 from .writer import Known
 from .xml_text import children, name_of
-
-T = TypeVar("T")
 
 MEDICAL_RECORD = "MR"
 NATIONAL = frozenset({"SS", "DL", "MC"})
@@ -86,10 +82,7 @@ def patient_ids_of(role: etree._Element, authority: str) -> list[PatientId]:
     medical = [each for each in ids if each.type == MEDICAL_RECORD]
     # A national number keys a patient who has no other one: its root says what it is.
     national = [each for each in ids if each.type in NATIONAL][:1]
-    keys = [
-        PatientId(each.assigning_authority or authority, each.value)
-        for each in medical or national
-    ]
+    keys = [each.patient_id(authority) for each in medical or national]
     if not keys:
         raise InvalidRecord(
             ReasonCode.NO_PATIENT,
@@ -110,8 +103,8 @@ def demographics_of(root: etree._Element) -> Demographics:
         for each in children(holder, "telecom")
     ]
     return Demographics(
-        names=_unique(_names(patients)),
-        birth_dates=_unique(
+        names=distinct(_names(patients)),
+        birth_dates=distinct(
             birth_date_of(each.get("value", ""))
             for one in patients
             for each in children(one, "birthTime")
@@ -124,14 +117,14 @@ def demographics_of(root: etree._Element) -> Demographics:
             ),
             "",
         ),
-        addresses=_unique(
+        addresses=distinct(
             address_of(each) for holder in contacts for each in children(holder, "addr")
         ),
-        phones=_unique(
+        phones=distinct(
             each.value for each in telecoms if each.label in (Label.PHONE, Label.FAX)
         ),
-        emails=_unique(each.value for each in telecoms if each.label is Label.EMAIL),
-        ids=_unique(
+        emails=distinct(each.value for each in telecoms if each.label is Label.EMAIL),
+        ids=distinct(
             [
                 *_patient_identifiers(role),
                 *(
@@ -142,9 +135,9 @@ def demographics_of(root: etree._Element) -> Demographics:
                 ),
             ]
         ),
-        kin=_unique(_kin(root)),
-        providers=_unique(_names(_all(root, _PROVIDERS))),
-        facilities=_unique(_facilities(root)),
+        kin=distinct(_kin(root)),
+        providers=distinct(_names(_all(root, _PROVIDERS))),
+        facilities=distinct(_facilities(root)),
     )
 
 
@@ -216,22 +209,3 @@ def _children_of_all(
     root: etree._Element, name: str, child: str
 ) -> list[etree._Element]:
     return [found for each in _all(root, [name]) for found in children(each, child)]
-
-
-def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    found = tuple(dict.fromkeys(each for each in values if _is_filled(each)))
-    if len(found) > MAX_VALUES:
-        # A dropped value would not be found in the notes.
-        raise InvalidRecord(
-            ReasonCode.TOO_MANY,
-            f"C-CDA: a list of more than {MAX_VALUES} values of a patient; send fewer",
-        )
-    return found
-
-
-def _is_filled(value: object) -> bool:
-    if isinstance(value, Kin):
-        return bool(value.name)
-    if isinstance(value, Identifier):
-        return bool(value.value)
-    return bool(value) and value != Address()

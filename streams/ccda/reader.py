@@ -11,7 +11,7 @@ from deid_core import Label, ScrubbedDocument
 
 from ..events.parts import FreeText, Part, Rebuilt, Values
 from ..fhir.free_texts import Gathered
-from ..patients.demographics import PatientRecord
+from ..patients.demographics import records_of
 from .demographics import demographics_of, known_of, patient_ids_of, patient_role_of
 from .notes import notes_of, sent_at_of
 from .writer import Writer
@@ -42,16 +42,8 @@ class CcdaReader:
         keys = patient_ids_of(patient_role_of(root), self.authority)
         demographics = demographics_of(root)
         notes, skipped = notes_of(root, keys[0], demographics)
-        updates = (
-            PatientRecord(
-                key,
-                sent_at_of(root),
-                demographics,
-                merged=tuple(each for each in keys if each != key),
-            )
-            for key in keys
-        )
-        return [Part(FORMAT, text_of(root), tuple(updates), tuple(notes), skipped)]
+        updates = records_of(keys, sent_at_of(root), demographics)
+        return [Part(FORMAT, text_of(root), updates, tuple(notes), skipped)]
 
     def texts(self, content: str) -> list[FreeText]:
         """Return the free texts of a document; one that repeats is returned once.

@@ -8,7 +8,6 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from lxml import etree
 
@@ -16,8 +15,9 @@ from deid_core import Label, ScrubbedDocument
 from deid_core.document import OffsetMap
 from deid_core.surrogates.tag import tag_of
 
-from ..documents import TextDocument, Unreadable, shown_in
+from ..documents import Unreadable, shown_in
 from ..events.parts import Values
+from ..fhir.free_texts import Texts
 from ..patients.numbers import digits_of, digits_of_number
 from .datatypes import ENCODED, data_of, day_of, media_type_of, telecom_of
 from .narrative import open_narrative
@@ -61,26 +61,6 @@ _LABELS_OF_ROOTS = {
     "MC": Label.HEALTHPLAN,
     "DEV": Label.DEVICE,
 }
-
-
-class Texts(Protocol):
-    """The free texts of a part, in the order in which they are met."""
-
-    def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
-        """Return a text as it is scrubbed, or None where texts are only gathered."""
-        ...
-
-    def term(self, text: str, note_type: str = "") -> str | None:
-        """Return a short text as it is scrubbed among the others of the part."""
-        ...
-
-    def opened(self, data: bytes, media_type: str) -> TextDocument:
-        """Return an attached document.
-
-        Raises:
-            Unreadable: It can't be opened.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from deid_core import Label
 from deid_core.document import Address
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
 from ..patients.demographics import (
-    MAX_VALUES,
     Demographics,
     Identifier,
     Kin,
     Name,
     PatientId,
+    distinct,
 )
 from .datatypes import (
     SEXES,
@@ -32,7 +30,6 @@ from .datatypes import (
 from .references import target_of
 from .writer import Named, dicts
 
-T = TypeVar("T")
 Json = Mapping[str, Any]
 
 MOTHERS_MAIDEN_NAME = (
@@ -66,35 +63,35 @@ def demographics_of(
     contacts = [each for one in patients for each in dicts(one.get("contact"))]
     holders = [*patients, *relatives, *contacts]
     former = Demographics(
-        names=_unique(_names(patients, now, True)),
-        addresses=_unique(_addresses(holders, now, True)),
-        phones=_unique(_telecoms(holders, now, True, _PHONES)),
-        emails=_unique(_telecoms(holders, now, True, {"email"})),
+        names=distinct(_names(patients, now, True)),
+        addresses=distinct(_addresses(holders, now, True)),
+        phones=distinct(_telecoms(holders, now, True, _PHONES)),
+        emails=distinct(_telecoms(holders, now, True, {"email"})),
     )
     current = Demographics(
-        names=_unique([*_names(patients, now, False), *_own(named)]),
-        birth_dates=_unique(birth_date_of(each.get("birthDate")) for each in patients),
+        names=distinct([*_names(patients, now, False), *_own(named)]),
+        birth_dates=distinct(birth_date_of(each.get("birthDate")) for each in patients),
         sex=next((SEXES.get(text(each.get("gender")), "") for each in patients), ""),
-        addresses=_unique(_addresses(holders, now, False)),
-        phones=_unique(_telecoms(holders, now, False, _PHONES)),
-        emails=_unique(_telecoms(holders, now, False, {"email"})),
-        ids=_unique(
+        addresses=distinct(_addresses(holders, now, False)),
+        phones=distinct(_telecoms(holders, now, False, _PHONES)),
+        emails=distinct(_telecoms(holders, now, False, {"email"})),
+        ids=distinct(
             [
                 *_identifiers([*patients, *relatives]),
                 *_identifiers(of("Encounter"), "VN"),
             ]
         ),
-        kin=_unique(
+        kin=distinct(
             [*_kin([*relatives, *contacts]), *_mothers(patients), *_named_kin(named)]
         ),
-        providers=_unique([*_providers(of("Practitioner")), *_named_persons(named)]),
-        facilities=_unique(
+        providers=distinct([*_providers(of("Practitioner")), *_named_persons(named)]),
+        facilities=distinct(
             [
                 *_institutions([*of("Organization"), *of("Location")]),
                 *(each.name for each in named if each.label is Label.HOSPITAL),
             ]
         ),
-        employers=_unique(
+        employers=distinct(
             each.name for each in named if each.label is Label.ORGANIZATION
         ),
     )
@@ -117,7 +114,7 @@ def patient_ids(patient: Json, authority: str) -> list[PatientId]:
         (each for each in usable if each.type in MEDICAL_RECORD_TYPES),
         key=lambda each: MEDICAL_RECORD_TYPES.index(each.type),
     )
-    keys = [patient_id(each, authority) for each in medical or usable[:1]]
+    keys = [each.patient_id(authority) for each in medical or usable[:1]]
     if logical := text(patient.get("id")):
         keys.append(PatientId(authority, logical))
     return list(dict.fromkeys(keys))
@@ -137,11 +134,6 @@ def linked_ids(patients: Iterable[Json], authority: str) -> list[PatientId]:
         for each in targets
         if each is not None and each.type == "Patient" and each.form == "id"
     ]
-
-
-def patient_id(identifier: Identifier, authority: str) -> PatientId:
-    """Return the key of an identifier."""
-    return PatientId(identifier.assigning_authority or authority, identifier.value)
 
 
 def _by_type(resources: Sequence[Json]) -> Any:  # noqa: ANN401 (a function)
@@ -226,22 +218,3 @@ def _institutions(resources: Iterable[Json]) -> Iterator[str]:
     for each in resources:
         yield text(each.get("name"))
         yield from texts(each.get("alias"))
-
-
-def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    found = tuple(dict.fromkeys(each for each in values if _is_filled(each)))
-    if len(found) > MAX_VALUES:
-        # A dropped value would not be found in the notes.
-        raise InvalidRecord(
-            ReasonCode.TOO_MANY,
-            f"FHIR: a list of more than {MAX_VALUES} values of a patient; send fewer",
-        )
-    return found
-
-
-def _is_filled(value: object) -> bool:
-    if isinstance(value, Kin):
-        return bool(value.name)
-    if isinstance(value, Identifier):
-        return bool(value.value)
-    return bool(value) and value != Address()

@@ -4,11 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from deid_core import ScrubbedDocument
 
 from ..documents import TextDocument, Unreadable, UnreadableKind, open_document
 from ..events.parts import FreeText
+
+
+class Texts(Protocol):
+    """The free texts of a part, in the order in which they are met."""
+
+    def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
+        """Return a text as it is scrubbed, or None where texts are only gathered."""
+        ...
+
+    def term(self, text: str, note_type: str = "") -> str | None:
+        """Return a short text as it is scrubbed among the others of the part."""
+        ...
+
+    def opened(self, data: bytes, media_type: str) -> TextDocument:
+        """Return an attached document.
+
+        Raises:
+            Unreadable: It can't be opened.
+        """
+        ...
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from ..patients.demographics import PatientId
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
 from ..patients.numbers import numbers_of
 from .datatypes import identifier_of, text
-from .demographics import patient_id, patient_ids
+from .demographics import patient_ids
 from .references import Target, target_of
 from .rules import RESOURCE_TYPES, SUBJECTS, SUPPORTED, TYPES
 from .writer import OTHER, Known, dicts
@@ -281,9 +281,7 @@ class _Splitter:
         if not isinstance(identifier, dict) or type_ != "Patient":
             return None
         found = identifier_of(identifier)
-        return (
-            self._group([patient_id(found, self._authority)]) if found.value else None
-        )
+        return self._group([found.patient_id(self._authority)]) if found.value else None
 
     def _targeted(self, target: Target, entry: Entry) -> Group | None:
         if target.form == "contained":
@@ -292,7 +290,7 @@ class _Splitter:
             return None
         if target.form == "search":
             named = identifier_of({"system": target.system, "value": target.id})
-            return self._group([patient_id(named, self._authority)])
+            return self._group([named.patient_id(self._authority)])
         name = f"{target.type or 'urn'}/{target.id}"
         if name in self._by_name:
             return self._of_patient.get(name)

@@ -13,9 +13,7 @@ from ..engine.reasons import ReasonCode
 from ..events.parts import FreeText, Part, Rebuilt, Values
 from ..patients.demographics import (
     MAX_VALUES,
-    Demographics,
-    PatientId,
-    PatientRecord,
+    records_of,
 )
 from .datatypes import time_of
 from .demographics import demographics_of, linked_ids
@@ -131,7 +129,7 @@ def _part(
     return Part(
         format=FORMAT,
         content=dumps(content).decode(),
-        updates=_updates(keys, sent_at, current, former),
+        updates=records_of(keys, sent_at, current, former),
         notes=tuple(notes),
         skipped=skipped,
     )
@@ -141,22 +139,6 @@ def _content(message: dict[str, Any], entries: Sequence[Entry]) -> dict[str, Any
     if message["resourceType"] != "Bundle":
         return message
     return {**message, "entry": [each.value for each in entries]}
-
-
-def _updates(
-    keys: Sequence[PatientId], sent_at: str, current: Demographics, former: Demographics
-) -> tuple[PatientRecord, ...]:
-    """Return the patient record under every key; each names the other ones."""
-    return tuple(
-        PatientRecord(
-            key,
-            sent_at,
-            current,
-            former,
-            merged=tuple(each for each in keys if each != key),
-        )
-        for key in keys
-    )
 
 
 def _sent_at(message: dict[str, Any], group: Group) -> str:

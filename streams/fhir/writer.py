@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
-from deid_core import Label, ScrubbedDocument
+from deid_core import Label
 from deid_core.surrogates.tag import tag_of
 
-from ..documents import TextDocument, Unreadable, from_base64, shown_in
+from ..documents import Unreadable, from_base64, shown_in
 from ..events.parts import Values
 from ..events.towns import town
 from ..patients.numbers import digits_of, digits_of_number
 from . import references
+from .free_texts import Texts
 from .json_text import Number
 from .narrative import open_div
 from .references import Target, canonical, target_of
@@ -74,26 +75,6 @@ _AGE_CODES = ("30525-0", "21611-9", "21612-7", "29553-5")
 _LONGEST_TERM = 200
 
 Written = str | bool
-
-
-class Texts(Protocol):
-    """The free texts of a part, in the order in which they are met."""
-
-    def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
-        """Return a text as it is scrubbed, or None where texts are only gathered."""
-        ...
-
-    def term(self, text: str, note_type: str = "") -> str | None:
-        """Return a short text as it is scrubbed among the others of the part."""
-        ...
-
-    def opened(self, data: bytes, media_type: str) -> TextDocument:
-        """Return an attached document.
-
-        Raises:
-            Unreadable: It can't be opened.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TypeVar
-
-from deid_core.document import Address
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..patients.demographics import (
-    MAX_VALUES,
     Demographics,
     Identifier,
     Kin,
     Name,
     PatientId,
+    distinct,
 )
 from . import fields
 from .datatypes import (
@@ -32,9 +29,6 @@ from .datatypes import (
 )
 from .message import Repetition, Segment, part
 
-T = TypeVar("T")
-
-NO_ADDRESS = Address()
 NO_FIELDS: frozenset[int] = frozenset()
 HOLDING = fields.wanted()
 """The fields that hold demographics, by segment."""
@@ -110,7 +104,7 @@ def patient_groups(
     ]
     if trigger != LINK:
         return groups
-    merged = _unique(key for each in groups for key in each.keys)
+    merged = distinct(key for each in groups for key in each.keys)
     return [replace(each, merged=merged) for each in groups]
 
 
@@ -130,7 +124,7 @@ def _group(
         patient=patient,
         others=tuple(others),
         prior=prior,
-        merged=_unique((patient, *others, *prior)) if prior else (),
+        merged=distinct((patient, *others, *prior)) if prior else (),
         demographics=_demographics(segments, facility),
         segments=segments,
     )
@@ -147,16 +141,12 @@ def _patient_ids(pid: Segment, authority: str) -> list[PatientId]:
         )
         usable = medical or [each for each in ids if _may_key(each)][:1]
         if usable:
-            return list(_unique(_patient_id(each, authority) for each in usable))
+            return list(distinct(each.patient_id(authority) for each in usable))
     return []
 
 
 def _may_key(identifier: Identifier) -> bool:
     return identifier.type not in NOT_OF_THE_PATIENT_INDEX
-
-
-def _patient_id(identifier: Identifier, authority: str) -> PatientId:
-    return PatientId(identifier.assigning_authority or authority, identifier.value)
 
 
 def _prior(
@@ -171,9 +161,9 @@ def _prior(
         for each in segment.repetitions(number)
     )
     ids = (
-        _patient_id(each, authority) for each in merged if each.value and _may_key(each)
+        each.patient_id(authority) for each in merged if each.value and _may_key(each)
     )
-    return _unique(each for each in ids if each != patient)
+    return distinct(each for each in ids if each != patient)
 
 
 def _demographics(segments: Sequence[Segment], facility: str) -> Demographics:
@@ -187,19 +177,19 @@ def _demographics(segments: Sequence[Segment], facility: str) -> Demographics:
     birth_date = birth_date_of(pid.value(7))
     phones = [value for _, value in _values(segments, fields.PHONES)]
     return Demographics(
-        names=_unique(_names(segments)),
+        names=distinct(_names(segments)),
         birth_dates=(birth_date,) if birth_date else (),
         sex=pid.value(8)[:8],
-        addresses=_unique(
+        addresses=distinct(
             address_of_xad(value) for _, value in _values(segments, fields.ADDRESSES)
         ),
-        phones=_unique(phone_of_xtn(each) for each in phones),
-        emails=_unique(email_of_xtn(each) for each in phones),
-        ids=_unique(_ids(segments)),
-        kin=_unique(_kin(segments)),
-        providers=_unique(_providers(segments)),
-        facilities=_unique([facility, *_facilities(segments)]),
-        employers=_unique(
+        phones=distinct(phone_of_xtn(each) for each in phones),
+        emails=distinct(email_of_xtn(each) for each in phones),
+        ids=distinct(_ids(segments)),
+        kin=distinct(_kin(segments)),
+        providers=distinct(_providers(segments)),
+        facilities=distinct([facility, *_facilities(segments)]),
+        employers=distinct(
             part(value, 1) for _, value in _values(segments, fields.EMPLOYERS)
         ),
     )
@@ -253,22 +243,3 @@ def _facilities(segments: Iterable[Segment]) -> Iterable[str]:
         for number, component in fields.FACILITIES.get(segment.name, ()):
             for each in segment.repetitions(number):
                 yield part(each, component)
-
-
-def _unique(values: Iterable[T]) -> tuple[T, ...]:
-    found = tuple(dict.fromkeys(each for each in values if _is_filled(each)))
-    if len(found) > MAX_VALUES:
-        # A dropped value would not be found in the notes.
-        raise InvalidRecord(
-            ReasonCode.TOO_MANY,
-            f"PID: a list of more than {MAX_VALUES} values; send fewer",
-        )
-    return found
-
-
-def _is_filled(value: object) -> bool:
-    if isinstance(value, Kin):
-        return bool(value.name)
-    if isinstance(value, Identifier):
-        return bool(value.value)
-    return bool(value) and value != NO_ADDRESS

@@ -10,7 +10,7 @@ from deid_core import ScrubbedDocument
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..patients.demographics import PatientRecord
+from ..patients.demographics import PatientRecord, records_of
 from . import fields, narrative
 from .datatypes import time_of
 from .demographics import PatientGroup, patient_groups
@@ -165,7 +165,7 @@ class Hl7Reader:
                 Part(
                     format=FORMAT,
                     content=content,
-                    updates=tuple(updates_of(group, message.sent_at)),
+                    updates=updates_of(group, message.sent_at),
                     notes=found.notes,
                     skipped=dict(found.skipped),
                 )
@@ -227,18 +227,10 @@ def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
     return ["\r".join(each) for each in contents]
 
 
-def updates_of(group: PatientGroup, sent_at: str) -> list[PatientRecord]:
+def updates_of(group: PatientGroup, sent_at: str) -> tuple[PatientRecord, ...]:
     """Return the patient record under every key that notes of this patient may have.
 
     After a merge (A40, chapter 3.3.40) these are the surviving and the prior key.  Each
     record names the other ones; after a link (A24) also those of the other PID.
     """
-    return [
-        PatientRecord(
-            key,
-            sent_at,
-            group.demographics,
-            merged=tuple(each for each in group.merged if each != key),
-        )
-        for key in group.keys
-    ]
+    return records_of(group.keys, sent_at, group.demographics, merged=group.merged)

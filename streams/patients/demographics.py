@@ -78,6 +78,10 @@ class Identifier:
     type: str = field(default="", repr=False)
     assigning_authority: str = field(default="", repr=False)
 
+    def patient_id(self, authority: str) -> PatientId:
+        """Return the key of the patient; the authority is used if it names none."""
+        return PatientId(self.assigning_authority or authority, self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Kin:
@@ -314,6 +318,59 @@ def _made(kind: Callable[..., T], value: Mapping[str, Any]) -> T:
     """Return a value from the known properties; version 1 may gain others."""
     known = _property_names(kind)
     return kind(**{name: each for name, each in value.items() if name in known})
+
+
+def records_of(
+    keys: Sequence[PatientId],
+    sent_at: str,
+    current: Demographics,
+    former: Demographics | None = None,
+    merged: Sequence[PatientId] | None = None,
+) -> tuple[PatientRecord, ...]:
+    """Return what a message says of a patient, under every key.
+
+    Args:
+        keys: Of the patient; each record names the other ones.
+        sent_at: The time of the message.
+        current: What it says.
+        former: What it says of former values.
+        merged: All that the records name; the keys, unless it is given.
+    """
+    named = keys if merged is None else merged
+    return tuple(
+        PatientRecord(
+            key,
+            sent_at,
+            current,
+            former or Demographics(),
+            merged=tuple(each for each in named if each != key),
+        )
+        for key in keys
+    )
+
+
+def distinct(values: Iterable[T]) -> tuple[T, ...]:
+    """Return the values of a message that are not empty, each once, in order.
+
+    Raises:
+        InvalidRecord: They are too many.
+    """
+    found = tuple(dict.fromkeys(each for each in values if _is_filled(each)))
+    if len(found) > MAX_VALUES:
+        # A dropped value would not be found in the notes.
+        raise InvalidRecord(
+            ReasonCode.TOO_MANY,
+            f"demographics: a list of more than {MAX_VALUES} values; send fewer",
+        )
+    return found
+
+
+def _is_filled(value: object) -> bool:
+    if isinstance(value, Kin):
+        return bool(value.name)
+    if isinstance(value, Identifier):
+        return bool(value.value)
+    return bool(value) and value != Address()
 
 
 @cache

@@ -336,5 +336,5 @@ def test_what_precedes_the_first_pid_is_of_that_patient():
     ],
 )
 def test_refuses_more_values_than_a_record_remembers(lines):
-    with pytest.raises(InvalidRecord, match="too_many: PID: "):
+    with pytest.raises(InvalidRecord, match="too_many: demographics: "):
         groups_of(*lines)
