@@ -10,6 +10,7 @@ What can't be opened raises `Unreadable`; its kind says why.
 """
 
 from .document import RebuiltDocument, TextDocument, Unreadable, UnreadableKind
+from .fragments import may_hold_markup
 from .markup import hidden_in, holds_document, is_plain, shown_in
 from .opening import from_base64, open_document
 
@@ -22,6 +23,7 @@ __all__ = [
     "hidden_in",
     "holds_document",
     "is_plain",
+    "may_hold_markup",
     "open_document",
     "shown_in",
 ]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from ..documents import holds_document, is_plain, shown_in
+from ..documents import holds_document, is_plain, may_hold_markup, shown_in
 from .message import Delimiters, Field, delimiters_of, escape
 from .narrative import NARRATIVE_TYPES
 
 _FIELDS = {"OBX": 5, "NTE": 3}
-_MAY_BE_MARKUP = re.compile(r"[<{\[&\\]")
+_MAY_BE_MARKUP = re.compile(r"[<{&\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,10 @@ def with_shown_texts(message: str) -> str:
     in each repetition.  What can't be opened stays, to be refused.
     """
     marks = delimiters_of(message)
-    lines = message.split("\r")
+    header, _, rest = message.partition("\r")
+    if not any(each in rest for each in ("<", "{", "&", "\\", marks.escape)):
+        return message
+    lines = [header, *rest.split("\r")]
     texts = list(_texts(lines, marks))
     if not any(_may_be_markup(each.raw, marks) for each in texts):
         return message
@@ -76,6 +79,8 @@ def _shown(series: Sequence[_Text], marks: Delimiters) -> Iterator[tuple[int, st
     """Yield the lines whose text shows another one, with that."""
     texts = ["\n".join(Field(each.raw, marks).lines) for each in series]
     whole = "\n".join(texts)
+    if not (may_hold_markup(whole) or holds_document(whole)):
+        return
     written = [shown_in(whole)] if holds_document(whole) else [*map(shown_in, texts)]
     # A tag may begin in one segment and end in the next.
     if len(written) > 1 and not is_plain(rest := "\n".join(written)):
