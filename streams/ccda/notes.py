@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lxml import etree
 
-from ..documents import Unreadable, open_document, shown_in
+from ..documents import Unreadable, shown_in
 from ..events.notes import ClinicalNote
 from ..patients.demographics import Demographics, PatientId
 from .datatypes import data_of, media_type_of, text_of, time_of
@@ -18,17 +18,26 @@ from .xml_text import children
 
 
 def notes_of(
-    root: etree._Element, patient: PatientId, demographics: Demographics
+    root: etree._Element,
+    patient: PatientId,
+    demographics: Demographics,
+    text_of_document: Callable[[bytes, str], str],
 ) -> tuple[list[ClinicalNote], Counter[str]]:
     """Return the note of a document, and the numbers of bodies not read, by kind.
 
     A document is one note, as it is for those who read it: its type is that of the
     document, and a name of one section is found in all others.
+
+    Args:
+        root: Of the document.
+        patient: The preferred key.
+        demographics: What the header says of the patient.
+        text_of_document: Opens a body and returns its text.
     """
     skipped: Counter[str] = Counter()
     lines = [
         *_sections(children(root, "component", "structuredBody", "component")),
-        *_bodies(root, skipped),
+        *_bodies(root, skipped, text_of_document),
     ]
     text = "\n".join(lines)
     if not text.strip():
@@ -62,11 +71,15 @@ def _sections(components: list[etree._Element]) -> Iterator[str]:
             yield from _sections(children(section, "component"))
 
 
-def _bodies(root: etree._Element, skipped: Counter[str]) -> Iterator[str]:
+def _bodies(
+    root: etree._Element,
+    skipped: Counter[str],
+    text_of_document: Callable[[bytes, str], str],
+) -> Iterator[str]:
     for body in children(root, "component", "nonXMLBody", "text"):
         try:
             data = data_of(body, body.text or "")
-            yield open_document(data, media_type_of(body)).text
+            yield text_of_document(data, media_type_of(body))
         except Unreadable as error:
             skipped[error.kind.value] += 1
 

@@ -16,8 +16,8 @@ from deid_core.document import OffsetMap
 from deid_core.surrogates.tag import tag_of
 
 from ..documents import Unreadable, shown_in
-from ..events.parts import Values
-from ..fhir.free_texts import Texts
+from ..events.parts import Rebuilt, Values
+from ..fhir.free_texts import Texts, rebuilt_document
 from ..patients.numbers import digits_of, digits_of_number
 from .datatypes import ENCODED, data_of, day_of, media_type_of, telecom_of
 from .narrative import open_narrative
@@ -113,6 +113,7 @@ class Writer:
     def __init__(self, texts: Texts, values: Values, known: Known) -> None:
         self.removed: Counter[str] = Counter()
         self.unreadable: Counter[str] = Counter()
+        self.enclosed: list[tuple[str, Rebuilt]] = []
         self._texts = texts
         self._values = values
         self._known = known
@@ -253,6 +254,8 @@ class Writer:
             self.removed[OTHER] += 1
             return None
         written = self._verbs[rule.verb](rule, value, place)
+        if written and rule.verb is not Verb.DOCUMENT and self._values.is_leak(written):
+            written = None
         if not written and rule.verb not in (Verb.SET, Verb.DOCUMENT):
             shown = name.replace("@", "").replace(TEXT, "text")
             self.removed[f"{type_.name}.{shown}"] += 1
@@ -367,10 +370,13 @@ class Writer:
         except Unreadable as error:
             self.unreadable[error.kind.value] += 1
             return None
-        scrubbed = self._texts.scrubbed(document.text, place.note_type)
-        if scrubbed is None:
+        rebuilt = rebuilt_document(document, place.note_type, self._texts, self._values)
+        if rebuilt is None:
             return None
-        rebuilt = document.rebuilt(scrubbed)
+        if rebuilt.message is not None:
+            self.enclosed.append((rebuilt.format, rebuilt.message))
+            self.removed.update(rebuilt.message.removed)
+            self.unreadable.update(rebuilt.message.unreadable)
         written_type = rebuilt.media_type.partition(";")[0]
         is_said = media_type or written_type not in _TEXT_TYPES
         _say_how(target, written_type if is_said else "", representation)

@@ -20,6 +20,7 @@ class UnreadableKind(StrEnum):
     ENCRYPTED = "encrypted"
     TOO_LARGE = "too_large"  # in bytes, text, pages, nesting or decompression
     BROKEN = "broken"  # it breaks its format, or is not what it is declared to be
+    OTHER_PATIENT = "other_patient"  # a message that is another patient's
     UNKNOWN = "unknown"  # no format that is known
 
 

@@ -99,6 +99,16 @@ class Values(Protocol):
         """
         ...
 
+    def is_leak(self, written: str) -> bool:
+        """Return whether a value may not be written, though its rule keeps it.
+
+        A code or a measured value may happen to be a value of the patient's record.
+
+        Args:
+            written: A single value; it is removed and counted.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
@@ -110,11 +120,14 @@ class Rebuilt:
             `Patient.photo`); only names that the standard knows, any other is `other`.
         unreadable: How many documents were removed because they can't be opened, by
             media type or kind.
+        enclosed: The messages inside, with their formats; what was removed of them is
+            counted here, too.
     """
 
     value: bytes = field(repr=False)
     removed: Mapping[str, int] = field(default_factory=dict)
     unreadable: Mapping[str, int] = field(default_factory=dict)
+    enclosed: Sequence[tuple[str, Rebuilt]] = ()
 
 
 class Reader(Protocol):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from deid_core import ScrubbedDocument
 
-from ..documents import TextDocument, Unreadable, UnreadableKind, open_document
-from ..events.parts import FreeText
+from ..documents import Unreadable, UnreadableKind
+from ..events.enclosed import Enclosed, RebuiltEnclosed
+from ..events.parts import FreeText, Part, Values
 
 
 class Texts(Protocol):
@@ -23,7 +24,7 @@ class Texts(Protocol):
         """Return a short text as it is scrubbed among the others of the part."""
         ...
 
-    def opened(self, data: bytes, media_type: str) -> TextDocument:
+    def opened(self, data: bytes, media_type: str) -> Enclosed:
         """Return an attached document.
 
         Raises:
@@ -34,11 +35,16 @@ class Texts(Protocol):
 
 @dataclass(slots=True)
 class Gathered:
-    """Gathers the free texts of a part in the order in which they are met."""
+    """Gathers the free texts of a part in the order in which they are met.
 
+    Args:
+        open: Opens attached documents.
+    """
+
+    open: Callable[[bytes, str], Enclosed]
     texts: dict[FreeText, None] = field(default_factory=dict, repr=False)
     terms: dict[str, dict[str, None]] = field(default_factory=dict, repr=False)
-    _documents: dict[tuple[bytes, str], TextDocument] = field(
+    _documents: dict[tuple[bytes, str], Enclosed] = field(
         default_factory=dict, repr=False
     )
 
@@ -52,11 +58,11 @@ class Gathered:
         self.terms.setdefault(note_type, {})[text] = None
         return None
 
-    def opened(self, data: bytes, media_type: str) -> TextDocument:
+    def opened(self, data: bytes, media_type: str) -> Enclosed:
         """Return an attached document, opened once."""
         key = data, media_type
         if key not in self._documents:
-            self._documents[key] = open_document(data, media_type)
+            self._documents[key] = self.open(data, media_type)
         return self._documents[key]
 
     def all(self) -> list[FreeText]:
@@ -99,14 +105,22 @@ class Given:
         """Return a term as it is scrubbed."""
         return self._terms.get(note_type, {}).get(text)
 
-    def opened(self, data: bytes, media_type: str) -> TextDocument:
+    def opened(self, data: bytes, media_type: str) -> Enclosed:
         """Return an attached document."""
         return self._gathered.opened(data, media_type)
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Reads no free text: only what references call persons and institutions."""
+    """Reads no free text: only what references call persons and institutions.
+
+    Args:
+        part_of: Returns a document that is a message.
+        enclosed: All of these.
+    """
+
+    part_of: Callable[[bytes, str], Part | None]
+    enclosed: list[Part] = field(default_factory=list)
 
     def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
         """Return nothing."""
@@ -116,8 +130,10 @@ class Unread:
         """Return nothing."""
         return None
 
-    def opened(self, data: bytes, media_type: str) -> TextDocument:
-        """Open nothing."""
+    def opened(self, data: bytes, media_type: str) -> Enclosed:
+        """Open only messages; return nothing."""
+        if found := self.part_of(data, media_type):
+            self.enclosed.append(found)
         raise Unreadable(UnreadableKind.UNKNOWN)
 
 
@@ -149,3 +165,14 @@ def _kept(done: ScrubbedDocument, start: int, end: int) -> str:
         return ""
     at = done.offset_map.to_scrubbed(start)
     return done.text[at : at + end - start]
+
+
+def rebuilt_document(
+    document: Enclosed, note_type: str, texts: Texts, values: Values
+) -> RebuiltEnclosed | None:
+    """Return a document without identifiers; None where texts are only gathered."""
+    found = [
+        texts.scrubbed(each.text, each.note_type) for each in document.texts(note_type)
+    ]
+    scrubbed = [each for each in found if each is not None]
+    return document.rebuilt(scrubbed, values) if len(scrubbed) == len(found) else None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..documents import Unreadable, from_base64, open_document, shown_in
+from ..documents import Unreadable, from_base64, shown_in
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
@@ -24,14 +24,23 @@ MAX_CHARACTERS = 64 << 20
 
 
 def notes_of(
-    entries: Sequence[Entry], patient: PatientId, demographics: Demographics
+    entries: Sequence[Entry],
+    patient: PatientId,
+    demographics: Demographics,
+    text_of: Callable[[bytes, str], str],
 ) -> tuple[list[ClinicalNote], Counter[str]]:
     """Return the notes of a patient, and the numbers of documents not read, by kind.
+
+    Args:
+        entries: Of the patient.
+        patient: The preferred key.
+        demographics: What they say of the patient.
+        text_of: Opens a document and returns its text.
 
     Raises:
         InvalidRecord: too_large: they are too long.
     """
-    reader = _Notes(entries)
+    reader = _Notes(entries, text_of)
     notes = []
     size = 0
     for entry in entries:
@@ -60,7 +69,10 @@ def notes_of(
 class _Notes:
     """Reads the texts of resources, one for each note."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], text_of: Callable[[bytes, str], str]
+    ) -> None:
+        self._text_of = text_of
         self.skipped: Counter[str] = Counter()
         self._opened_binaries: dict[int, str] = {}
         self._binaries = {
@@ -126,7 +138,7 @@ class _Notes:
             return ""
         try:
             data = from_base64(source["data"])
-            return open_document(data, text(source.get("contentType"))).text
+            return self._text_of(data, text(source.get("contentType")))
         except Unreadable as error:
             self.skipped[error.kind.value] += 1
             return ""

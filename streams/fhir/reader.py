@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,14 @@ from deid_core import Label, ScrubbedDocument
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
+from ..events.enclosed import (
+    TEXTS,
+    Enclosed,
+    Opener,
+    Whose,
+    skipped_with,
+    with_enclosed,
+)
 from ..events.parts import FreeText, Part, Rebuilt, Values
 from ..patients.demographics import (
     MAX_VALUES,
@@ -36,9 +45,11 @@ class FhirReader:
     Args:
         authority: The assigning authority of logical ids: who is referred to as
             `Patient/123` is the patient `123` of this authority.
+        opener: Of attached documents.
     """
 
     authority: str = AUTHORITY
+    opener: Opener = TEXTS
 
     def parts(self, value: bytes) -> list[Part]:
         """Return the parts of a message, one for each patient.
@@ -53,7 +64,7 @@ class FhirReader:
         parts: list[Part] = []
         size = 0
         for group in found.groups:
-            parts.append(_part(message, group, self.authority, skipped))
+            parts.append(self._part(message, group, skipped))
             skipped = {}  # counted once, with the first part
             # What patients share is in the part of each.
             size += len(parts[-1].content)
@@ -70,7 +81,7 @@ class FhirReader:
 
         Short ones are lines of one text: alone, `White` would read as a name.
         """
-        return _gathered(loads(content)).all()
+        return self._gathered(loads(content)).all()
 
     def rebuilt(
         self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
@@ -82,17 +93,69 @@ class FhirReader:
         """
         message = loads(content)
         entries = entries_of(message)
-        given = _gathered(message).given(scrubbed)
+        given = self._gathered(message).given(scrubbed)
         writer = Writer(given, values, known_of(entries))
         written = writer.resource(message)
-        return Rebuilt(dumps(written), dict(writer.removed), dict(writer.unreadable))
+        return Rebuilt(
+            dumps(written),
+            dict(writer.removed),
+            dict(writer.unreadable),
+            tuple(writer.enclosed),
+        )
 
+    def _gathered(self, message: dict[str, Any]) -> Gathered:
+        entries = entries_of(message)
 
-def _gathered(message: dict[str, Any]) -> Gathered:
-    gathered = Gathered()
-    known = known_of(entries_of(message))
-    Writer(gathered, _Nothing(), known).resource(message)
-    return gathered
+        def open_(data: bytes, media_type: str) -> Enclosed:
+            return self.opener.open(data, media_type, lambda: self._whose(entries))
+
+        gathered = Gathered(open_)
+        Writer(gathered, _Nothing(), known_of(entries)).resource(message)
+        return gathered
+
+    def _whose(self, entries: Sequence[Entry]) -> Whose:
+        """Return the patient of the entries of a part."""
+        groups = split(entries, self.authority).groups
+        keys = [key for each in groups for key in each.keys]
+        resources = [each for group in groups for each in group.resources()]
+        return Whose(keys, demographics_of(resources, (), "")[0])
+
+    def _part(
+        self, message: dict[str, Any], group: Group, skipped: dict[str, int]
+    ) -> Part:
+        content = _content(message, group.entries)
+
+        def whose() -> Whose:
+            return self._whose(group.entries)
+
+        unread = Unread(lambda data, type_: self.opener.part(data, type_, whose))
+        writer = Writer(unread, _Nothing(), known_of(group.entries))
+        writer.resource(content)
+        sent_at = _sent_at(message, group)
+        current, former = with_enclosed(
+            *demographics_of(group.resources(), writer.named, sent_at), unread.enclosed
+        )
+        linked = linked_ids(group.resources(), self.authority)
+        keys = list(dict.fromkeys([*group.keys, *linked]))
+        if len(keys) > MAX_VALUES:
+            raise InvalidRecord(
+                ReasonCode.TOO_MANY,
+                f"FHIR: Patient: more than {MAX_VALUES} identifiers and links; send "
+                "fewer",
+            )
+        notes, unopened = notes_of(
+            group.entries,
+            group.keys[0],
+            current,
+            lambda data, type_: self.opener.open(data, type_, whose).text,
+        )
+        return Part(
+            format=FORMAT,
+            content=dumps(content).decode(),
+            updates=records_of(keys, sent_at, current, former),
+            notes=tuple(notes),
+            skipped=skipped_with(Counter(skipped) + unopened, unread.enclosed),
+        )
 
 
 class _Nothing:
@@ -107,32 +170,8 @@ class _Nothing:
     def pseudonym(self, kind: str, value: str) -> str:
         return "0" * 32
 
-
-def _part(
-    message: dict[str, Any], group: Group, authority: str, skipped: dict[str, int]
-) -> Part:
-    content = _content(message, group.entries)
-    writer = Writer(Unread(), _Nothing(), known_of(group.entries))
-    writer.resource(content)
-    sent_at = _sent_at(message, group)
-    current, former = demographics_of(group.resources(), writer.named, sent_at)
-    linked = linked_ids(group.resources(), authority)
-    keys = list(dict.fromkeys([*group.keys, *linked]))
-    if len(keys) > MAX_VALUES:
-        raise InvalidRecord(
-            ReasonCode.TOO_MANY,
-            f"FHIR: Patient: more than {MAX_VALUES} identifiers and links; send fewer",
-        )
-    notes, unread = notes_of(group.entries, group.keys[0], current)
-    for kind, number in unread.items():
-        skipped[kind] = skipped.get(kind, 0) + number
-    return Part(
-        format=FORMAT,
-        content=dumps(content).decode(),
-        updates=records_of(keys, sent_at, current, former),
-        notes=tuple(notes),
-        skipped=skipped,
-    )
+    def is_leak(self, written: str) -> bool:
+        return False
 
 
 def _content(message: dict[str, Any], entries: Sequence[Entry]) -> dict[str, Any]:

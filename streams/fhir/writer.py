@@ -15,11 +15,11 @@ from deid_core import Label
 from deid_core.surrogates.tag import tag_of
 
 from ..documents import Unreadable, from_base64, shown_in
-from ..events.parts import Values
+from ..events.parts import Rebuilt, Values
 from ..events.towns import town
 from ..patients.numbers import digits_of, digits_of_number
 from . import references
-from .free_texts import Texts
+from .free_texts import Texts, rebuilt_document
 from .json_text import Number
 from .narrative import open_div
 from .references import Target, canonical, target_of
@@ -73,6 +73,8 @@ _OLDEST_SHOWN = 89
 _AGE_CODES = ("30525-0", "21611-9", "21612-7", "29553-5")
 """Of LOINC: age, stated, reported and calculated."""
 _LONGEST_TERM = 200
+
+_WHOLE_TEXTS = frozenset({Verb.SCRUB, Verb.DIV, Verb.DOCUMENT})
 
 Written = str | bool
 
@@ -130,6 +132,7 @@ class Writer:
     def __init__(self, texts: Texts, values: Values, known: Known) -> None:
         self.removed: Counter[str] = Counter()
         self.unreadable: Counter[str] = Counter()
+        self.enclosed: list[tuple[str, Rebuilt]] = []
         self.named: list[Named] = []
         self._texts = texts
         self._values = values
@@ -275,6 +278,8 @@ class Writer:
         written = None
         if isinstance(value, str | bool):
             written = self._verbs[rule.verb](rule, value, place)
+        if written is not None and rule.verb not in _WHOLE_TEXTS:
+            written = None if self._values.is_leak(str(written)) else written
         if written is None or written == "":
             if rule.verb is not Verb.DOCUMENT:  # it is counted as unreadable
                 self.removed[place.name] += 1
@@ -437,10 +442,13 @@ class Writer:
         except Unreadable as error:
             self.unreadable[error.kind.value] += 1
             return None
-        scrubbed = self._texts.scrubbed(document.text, self._note_type)
-        if scrubbed is None:
+        rebuilt = rebuilt_document(document, self._note_type, self._texts, self._values)
+        if rebuilt is None:
             return None
-        rebuilt = document.rebuilt(scrubbed)
+        if rebuilt.message is not None:
+            self.enclosed.append((rebuilt.format, rebuilt.message))
+            self.removed.update(rebuilt.message.removed)
+            self.unreadable.update(rebuilt.message.unreadable)
         place.written["contentType"] = rebuilt.media_type
         return base64.b64encode(rebuilt.data).decode("ascii")
 

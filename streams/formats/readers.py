@@ -9,15 +9,29 @@ from ..ccda.reader import CcdaReader
 from ..documents import hidden_in
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
+from ..events.enclosed import TEXTS
 from ..events.parts import Reader
 from ..fhir.reader import FORMAT as FHIR
 from ..fhir.reader import FhirReader
-from ..hl7.reader import HL7
+from ..hl7.reader import Hl7Reader
+from .enclosed import MessageOpener
 
+MAX_DEPTH = 2
+"""Of messages inside of messages: FHIR in C-CDA in HL7."""
+
+
+def _inner(depth: int) -> Mapping[str, Reader]:
+    """Return the readers of messages inside of others."""
+    opener = MessageOpener(_inner(depth - 1)) if depth > 1 else TEXTS
+    return {FHIR: FhirReader(opener=opener), CCDA: CcdaReader(opener=opener)}
+
+
+_OPENER = MessageOpener(_inner(MAX_DEPTH))
+HL7 = Hl7Reader(opener=_OPENER)
 READERS: Mapping[str, Reader] = {
     "hl7": HL7,
-    FHIR: FhirReader(),
-    CCDA: CcdaReader(),
+    FHIR: FhirReader(opener=_OPENER),
+    CCDA: CcdaReader(opener=_OPENER),
 }
 """By the property `format` of notes."""
 CONTENT_TYPES: Mapping[str, bytes] = {

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
 
-from ..documents import (
-    TextDocument,
-    Unreadable,
-    UnreadableKind,
-    from_base64,
-    open_document,
-)
+from ..documents import Unreadable, UnreadableKind, from_base64
+from ..events.enclosed import Enclosed, OfMessage, Opener, RebuiltEnclosed
+from ..events.parts import Part, Values
 from .message import Delimiters, escape, unescape
 
 DOCUMENTS = ("ED", "RP")
@@ -29,6 +25,8 @@ _MEDIA_TYPES: Mapping[str, str] = {
     "PLAIN": "text/plain",
     "TEXT": "text/plain",
     "TXT": "text/plain",
+    "XML": "text/xml",
+    "JSON": "application/json",
 }
 """By the subtype (ED.3), or the type (ED.2) where senders write it there."""
 _PLAIN, _HEX = ("", "A"), "HEX"
@@ -45,22 +43,24 @@ class EmbeddedDocument:
         encoding: ED.4, in capitals.
     """
 
-    document: TextDocument = field(repr=False)
+    document: Enclosed = field(repr=False)
     type: str
     subtype: str
     encoding: str
 
-    def written(self, scrubbed: ScrubbedDocument, delimiters: Delimiters) -> str:
-        """Return the repetition with the scrubbed document.
+    def rebuilt(
+        self, scrubbed: Sequence[ScrubbedDocument], values: Values
+    ) -> RebuiltEnclosed:
+        """Return the document without identifiers; see `Enclosed`."""
+        return self.document.rebuilt(scrubbed, values)
+
+    def written(self, rebuilt: RebuiltEnclosed, delimiters: Delimiters) -> str:
+        """Return the repetition with the rebuilt document.
 
         Args:
-            scrubbed: Its text, scrubbed.
+            rebuilt: The document.
             delimiters: Of the message.
-
-        Raises:
-            Unreadable: It can't be written back.
         """
-        rebuilt = self.document.rebuilt(scrubbed)
         names = self.type, self.subtype
         media_type = rebuilt.media_type.partition(";")[0]
         if _media_type(*names) != media_type:
@@ -76,20 +76,50 @@ class EmbeddedDocument:
         return delimiters.component.join(("", *names, _shown(self.encoding), data))
 
 
-def embedded_document(raw: str, delimiters: Delimiters) -> EmbeddedDocument:
+def embedded_document(
+    raw: str, delimiters: Delimiters, opener: Opener, of: OfMessage
+) -> EmbeddedDocument:
     """Return the document of a repetition of OBX-5 of type ED.
 
     Raises:
         Unreadable: It can't be opened.
     """
+    written = _written(raw, delimiters)
+    document = opener.open(written.data, written.media_type, of)
+    return EmbeddedDocument(document, *written.names, written.encoding)
+
+
+def embedded_part(
+    raw: str, delimiters: Delimiters, opener: Opener, of: OfMessage
+) -> Part | None:
+    """Return the message in a repetition of OBX-5 of type ED; None without one."""
+    try:
+        written = _written(raw, delimiters)
+    except Unreadable:
+        return None
+    return opener.part(written.data, written.media_type, of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A document as it is written in OBX-5."""
+
+    data: bytes = field(repr=False)
+    names: tuple[str, str]
+    encoding: str
+
+    @property
+    def media_type(self) -> str:
+        return _media_type(*self.names)
+
+
+def _written(raw: str, delimiters: Delimiters) -> _Written:
     parts = [unescape(each, delimiters) for each in raw.split(delimiters.component)]
     _, type_, subtype, encoding, data = (*parts, "", "", "", "", "")[:5]
     encoding = encoding.strip().upper()
     if not data.strip():
         raise Unreadable(UnreadableKind.BROKEN)
-    names = _name(type_), _name(subtype)
-    document = open_document(_decoded(data, encoding), _media_type(*names))
-    return EmbeddedDocument(document, *names, encoding)
+    return _Written(_decoded(data, encoding), (_name(type_), _name(subtype)), encoding)
 
 
 def _decoded(data: str, encoding: str) -> bytes:

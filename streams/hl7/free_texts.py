@@ -15,7 +15,8 @@ from itertools import chain
 from deid_core import ScrubbedDocument
 
 from ..documents import Unreadable, UnreadableKind, is_plain
-from ..events.parts import FreeText
+from ..events.enclosed import RebuiltEnclosed
+from ..events.parts import FreeText, Values
 from .embedded import EmbeddedDocument
 from .message import Delimiters, escape, pieces, unescape
 
@@ -50,7 +51,7 @@ class FreeTexts:
     Args:
         texts: All of them.
         sources: Where each stretch of them is written back.
-        documents: Which text is that of a document in OBX-5.
+        documents: Which text is the first of a document in OBX-5.
         unreadable: Why other documents can't be opened.
     """
 
@@ -81,9 +82,9 @@ class FreeTexts:
             self._places.append((place, text))
 
     def add_document(self, place: Place, embedded: EmbeddedDocument) -> None:
-        """Add the text of a document."""
+        """Add the texts of a document."""
         self.documents[place] = len(self.texts), embedded
-        self.texts.append(FreeText(embedded.document.text))
+        self.texts.extend(embedded.document.texts(""))
 
     def close(self) -> None:
         """Make one text of all short texts."""
@@ -102,6 +103,14 @@ class FreeTexts:
             ((place, starts[text], len(text)) for place, text in self._places),
         )
         self._places = []
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltField:
+    """A document as it is written in OBX-5, and as it is."""
+
+    written: str = field(repr=False)
+    document: RebuiltEnclosed
 
 
 class Scrubbed:
@@ -139,8 +148,12 @@ class Scrubbed:
             for done, of in zip(scrubbed, stretches, strict=True)
         ]
 
-    def embedded(self, place: Place) -> str | None:
+    def embedded(self, place: Place, values: Values) -> RebuiltField | None:
         """Return what to write in place of a document; None if there is none.
+
+        Args:
+            place: Of the document.
+            values: Of the patient.
 
         Raises:
             Unreadable: It can't be opened, or not be written back.
@@ -149,8 +162,10 @@ class Scrubbed:
             raise Unreadable(self._texts.unreadable[place])
         if place not in self._texts.documents:
             return None
-        number, embedded = self._texts.documents[place]
-        return embedded.written(self._scrubbed[number], self._delimiters)
+        first, embedded = self._texts.documents[place]
+        last = first + len(embedded.document.texts(""))
+        rebuilt = embedded.rebuilt(self._scrubbed[first:last], values)
+        return RebuiltField(embedded.written(rebuilt, self._delimiters), rebuilt)
 
     def is_unchanged(self, place: Place) -> bool:
         """Return whether a text was scrubbed and nothing of it was replaced."""

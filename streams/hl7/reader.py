@@ -9,8 +9,9 @@ from deid_core import ScrubbedDocument
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
+from ..events.enclosed import TEXTS, Opener, Whose, skipped_with, with_enclosed
 from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..patients.demographics import PatientRecord, records_of
+from ..patients.demographics import Demographics, PatientRecord, records_of
 from . import fields, narrative
 from .datatypes import time_of
 from .demographics import PatientGroup, patient_groups
@@ -21,7 +22,7 @@ from .markup import with_shown_texts
 from .message import Segment, Wanted, delimiters_of, parse
 from .message_types import Event, event_of
 from .narrative import Narrative, narrative_of
-from .rebuilding import Frame, Rebuilder, Row, add_texts, rows_of
+from .rebuilding import Frame, Rebuilder, Row, add_texts, enclosed_in, rows_of
 from .values import Checks
 
 HEADER = {"MSH": frozenset((4, 7, 9, 10, 12)), "EVN": frozenset((1, 2))}
@@ -98,11 +99,18 @@ class Hl7Reader:
     Args:
         rules: Of all fields.
         parse: Returns the segments of a message; tests pass the reference.
+        opener: Of documents in OBX-5.
     """
 
-    def __init__(self, rules: Rules | None = None, parse: Parse = parse) -> None:
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        parse: Parse = parse,
+        opener: Opener = TEXTS,
+    ) -> None:
         self._rules = rules or Rules()
         self._parse = parse
+        self._opener = opener
 
     def parts(self, value: bytes, is_new: IsNew = every) -> Sequence[Part]:
         """Return a part for each PID of each message of a record.
@@ -146,6 +154,7 @@ class Hl7Reader:
             encoded(text, like=content),
             dict(rebuilder.removed),
             dict(rebuilder.unreadable),
+            tuple(rebuilder.enclosed),
         )
 
     def _parts(self, text: str, ordinal: int) -> list[Part]:
@@ -161,16 +170,25 @@ class Hl7Reader:
             if content is not text:
                 read = _Message.of(content, self._parse)
             found = read.narrative(read.groups[0], f"{ordinal}.{number}")
+            enclosed = self._enclosed(content, group)
             parts.append(
                 Part(
                     format=FORMAT,
                     content=content,
-                    updates=updates_of(group, message.sent_at),
+                    updates=updates_of(group, message.sent_at, enclosed),
                     notes=found.notes,
-                    skipped=dict(found.skipped),
+                    skipped=skipped_with(found.skipped, enclosed),
                 )
             )
         return parts
+
+    def _enclosed(self, content: str, group: PatientGroup) -> list[Part]:
+        """Return the messages in OBX-5 of a part."""
+        marks = delimiters_of(content)
+        if "ED" not in content:
+            return []
+        rows = rows_of(content, marks)
+        return [*enclosed_in(rows, marks, self._opener, lambda: _whose(group))]
 
     def _content(self, content: str) -> _Content:
         message = _Message.of(content, self._parse)
@@ -178,7 +196,9 @@ class Hl7Reader:
         delimiters = delimiters_of(content)
         checks = Checks(self._rules.codes, delimiters, group.demographics)
         fields = self._rules.of(message.msh.value(12))
-        frame = Frame(self._rules, fields, delimiters, checks)
+        frame = Frame(
+            self._rules, fields, delimiters, checks, self._opener, lambda: _whose(group)
+        )
         rows = list(rows_of(content, delimiters))
         texts = FreeTexts()
         found = message.narrative(group, "")
@@ -198,10 +218,6 @@ class Hl7Reader:
         add_texts(rows, frame, texts)
         texts.close()
         return _Content(frame, rows, texts)
-
-
-HL7 = Hl7Reader()
-"""Reads by the rules of the standard."""
 
 
 def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
@@ -227,10 +243,17 @@ def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
     return ["\r".join(each) for each in contents]
 
 
-def updates_of(group: PatientGroup, sent_at: str) -> tuple[PatientRecord, ...]:
+def _whose(group: PatientGroup) -> Whose:
+    return Whose(group.keys, group.demographics)
+
+
+def updates_of(
+    group: PatientGroup, sent_at: str, enclosed: Sequence[Part] = ()
+) -> tuple[PatientRecord, ...]:
     """Return the patient record under every key that notes of this patient may have.
 
     After a merge (A40, chapter 3.3.40) these are the surviving and the prior key.  Each
     record names the other ones; after a link (A24) also those of the other PID.
     """
-    return records_of(group.keys, sent_at, group.demographics, merged=group.merged)
+    current, former = with_enclosed(group.demographics, Demographics(), enclosed)
+    return records_of(group.keys, sent_at, current, former, group.merged)

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..documents import Unreadable
-from ..events.parts import Values
-from .embedded import DOCUMENTS, POINTER, embedded_document
+from ..events.enclosed import OfMessage, Opener
+from ..events.parts import Part, Rebuilt, Values
+from .embedded import DOCUMENTS, POINTER, embedded_document, embedded_part
 from .field_rules import TEXTS, Action, FieldRule, Leaf, Rules
 from .free_texts import WHOLE, FreeTexts, Place, Scrubbed
 from .message import NULL, Delimiters, escape, unescape
@@ -26,6 +27,7 @@ HEADERS = ("MSH", "BHS", "FHS")
 OTHER = "other"
 NO_FIELDS: Mapping[int, FieldRule] = {}
 
+_OBSERVED = 5
 _Z_SEGMENT = re.compile(r"Z[A-Z0-9]{2}")
 _AGE = re.compile(r"\bage\b", re.IGNORECASE)
 
@@ -62,12 +64,16 @@ class Frame:
         fields: Of its version (MSH-12).
         delimiters: Of the message.
         checks: What its values look like.
+        opener: Of documents in it.
+        whose: Returns its patient.
     """
 
     rules: Rules
     fields: Mapping[str, Mapping[int, FieldRule]]
     delimiters: Delimiters
     checks: Checks
+    opener: Opener
+    whose: OfMessage
 
     def observed_type(self, row: Row) -> str:
         """Return the type of an OBX's value (OBX-2)."""
@@ -116,9 +122,23 @@ def _add_documents(
         place = (*field, at, *WHOLE)
         try:
             if repetition:
-                texts.add_document(place, embedded_document(repetition, marks))
+                opened = embedded_document(repetition, marks, frame.opener, frame.whose)
+                texts.add_document(place, opened)
         except Unreadable as error:
             texts.unreadable[place] = error.kind
+
+
+def enclosed_in(
+    rows: Iterator[Row], delimiters: Delimiters, opener: Opener, of: OfMessage
+) -> Iterator[Part]:
+    """Yield the messages in OBX-5."""
+    for row in rows:
+        is_document = row.name == "OBX" and len(row.fields) > _OBSERVED
+        if not is_document or _first(row.fields[2], delimiters) != "ED":
+            continue
+        for each in row.fields[_OBSERVED].split(delimiters.repetition):
+            if found := embedded_part(each, delimiters, opener, of):
+                yield found
 
 
 def _add_field(
@@ -171,10 +191,12 @@ class Rebuilder:
         self._fields = frame.fields
         self._delimiters = frame.delimiters
         self._scrubbed = scrubbed
+        self._of_patient = values
         self._values = ValueWriter(frame.checks, values)
         self._is_removed = False
         self.removed: Counter[str] = Counter()
         self.unreadable: Counter[str] = Counter()
+        self.enclosed: list[tuple[str, Rebuilt]] = []
 
     def line(self, row: Row) -> str | None:
         """Return a segment, or None if it is removed."""
@@ -263,7 +285,8 @@ class Rebuilder:
             elif m < len(rules):
                 # A code's text and system are found among its siblings.
                 siblings, n = (components, at[-1]) if is_single else (parts, m)
-                written.append(self._leaf((*at, m), part, rules[m], siblings, n))
+                made = self._leaf((*at, m), part, rules[m], siblings, n)
+                written.append(self._unless_leak(made))
             else:
                 self._is_removed = True
                 written.append("")
@@ -298,6 +321,12 @@ class Rebuilder:
             return raw
         return escape(written.replace("\r", " ").replace("\n", " "), self._delimiters)
 
+    def _unless_leak(self, written: str) -> str:
+        if written and self._of_patient.is_leak(written):
+            self._is_removed = True
+            return ""
+        return written
+
     def _whole(self, place: Place, raw: str, leaf: Leaf) -> str:
         if raw == NULL:
             return raw
@@ -323,13 +352,18 @@ class Rebuilder:
 
     def _embedded(self, place: Place) -> str:
         try:
-            written = self._scrubbed.embedded(place)
+            rebuilt = self._scrubbed.embedded(place, self._of_patient)
         except Unreadable as error:
             self.unreadable[error.kind.value] += 1
             return ""
-        if written is None:
+        if rebuilt is None:
             self.unreadable[POINTER] += 1
-        return written or ""
+            return ""
+        if (message := rebuilt.document.message) is not None:
+            self.enclosed.append((rebuilt.document.format, message))
+            self.removed.update(message.removed)
+            self.unreadable.update(message.unreadable)
+        return rebuilt.written
 
 
 def _first(raw: str, delimiters: Delimiters) -> str:

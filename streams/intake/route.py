@@ -20,9 +20,9 @@ from ..events.notes import ClinicalNote
 from ..events.parts import Part, Reader
 from ..formats import recognise
 from ..formats.json_map import JsonMap
-from ..formats.readers import READERS, require_plain
+from ..formats.readers import HL7, READERS, require_plain
 from ..hl7.datatypes import birth_date_of
-from ..hl7.reader import HL7, Hl7Reader, IsNew, every
+from ..hl7.reader import Hl7Reader, IsNew, every
 from ..patients.demographics import PatientRecord
 
 MAX_BYTES = 8 * 1024 * 1024

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from deid_core import (
     DetectorFailed,
     Document,
     KnownIdentifiers,
+    Label,
     OtherLanguage,
     ResidueFound,
     ScrubbedDocument,
@@ -37,6 +38,7 @@ _Same = tuple[str, str, str]
 _SEGMENT = re.compile(r"(?<![^\r])[A-Z][A-Z0-9]{2}(?![A-Za-z0-9])")
 _PROPERTY = re.compile(r'"[A-Za-z_]+"(?=:)')
 _TAG = re.compile(r"<[^<>]*>")
+_BETWEEN = "\n\n\n\n"
 _ATTRIBUTE_VALUE = re.compile(r'(?<!xmlns)(?<!xmlns:sdtc)(?<!xmlns:xsi)="([^"]*)"')
 
 
@@ -140,6 +142,9 @@ def rebuilt(
 ) -> Rebuilt:
     """Return a part of a message, rebuilt from its scrubbed texts and checked.
 
+    Where a value of the record is in it (a code that is the patient's ZIP code), it is
+    rebuilt once more without such values.
+
     Args:
         deidentifier: Has scrubbed the texts.
         values: Of the patient.
@@ -151,9 +156,47 @@ def rebuilt(
     Raises:
         InvalidRecord: It can't be rebuilt, or a value of the record leaked.
     """
+    reader = reader or reader_of(note.format)
+    for each in (values, _Compared(values, deidentifier, document)):
+        result = _rebuilt(reader, note, scrubbed, each)
+        texts = [*_texts_of(note.format, result)]
+        if not deidentifier.leaked_beside(document, texts):
+            return result
+    raise InvalidRecord(
+        ReasonCode.RESIDUE,
+        "notes: the rebuilt message holds a value of the patient's record",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Values, each of which is compared with the record before it is written."""
+
+    _values: Values
+    _deidentifier: Deidentifier
+    _document: Document = field(repr=False)
+
+    def replaced(self, label: Label, value: str) -> str:
+        return self._values.replaced(label, value)
+
+    def day(self, day: str) -> str:
+        return self._values.day(day)
+
+    def pseudonym(self, kind: str, value: str) -> str:
+        return self._values.pseudonym(kind, value)
+
+    def is_leak(self, written: str) -> bool:
+        return bool(self._deidentifier.leaked_beside(self._document, [written]))
+
+
+def _rebuilt(
+    reader: Reader,
+    note: ClinicalNote,
+    scrubbed: Sequence[ScrubbedDocument],
+    values: Values,
+) -> Rebuilt:
     try:
-        reader = reader or reader_of(note.format)
-        result = reader.rebuilt(note.text, scrubbed, values)
+        return reader.rebuilt(note.text, scrubbed, values)
     except InvalidRecord:
         raise
     except Exception as error:
@@ -163,12 +206,13 @@ def rebuilt(
             f"notes: {type(error).__name__} in {_place_of(error)} while the message "
             "was rebuilt; report it",
         ) from None
-    if deidentifier.leaked_beside(document, [values_of(note.format, result)]):
-        raise InvalidRecord(
-            ReasonCode.RESIDUE,
-            "notes: the rebuilt message holds a value of the patient's record",
-        )
-    return result
+
+
+def _texts_of(format: str, part: Rebuilt) -> Iterator[str]:
+    """Yield the values of a rebuilt part, and of the messages inside."""
+    yield values_of(format, part)
+    for inner, each in part.enclosed:
+        yield from _texts_of(inner, each)
 
 
 def _place_of(error: Exception) -> str:
@@ -198,8 +242,13 @@ def values_of(format: str, part: Rebuilt) -> str:
     """
     text = text_of(format, part)
     if format == "ccda":
-        return _TAG.sub(lambda tag: "\n".join(_ATTRIBUTE_VALUE.findall(tag[0])), text)
+        # Elements part values, or words of a narrative: `Quell<content>wright`.
+        return _BETWEEN.join((_TAG.sub("", text), _TAG.sub(_values_of_tag, text)))
     return (_SEGMENT if format == "hl7" else _PROPERTY).sub("", text)
+
+
+def _values_of_tag(tag: re.Match[str]) -> str:
+    return "\n".join(("", *_ATTRIBUTE_VALUE.findall(tag[0]), ""))
 
 
 def _same(document: Document) -> _Same:

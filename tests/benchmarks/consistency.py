@@ -32,9 +32,9 @@ from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord
 from streams.events.notes import ClinicalNote
 from streams.events.parts import Part
+from streams.formats.readers import HL7
 from streams.hl7.framing import messages_of
 from streams.hl7.message import delimiters_of, unescape
-from streams.hl7.reader import HL7
 from streams.hl7.rebuilding import rows_of
 from streams.intake.route import Routed, route
 from streams.patients.demographics import PatientRecord

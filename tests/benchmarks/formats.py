@@ -23,10 +23,10 @@ from rich.table import Table
 from deid_core import Deidentifier, Document
 from streams.engine.errors import InvalidRecord
 from streams.events.parts import Part, Rebuilt
+from streams.formats.readers import HL7
 from streams.hl7.field_rules import Action, FieldRule, Rules
 from streams.hl7.framing import messages_of
 from streams.hl7.message import delimiters_of
-from streams.hl7.reader import HL7
 from streams.hl7.rebuilding import Row, rows_of
 from streams.patients.known_identifiers import known_identifiers
 from streams.scrub.outputs import Pseudonyms

@@ -12,6 +12,7 @@ import pytest
 
 import deid_core.errors
 import streams.engine.errors
+from streams.documents import UnreadableKind
 from streams.engine.reasons import REASONS
 from streams.engine.settings import Settings
 from streams.hl7.acknowledgement import Refusal
@@ -84,7 +85,7 @@ def test_sections_name_alerts_metrics_and_files_that_exist():
 
 def test_sections_name_settings_that_exist():
     named = set(re.findall(r"`([a-z]+_[a-z_]+)`", TEXT))
-    others = {"next_offset"} | set(REASONS) | set(Refusal)
+    others = {"next_offset"} | set(REASONS) | set(Refusal) | set(UnreadableKind)
 
     settings = {name for name in named - others if not name.startswith("phistream_")}
     assert settings <= set(Settings.model_fields)

@@ -5,7 +5,7 @@ from functools import cache
 
 from deid_core import Deidentifier, Document, OffsetMap, ScrubbedDocument
 from deid_core.document import Row
-from streams.hl7.reader import HL7
+from streams.formats.readers import HL7
 from streams.patients.known_identifiers import known_identifiers
 from streams.scrub.outputs import Pseudonyms
 from streams.scrub.values import PatientValues
@@ -28,6 +28,9 @@ class Invented:
     def pseudonym(self, kind, value):
         return f"({kind})"
 
+    def is_leak(self, written):
+        return False
+
 
 @dataclass(frozen=True)
 class Same:
@@ -41,6 +44,9 @@ class Same:
 
     def pseudonym(self, kind, value):
         return value
+
+    def is_leak(self, written):
+        return False
 
 
 def kept(text):

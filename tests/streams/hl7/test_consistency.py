@@ -11,9 +11,9 @@ from deid_core import OffsetMap, ScrubbedDocument
 from deid_core.document import Row
 from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord
+from streams.formats.readers import HL7
 from streams.hl7.framing import messages_of
 from streams.hl7.message import delimiters_of, unescape
-from streams.hl7.reader import HL7
 from streams.hl7.rebuilding import rows_of
 from tests.streams.hl7.rebuilding import Same, deidentified, fields, kept
 

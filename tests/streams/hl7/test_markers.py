@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.engine.errors import InvalidRecord
+from streams.formats.readers import HL7
 from streams.hl7.field_rules import VERSIONS, Rules
 from streams.hl7.message import delimiters_of, unescape
-from streams.hl7.reader import HL7
 from streams.hl7.rebuilding import HEADERS
 from tests.streams.hl7.rebuilding import (
     Same,

@@ -9,11 +9,12 @@ import pytest
 from deid_core import Label, OffsetMap, ScrubbedDocument
 from deid_core.document import Row
 from streams.engine.errors import InvalidRecord
+from streams.formats.readers import HL7
 from streams.hl7.field_rules import Rules
 from streams.hl7.framing import messages_of
 from streams.hl7.free_texts import WHOLE, FreeTexts, Scrubbed
 from streams.hl7.message import delimiters_of, escape
-from streams.hl7.reader import HL7, Hl7Reader
+from streams.hl7.reader import Hl7Reader
 from tests.streams.hl7.rebuilding import (
     Invented,
     covered,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deid_core import KnownIdentifiers, PersonName
+from deid_core.document import Address
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.events.notes import ClinicalNote
@@ -30,11 +33,11 @@ class Reader:
         return Rebuilt(text.encode("latin-1"))
 
 
-def rebuild(deidentifier, name):
-    reader = Reader(name)
+def rebuild(deidentifier, name, known=KNOWN, reader=Reader):
+    reader = reader(name)
     patient = PatientId("A", "7")
     note = ClinicalNote("1", patient, "", "", "Mr. Zürbögen is well.", format="hl7")
-    found = documents_of(note, KNOWN, reader)
+    found = documents_of(note, known, reader)
     texts = Texts(deidentifier)
     texts.add(found.texts)
     texts.scrub()
@@ -74,9 +77,38 @@ def test_a_name_in_another_character_set_is_residue(hybrid):
             "ccda",
             '<a xmlns="lang" xmlns:sdtc="lang"><sdtc:lang xml:lang="lang" b="c">'
             'lang="lang" &lt;lang&gt;</sdtc:lang></a>',
-            'lang\nclang="lang" &lt;lang&gt;',
+            'lang="lang" &lt;lang&gt;\n\n\n\n\n\nlang\nc\nlang="lang" &lt;lang&gt;\n\n',
         ),
     ],
 )
 def test_names_that_a_format_gives_to_places_are_no_values(format, value, values):
     assert values == values_of(format, Rebuilt(value.encode()))
+
+
+def test_values_of_neighbouring_elements_are_apart():
+    part = Rebuilt(b'<a b="1"/><c d="97062"/><e>5</e><f>X</f>Y')
+
+    *_, parted = values_of("ccda", part).split("\n\n\n\n")
+
+    assert ["1", "97062", "5", "X", "Y"] == parted.split()
+
+
+class Codes(Reader):
+    """Writes a code beside the name, unless it is a leak."""
+
+    def rebuilt(self, content, scrubbed, values):
+        done = super().rebuilt(content, scrubbed, values)
+        code = "" if values.is_leak("02139") else "02139"
+        return Rebuilt(done.value + f"OBX|1|NM|{code}\r".encode(), {"OBX-5": 1})
+
+
+def test_a_code_that_is_a_value_of_the_record_is_removed_alone(hybrid):
+    known = replace(KNOWN, addresses=(Address(zip="02139"),))
+
+    kept = rebuild(hybrid, "Söderström", reader=Codes)
+    removed = rebuild(hybrid, "Söderström", known, Codes)
+
+    assert b"|02139\r" in kept.value
+    assert b"02139" not in removed.value
+    with pytest.raises(InvalidRecord):
+        rebuild(hybrid, "Zürbögen", known, Codes)
