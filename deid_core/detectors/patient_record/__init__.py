@@ -31,6 +31,9 @@ numbers, single letters) are left out.  In a note all in capitals or all in lowe
 two adjacent parts of one name are a name even if both are words, and so is a fuzzy
 match next to a part of the same name.
 
+Of texts of fixed width, whose lines break inside of words, all values are also looked
+for across line ends (`language.wrapped`).
+
 **Numbers.**  Birth dates in any order and form, with a digit wrong, two swapped, and
 without the year after "birthday" or "born"; phones by their last ten digits, or the
 last seven; ids of four characters or more, without separators and leading zeros, on
@@ -48,8 +51,9 @@ Manufacturing, Inc.); e-mail addresses, and their user names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from deid_core.document import (
@@ -61,6 +65,8 @@ from deid_core.document import (
 )
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_frequent, is_ordinary, load_list
+from deid_core.language.reading import Reading
+from deid_core.language.wrapped import unwrapped
 
 from .candidates import EXACT_SCORE, Candidate, is_joint
 from .context import has_doctor_title
@@ -99,8 +105,29 @@ class PatientRecordDetector:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return each document's proposals; none for an empty record."""
-        found = iter(self._proposals([each for each in documents if each.known]))
-        return [next(found) if each.known else [] for each in documents]
+        known = [each for each in documents if each.known]
+        found = iter(self._proposals(known))
+        whole = iter(self._across_lines(known))
+        return [
+            [*next(found), *next(whole)] if each.known else [] for each in documents
+        ]
+
+    def _across_lines(self, documents: Sequence[Document]) -> list[list[Annotation]]:
+        """Return the values that go across line ends of texts of fixed width."""
+        readings = [unwrapped(each.text) for each in documents]
+        found = iter(
+            self._proposals(
+                [
+                    replace(document, text=reading.text)
+                    for document, reading in zip(documents, readings, strict=True)
+                    if reading is not None
+                ]
+            )
+        )
+        return [
+            [] if reading is None else list(_broken(reading, next(found)))
+            for reading in readings
+        ]
 
     def _proposals(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         # One step for all notes, then the next: its data stays in the CPU's cache.
@@ -152,6 +179,15 @@ class _Search:
     note: Note
     positions: Positions
     words: list[Word] = field(default_factory=list)
+
+
+def _broken(reading: Reading, found: Iterable[Annotation]) -> Iterator[Annotation]:
+    """Yield the annotations inside of which a line ends."""
+    for each in found:
+        start, end = each.span.start, each.span.end
+        first = bisect_right(reading.starts, start)
+        if first < len(reading.starts) and reading.starts[first] < end:
+            yield replace(each, span=Span(*reading.in_note(start, end)))
 
 
 def _located(search: _Search, fuzzy: Set[str]) -> list[Word]:

@@ -253,3 +253,27 @@ def moved(shown, year, month, day):
 
 def digits(text):
     return re.sub(r"\D", "", text)
+
+
+@pytest.mark.parametrize("segment", ["OBX|{}|TX|1^Report^L||{}", "NTE|{}||{}"])
+@pytest.mark.parametrize("width", [40, 44, 45, 47, 50, 53, 60])
+def test_a_name_that_lines_of_fixed_width_break_is_replaced_in_both(segment, width):
+    text = (
+        "The patient came in today with her sister. Quellwright Mabelle denies fever "
+        "or chills and takes lisinopril, metformin and atorvastatin as she did before. "
+        "Mrs. Quellwright lives alone and walks without help on most days of the week."
+    )
+    lines = [text[at : at + width] for at in range(0, len(text), width)]
+    segments = (segment.format(at, each) for at, each in enumerate(lines, 1))
+    pid = "PID|1||77881234^^^H^MR||Quellwright^Mabelle"
+    msh = "MSH|^~\\&|LAB|H|||20240312||ORU^R01|1|P|2.5.1"
+
+    [(found, _)] = deidentified("\r".join((msh, pid, *segments)).encode())
+
+    written = found.value.decode()
+    assert len(lines) == written.count(segment[:3])
+    for part in ("Quell", "wright", "Mabel", "belle"):
+        assert part not in written
+    own = [each for each in written.split("\r") if each.startswith(segment[:3])]
+    kept = "".join(each.rpartition("|")[2] for each in own)
+    assert "chills and takes lisinopril, metformin and atorvastatin as she did" in kept
