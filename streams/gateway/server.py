@@ -26,6 +26,8 @@ from .pool import Pool
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 512
+MAX_IDLE = 128
+"""Connections of one address that wait for a request."""
 HEADER_SECONDS = 10.0
 """Time in which the head of a request must come."""
 IDLE_SECONDS = 5
@@ -34,21 +36,36 @@ DRAIN_SECONDS = 60
 
 
 class Protocol(H11Protocol):
-    """HTTP/1.1 with limits that uvicorn lacks: of connections, and of slow headers."""
+    """HTTP/1.1 with limits that uvicorn lacks: of connections, and of slow headers.
+
+    Of too many idle connections of an address, the oldest is closed.
+    """
 
     _slow: asyncio.TimerHandle | None = None
+    since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request, or refuse a connection too many."""
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
+        # Those that were aborted are still there until the loop has gone round.
+        others = [
+            each
+            for each in self.connections
+            if isinstance(each, Protocol) and not each.transport.is_closing()
+        ]
+        if len(others) > MAX_CONNECTIONS:
             transport.abort()
             return
+        self.since = self.loop.time()
         self._wait()
+        idle = [each for each in others if each.is_idle_at(self.address)]
+        if len(idle) > MAX_IDLE:
+            min(idle, key=lambda each: each.since).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Take data; the time of a head begins with its first byte."""
         super().data_received(data)
+        self.since = self.loop.time()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         else:
@@ -58,6 +75,16 @@ class Protocol(H11Protocol):
         """Forget the connection."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def is_idle_at(self, address: str) -> bool:
+        """Return whether a connection of an address waits for a request."""
+        is_waiting = self.cycle is None or self.cycle.response_complete
+        return is_waiting and self.address == address
+
+    @property
+    def address(self) -> str:
+        """The client's."""
+        return self.client[0] if self.client else ""
 
     def _wait(self) -> None:
         if self._slow is None:

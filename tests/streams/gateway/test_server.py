@@ -15,7 +15,7 @@ import pytest
 
 from streams.gateway import models
 from streams.gateway.guard import HEADERS
-from streams.gateway.server import HEADER_SECONDS
+from streams.gateway.server import HEADER_SECONDS, MAX_CONNECTIONS, MAX_IDLE
 from tests.streams.gateway.serving import refused_start, serving
 
 pytestmark = pytest.mark.timeout(300)
@@ -246,6 +246,34 @@ def test_many_idle_connections_do_no_harm(gateway):
     finally:
         for each in idle:
             each.close()
+
+
+def test_idle_connections_of_one_address_do_not_keep_others_out(gateway):
+    started = time.monotonic()
+    idle = []
+    try:
+        for _ in range(MAX_CONNECTIONS + MAX_IDLE):
+            idle.append(socket.create_connection(("127.0.0.1", gateway.port), 10))
+        answer = post(gateway, "/v1/notes", NOTE)
+        seconds = time.monotonic() - started
+        ended = sum(map(is_ended, idle))
+    finally:
+        for each in idle:
+            each.close()
+
+    assert 200 == answer.status
+    assert seconds < HEADER_SECONDS
+    assert MAX_CONNECTIONS <= ended
+
+
+def is_ended(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def test_one_connection_serves_many_requests(gateway):
