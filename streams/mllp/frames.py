@@ -35,6 +35,7 @@ class Closed(StrEnum):
     IDLE = "idle"
     FRAME_TIME = "frame_time"
     GARBAGE = "garbage"
+    HANDSHAKE = "handshake"  # TLS was not agreed, or not in time
     UNREAD = "unread"  # the sender does not read its answers
     STOPPED = "stopped"
     BUG = "bug"

@@ -94,7 +94,7 @@ class Listener:
         self.now = now
         self.senders = frozenset(map(_sender, settings.senders))
         self.slots = asyncio.Semaphore(max(1, LARGE_FRAMES_BYTES // settings.max_bytes))
-        self._tls = tls
+        self.tls = tls
         self._server: asyncio.Server | None = None
         self._connections: dict[Connection, asyncio.Task[None]] = {}
         self._logged: set[str] = set()
@@ -107,12 +107,6 @@ class Listener:
             ConfigError: The address is not available.
         """
         host, port = self.settings.host, self.settings.port
-        times: dict[str, float] = {}
-        if self._tls is not None:
-            times = {
-                "ssl_handshake_timeout": HANDSHAKE_SECONDS,
-                "ssl_shutdown_timeout": CLOSE_SECONDS,
-            }
         try:
             self._server = await asyncio.start_server(
                 self._connected,
@@ -120,8 +114,6 @@ class Listener:
                 port,
                 limit=CHUNK_BYTES // 2,
                 backlog=BACKLOG,
-                ssl=self._tls,
-                **times,
             )
         except OSError as error:
             raise ConfigError(
@@ -129,7 +121,7 @@ class Listener:
                 "mllp.host and mllp.port to a free address of this host"
             ) from None
         actual: int = self._server.sockets[0].getsockname()[1]
-        log.info("MLLP%s on %s:%d", " with TLS" if self._tls else "", host, actual)
+        log.info("MLLP%s on %s:%d", " with TLS" if self.tls else "", host, actual)
         return actual
 
     async def stop(self) -> None:
@@ -226,6 +218,15 @@ class Connection:
 
     async def run(self) -> Closed:
         """Take and answer messages; return why the connection has ended."""
+        if (tls := self._listener.tls) is not None:
+            # Here and not in the server, which has no limit of unfinished handshakes.
+            try:
+                await self._writer.start_tls(
+                    tls, ssl_handshake_timeout=HANDSHAKE_SECONDS
+                )
+            except OSError:
+                self._writer.transport.abort()
+                return Closed.HANDSHAKE
         self._writer.transport.set_write_buffer_limits(high=UNSENT_BYTES)
         self._taking = asyncio.create_task(self._take_all())
         try:

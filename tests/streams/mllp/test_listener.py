@@ -592,6 +592,39 @@ def test_plain_text_is_not_served_where_tls_is(certificates):
     assert [] == asyncio.run(scenario())
 
 
+def test_connections_without_a_handshake_count_as_others(certificates):
+    async def scenario():
+        tls = tls_of(certificates)
+        async with (
+            listening(tls=tls, max_connections=2) as found,
+            connected(found.port),
+            connected(found.port),
+            connected(found.port) as (third, _),
+        ):
+            await ended(third)
+            return found.count("connections"), found.publish.stored
+
+    assert (2, []) == asyncio.run(scenario())
+
+
+def test_large_messages_pass_through_tls(certificates):
+    client = client_of(certificates)
+    large = message("1") + b"NTE|1||" + b"x" * 8_000_000 + b"\r"
+
+    async def scenario():
+        async with (
+            listening(tls=tls_of(certificates)) as found,
+            connected(found.port, client) as (reader, writer),
+        ):
+            for _ in range(3):
+                writer.write(framed(large))
+                await writer.drain()
+                await reader.readuntil(b"\x1c\r")
+            return [len(value) for _, value in found.publish.stored]
+
+    assert [len(large)] * 3 == asyncio.run(scenario())
+
+
 def test_an_encrypted_key_is_refused_instead_of_asked_for(certificates, tmp_path):
     serialization = pytest.importorskip(
         "cryptography.hazmat.primitives.serialization", exc_type=ImportError
