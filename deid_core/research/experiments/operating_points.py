@@ -34,11 +34,13 @@ _TESTS = Path(__file__).parents[3] / "tests"
 _LIBRARIES = Path(".benchmark")
 _STEPS = tuple(step / 4 for step in range(-4, 7))
 _OF_PRESETS = dict(enumerate(PRESETS))
-# With what `TaggerOptions` allows.
+# With what `TaggerOptions` and `QuietOptions` allow.
 _SETTINGS = {
     "outside_bias": (-10.0, 10.0),
     "prose_bias": (-10.0, 10.0),
+    "one_case_bias": (-10.0, 10.0),
     "threshold": (0.0, 1.0),
+    "quiet_threshold": (0.0, 1.0),
 }
 _AS_IS = "as-is"
 _OTHER_CASES = tuple(case for case in CASES if case != _AS_IS)
@@ -199,7 +201,7 @@ def _curves(runner: Runner, notes: _Notes) -> dict[str, Curve]:
 
 
 def settings(step: float) -> dict[str, float]:
-    """Return the options of our tagger at a step of the curve."""
+    """Return the options of our tagger and of quiet notes at a step of the curve."""
     first, second = map(_settings_of, PRESETS)
     return {
         name: min(most, max(least, first[name] + step * (second[name] - first[name])))
@@ -208,7 +210,9 @@ def settings(step: float) -> dict[str, float]:
 
 
 def _settings_of(preset: str) -> dict[str, float]:
-    options = load_preset(preset).options[TAGGER].model_dump()
+    config = load_preset(preset)
+    options = config.options[TAGGER].model_dump()
+    options["quiet_threshold"] = config.quiet.threshold if config.quiet else 0.0
     if options["prose_bias"] is None:
         # Prose has the bias of all notes.
         options["prose_bias"] = options["outside_bias"]

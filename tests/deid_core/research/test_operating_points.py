@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,8 @@ from deid_core.research.experiments.harness.systems import (
     pipeline_output,
     with_tagger,
 )
+
+WRITTEN_NOTES = Path(__file__).parents[2] / "written_notes"
 
 NOTES = """=== u1 | ward
 # record: {"names": [{"family": "Zorblat", "given": "Ann"}]}
@@ -109,6 +113,19 @@ def test_both_presets_are_points_of_the_curve(corpus, step, preset):
 
     whole = pipeline_output(load_preset(preset), corpus.documents)
     assert whole.predictions == found
+
+
+@pytest.mark.parametrize("case", ["as-is", "upper"])
+@pytest.mark.parametrize(("step", "preset"), [*enumerate(experiment.PRESETS)])
+def test_quiet_notes_and_notes_in_one_case_are_those_of_the_presets(step, preset, case):
+    """Of notes that the presets read otherwise than their tagger alone."""
+    notes = without_records(read_corpus(WRITTEN_NOTES / "dev"))
+    documents = in_case(replace(notes, documents=notes.documents[:24]), case).documents
+
+    found = TaggerSweep("hybrid", documents).output(**experiment.settings(step))
+
+    whole = pipeline_output(load_preset(preset), documents)
+    assert whole.predictions == found.predictions
 
 
 def test_settings_move_on_a_line_and_stay_in_their_range():

@@ -225,9 +225,19 @@ class TaggerSweep:
         self._others = {each.name: _Once(each) for each in others}
         self._policy = load_policy("safe-harbor")
 
-    def output(self, **options: object) -> SystemOutput:
-        """Return what the preset detects with these options of its tagger."""
+    def output(
+        self, *, quiet_threshold: float | None = None, **options: object
+    ) -> SystemOutput:
+        """Return what the preset detects with these options of its tagger.
+
+        Args:
+            quiet_threshold: In place of the preset's, if it has one.
+            options: Of the tagger.
+        """
         config = _with_tagger(self._config, options)
+        quiet = config.quiet
+        if quiet is not None and quiet_threshold is not None:
+            quiet = quiet.model_copy(update={"threshold": quiet_threshold})
         [tagger] = replace(config, detectors=(TAGGER,), terms=NO_FILES).build()
         detectors = {**self._others, TAGGER: tagger}
         # Lists to remove are read by the last detector, which no preset names.
@@ -240,6 +250,7 @@ class TaggerSweep:
             kept=config.kept_terms(),
             languages=config.languages,
             other_languages=config.other_languages,
+            quiet=quiet,
         )
         start = time.process_time()
         predictions = tuple(predict(system, self._documents))
