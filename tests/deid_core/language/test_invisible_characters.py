@@ -212,7 +212,7 @@ def test_what_a_reader_would_see_is_replaced(system, text, scrubbed):
 
 
 ORDINARY = (
-    "Mild cough, no fever.  Pain 3/10, caf\u00e9 au lait spots, 5\u00bd cm\u00b2."
+    "Mild cough, no fever.  Rated 3/10, caf\u00e9 au lait spots, 5\u00bd cm\u00b2."
 )
 
 

@@ -144,7 +144,7 @@ def test_every_model_that_is_shipped_is_small_whole_and_has_a_card():
         place = files("deid_core.tagger") / "models" / name
         assert load_model(name).tags
         size = sum(len(each.read_bytes()) for each in place.iterdir())
-        assert size <= 10_000_000
+        assert size <= 11_000_000
         card = (place / "README.md").read_text("utf-8")
         assert all(word in card for word in ("Licence", "Corpora", "Figures", "Limits"))
 
