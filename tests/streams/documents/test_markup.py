@@ -100,3 +100,14 @@ def test_what_is_shown_is_shown_again(text):
 )
 def test_a_huge_text_takes_seconds(piece):
     hidden_in(shown_in(piece * (10**6 // len(piece))))
+
+
+@pytest.mark.parametrize("tag", ["<td>", "<td a=b>", "<x=y>", "<td a b>", "<", "<td "])
+def test_tags_in_a_row_take_linear_time(tag):
+    """A tag that could be read in two ways took twice the time for each in a row."""
+    assert "x" in shown_in(f"Ms. s{tag * 5_000} x")
+
+
+@pytest.mark.parametrize("escape", ["&#1;", "\\u0001", "&#x1f;"])
+def test_an_escape_brings_no_control_character_into_a_text(escape):
+    assert "Seen ab." == shown_in(f"Seen a{escape}b.")
