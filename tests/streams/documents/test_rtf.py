@@ -1,11 +1,11 @@
 """RTF: what is read, what is dropped, what is written."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deid_core import Document
-from streams.documents import Unreadable, UnreadableKind, open_document
+from streams.documents import Unreadable, UnreadableKind, open_document, shown_in
 from tests.streams.documents.written import MARKERS, RECORD, scrubbed, unchanged
 
 HEADER = rb"""{\rtf1\ansi\ansicpg1252\deff0
@@ -155,18 +155,13 @@ def test_a_name_that_is_written_in_parts_is_one(name, hybrid):
 
 
 @given(
-    st.text(
-        st.characters(
-            codec="utf-8",
-            exclude_categories=["Cc", "Cs", "Cn", "Co"],
-            # Markup in a text is read as it is shown.
-            exclude_characters="<>&\\",
-        )
-    )
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"]))
 )
 def test_every_text_is_written_so_that_it_is_read_again(text):
     document = open_document(b"{\\rtf1 a}")
     source = type(document)(f"a\tb\n{{x}}\\ {text}|")
+    # Markup in a text is read as it is shown.
+    assume(shown_in(source.text) == source.text)
     rebuilt = source.rebuilt(unchanged(source))
 
     assert rebuilt.data.isascii()
