@@ -19,8 +19,11 @@ DRAFT_7 = "application/schema+json;version=draft-07"
 HEADERS: Mapping[str, str] = {
     "source": "topic/partition/offset of the input record",
     "schema": "kind and version of the value",
+    "seal": "keyed digests of the input record and of this one, for phistream "
+    "reconcile",
 }
-"""Of every record that phistream writes, but rebuilt messages have no schema."""
+"""Of every record that phistream writes, but rebuilt messages have no schema, and rows
+of tables no seal."""
 
 Json = dict[str, Any]
 

@@ -65,6 +65,7 @@ class Output:
         headers: Without PHI.
         timeless: Whether the record has no timestamp.
         partition: Given for a changelog: that of the input, whose table it restores.
+        source: The input record; None for a changelog.
     """
 
     topic: str
@@ -73,3 +74,4 @@ class Output:
     headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     timeless: bool = False
     partition: int | None = None
+    source: Record | None = field(default=None, repr=False, compare=False)

@@ -157,6 +157,7 @@ class Runner:
         limited: Runs a call with a limit of CPU time; raises `Overrun`.
         back_off: Called with the number of failures in a row before the next try.
         beat: Called at each step, to show that the loop is alive.
+        seal: Returns the outputs of one record, or of none, as they are written.
         clock: Monotonic seconds.
         observer: Callbacks; without influence on the loop.
     """
@@ -172,6 +173,7 @@ class Runner:
         limited: Limited = without_limit,
         back_off: Callable[[int], None] = lambda _failures: None,
         beat: Callable[[], None] = lambda: None,
+        seal: Callable[[Sequence[Output]], Sequence[Output]] = lambda outputs: outputs,
         clock: Callable[[], float] = time.monotonic,
         observer: Observer | None = None,
     ) -> None:
@@ -184,6 +186,7 @@ class Runner:
         self._limited = limited
         self._back_off = back_off
         self._beat = beat
+        self._seal = seal
         self._clock = clock
         self._observer = observer or Observer()
         self._failures = 0
@@ -231,7 +234,8 @@ class Runner:
     def _write_due(self) -> None:
         """Commit what is due by time, each partition fenced by its offsets."""
         due = self._processor.due()
-        for partition, outputs in due.items():
+        for partition, unsealed in due.items():
+            outputs = self._seal(unsealed)
             self._checkpoint.add([], outputs, self._custody.fences(partition))
             self._observer.staged([], outputs)
         if due:
@@ -314,9 +318,8 @@ class Runner:
     ) -> Iterator[Output]:
         for record, outcome in zip(records, outcomes, strict=True):
             if isinstance(outcome, InvalidRecord):
-                yield from self._processor.dead_letter(record, outcome)
-            else:
-                yield from outcome
+                outcome = self._processor.dead_letter(record, outcome)
+            yield from self._seal(outcome)
 
     def _commit(self, records: Sequence[Record]) -> None:
         written = self._checkpoint.commit(

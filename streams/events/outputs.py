@@ -83,6 +83,7 @@ def encoded(
         body,
         standard | dict(headers or {}),
         timeless=topic.timeless,
+        source=source,
     )
 
 

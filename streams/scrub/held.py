@@ -470,7 +470,13 @@ class HeldNotes:
         key, place = row_key(prefix, offset), command.partition.index
         held = self._held(part, place, key)
         headers = {RECEIVED: held.received.encode()}
-        source = Record(Partition(NOTES.name, place), offset, None, None, headers)
+        source = Record(
+            Partition(NOTES.name, place),
+            offset,
+            patient_of(prefix),
+            held.note.encode(),
+            headers,
+        )
         note = ClinicalNote.from_json(orjson.loads(held.note))
         audit = self._outputs.without_note(
             "discarded", source, note, held.policy, self._now()
@@ -499,13 +505,14 @@ def _again(
     held: HeldNote, place: Partition, prefix: bytes, offset: int, reason: Release
 ) -> Output:
     """Return the record that publishes a note again."""
+    source = Record(place, offset, patient_of(prefix), held.note.encode())
     headers = {
-        SOURCE: source_header(Record(place, offset, None, None)),
+        SOURCE: source_header(source),
         SCHEMA: schema_header(NOTES),
         RECEIVED: held.received.encode(),
         HELD: b"%d/%s" % (offset, reason.encode()),
     }
-    return Output(NOTES.name, patient_of(prefix), held.note.encode(), headers)
+    return Output(NOTES.name, source.key, source.value, headers, source=source)
 
 
 def _released(held: HeldNote, reason: Release) -> HeldNote:

@@ -177,6 +177,7 @@ class ScrubOutputs:
                 CONTENT_TYPE: CONTENT_TYPES[form],
             },
             timeless=HL7_SCRUBBED.timeless,
+            source=record,
         )
         found = Counter(a.label.value for each in scrubbed for a in each.annotations)
         audit = {

@@ -42,6 +42,7 @@ from ..engine.observer import (
 )
 from ..engine.runner import Limits, Processor, Runner
 from ..engine.settings import Settings
+from ..events.seals import Seals, audit_key
 from ..formats.json_map import load_json_map
 from ..intake.deduplicating import DeduplicatingIntake
 from ..intake.processor import Intake
@@ -109,6 +110,7 @@ def _run(
     pulse: Pulse,
     observer: Observer,
 ) -> None:
+    seals = Seals(audit_key(settings.pseudonym_key()))
     wait_for_broker(settings)
     counts = require_topics(settings, _topics(stage, settings))
     topic, updates = INPUT[stage].name, READ_ALONG.get(stage)
@@ -143,6 +145,7 @@ def _run(
         limited=Deadline(),
         back_off=_back_off,
         beat=pulse.beat,
+        seal=seals.sealed,
         observer=observer,
     )
     gc_tuning.settle()

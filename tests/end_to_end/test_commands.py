@@ -12,6 +12,7 @@ import pytest
 
 from schemas import Schema
 from streams.cluster.local_broker.ports import free_ports
+from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 from tests.harness import values
 
@@ -117,6 +118,20 @@ def test_a_key_is_made_once_and_for_its_owner_alone(tmp_path):
     assert (0, 78) == (first.returncode, second.returncode)
     assert 0o600 == (tmp_path / "k").stat().st_mode & 0o777
     assert 64 == len((tmp_path / "k").read_text().strip())
+
+
+def test_an_audit_key_is_made_of_a_pseudonym_key_and_is_none(tmp_path):
+    phistream("key", "k", cwd=tmp_path)
+
+    made = phistream("key", "a", "--for-audit", "k", cwd=tmp_path)
+    broken = phistream("key", "b", "--for-audit", "none", cwd=tmp_path)
+
+    assert (0, 78) == (made.returncode, broken.returncode)
+    assert "--key-file a" in made.stdout
+    assert 0o600 == (tmp_path / "a").stat().st_mode & 0o777
+    settings = Settings(pseudonym_key_file=tmp_path / "a")
+    with pytest.raises(ConfigError, match="holds an audit key"):
+        settings.pseudonym_key()
 
 
 def running_in(folder):

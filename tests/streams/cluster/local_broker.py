@@ -161,7 +161,9 @@ class LocalConsumer:
             self._positions[partition] = stands.offset
 
 
-def start(broker, processor, *, observer=None, limited=without_limit, **limits):
+def start(
+    broker, processor, *, observer=None, limited=without_limit, seal=list, **limits
+):
     """Return the runner of a worker that has just been assigned all partitions."""
     checkpoint = Checkpoint(LocalProducer(broker))
     consumer = LocalConsumer(broker)
@@ -176,6 +178,7 @@ def start(broker, processor, *, observer=None, limited=without_limit, **limits):
         custody,
         limits,
         limited=limited,
+        seal=seal,
         observer=observer,
     )
 

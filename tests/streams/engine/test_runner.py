@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -456,3 +457,28 @@ def test_a_table_that_is_damaged_after_an_unknown_outcome_is_dropped(broker):
 
     assert "dropped" in processor.told
     assert_exactly_once(broker)
+
+
+def test_all_that_is_written_is_sealed_record_by_record(broker):
+    calls = []
+
+    def seal(outputs):
+        calls.append([each.topic for each in outputs])
+        return [replace(each, headers={"seal": b"s"}) for each in outputs]
+
+    class Due(Upper):
+        left = 1
+
+        def due(self):
+            left, self.left = self.left, 0
+            return {0: [Output("notes", b"k", b"again")]} if left else {}
+
+    runner = start(broker, Due(), seal=seal)
+    for _ in range(8):
+        runner.run_once()
+
+    assert Counter({("scrubbed", "audit"): 6, ("dead", "audit"): 1, ("notes",): 1}) == (
+        Counter(map(tuple, calls))
+    )
+    written = [each for topic in broker.committed.values() for each in topic]
+    assert {b"s"} == {each.headers["seal"] for each in written}

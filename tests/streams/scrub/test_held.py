@@ -25,6 +25,7 @@ from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.events.held import HeldNote, prefix_of, row_key
 from streams.events.notes import ClinicalNote
+from streams.events.seals import Seal, Seals, audit_key
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import HeldCommand, PatientUpdate
 from streams.scrub import held as held_module
@@ -555,6 +556,22 @@ def test_an_operator_releases_some_notes_and_discards_others(loop):
     assert loop.audits[0]["note_id"] == discarded["note_id"]
     assert ({}, {}) == (loop.rows, loop.tables[PATIENTS.name].rows[PLACE])
     assert "operator" == loop.audits[-1]["held"]
+
+
+def test_what_is_released_or_discarded_has_the_digest_of_the_note_that_was_held(loop):
+    seals = Seals(audit_key(b"k" * 32))
+    notes = [loop.note(name, note_type="OP") for name in "AB"]
+    loop.process(*notes)
+
+    outputs = seals.sealed(loop.process(loop.command(release=(1,), discard=(0,))))
+
+    inputs = {
+        each.topic: Seal.read(each.headers["seal"]).input
+        for each in outputs
+        if each.topic in (NOTES.name, PHI_AUDIT.name)
+    }
+    held, released = map(seals.of_input, notes)
+    assert {PHI_AUDIT.name: held, NOTES.name: released} == inputs
 
 
 def test_no_command_lets_a_note_overtake_another_of_its_patient(loop):
