@@ -20,7 +20,7 @@ from ..files.sources import records_in
 from ..operations.reconcile import Auditor
 from .broker import own_cluster, start
 from .options import Config
-from .reconcile import verdict_table
+from .reconcile import print_findings, verdict_table
 from .terminal import interrupt_on_sigterm, say
 
 ENDLESS = 1_000_000_000
@@ -87,14 +87,16 @@ def _show(
         console.print(f"fed: {name}", highlight=False)
         _drain(settings, running, console)
     summary = flow.summarise(settings)
-    verdicts = Auditor(settings).verdicts()
-    pending = sum(each.pending for each in verdicts)
+    auditor = Auditor(settings)
+    verdicts = auditor.verdicts()
+    pending = sum(each.waiting for each in verdicts)
     console.print(report.summary_of(summary, messages=fed, lag=pending))
     if summary.example is not None:
         console.print(report.before_and_after(summary.example, console))
     console.print(verdict_table(verdicts))
+    print_findings(console, verdicts, auditor.not_checked)
     is_sound = pending == 0 and all(each.is_sound for each in verdicts)
-    words = "passes: nothing missing, nothing doubled, in order"
+    words = "passes: nothing missing, doubled or forged, in order"
     console.print(f"reconcile {words if is_sound else 'does NOT pass'}", style="bold")
     return is_sound
 

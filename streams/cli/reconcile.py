@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from rich.table import Table
 
 from ..cluster.client import wait_for_broker
 from ..engine.settings import load_settings
+from ..events.seals import read_audit_key
 from ..operations.reconcile import Auditor, Verdict
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json
@@ -23,7 +25,7 @@ COLUMNS = {
     "no_note": "no\nnote",
     "repeated": "sent\nagain",
     "held": "held",
-    "pending": "pend-\ning",
+    "waiting": "pend-\ning",
     "missing": "miss-\ning",
     "doubled": "doub-\nled",
     "out_of_order": "out of\norder",
@@ -38,24 +40,57 @@ def reconcile(
     drained: Annotated[
         bool, typer.Option("--drained", help="Count pending records as missing.")
     ] = False,
+    key_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--key-file",
+            help="Pseudonym key, or audit key, of the records; once for each key. "
+            "Default: pseudonym_key_file.",
+        ),
+    ] = None,
+    without_key: Annotated[
+        bool, typer.Option("--without-key", help="Do not check seals.")
+    ] = False,
+    accept_unsealed: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unsealed",
+            help="Believe records without a seal, e.g. of an earlier version.",
+        ),
+    ] = False,
 ) -> None:
     """Match every input with its outputs; exit 1 if any is missing or doubled.
 
-    Exit 1 also if the outputs of a key are out of order.
+    Exit 1 also if the outputs of a key are out of order, if a record was forged or
+    changed, and whatever else keeps the topics from proving it.
     """
     settings = load_settings(config, {"bootstrap": bootstrap})
+    keys = [read_audit_key(file, "--key-file") for file in key_file or ()]
     wait_for_broker(settings)
     with counting("records read") as bar:
         task = bar.add_task("reconcile", total=None, count=0)
-        auditor = Auditor(settings, progress=lambda n: bar.update(task, count=n))
+        auditor = Auditor(
+            settings,
+            keys=keys if keys or without_key else None,
+            accept_unsealed=accept_unsealed,
+            progress=lambda n: bar.update(task, count=n),
+        )
         verdicts = auditor.verdicts()
     is_sound = all(
-        each.is_sound and not (drained and each.pending) for each in verdicts
+        each.is_sound and not (drained and each.waiting) for each in verdicts
     )
     if as_json:
-        print_json({"sound": is_sound, "topics": [asdict(each) for each in verdicts]})
+        print_json(
+            {
+                "sound": is_sound,
+                "topics": [asdict(each) for each in verdicts],
+                "not_checked": auditor.not_checked,
+            }
+        )
     else:
-        Console().print(verdict_table(verdicts))
+        console = Console()
+        console.print(verdict_table(verdicts))
+        print_findings(console, verdicts, auditor.not_checked)
     raise typer.Exit(0 if is_sound else 1)
 
 
@@ -65,9 +100,21 @@ def verdict_table(verdicts: Iterable[Verdict]) -> Table:
     for title in COLUMNS.values():
         table.add_column(title, justify="right")
     for each in verdicts:
-        counts = (f"{getattr(each, field):,}" for field in COLUMNS)
-        style = None if each.is_sound else "bold red"
-        table.add_row(each.topic, *counts, style=style)
-        for example in each.examples:
-            table.add_row(f"  {example}", style="red")
+        if each.inputs or not each.faults:
+            counts = (f"{getattr(each, field):,}" for field in COLUMNS)
+            style = None if each.is_sound else "bold red"
+            table.add_row(each.topic, *counts, style=style)
     return table
+
+
+def print_findings(
+    console: Console, verdicts: Iterable[Verdict], not_checked: Iterable[str]
+) -> None:
+    """Print what is wrong, by position, and what the verdicts do not say."""
+    for each in verdicts:
+        for fault, count in each.faults.items():
+            console.print(f"{each.topic}: {count:,} {fault}", style="bold red")
+        for example in each.examples:
+            console.print(f"  {example}", style="red", highlight=False)
+    for limit in not_checked:
+        console.print(f"not checked: {limit}", style="yellow", highlight=False)

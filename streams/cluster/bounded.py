@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
@@ -18,7 +19,11 @@ SILENT_SECONDS = 30.0
 
 
 def committed_records(
-    settings: Settings, topic: str, ranges: dict[int, tuple[int, int]], group: str
+    settings: Settings,
+    topic: str,
+    ranges: Mapping[int, tuple[int, int]],
+    group: str,
+    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed",
 ) -> Iterator[Message | None]:
     """Yield the committed records of a topic, each partition in order.
 
@@ -29,12 +34,18 @@ def committed_records(
         topic: Its name.
         ranges: By partition, the first offset and the one to stop before.
         group: Named in the broker's log, and in its access rules.
+        isolation: Whether records of aborted and open transactions are left out.
 
     Raises:
         RetriableError: The cluster does not answer.
     """
     left = {p for p, (first, end) in ranges.items() if end > first}
-    properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
+    properties = {
+        **CONSUMER,
+        "group.id": group,
+        "enable.partition.eof": True,
+        "isolation.level": isolation,
+    }
     consumer = Consumer(settings.client(**properties), logger=log)
     try:
         consumer.assign([TopicPartition(topic, p, ranges[p][0]) for p in left])

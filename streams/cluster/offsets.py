@@ -56,8 +56,19 @@ class GroupOffsets:
         Raises:
             RetriableError: The group's coordinator did not answer in time.
         """
-        answers = self._committed(partitions)
-        return {each.partition: max(0, each.offset) for each in answers}
+        known = self.read_known(partitions)
+        return {partition: offset or 0 for partition, offset in known.items()}
+
+    def read_known(self, partitions: Iterable[int]) -> dict[int, int | None]:
+        """Return the committed offsets, None where there is none.
+
+        Raises:
+            RetriableError: The group's coordinator did not answer in time.
+        """
+        return {
+            each.partition: each.offset if each.offset >= 0 else None
+            for each in self._committed(partitions)
+        }
 
     def claims(self, partitions: Iterable[int]) -> dict[int, Claim]:
         """Return the claims of the partitions.

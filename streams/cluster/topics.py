@@ -6,7 +6,7 @@ them, and workers check them when they start.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -19,7 +19,7 @@ from schemas import Schema
 
 from ..engine.errors import ConfigError, RetriableError
 from ..engine.settings import Settings
-from .client import admin_client
+from .client import CALL_SECONDS, admin_client, translated
 
 TO_HAVE_THEM = (
     "run: phistream topics create, or grant what phistream topics acls prints"
@@ -372,20 +372,34 @@ def _copartition_problems(
     return problems
 
 
+def topic_settings(
+    admin: AdminClient, names: Iterable[str]
+) -> dict[str, dict[str, str]]:
+    """Return the settings of topics at the broker, by topic.
+
+    Raises:
+        RetriableError: The cluster did not answer.
+    """
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    if not resources:
+        return {}
+    with translated("describe configs"):
+        return {
+            resource.name: {key: each.value for key, each in future.result().items()}
+            for resource, future in admin.describe_configs(
+                resources, request_timeout=CALL_SECONDS
+            ).items()
+        }
+
+
 def _config_problems(admin: AdminClient, topics: Sequence[Topic]) -> list[str]:
     wanted = {topic.name: topic.config() for topic in topics}
-    resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
-    if not resources:
-        return []
-    problems = []
-    for resource, future in admin.describe_configs(resources).items():
-        actual = future.result()
-        problems += [
-            f"{resource.name}: {key} is {actual[key].value}, declared {value}"
-            for key, value in wanted[resource.name].items()
-            if actual[key].value != value
-        ]
-    return problems
+    return [
+        f"{name}: {key} is {actual[key]}, declared {wanted[name][key]}"
+        for name, actual in topic_settings(admin, wanted).items()
+        for key in wanted[name]
+        if actual[key] != wanted[name][key]
+    ]
 
 
 def _accept_existing(name: str, error: KafkaException) -> None:

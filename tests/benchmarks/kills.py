@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.cli.reconcile import verdict_table
+from streams.cli.reconcile import print_findings, verdict_table
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import run_with_kills
 from tests.join_audit import RenamedWard
@@ -51,6 +51,7 @@ def main(
         )
         seconds = time.monotonic() - started
     console.print(verdict_table(after.verdicts))
+    print_findings(console, after.verdicts, ())
     aborted = ", ".join(f"{n:,} in {topic}" for topic, n in after.aborted.items())
     console.print(
         "kill -9: {} of intake, {} of scrub; ".format(*after.kills)

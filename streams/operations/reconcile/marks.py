@@ -1,0 +1,226 @@
+"""What a record says of its input, and whether to believe it.
+
+A mark is read from the record's value where the value has it, and from the headers of
+topics that no sender may write to.  With the audit key its seal is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from confluent_kafka import Message
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from streams.cluster.client import record_of
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    HL7_SCRUBBED,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PHI_AUDIT,
+)
+from streams.engine.records import Record
+from streams.events.outputs import HELD, POLICY, SOURCE
+from streams.events.seals import SEAL, Seal, Seals
+
+from .verdict import Fault
+
+INPUTS = (HL7_RAW.name, NOTES.name, PATIENT_UPDATES.name)
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    NOTES.name: (HL7_RAW.name, NOTES.name),
+    PATIENT_UPDATES.name: (HL7_RAW.name, PATIENT_UPDATES.name),
+    NOTES_SCRUBBED.name: (NOTES.name,),
+    HL7_SCRUBBED.name: (NOTES.name,),
+    PHI_AUDIT.name: INPUTS,
+    DEAD_LETTERS.name: INPUTS,
+}
+"""The topics whose records give records of a topic."""
+HAS_SOURCE = {NOTES_SCRUBBED.name, DEAD_LETTERS.name, PHI_AUDIT.name}
+"""The topics whose values say the source themselves."""
+
+_POSITION = re.compile(rb"([a-z.0-9]{1,64})/([0-9]{1,9})/([0-9]{1,18})")
+_Number = Annotated[int, Field(ge=0, lt=10**18)]
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, cache_strings="none")
+
+
+Model = TypeVar("Model", bound=_Model)
+
+
+class Position(_Model):
+    """Where an input record lies."""
+
+    topic: str
+    partition: _Number
+    offset: _Number
+
+
+class _Sourced(_Model):
+    """The part of a value that says its source."""
+
+    source: Position
+
+
+class Digests(_Model):
+    """The digests that an audit event holds."""
+
+    key_id: str
+    input: _Digest
+    outputs: dict[str, list[_Digest]]
+
+
+class Event(_Sourced):
+    """The part of an audit event that is needed here."""
+
+    outcome: str
+    outputs: _Number
+    at_ms: _Number
+    digests: Digests | None = None
+
+
+class Refused(Exception):
+    """A record is no output, or not to be believed.
+
+    Args:
+        fault: Why.
+        says: What is wrong, without a value.
+    """
+
+    def __init__(self, fault: Fault, says: str) -> None:
+        super().__init__(fault, says)
+        self.fault = fault
+        self.says = says
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What an output says of its input.
+
+    Args:
+        source: The input record.
+        seal: Of the output; None if it has none.
+        is_known_key: Whether the seal's key was given, or none was.
+        is_release: Whether it is a note that was held.
+        policy: For notes of unknown patients; empty for the usual one.
+        event: The audit event, if it is one.
+    """
+
+    source: Position
+    seal: Seal | None
+    is_known_key: bool
+    is_release: bool
+    policy: bytes
+    event: Event | None
+
+
+class Marks:
+    """Reads marks.
+
+    Args:
+        keys: The audit keys; without any, seals are not checked.
+    """
+
+    def __init__(self, keys: Iterable[bytes]) -> None:
+        self._seals = {each.key_id: each for each in map(Seals, keys)}
+
+    @property
+    def are_checked(self) -> bool:
+        """Whether seals are checked."""
+        return bool(self._seals)
+
+    def of_input(self, record: Record, key_id: str) -> bytes | None:
+        """Return the digest of an input record; None if the key was not given."""
+        seals = self._seals.get(key_id)
+        return None if seals is None else seals.of_input(record)
+
+    def has_own_seal(self, message: Message) -> bool:
+        """Return whether a stage of this service wrote a record."""
+        try:
+            seal = self._seal(message, record_of(message))
+        except Refused:
+            return False
+        return seal is not None and seal.key_id in self._seals
+
+    def read(self, message: Message) -> Mark:
+        """Return the mark of an output.
+
+        Raises:
+            Refused: It is no output, or forged, or says nothing of its input.
+        """
+        record = record_of(message)
+        topic = record.partition.topic
+        if record.value is None:
+            raise Refused(Fault.NULL_VALUE, "an output has no content")
+        seal = self._seal(message, record)
+        event: Event | None = None
+        if topic == PHI_AUDIT.name:
+            event = _read(Event, record.value)
+            source = event.source
+        elif topic in HAS_SOURCE:
+            source = _read(_Sourced, record.value).source
+        else:
+            source = _position(record.headers.get(SOURCE))
+        is_release = HELD in record.headers
+        if source.topic not in SOURCES[topic]:
+            raise Refused(Fault.MALFORMED, "names no topic whose records give such")
+        if topic == NOTES.name and is_release != (source.topic == NOTES.name):
+            raise Refused(Fault.MALFORMED, "is no released note, but names one")
+        return Mark(
+            source,
+            seal,
+            not self._seals or seal is None or seal.key_id in self._seals,
+            is_release,
+            record.headers.get(POLICY, b""),
+            event,
+        )
+
+    def _seal(self, message: Message, record: Record) -> Seal | None:
+        """Return the seal of a record; None if it has none.
+
+        Raises:
+            Refused: It does not fit the record.
+        """
+        raw = record.headers.get(SEAL)
+        if raw is None:
+            return None
+        seal = Seal.read(raw)
+        if seal is None:
+            raise Refused(Fault.FORGED, "its seal is malformed")
+        seals = self._seals.get(seal.key_id)
+        if seals is None:
+            return seal
+        is_doubled = len(message.headers() or ()) != len(record.headers)
+        made = seals.of_output(
+            record.partition.topic,
+            record.key,
+            record.value,
+            record.headers.items(),
+            seal.input,
+        )
+        if made != seal or is_doubled:
+            raise Refused(Fault.FORGED, "its seal is not that of its content")
+        return seal
+
+
+def _read(model: type[Model], value: bytes) -> Model:
+    try:
+        return model.model_validate_json(value)
+    except ValidationError:
+        # The error shows the value.
+        raise Refused(Fault.MALFORMED, "its value names no input record") from None
+
+
+def _position(raw: bytes | None) -> Position:
+    match = _POSITION.fullmatch(raw or b"")
+    if match is None:
+        raise Refused(Fault.MALFORMED, "its header source names no input record")
+    topic, partition, offset = match.groups()
+    return Position(topic=topic.decode(), partition=int(partition), offset=int(offset))
