@@ -10,6 +10,8 @@ from typing import Annotated
 import orjson
 import typer
 
+from schemas import SchemaError, json_text
+
 from ..engine.errors import InputError, InvalidRecord
 from ..files.sources import json_events_in, require_present
 from ..formats.json_map import JsonMap, load_json_map
@@ -55,10 +57,13 @@ def _events(paths: Sequence[Path]) -> Iterator[object]:
     require_present(paths)
     for record in json_events_in(paths):
         try:
-            yield orjson.loads(record.value)
+            yield json_text.loads("JSON", record.value)
         except orjson.JSONDecodeError:
             place = f"{record.origin} record {record.ordinal + 1}"
             raise InputError(f"{place}: not JSON in UTF-8; correct it") from None
+        except SchemaError as error:
+            place = f"{record.origin} record {record.ordinal + 1}"
+            raise InputError(f"{place}: {error}") from None
 
 
 def _check(json_map: JsonMap, events: Sequence[object]) -> int:

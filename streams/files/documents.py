@@ -34,7 +34,7 @@ from ..patients.demographics import (
 from ..patients.known_identifiers import known_identifiers
 from .batches import messages_in
 from .input_file import InputFile
-from .json_notes import note_event_of
+from .json_notes import note_event_of, parsed
 from .sources import json_values_in, unwrapped
 
 SUFFIXES = {
@@ -252,7 +252,7 @@ class FileNotes:
             InvalidRecord: It is none.
         """
         try:
-            given = orjson.loads(value)
+            given = parsed(value)
         except orjson.JSONDecodeError:
             raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
         event = self._event(given)

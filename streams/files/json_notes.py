@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from schemas import SchemaError, json_text
+
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..formats.json_map import JsonMap
@@ -51,6 +53,19 @@ def note_event_of(value: object) -> dict[str, Any]:
     return event | _identity(patient, patient_id, value)
 
 
+def parsed(value: bytes) -> Any:  # noqa: ANN401 (any JSON value)
+    """Return what JSON holds.
+
+    Raises:
+        orjson.JSONDecodeError: It is not JSON.
+        InvalidRecord: An object of it gives a name twice.
+    """
+    try:
+        return json_text.loads("JSON note", value)
+    except SchemaError as error:
+        raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
+
+
 def for_topic(value: bytes, json_map: JsonMap | None = None) -> bytes:
     """Return a record of a file for `hl7.raw`: a short form becomes a note event.
 
@@ -65,7 +80,7 @@ def for_topic(value: bytes, json_map: JsonMap | None = None) -> bytes:
             twice, or that the map refuses.
     """
     try:
-        given = orjson.loads(value) if value.startswith(b"{") else None
+        given = parsed(value) if value.startswith(b"{") else None
     except orjson.JSONDecodeError:
         return value
     if json_map is not None and isinstance(given, dict):

@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from schemas import SchemaError, json_text
+
 from ..cluster.topics import PATIENT_UPDATES
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
@@ -40,9 +42,11 @@ def update_messages(
 
 def _message(line: bytes) -> RawMessage:
     try:
-        given = orjson.loads(line)
+        given = json_text.loads(PATIENT_UPDATES.name, line)
     except orjson.JSONDecodeError:
         raise _refusal(ReasonCode.BAD_JSON, "the line is not JSON") from None
+    except SchemaError as error:
+        raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     if isinstance(given, dict) and "erase" in given:
         return RawMessage(None, _erased(given).key)
     update = decode_update(line)

@@ -15,6 +15,8 @@ from typing import BinaryIO
 
 import orjson
 
+from schemas import SchemaError, json_text
+
 from ..documents.content import holds_hl7
 from ..engine.errors import InputError
 from .batches import in_utf_8, messages_in
@@ -200,15 +202,15 @@ def values_of(content: bytes) -> list[bytes]:
     """
     if not content:
         return []
-    value = orjson.loads(content)
-    return [*map(orjson.dumps, value)] if isinstance(value, list) else [content]
+    elements = json_text.elements(content)
+    return [content] if elements is None else elements
 
 
 def unwrapped(content: bytes) -> bytes:
     """Return the HL7 text of ``{"message": text}`` in UTF-8, or else the JSON as is."""
     try:
-        value = orjson.loads(content)
-    except orjson.JSONDecodeError:
+        value = json_text.loads("JSON", content)
+    except (orjson.JSONDecodeError, SchemaError):
         return content
     message = value.get("message") if isinstance(value, dict) else None
     # An event of a sender's own form may have a field of that name.

@@ -16,6 +16,7 @@ import orjson
 
 from deid_core import Annotation, Deidentifier, Document, ScrubbedDocument
 from deid_core import ConfigError as DeidConfigError
+from schemas import json_text
 
 from ..documents import Unreadable, UnreadableKind, open_document
 from ..engine.errors import ConfigError, InvalidRecord
@@ -486,13 +487,13 @@ def _is_text_of(task: Task) -> bool:
 
 def _array(body: bytes) -> list[bytes]:
     _require_json(body)
-    values = orjson.loads(body)
-    if not isinstance(values, list):
+    elements = json_text.elements(body)
+    if elements is None:
         raise Refused(
             ReasonCode.SCHEMA,
             f"the body is no array; post one note to /v1/notes, or lines as {NDJSON}",
         )
-    return [orjson.dumps(each) for each in values]
+    return elements
 
 
 def _lines(body: bytes) -> list[bytes]:

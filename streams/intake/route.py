@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import orjson
 
-from schemas import SchemaError
+from schemas import SchemaError, json_text
 
 from ..cluster.topics import HL7_RAW
 from ..documents import shown_in
@@ -77,9 +77,10 @@ def route(
         )
     first = value.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
     if first == b"{":
-        event = _parsed(value.removeprefix(codecs.BOM_UTF8))
+        json = value.removeprefix(codecs.BOM_UTF8)
+        event = _parsed(json)
         if "resourceType" not in event:
-            return _note_event(event, json_map)
+            return _note_event(json, event, json_map)
         parts = READERS["fhir"].parts(value)
     elif first == b"<":
         parts = _reader_of_xml(value).parts(value)
@@ -123,8 +124,11 @@ def _parsed(value: bytes) -> dict[str, Any]:
     return cast(dict[str, Any], event)  # it begins with a brace
 
 
-def _note_event(event: Mapping[str, Any], json_map: JsonMap | None) -> Routed:
+def _note_event(
+    json: bytes, event: Mapping[str, Any], json_map: JsonMap | None
+) -> Routed:
     try:
+        json_text.require_unique_names("note event", json, event)
         if json_map is None:
             HL7_RAW.schema.check(event)
         else:

@@ -24,7 +24,7 @@ from typing import Any
 
 import orjson
 
-from schemas import SchemaError
+from schemas import SchemaError, json_text
 from schemas.decoding import Decoder
 
 from ..cluster.topics import PATIENT_UPDATES
@@ -171,6 +171,8 @@ def decode_update(value: bytes) -> PatientUpdate:
     """
     try:
         found = _decoder().decode(value)
+        kind = PATIENT_UPDATES.schema.kind
+        json_text.require_unique_names(kind, value, orjson.loads(value))
     except orjson.JSONDecodeError:
         raise InvalidRecord(
             ReasonCode.BAD_JSON, "patient.updates: the value is not JSON"

@@ -119,6 +119,8 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
         raise ConfigError(f"{where}: not JSON") from None
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         raise ConfigError(f'{where}: needs "id" and "text"')
+    if isinstance(value.get("id"), bool) or not isinstance(value.get("id"), str | int):
+        raise ConfigError(f"{where}: id: must be a string or an integer")
     return value
 
 

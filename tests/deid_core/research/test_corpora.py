@@ -135,6 +135,8 @@ def test_brat_offsets_that_do_not_fit_the_text_are_refused(tmp_path):
         "{",
         '{"id": "secret"}',
         '{"id": "a", "text": "secret"}',
+        '{"id": null, "text": "secret", "spans": []}',
+        '{"id": true, "text": "secret", "spans": []}',
         '{"id": "a", "text": "secret", "spans": [{"start": 2}]}',
         *(
             json.dumps({"id": "a", "text": "secret", "spans": [span]})

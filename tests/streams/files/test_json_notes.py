@@ -23,6 +23,7 @@ EVENT = {
     "text": "Ms. Quellwright came.",
     "demographics": NAMES,
 }
+TWICE = "JSON note: value: an object gives a name twice; give it once"
 OF_NORTH = {"assigning_authority": "", "id": "48291"}
 SHORT = {"id": "n1", "text": "t", "patient_id": "48291", "patient": NAMES}
 
@@ -67,6 +68,7 @@ def test_of_a_note_event_nothing_is_left_out_so_that_its_schema_judges_it():
         ({**SHORT, "demographics": NAMES}, '"patient" and "demographics" mean'),
         ({"id": ["ZZMARKER"], "text": "t"}, "id: must be a string or a number"),
         ({"id": True, "text": "t"}, "id: must be a string or a number"),
+        ({"id": None, "text": "ZZMARKER"}, "id: must be a string or a number"),
     ],
 )
 def test_what_is_no_note_or_says_a_thing_twice_is_refused_without_its_value(
@@ -165,6 +167,14 @@ def test_a_json_file_is_an_array_of_notes_or_a_single_one():
         (b'[{"id": "a", "text": "t"}, 7]', "f.json value 2: not a JSON note"),
         (b"plain", "f.json value 1: not JSON"),
         (b'{"id": "a", "text": "\xff"}', "f.json value 1: not JSON in UTF-8"),
+        (b'{"id": null, "text": "t"}', "f.json value 1: id: must be a string"),
+        (
+            b'{"note_id": null, "text": "t"}',
+            "f.json value 1: note_event: note_id: must",
+        ),
+        (b'{"id": "a", "text": "t", "text": "u"}', f"f.json value 1: {TWICE}"),
+        (b'[{"id": "a", "text": "t", "id": "b"}]', f"f.json value 1: {TWICE}"),
+        (b'{"message": "MSH|^~", "message": "MSH|^~"}', f"f.json value 1: {TWICE}"),
     ],
 )
 def test_json_that_is_no_note_is_refused_by_name(content, says):
@@ -224,3 +234,10 @@ def test_a_note_of_nobody_shares_nothing_with_a_patient_of_any_id():
     _first, second = found(lines(of_nobody, dash))
 
     assert () == second.known.patient_names
+
+
+def test_a_note_that_gives_a_name_twice_is_not_published():
+    value = b'{"id": "n", "text": "one", "text": "two", "patient_id": "7"}'
+
+    with pytest.raises(InvalidRecord, match=TWICE):
+        for_topic(value)

@@ -53,6 +53,8 @@ def test_an_erasure_is_the_null_value_under_the_patients_key():
     [
         (b"ZZMARKER", "the line is not JSON"),
         (b"[]", "must be of type object"),
+        (orjson.dumps(UPDATE)[:-1] + b',"patient":{}}', "gives a name twice"),
+        (b'{"erase": true, "patient": {"id": "ZZ", "id": "ZY"}}', "gives a name twice"),
         ({"demographics": {}}, "lacks patient"),
         ({"patient": {"assigning_authority": "ZZMARKER"}}, "patient: lacks id"),
         (

@@ -140,6 +140,13 @@ def test_intake_routes_a_mapped_event_as_a_note_event(load):
     assert 1 == len(routed.updates)
 
 
+def test_a_mapped_event_that_gives_a_name_twice_is_refused(load):
+    value = b'{"id": "n", "mrn": "7", "text": "Stable.", "text": "ZZMARKER"}'
+
+    with pytest.raises(InvalidRecord, match="gives a name twice; give it once"):
+        route(value, json_map=load(LEAST))
+
+
 def test_a_note_event_is_still_accepted(load):
     event = {
         "note_id": "n",

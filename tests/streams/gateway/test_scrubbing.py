@@ -185,6 +185,15 @@ def test_a_batch_has_a_result_or_an_error_for_each_note_in_order(ours, media_typ
     assert (2, {"schema": 1}) == (answer.counts.scrubbed, answer.counts.refused)
 
 
+def test_a_note_of_a_batch_that_gives_a_name_twice_is_refused_alone(ours):
+    body = b'[{"id":"1","text":"a"},{"id":"2","text":"ZZ","text":"b"}]'
+
+    found = json.loads(ask(ours, Kind.BATCH, body, JSON).body)["results"]
+
+    assert [False, True] == ["error" in each for each in found]
+    assert "gives a name twice" in found[1]["error"]["reason"]
+
+
 def test_a_batch_of_too_many_notes_is_refused(hybrid):
     answer = ask(scrubber(hybrid, max_batch=1), Kind.BATCH, [NOTE, NOTE])
 
@@ -209,6 +218,8 @@ def test_a_note_of_a_batch_that_is_too_large_is_refused_alone(hybrid):
         (Kind.NOTE, b"", JSON, 422, "bad_json"),
         (Kind.NOTE, {"id": "ZZ"}, JSON, 422, "schema"),
         (Kind.NOTE, [NOTE], JSON, 422, "schema"),
+        (Kind.NOTE, b'{"id":"1","text":"ZZ","text":"a"}', JSON, 422, "schema"),
+        (Kind.NOTE, {"id": None, "text": "ZZ"}, JSON, 422, "schema"),
         (Kind.NOTE, {"id": "1", "text": "a", "patient": 3}, JSON, 422, "schema"),
         (Kind.NOTE, patients("ZZ"), JSON, 415, "unsupported"),
         (Kind.NOTE, b"MSH|^~\\&|ZZ|", JSON, 415, "unsupported"),

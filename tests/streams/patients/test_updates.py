@@ -49,6 +49,10 @@ def test_an_update_survives_its_json(record, is_forwarded):
         (b"7", "must be of type object"),
         (b'{"patient": {"id": "1"}}', "lacks assigning_authority"),
         (
+            b'{"patient": {"assigning_authority": "", "id": "1", "id": "2"}}',
+            "gives a name twice",
+        ),
+        (
             b'{"patient": {"assigning_authority": "", "id": "1"},'
             b' "former": {"birth_dates": ["2023-02-30"]}}',
             r"former\.birth_dates: must be dates",
