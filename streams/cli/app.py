@@ -1,8 +1,8 @@
 """The application, and the mapping of errors to exit statuses.
 
 0 success; 1 a check failed or a note was refused; 2 wrong usage; 66 an input is
-missing; 69 no broker answers; 70 another failure; 73 an output is not writable; 78 a
-setting is wrong.  A worker may also exit with 75: deploy/runbook.md.
+missing; 69 no broker answers; 70 another failure; 73 an output is not writable; 74 no
+space is left; 75 a broker did not answer in time; 78 a setting is wrong.
 """
 
 from __future__ import annotations
@@ -16,19 +16,15 @@ import typer
 from deid_core import ConfigError as DeidConfigError
 
 from ..cluster.local_broker import BrokerError
-from ..engine.errors import (
-    BrokerUnreachable,
-    ConfigError,
-    InputError,
-    OutputError,
-    StreamError,
-)
+from ..engine.errors import StreamError
 from ..engine.exit_status import (
-    EX_CANTCREAT,
     EX_CONFIG,
-    EX_NOINPUT,
+    EX_IOERR,
     EX_SOFTWARE,
-    EX_UNAVAILABLE,
+    NO_SPACE,
+    is_full,
+    message_of,
+    status_for,
 )
 from ..workers.versions import models, runtime
 from . import (
@@ -108,16 +104,16 @@ def main() -> None:
     logging.basicConfig(level=logging.ERROR)
     try:
         app()
-    except (ConfigError, DeidConfigError) as error:
+    except DeidConfigError as error:
         _end(str(error), EX_CONFIG)
-    except BrokerUnreachable as error:
-        _end(str(error), EX_UNAVAILABLE)
-    except InputError as error:
-        _end(str(error), EX_NOINPUT)
-    except OutputError as error:
-        _end(str(error), EX_CANTCREAT)
-    except (BrokerError, StreamError) as error:
+    except BrokerError as error:
         _end(str(error), EX_SOFTWARE)
+    except StreamError as error:
+        _end(message_of(error), status_for(error))
+    except OSError as error:
+        if not is_full(error):
+            raise
+        _end(NO_SPACE, EX_IOERR)
 
 
 def _end(message: str, status: int) -> None:

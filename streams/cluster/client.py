@@ -3,6 +3,7 @@
 librdkafka's errors are translated here, by their flags and never by their names:
 ``fatal()`` means that the client is spent, ``txn_requires_abort()`` that the
 transaction is.  Any other failure of a transactional call has an unknown outcome.
+Only that another process has taken over a static member is said by no flag.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..engine.errors import (
     BrokerUnreachable,
     Fenced,
     RetriableError,
+    SlotTaken,
     UnknownOutcome,
 )
 from ..engine.records import Partition, Record
@@ -27,6 +29,8 @@ from ..engine.settings import Settings
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 15.0
+FENCED_INSTANCE = KafkaError.FENCED_INSTANCE_ID
+_FENCED_TEXT = KafkaError(FENCED_INSTANCE).str()
 
 PRODUCER = {
     # The default of Java, Connect and Faust; a join by partition needs the same one.
@@ -118,8 +122,12 @@ def translated(call: str) -> Iterator[None]:
     """Translate the client's exceptions outside of transactions."""
     try:
         yield
+    except TimeoutError:
+        # Of a future of the admin client.
+        raise RetriableError(f"{call}: the cluster did not answer in time") from None
     except KafkaException as error:
         cause: KafkaError = error.args[0]
+        require_slot(cause)
         kind = Fenced if cause.fatal() else RetriableError
         raise kind(f"{call}: {cause.name()}") from None
 
@@ -131,9 +139,25 @@ def transactional(call: str) -> Iterator[None]:
         yield
     except KafkaException as error:
         cause: KafkaError = error.args[0]
+        require_slot(cause)
         where = f"{call}: {cause.name()}"
         if cause.fatal():
             raise Fenced(where) from None
         if cause.txn_requires_abort():
             raise RetriableError(where) from None
         raise UnknownOutcome(where) from None
+
+
+def require_slot(error: KafkaError) -> None:
+    """Check that an error does not say that another process has this one's slot.
+
+    Raises:
+        SlotTaken: It does.  A consumer is spent then, whatever is tried again.
+    """
+    # The consumer says it as a fatal error, whose text alone names the cause.
+    if error.code() == FENCED_INSTANCE or _FENCED_TEXT in error.str():
+        raise SlotTaken(
+            "another worker has joined the group under this one's name: one that was "
+            "started with the same group and slot; give each host its own first_slot, "
+            "and stop the service that should not run"
+        )

@@ -20,6 +20,7 @@ from .client import (
     admin_client,
     log_error,
     record_of,
+    require_slot,
     translated,
 )
 from .offsets import END_OF_PARTITION, high_watermarks
@@ -36,6 +37,7 @@ ALONE = {
     "fetch.wait.max.ms": 100,
 }
 """Of a topic that is read alone."""
+FATAL = KafkaError._FATAL  # noqa: SLF001  # the client's public name
 UNEVEN_SECONDS = 15.0
 """How long partitions may be assigned unevenly, in the middle of a rebalance."""
 
@@ -423,6 +425,8 @@ def _assignment(settings: Settings, *, is_even: bool) -> dict[str, object]:
 
 
 def _check(error: KafkaError) -> None:
-    if error.fatal():
+    require_slot(error)
+    # The client does not set the flag of a fatal error that `poll` delivers.
+    if error.fatal() or error.code() == FATAL:
         raise Fenced(f"poll: {error.name()}")
     log.warning("poll: %s", error.name())

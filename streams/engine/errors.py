@@ -13,6 +13,7 @@
     * InputError         a file is absent or unreadable   -> name it, stop
     * OutputError        a file can't be written          -> name it, stop
     * StorageFull        the state folder has no space    -> stop; nothing is deleted
+    * SlotTaken          another worker has this name     -> stop; retrying can't help
 
 Messages name the field and the next action, never a value.
 """
@@ -82,3 +83,7 @@ class OutputError(FatalError):
 
 class StorageFull(FatalError):
     """No space is left for the tables; what they hold is intact."""
+
+
+class SlotTaken(FatalError):
+    """Another process has joined the group under this worker's name."""

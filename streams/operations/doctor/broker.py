@@ -76,6 +76,9 @@ def limits(context: CheckContext) -> Iterator[Finding]:
             "allow DescribeConfigs on the cluster to see them",
         )
         return
+    except TimeoutError:
+        yield warn("the broker's limits are not shown: no answer", "run it again")
+        return
     yield from judge_limits(
         {name: entry.value or "" for name, entry in config.items()}, context.settings
     )

@@ -1,0 +1,95 @@
+"""Processes that can't go on say so at once, with a status and the next step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from streams.cluster import consumer as consumers
+from streams.cluster.consumer import KafkaConsumer, require_assignor
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.topics import NOTES
+from streams.engine.errors import RetriableError, SlotTaken
+from streams.engine.records import CommittedOffset, Partition
+from tests.brokers import wait_until
+
+
+@contextmanager
+def frozen(cluster):
+    """Have no broker answer for a while."""
+    ports = {int(each.rpartition(":")[2]) for each in cluster.bootstrap.split(",")}
+    brokers = {
+        each.pid
+        for each in psutil.net_connections("tcp")
+        if each.status == psutil.CONN_LISTEN and each.laddr.port in ports and each.pid
+    }
+    assert brokers
+    for pid in brokers:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in brokers:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_broker_that_does_not_answer_an_admin_call_is_no_bug(
+    cluster, settings, monkeypatch
+):
+    monkeypatch.setattr(consumers, "CALL_SECONDS", 1.0)
+
+    with frozen(cluster), pytest.raises(RetriableError, match="did not answer in time"):
+        require_assignor(settings, "none")
+
+
+def member(settings):
+    listener = SimpleNamespace(assigned=lambda _p: None, revoked=lambda _p: None)
+    return KafkaConsumer(
+        settings, NOTES.name, group="g", member="g-0", listener=listener
+    )
+
+
+def owns(consumer):
+    consumer.poll(10, 0.1)
+    return bool(consumer.paused)
+
+
+def test_a_worker_whose_name_another_has_taken_stops_at_its_next_call(settings):
+    first = member(settings)
+    wait_until(lambda: owns(first))
+    second = member(settings)
+    wait_until(lambda: owns(second))
+
+    with pytest.raises(SlotTaken, match="its own first_slot"):
+        wait_until(lambda: first.poll(10, 0.1) and False)
+
+    producer = KafkaProducer(settings, "t")
+    producer.begin()
+    with pytest.raises(SlotTaken, match="its own first_slot"):
+        producer.send_offsets(
+            {Partition(NOTES.name, 0): CommittedOffset(0)}, first.group_metadata()
+        )
+    first.close()
+    second.close()
+
+
+def test_a_full_disk_ends_a_command_with_its_status_and_without_a_traceback():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "streams.cli", "topics", "asyncapi"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert 74 == done.returncode
+    assert "no space is left" in done.stderr
+    assert "Traceback" not in done.stderr
