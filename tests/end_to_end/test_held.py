@@ -10,8 +10,11 @@ from types import SimpleNamespace
 
 import orjson
 import pytest
+from confluent_kafka import Producer
 
+from streams.cluster.client import PRODUCER
 from streams.cluster.topics import (
+    HL7_RAW,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -19,7 +22,10 @@ from streams.cluster.topics import (
     PHI_AUDIT,
 )
 from streams.demo.flow import read_topic
+from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
+from streams.events.outputs import encoded
+from streams.events.seals import Seals, audit_key
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate
@@ -41,13 +47,16 @@ def patient(name):
 
 def send_notes(settings, *names, note_type=""):
     """Publish notes, each named PATIENT.NUMBER, as intake does."""
-    records = []
+    producer = Producer(settings.client(**PRODUCER))
+    seals = Seals(audit_key(settings.pseudonym_key()))
     for name in names:
         of = patient(name.partition(".")[0])
         note = ClinicalNote(name, of, note_type, "", f"{FAMILY} was seen, {name}")
-        value = orjson.dumps(NOTES.schema.versioned(note.to_json()))
-        records.append((of.key, value))
-    produce(settings, NOTES.name, records)
+        message = Record(Partition(HL7_RAW.name, 0), 0, None, b"")
+        [sealed] = seals.sealed([encoded(NOTES, of.key, note.to_json(), message)])
+        headers = dict(sealed.headers)
+        producer.produce(NOTES.name, sealed.value, sealed.key, headers=headers)
+    assert 0 == producer.flush(30)
 
 
 def send_names(settings, *names):

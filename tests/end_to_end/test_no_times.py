@@ -155,7 +155,7 @@ def test_no_published_record_tells_when(run):
 
     assert set() == revealed(texts)
     assert {NO_TIMESTAMP} == {message.timestamp()[1] for message in run.scrubbed}
-    assert {"source", "schema"} == {
+    assert {"source", "schema", "seal"} == {
         name for message in run.scrubbed for name, _ in message.headers()
     }
 

@@ -21,12 +21,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.cluster.bounded import committed_records
 from streams.cluster.client import admin_client, record_of
-from streams.cluster.offsets import (
-    GroupOffsets,
-    end_offsets,
-    first_offsets,
-    high_watermarks,
-)
+from streams.cluster.offsets import end_offsets, first_offsets, high_watermarks
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -41,24 +36,20 @@ from streams.cluster.topics import (
 from streams.engine.settings import Settings
 from streams.events.seals import read_audit_key
 
-from ..lag import STAGES
 from .inputs import Flags, Inputs
 from .marks import INPUTS, SOURCES, Mark, Marks, Refused
+from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
 
 SCRUBBED = (NOTES_SCRUBBED.name, HL7_SCRUBBED.name)
 OUTPUTS = (
     PHI_AUDIT.name, NOTES.name, PATIENT_UPDATES.name, *SCRUBBED, DEAD_LETTERS.name,
 )  # fmt: skip
-TRANSACTIONAL = (NOTES.name, PATIENT_UPDATES.name)
-"""Inputs that this service writes: their partitions may end with a marker."""
 OUTPUTS_OF: Mapping[str, tuple[str, ...]] = {
     origin: tuple(topic for topic, origins in SOURCES.items() if origin in origins)
     for origin in INPUTS
 }
 MARGIN_SECONDS = 5.0
-
-Offsets = dict[int, int | None]
 
 
 class Auditor:
@@ -97,7 +88,7 @@ class Auditor:
         """Return the verdict on each input topic, and on each other one with faults."""
         # Committed offsets come first: the outputs of all inputs below them are already
         # visible.  Outputs of later inputs are ignored.
-        committed = {topic: self._committed(topic) for topic in INPUTS}
+        progress = Progress(self._settings, self._admin, self._counts)
         self._wait_for_transactions()
         for topic in INPUTS:
             for partition, (first, end) in self._ranges(topic).items():
@@ -108,13 +99,10 @@ class Auditor:
         # keep an order.
         for message in self._messages(PHI_AUDIT.name):
             self._add_output(message)
-        due = {topic: self._due(topic, committed[topic]) for topic in INPUTS}
-        for topic in (*INPUTS, *SCRUBBED, DEAD_LETTERS.name):
-            for message in self._messages(topic):
-                if topic in INPUTS:
-                    self._add_input(message)
-                if self._is_output(message):
-                    self._add_output(message)
+        due, findings = progress.judge(self._inputs)
+        for each in findings:
+            self._fault(each.fault, each.topic, each.partition, each.offset, each.says)
+        self._read_all()
         self._judge(due)
         found = [self._verdicts[topic] for topic in INPUTS]
         others = [each for each in self._verdicts.values() if each not in found]
@@ -123,36 +111,31 @@ class Auditor:
     @property
     def not_checked(self) -> list[str]:
         """What the verdicts do not say."""
-        limits = []
+        return list(self._limits())
+
+    def _limits(self) -> Iterator[str]:
         if not self._marks.are_checked:
-            limits.append(
+            yield (
                 "seals: no key was given, so records that were forged, changed or "
                 "replaced are not found, nor missing updates of intake; name the key "
                 "with --key-file"
             )
         if self._unsealed and self._accept_unsealed:
-            limits.append(f"{self._unsealed} records without a seal are believed")
-        for topic in (*INPUTS, *OUTPUTS):
+            yield f"{self._unsealed} records without a seal are believed"
+        for topic, verdict in self._verdicts.items():
             if topic not in self._counts:
-                limits.append(
-                    f"{topic}: the topic is missing, or hidden from this user"
-                )
-        for each in self._verdicts.values():
-            if each.expired:
-                limits.append(
-                    f"{each.topic}: retention has deleted what {each.expired} records "
+                yield f"{topic}: the topic is missing, or hidden from this user"
+            if verdict.expired:
+                yield (
+                    f"{topic}: retention has deleted what {verdict.expired} records "
                     "gave"
                 )
-            if each.uncommitted:
-                limits.append(
-                    f"{each.topic}: {each.uncommitted} records are in partitions "
-                    f"without a committed offset of {self._group(each.topic)}: never "
+            if verdict.uncommitted:
+                yield (
+                    f"{topic}: {verdict.uncommitted} records are in partitions without "
+                    f"a committed offset of {group_of(self._settings, topic)}: never "
                     "processed"
                 )
-        return limits
-
-    def _group(self, topic: str) -> str:
-        return f"{self._settings.group}-{STAGES[topic]}"
 
     def _ranges(self, topic: str) -> dict[int, tuple[int, int]]:
         """Return the first and the last stable offset of each partition."""
@@ -160,13 +143,6 @@ class Auditor:
         firsts = first_offsets(self._admin, topic, partitions)
         ends = end_offsets(self._admin, topic, partitions)
         return {p: (firsts[p], ends[p]) for p in partitions}
-
-    def _committed(self, topic: str) -> Offsets:
-        offsets = GroupOffsets(self._settings, self._group(topic), topic)
-        try:
-            return offsets.read_known(range(self._counts.get(topic, 0)))
-        finally:
-            offsets.close()
 
     def _wait_for_transactions(self) -> None:
         """Wait until the transactions that are open now have ended.
@@ -205,6 +181,15 @@ class Auditor:
             else:
                 self._read += 1
                 yield message
+
+    def _read_all(self) -> None:
+        """Count the inputs, and all outputs but audit events."""
+        for topic in (*INPUTS, *SCRUBBED, DEAD_LETTERS.name):
+            for message in self._messages(topic):
+                if topic in INPUTS:
+                    self._add_input(message)
+                if self._is_output(message):
+                    self._add_output(message)
 
     def _is_output(self, message: Message) -> bool:
         """Return whether a record is to be judged as an output.
@@ -297,59 +282,11 @@ class Auditor:
             self._example(origin, partition, offset, "out of order")
         self._order[place] = max(offset, self._order.get(place, -1))
 
-    def _due(self, topic: str, committed: Offsets) -> dict[int, int | None]:
-        """Return up to which offsets a topic's records must have been processed.
-
-        Args:
-            topic: An input.
-            committed: As they were before anything was read.
-        """
-        now = self._committed(topic)
-        ends = high_watermarks(self._admin, topic, list(committed))
-        due: Offsets = {}
-        for partition, before in committed.items():
-            inputs, at = self._inputs[topic, partition], now[partition]
-            processed = inputs.last_audited + 1
-            due[partition] = before
-            if at is None and self._is_begun(topic, partition):
-                says = "records were processed, but the group has no committed offset"
-                self._fault(Fault.OFFSETS_GONE, topic, partition, processed, says)
-                due[partition] = processed
-            elif at is not None and at < processed:
-                says = f"records were processed, but offset {at} is committed"
-                self._fault(Fault.OFFSETS_SET_BACK, topic, partition, processed, says)
-                due[partition] = processed
-            elif at is not None and at > ends[partition]:
-                says = f"offset {at} is committed; was the topic created again?"
-                self._fault(
-                    Fault.OFFSETS_AHEAD, topic, partition, ends[partition], says
-                )
-            self._check_deleted(topic, partition, max(at or 0, processed))
-        return due
-
-    def _is_begun(self, topic: str, partition: int) -> bool:
-        """Return whether the stage has processed records of a partition's number.
-
-        A worker commits the offsets of all its topics when it takes them over.
-        """
-        return any(
-            self._inputs[each, partition].last_audited >= 0
-            for each in INPUTS
-            if STAGES[each] == STAGES[topic] and (each, partition) in self._inputs
-        )
-
-    def _check_deleted(self, topic: str, partition: int, processed: int) -> None:
-        deleted = self._inputs[topic, partition].first - processed
-        # After the last record there may be the marker of its transaction.
-        if deleted > (topic in TRANSACTIONAL):
-            says = f"{deleted} offsets were deleted before they were processed"
-            self._fault(Fault.DELETED_UNREAD, topic, partition, processed, says)
-
-    def _judge(self, due: Mapping[str, Mapping[int, int | None]]) -> None:
+    def _judge(self, due: Offsets) -> None:
         cutoffs = self._cutoffs()
         missing: dict[tuple[str, int, int], Verdict] = {}
         for (topic, partition), inputs in self._inputs.items():
-            until, verdict = due[topic].get(partition), self._verdicts[topic]
+            until, verdict = due[topic, partition], self._verdicts[topic]
             is_due = inputs.is_input & (inputs.offsets < (until or 0))
             short = self._short(topic, inputs)
             over = inputs.is_input & _over(topic, inputs)
