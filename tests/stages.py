@@ -13,9 +13,9 @@ from confluent_kafka.admin import OffsetSpec
 
 from streams.cluster.client import admin_client, record_of
 from streams.cluster.topics import (
-    DEAD_LETTERS,
     HL7_RAW,
     NOTES,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     Stage,
@@ -23,6 +23,7 @@ from streams.cluster.topics import (
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
+from streams.events.held import prefix_of, row_key
 from streams.events.notes import ClinicalNote
 from streams.events.outputs import (
     HELD,
@@ -31,6 +32,7 @@ from streams.events.outputs import (
     SCHEMA,
     SOURCE,
     audit_event,
+    changelog,
     dead_letter,
     encoded,
     schema_header,
@@ -120,6 +122,19 @@ class Stages:
         stage = Stage.INTAKE if is_raw else Stage.SCRUB
         return audit_event(stage, record, None, outputs, facts, headers)
 
+    def hold(self, note, policy="wait"):
+        """Have a note held: its audit event, and its row in notes.held."""
+        row = changelog(NOTES_HELD, self._row_key(note), b"{}", note)
+        self.write(row, self.audit(note, "held", policy=policy))
+
+    def release(self, note):
+        """Publish a held note again, and process it: its row is deleted."""
+        row = changelog(NOTES_HELD, self._row_key(note), None, note)
+        return self.write(self.again(note), row)
+
+    def _row_key(self, note):
+        return row_key(prefix_of(note.key), note.offset)
+
     def letter(self, record):
         """Return the dead letter of a record, and its audit event."""
         return dead_letter(Stage.SCRUB, record, ERROR, self.now)
@@ -196,6 +211,3 @@ class Stages:
                 key=changed.key,
                 headers=changed.headers,
             )
-
-
-__all__ = ["DEAD_LETTERS", "KEY_ID", "PATIENT", "Stages"]

@@ -17,6 +17,7 @@ from streams.engine.reasons import REASONS
 from streams.engine.settings import Settings
 from streams.hl7.acknowledgement import Refusal
 from streams.operations.metrics import catalogue
+from streams.operations.reconcile import Fault
 from tests.deploy.promql import DEPLOY, rules
 
 TEXT = (DEPLOY / "runbook.md").read_text("utf-8")
@@ -83,9 +84,15 @@ def test_sections_name_alerts_metrics_and_files_that_exist():
         assert (DEPLOY / link).exists(), link
 
 
+def test_every_finding_of_reconcile_has_a_row_that_says_what_to_do():
+    rows = re.findall(r"^\| `([a-z_]+)` \| \S.* \| \S.* \|$", TEXT, re.MULTILINE)
+
+    assert sorted(Fault) == rows
+
+
 def test_sections_name_settings_that_exist():
     named = set(re.findall(r"`([a-z]+_[a-z_]+)`", TEXT))
-    others = {"next_offset"} | set(REASONS) | set(Refusal) | set(UnreadableKind)
+    others = {"next_offset", "not_checked", *REASONS, *Refusal, *Fault}
 
     settings = {name for name in named - others if not name.startswith("phistream_")}
     assert settings <= set(Settings.model_fields)

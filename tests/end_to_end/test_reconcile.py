@@ -81,11 +81,11 @@ def test_sees_every_kind_of_fault(stages, settings):
 def test_a_held_note_is_not_missing_and_its_release_is_its_output(stages, settings):
     notes = stages.routed(4)
     for note in notes:
-        stages.write(stages.audit(note, "held", policy="wait"))
+        stages.hold(note)
     stages.write(stages.audit(notes[1], "discarded", policy="wait"))
-    [released] = stages.write(stages.again(notes[2]))  # offset 4
+    [released] = stages.release(notes[2])  # offset 4
     stages.scrub(released)
-    stages.write(stages.again(notes[3]))  # offset 5, not processed yet
+    stages.release(notes[3])  # offset 5, not processed yet
     stages.commit_all()
     stages.commit(NOTES.name, 5)
 
@@ -101,10 +101,21 @@ def test_a_held_note_is_not_missing_and_its_release_is_its_output(stages, settin
     )
 
 
+def test_a_held_note_without_its_row_is_missing(stages, settings):
+    waiting, gone = stages.routed(2)
+    stages.hold(waiting)
+    stages.write(stages.audit(gone, "held", policy="wait"))
+    stages.commit_all()
+
+    found = verdict_on(NOTES, settings)
+
+    assert (1, 1, ["notes[0]@1 missing"]) == (found.held, found.missing, found.examples)
+
+
 def test_a_held_note_that_is_discarded_and_published_is_doubled(stages, settings):
     notes = stages.routed(2)
     for note in notes:
-        stages.write(stages.audit(note, "held", policy="wait"))
+        stages.hold(note)
     stages.write(stages.audit(notes[0], "discarded", policy="wait"))
     stages.write(stages.again(notes[0]))
     stages.write(stages.again(notes[1]))
@@ -119,11 +130,11 @@ def test_order_is_that_of_the_first_records_within_a_policy(
     stages, settings, policy, out_of_order
 ):
     first, second = stages.routed(2)
-    stages.write(stages.audit(first, "held", policy="wait"))
+    stages.hold(first)
     stages.write(
         stages.scrubbed(second), stages.audit(second, "scrubbed", 1, policy=policy)
     )  # overtakes
-    [again] = stages.write(stages.again(first))
+    [again] = stages.release(first)
     stages.write(
         stages.scrubbed(again), stages.audit(again, "scrubbed", 1, policy="wait")
     )

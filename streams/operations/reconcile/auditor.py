@@ -12,8 +12,10 @@ other.
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 from confluent_kafka import Message
@@ -27,6 +29,7 @@ from streams.cluster.topics import (
     HL7_RAW,
     HL7_SCRUBBED,
     NOTES,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PHI_AUDIT,
@@ -34,6 +37,7 @@ from streams.cluster.topics import (
     topic_settings,
 )
 from streams.engine.settings import Settings
+from streams.events.held import read_key
 from streams.events.seals import read_audit_key
 
 from .inputs import Flags, Inputs
@@ -81,6 +85,7 @@ class Auditor:
         self._inputs: dict[tuple[str, int], Inputs] = {}
         self._order: dict[tuple[str, str, int, bytes, bytes], int] = {}
         self._verdicts = {topic: Verdict(topic) for topic in (*INPUTS, *OUTPUTS)}
+        self._waiting: set[tuple[int, int]] = set()
         self._read = 0
         self._unsealed = 0
 
@@ -102,6 +107,7 @@ class Auditor:
         due, findings = progress.judge(self._inputs)
         for each in findings:
             self._fault(each.fault, each.topic, each.partition, each.offset, each.says)
+        self._waiting = set(self._held_notes())
         self._read_all()
         self._judge(due)
         found = [self._verdicts[topic] for topic in INPUTS]
@@ -191,6 +197,18 @@ class Auditor:
                 if self._is_output(message):
                     self._add_output(message)
 
+    def _held_notes(self) -> Iterator[tuple[int, int]]:
+        """Yield partition and offset of the notes that have a row in notes.held."""
+        waiting: dict[tuple[int, bytes], bool] = {}
+        for message in self._messages(NOTES_HELD.name):
+            record = record_of(message)
+            row = (record.partition.index, record.key or b"")
+            waiting[row] = record.value is not None
+        for (partition, key), is_there in waiting.items():
+            with suppress(struct.error):
+                if is_there:
+                    yield partition, read_key(key)[1]
+
     def _is_output(self, message: Message) -> bool:
         """Return whether a record is to be judged as an output.
 
@@ -267,6 +285,14 @@ class Auditor:
             says = f"name the file of audit key {mark.seal.key_id} with --key-file"
             self._fault(Fault.UNKNOWN_KEY, topic, partition, offset, says)
 
+    def _is_held(self, topic: str, partition: int, inputs: Inputs) -> Flags:
+        """Return whether a note waits, by its audit event and its row in notes.held."""
+        held: Flags = inputs.is_held & ~inputs.is_discarded & (inputs.outputs == 0)
+        if topic == NOTES.name and held.any():
+            waiting = [offset for place, offset in self._waiting if place == partition]
+            held &= np.isin(inputs.offsets, waiting)
+        return held
+
     def _check_order(self, topic: str, mark: Mark, message: Message) -> None:
         key, source = message.key(), mark.source
         if not isinstance(key, bytes):
@@ -288,9 +314,10 @@ class Auditor:
         for (topic, partition), inputs in self._inputs.items():
             until, verdict = due[topic, partition], self._verdicts[topic]
             is_due = inputs.is_input & (inputs.offsets < (until or 0))
-            short = self._short(topic, inputs)
+            is_held = self._is_held(topic, partition, inputs)
+            short = _short(topic, inputs) & ~is_held
             over = inputs.is_input & _over(topic, inputs)
-            held = is_due & _is_held(inputs)
+            held = is_due & is_held
             expired = is_due & short & (inputs.at_ms < cutoffs[topic])
             lost = is_due & short & ~expired
             counted = is_due & ~expired
@@ -314,27 +341,21 @@ class Auditor:
             self._judge_ghosts(topic, partition, inputs)
         self._explain(missing)
 
-    def _short(self, topic: str, inputs: Inputs) -> Flags:
-        """Return whether an input lacks its audit event, or outputs."""
-        short: Flags = inputs.outputs < _promised(topic, inputs)
-        if topic != PATIENT_UPDATES.name:
-            short |= inputs.audits == 0
-        short |= inputs.has_digests & (inputs.updates < inputs.promised_updates)
-        return short & ~_is_held(inputs)
-
     def _judge_ghosts(self, topic: str, partition: int, inputs: Inputs) -> None:
         """Report what names a record that is not there, below the topic's end."""
         claimed = (inputs.audits > 0) | (inputs.outputs > 0) | (inputs.updates > 0)
         ghosts = inputs.offsets[~inputs.is_input & claimed]
         if not len(ghosts):
             return
+        # Retention may have deleted them since.
+        first = first_offsets(self._admin, topic, [partition])[partition]
         is_compacted = "compact" in self._topic_settings()[topic]["cleanup.policy"]
         says = (
             "the topic is compacted, so inputs are deleted: set cleanup.policy=delete"
             if is_compacted
             else "no committed record is there; its transaction may have been aborted"
         )
-        for offset in ghosts:
+        for offset in ghosts[ghosts >= first]:
             self._fault(Fault.NO_INPUT, topic, partition, int(offset), says)
 
     def _topic_settings(self) -> Mapping[str, Mapping[str, str]]:
@@ -425,9 +446,13 @@ def _promised(
     return np.where(inputs.is_discarded, np.int32(0), promised)
 
 
-def _is_held(inputs: Inputs) -> Flags:
-    held: Flags = inputs.is_held & ~inputs.is_discarded & (inputs.outputs == 0)
-    return held
+def _short(topic: str, inputs: Inputs) -> Flags:
+    """Return whether an input lacks its audit event, or outputs."""
+    short: Flags = inputs.outputs < _promised(topic, inputs)
+    if topic != PATIENT_UPDATES.name:
+        short |= inputs.audits == 0
+    short |= inputs.has_digests & (inputs.updates < inputs.promised_updates)
+    return short
 
 
 def _over(topic: str, inputs: Inputs) -> Flags:
