@@ -26,6 +26,11 @@ HELD = "held"
 
 Without a row of `notes.held` that says the same it is ignored.
 """
+REPLAYED = "replayed"
+"""Header of a record that was a dead letter: its position on `dead.letters`.
+
+Added by `phistream dead-letters replay` to the headers that the record had.
+"""
 OUTCOME = "outcome"
 """Header of an audit event: `held`, `discarded` or `repeated`; else none."""
 POLICY = "unknown_patient"

@@ -372,6 +372,21 @@ def test_a_rebuilt_message_is_judged_by_its_seal(stages, settings):
     } == found(settings)
 
 
+def test_a_note_that_was_replayed_is_an_input_and_replaces_no_output(stages, settings):
+    [note] = stages.done(1)
+    stages.delete(NOTES_SCRUBBED.name)
+    again = {**note.headers, "replayed": b"dead.letters/0/0"}
+
+    replayed = stages.produce(NOTES.name, note.value, key=note.key, headers=again)
+    stages.scrub(replayed)
+    stages.commit_all()
+
+    assert {NOTES.name: {"missing": 1}} == found(settings)
+    auditor = Auditor(settings)
+    assert 1 == auditor.verdicts()[1].scrubbed
+    assert ["1 records of notes are said to be replayed"] == auditor.not_checked
+
+
 # --- inputs and offsets
 
 
