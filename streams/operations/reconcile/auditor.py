@@ -318,7 +318,7 @@ class Auditor:
 
     def _judge(self, due: Offsets) -> None:
         cutoffs = self._cutoffs()
-        missing: dict[tuple[str, int, int], Verdict] = {}
+        missing: set[tuple[str, int, int]] = set()
         for (topic, partition), inputs in self._inputs.items():
             until, verdict = due[topic, partition], self._verdicts[topic]
             is_due = inputs.is_input & (inputs.offsets < (until or 0))
@@ -339,8 +339,7 @@ class Auditor:
                 verdict.pending += waiting
             verdict.missing += int(lost.sum())
             verdict.doubled += int(over.sum())
-            for offset in inputs.offsets[lost]:
-                missing[topic, partition, int(offset)] = verdict
+            missing |= {(topic, partition, int(n)) for n in inputs.offsets[lost]}
             for offset in inputs.offsets[over]:
                 self._example(topic, partition, int(offset), "doubled")
             for offset in inputs.offsets[is_due & inputs.is_altered]:
@@ -387,13 +386,12 @@ class Auditor:
                     cutoffs[origin] = max(cutoffs[origin], now - kept)
         return cutoffs
 
-    def _explain(self, missing: Mapping[tuple[str, int, int], Verdict]) -> None:
+    def _explain(self, missing: Collection[tuple[str, int, int]]) -> None:
         """Add examples of missing outputs, with what became of their transactions."""
         hidden = self._uncommitted_copies(missing) if missing else {}
-        for (topic, partition, offset), _verdict in missing.items():
-            copy = hidden.get((topic, partition, offset))
-            says = f"missing: {copy}" if copy else "missing"
-            self._example(topic, partition, offset, says)
+        for place in sorted(missing):
+            copy = hidden.get(place)
+            self._example(*place, "missing", f": {copy}" if copy else "")
 
     def _uncommitted_copies(
         self, missing: Collection[tuple[str, int, int]]
@@ -434,10 +432,12 @@ class Auditor:
     ) -> None:
         self._verdicts[topic].add(fault, f"{topic}[{partition}]@{offset}", says)
 
-    def _example(self, topic: str, partition: int, offset: int, what: str) -> None:
+    def _example(
+        self, topic: str, partition: int, offset: int, what: str, why: str = ""
+    ) -> None:
         examples = self._verdicts[topic].examples
-        if len(examples) < MAX_EXAMPLES:
-            examples.append(f"{topic}[{partition}]@{offset} {what}")
+        if sum(f" {what}" in each for each in examples) < MAX_EXAMPLES:
+            examples.append(f"{topic}[{partition}]@{offset} {what}{why}")
 
 
 def _own_keys(settings: Settings) -> list[bytes]:
