@@ -32,8 +32,6 @@ from .errors import ConfigError
 from .heartbeat import Phase
 
 PREFIX = "PHISTREAM_"
-AUDIT_KEY = b"phistream audit key "
-"""What a file begins with that holds an audit key, not a pseudonym key."""
 
 UnknownPatient = Literal["scrub", "wait", "hold"]
 """What is done with a note of whose patient no name is known."""
@@ -323,13 +321,7 @@ class Settings(BaseModel):
             raise ConfigError(
                 "pseudonym_key_file: not set; make a key with: phistream key FILE"
             )
-        key = read_key(self.pseudonym_key_file, "pseudonym_key_file")
-        if key.startswith(AUDIT_KEY):
-            raise ConfigError(
-                "pseudonym_key_file: holds an audit key, which is for reconcile "
-                "--key-file; name the file of the pseudonym key"
-            )
-        return key
+        return read_key(self.pseudonym_key_file, "pseudonym_key_file")
 
 
 def read_key(path: Path, where: str) -> bytes:

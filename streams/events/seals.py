@@ -22,11 +22,14 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ..cluster.topics import PHI_AUDIT
 from ..engine.errors import ConfigError
 from ..engine.records import Output, Record
-from ..engine.settings import AUDIT_KEY, read_key
+from ..engine.settings import read_key
 from .outputs import HELD, source_header
 
 SEAL = "seal"
 """Header: id of the audit key, digest of the input record, digest of this record."""
+
+AUDIT_KEY = b"phistream audit key "
+"""What a file begins with that holds an audit key, not a pseudonym key."""
 
 _PURPOSE = b"phistream audit 1"
 KEY_BYTES = 32
@@ -35,7 +38,16 @@ _SEAL = re.compile(rb"([0-9a-f]{8})/([0-9a-f]{32})/([0-9a-f]{32})")
 
 
 def audit_key(secret: bytes) -> bytes:
-    """Return the key of the seals: HKDF-SHA-256 (RFC 5869) of the pseudonym key."""
+    """Return the key of the seals: HKDF-SHA-256 (RFC 5869) of the pseudonym key.
+
+    Raises:
+        ConfigError: It is an audit key itself, which would make other pseudonyms.
+    """
+    if secret.startswith(AUDIT_KEY):
+        raise ConfigError(
+            "pseudonym_key_file: holds an audit key, which is for reconcile "
+            "--key-file; name the file of the pseudonym key"
+        )
     return HKDF(SHA256(), length=KEY_BYTES, salt=None, info=_PURPOSE).derive(secret)
 
 

@@ -69,8 +69,8 @@ def work(
 ) -> None:
     """Run one worker until it is stopped; ends the process with an exit status.
 
-    0 after a clean drain, 78 a wrong setting, 69 no broker, 74 no space for the tables,
-    70 anything else.
+    0 after a clean drain, 78 a wrong setting or a slot that is taken, 69 no broker, 74
+    no space, 75 a broker that did not answer in time, 70 anything else.
 
     Args:
         stage: What the worker does.

@@ -12,7 +12,6 @@ import pytest
 
 from schemas import Schema
 from streams.cluster.local_broker.ports import free_ports
-from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 from tests.harness import values
 
@@ -129,9 +128,13 @@ def test_an_audit_key_is_made_of_a_pseudonym_key_and_is_none(tmp_path):
     assert (0, 78) == (made.returncode, broken.returncode)
     assert "--key-file a" in made.stdout
     assert 0o600 == (tmp_path / "a").stat().st_mode & 0o777
-    settings = Settings(pseudonym_key_file=tmp_path / "a")
-    with pytest.raises(ConfigError, match="holds an audit key"):
-        settings.pseudonym_key()
+    again = phistream("key", "c", "--for-audit", "a", cwd=tmp_path)
+    assert (78, True) == (again.returncode, "holds an audit key" in again.stderr)
+    refused = phistream(
+        "run", "intake", "--bootstrap", "127.0.0.1:1", cwd=tmp_path,
+        PHISTREAM_PSEUDONYM_KEY_FILE="a",
+    )  # fmt: skip
+    assert (78, True) == (refused.returncode, "holds an audit key" in refused.stderr)
 
 
 def running_in(folder):
