@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -123,6 +124,21 @@ class Deidentifier:
         if len(errors) == len(results):
             raise ConfigError(f"every invented note is refused: {errors[0]}")
         return built
+
+    def with_key(self, key: bytes) -> Deidentifier:
+        """Return the same system with another key; detectors are shared.
+
+        Without a style that needs a key it is this very system.
+
+        Raises:
+            ConfigError: The key is too short.
+        """
+        replacer = self._replacer.with_key(key)
+        if replacer is self._replacer:
+            return self
+        other = copy.copy(self)
+        other._replacer = replacer  # noqa: SLF001  # a copy of this class
+        return other
 
     def deidentify(self, document: Document) -> ScrubbedDocument:
         """Return the document with every detected span replaced.

@@ -75,6 +75,12 @@ class Replacer:
         self._records = RecordCache()
         self._without = lru_cache(maxsize=_MAX_RECORDS)(_without)
 
+    def with_key(self, key: bytes) -> Replacer:
+        """Return this policy with another key, or itself if that changes nothing."""
+        if self._key is None or self._key == SecretKey(key):
+            return self
+        return Replacer(self._policy, key)
+
     @property
     def key_id(self) -> str:
         """Which key the surrogates depend on; "" if on none."""

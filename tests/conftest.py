@@ -15,6 +15,8 @@ from streams.cluster.offsets import end_offsets
 from streams.cluster.topics import ALL_TOPICS, create_topics, partition_counts
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
+from streams.keys.files import write_private
+from streams.keys.office import make_pair, public_file
 from tests.brokers import CACHE, Brokers, wait_until
 
 STARTS_A_BROKER = {"brokers", "fresh_cluster"}
@@ -80,13 +82,19 @@ def fresh_cluster(tmp_path):
 
 def settings_for(cluster, folder, **changes):
     key = folder / "pseudonym.key"
+    office = folder / "office" / "office.key"
     if not key.exists():
-        key.write_text(secrets.token_hex(32))
+        write_private(key, secrets.token_hex(32).encode())
+        office.parent.mkdir()
+        make_pair(office)
+        # The private key is on no host of the workers.
+        public_file(office).rename(folder / "office.pub")
     settings = Settings(
         bootstrap=cluster.bootstrap,
         state_dir=folder / "state",
         broker_dir=folder / "none",
         pseudonym_key_file=key,
+        dead_letter_key_file=folder / "office.pub",
         group=f"test-{secrets.token_hex(4)}",
         partitions=4,
         broker_wait_seconds=20,

@@ -32,7 +32,7 @@ LAYERS = {
         {"prepare", "research"},
     ),
     "streams": (
-        {"engine"},
+        {"engine", "keys"},
         {"documents"},
         {"cluster"},
         {"tables"},

@@ -31,6 +31,7 @@ from . import (
     adapt,
     broker,
     corpus,
+    dead_letters,
     demo,
     doctor,
     evaluate,
@@ -38,6 +39,7 @@ from . import (
     feed,
     held,
     key,
+    keys,
     mllp,
     presets,
     reconcile,
@@ -94,7 +96,9 @@ for command in (
 app.command("map")(map_.map_)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(broker.app, name="broker")
+app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(held.app, name="held")
+app.add_typer(keys.app, name="keys")
 app.add_typer(topics.app, name="topics")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..engine.errors import ConfigError
-from ..engine.settings import read_key
 from ..events.seals import audit_key_text
+from ..keys.files import write_private
+from ..keys.sources import read_key
 
 
 def key(
@@ -34,10 +33,5 @@ def key(
     else:
         text = audit_key_text(read_key(for_audit, "--for-audit"))
         use = f"run: phistream reconcile --key-file {file}"
-    try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}; no key was written") from None
-    with os.fdopen(handle, "w", encoding="ascii") as out:
-        out.write(text + "\n")
+    write_private(file, text.encode() + b"\n")
     Console().print(use, soft_wrap=True)

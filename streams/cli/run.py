@@ -45,5 +45,6 @@ def run(
         settings.pseudonym_key()
     elif settings.json_map:
         load_json_map(settings.json_map)
+    settings.office_key()
     supervisor = Supervisor(stage, workers, settings)
     raise typer.Exit(supervisor.run())

@@ -20,11 +20,11 @@ from deid_core import Deidentifier, Document, ScrubbedDocument, TermFiles
 from deid_core.jit import is_machine_code_kept
 
 from ..engine.errors import InvalidRecord
-from ..engine.settings import read_key
 from ..files.documents import documents_in
 from ..files.rewriting import Rewriter, Tally
 from ..formats import Format
 from ..formats.json_map import JsonMap, load_json_map
+from ..keys.sources import read_key
 from ..scrub.outputs import Pseudonyms
 from .explain import Explainer
 from .explain_text import counted

@@ -52,6 +52,12 @@ def write_file(path: Path, content: bytes) -> None:
         raise OutputError(f"{path}: {error.strerror}; check the path") from None
 
 
+def new_passphrase() -> bytes:
+    """Ask for a new passphrase, twice, without showing it."""
+    asked: str = typer.prompt("passphrase", hide_input=True, confirmation_prompt=True)
+    return asked.encode()
+
+
 def counting(what: str) -> Progress:
     """Return a progress display of tasks with a field `count`."""
     return Progress(

@@ -16,6 +16,8 @@ from .topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
+    LETTERS_COME_FROM,
+    LETTERS_REPLAYED,
     MESSAGES_SEEN,
     NOTES,
     NOTES_HELD,
@@ -89,6 +91,7 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
         "watch": tuple(_watch(group)),
         "operator": tuple(_operator(group)),
         "migration": tuple(_migration(group)),
+        "privacy-office": tuple(_privacy_office(group)),
         "subscriber": (
             _topic(NOTES_SCRUBBED, READ),
             _topic(HL7_SCRUBBED, READ),
@@ -137,6 +140,16 @@ def _migration(group: str) -> Iterator[Grant]:
         yield _topic(topic, ("Create", "DescribeConfigs", *values))
     yield Grant("group", f"{group}-", ("Describe",), is_prefix=True)
     yield Grant("transactional-id", f"{group}-migrate", WRITE)
+
+
+def _privacy_office(group: str) -> Iterator[Grant]:
+    """Yield what `phistream dead-letters` needs: show and replay."""
+    yield _topic(DEAD_LETTERS, READ)
+    yield _topic(LETTERS_REPLAYED, BOTH)
+    for topic in (PHI_AUDIT, *LETTERS_COME_FROM):
+        yield _topic(topic, WRITE)
+    yield Grant("group", f"{group}-dead-letters", ("Read", "Describe"))
+    yield Grant("transactional-id", f"{group}-replay", WRITE)
 
 
 def _topic(topic: Topic, operations: tuple[str, ...]) -> Grant:

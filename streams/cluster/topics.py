@@ -208,12 +208,23 @@ PHI_AUDIT = Topic(
 )
 DEAD_LETTERS = Topic(
     name="dead.letters",
-    key="as the original record",
-    schema_version=1,
-    readers="restricted: who may see the original",
+    key="topic and partition of the original record",
+    schema_version=2,
+    readers="restricted: privacy office (the record is sealed for it), operations",
     phi=True,
-    retention_days=30,
+    # No longer than the topics that the originals came from.
+    retention_days=7,
     max_message_bytes=32 * MIB,
+)
+LETTERS_REPLAYED = Topic(
+    name="dead.letters.replayed",
+    key="position on dead.letters",
+    schema_version=1,
+    readers="privacy office",
+    phi=False,
+    retention_days=-1,
+    cleanup="compact",
+    max_message_bytes=1 * MIB,
 )
 
 TOPICS = (
@@ -227,7 +238,11 @@ TOPICS = (
     HL7_SCRUBBED,
     PHI_AUDIT,
     DEAD_LETTERS,
+    LETTERS_REPLAYED,
 )
+
+LETTERS_COME_FROM = (HL7_RAW, NOTES, PATIENT_UPDATES)
+"""The topics whose records may become dead letters."""
 
 INPUT: Mapping[Stage, Topic] = {Stage.INTAKE: HL7_RAW, Stage.SCRUB: NOTES}
 """The topic whose partitions a stage owns."""

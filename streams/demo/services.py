@@ -22,6 +22,8 @@ from ..cluster.local_broker import Cluster
 from ..cluster.topics import create_topics
 from ..engine.errors import FatalError
 from ..engine.settings import PREFIX, Settings
+from ..keys.files import write_private
+from ..keys.office import make_pair, public_file
 
 DRAIN_SECONDS = 60.0
 TAIL_LINES = 5
@@ -74,14 +76,17 @@ def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings
     """
     folder = Path(tempfile.mkdtemp(prefix="phistream-demo-"))
     key = folder / "pseudonym.key"
-    key.write_text(secrets.token_hex(32), "ascii")
-    key.chmod(0o600)
+    write_private(key, secrets.token_hex(32).encode())
+    office = folder / "office.key"
+    make_pair(office)
     try:
         yield settings.model_copy(
             update={
                 "state_dir": folder / "state",
                 "broker_dir": folder / "broker",
                 "pseudonym_key_file": key,
+                "pseudonym_keys": (),
+                "dead_letter_key_file": public_file(office),
                 "bootstrap": "",
                 "metrics_port": 0,
                 "repeated_seconds": 0,
@@ -179,6 +184,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         name: str(getattr(settings, name))
         for name in (
             "bootstrap", "group", "state_dir", "broker_dir", "pseudonym_key_file",
+            "dead_letter_key_file",
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
             "max_message_bytes", "broker_wait_seconds", "standby_copies",
             "log_level", "first_slot", "session_seconds", "transaction_seconds",
@@ -191,5 +197,12 @@ def _environment(settings: Settings) -> dict[str, str]:
     }  # fmt: skip
     types = orjson.dumps(settings.unknown_patient_types).decode()
     given["unknown_patient_types"] = types
+    if settings.pseudonym_keys:
+        del given["pseudonym_key_file"]
+        keys = [
+            each.model_dump(mode="json", by_alias=True)
+            for each in settings.pseudonym_keys
+        ]
+        given["pseudonym_keys"] = orjson.dumps(keys).decode()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
     return inherited | {PREFIX + name.upper(): value for name, value in given.items()}

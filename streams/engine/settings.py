@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import time
 import tomllib
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
@@ -17,6 +18,7 @@ from typing import Any, Literal
 
 import orjson
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
@@ -28,6 +30,9 @@ from pydantic import (
 
 from deid_core import TermFiles
 
+from ..keys.office import MAKE, OfficePublicKey
+from ..keys.ring import PseudonymKey, PseudonymKeys, read_keys
+from ..keys.sources import directory_of, read_key
 from .errors import ConfigError
 from .heartbeat import Phase
 
@@ -100,6 +105,27 @@ class MllpSettings(BaseModel):
             raise ValueError("tls_certificate and tls_key need each other")
         if self.tls_client_ca is not None and self.tls_certificate is None:
             raise ValueError("tls_client_ca needs tls_certificate and tls_key")
+        return self
+
+
+class KeySettings(BaseModel):
+    """An entry of [[pseudonym_keys]]: where a key is, and from when on it is used."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    # The arguments of a command may be secret.
+    source: str = Field(repr=False, description="file:, env:, command: or directory:")
+    start: AwareDatetime | None = Field(
+        None,
+        alias="from",
+        description="for messages that came to hl7.raw then or later",
+    )
+
+    @model_validator(mode="after")
+    def _check_directory(self) -> KeySettings:
+        """Reject a time for a folder, whose files have one each."""
+        if self.start is not None and directory_of(self.source) is not None:
+            raise ValueError("from: the names of a folder's files say it")
         return self
 
 
@@ -234,6 +260,16 @@ class Settings(BaseModel):
     pseudonym_key_file: Path | None = Field(
         None, description="32 or more secret bytes; phistream key FILE makes one"
     )
+    pseudonym_keys: tuple[KeySettings, ...] = Field(
+        (),
+        description="in place of one file, keys in the order in which they come into "
+        "force",
+    )
+    dead_letter_key_file: Path | None = Field(
+        None,
+        description="public key of the privacy office, which alone can read dead "
+        "letters; phistream keys pair FILE makes FILE.pub",
+    )
     metrics_host: str = Field(
         "127.0.0.1", min_length=1, description="address of /metrics and /status"
     )
@@ -279,14 +315,14 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 
-    @field_validator("unknown_patient_types", "mllp", mode="before")
+    @field_validator("unknown_patient_types", "mllp", "pseudonym_keys", mode="before")
     @classmethod
     def _read_json(cls, value: object) -> object:
         """Return what a JSON text holds, which is how the environment says it."""
         try:
             return orjson.loads(value) if isinstance(value, str) else value
         except orjson.JSONDecodeError:
-            raise ValueError("must be a JSON object") from None
+            raise ValueError("must be JSON") from None
 
     def client(self, **extra: object) -> dict[str, Any]:
         """Return the properties of a Kafka client, overridden by ``extra``."""
@@ -311,41 +347,53 @@ class Settings(BaseModel):
         is_running = phase is Phase.RUNNING
         return self.watchdog_seconds if is_running else self.startup_seconds
 
-    def pseudonym_key(self) -> bytes:
-        """Return the secret key of the pseudonyms.
+    @property
+    def has_pseudonym_key(self) -> bool:
+        """Whether a key of pseudonyms is set."""
+        return self.pseudonym_key_file is not None or bool(self.pseudonym_keys)
+
+    def key_ring(self) -> PseudonymKeys:
+        """Return the keys of pseudonyms.
 
         Raises:
-            ConfigError: No file is set, it is unreadable, or the key is too short.
+            ConfigError: None is set, one is unreadable or too short, or their order is
+                not that in which they come into force.
         """
-        if self.pseudonym_key_file is None:
+        file, entries = self.pseudonym_key_file, self.pseudonym_keys
+        if file is not None and entries:
+            raise ConfigError(
+                "pseudonym_key_file and pseudonym_keys: both are set; name the file as "
+                'the first of pseudonym_keys: source = "file:..."'
+            )
+        if file is not None:
+            key = read_key(file, "pseudonym_key_file")
+            return PseudonymKeys([PseudonymKey(key, source=f"file:{file}")])
+        if not entries:
             raise ConfigError(
                 "pseudonym_key_file: not set; make a key with: phistream key FILE"
             )
-        return read_key(self.pseudonym_key_file, "pseudonym_key_file")
+        return read_keys([(e.source, e.start) for e in entries], os.environ)
 
+    def pseudonym_key(self) -> bytes:
+        """Return the key of pseudonyms that is in force now.
 
-def read_key(path: Path, where: str) -> bytes:
-    """Return the secret key that a file holds.
+        Raises:
+            ConfigError: As of `key_ring`.
+        """
+        return self.key_ring().at(int(time.time() * 1000)).value
 
-    Args:
-        path: A file written by ``phistream key``.
-        where: The setting or option, for messages.
+    def office_key(self) -> OfficePublicKey:
+        """Return the key for which dead letters are sealed.
 
-    Raises:
-        ConfigError: The file is unreadable, or the key is too short.
-    """
-    try:
-        key = path.expanduser().read_bytes().strip()
-    except OSError as error:
-        raise ConfigError(
-            f"{where}: can't be read ({error.strerror}); "
-            "make a key with: phistream key FILE"
-        ) from None
-    if len(key) < 32:
-        raise ConfigError(
-            f"{where}: holds less than 32 bytes; make a key with: phistream key FILE"
-        )
-    return key
+        Raises:
+            ConfigError: No file is set, or it holds no public key.
+        """
+        if self.dead_letter_key_file is None:
+            raise ConfigError(
+                "dead_letter_key_file: not set, and dead letters hold whole messages; "
+                f"make a pair with: {MAKE}, and name FILE.pub"
+            )
+        return OfficePublicKey.read(self.dead_letter_key_file, "dead_letter_key_file")
 
 
 def load_settings(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,8 @@ from schemas.decoding import check_encoded
 from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Stage, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.records import Output, Record
+from ..keys.office import OfficePublicKey
+from .letters import letter_value
 
 SOURCE = "source"
 """Header: topic/partition/offset of the input record; never PHI."""
@@ -37,6 +38,8 @@ POLICY = "unknown_patient"
 """Header of a note's audit event: the policy for unknown patients, unless scrub."""
 FORMAT = "format"
 """Header of a rebuilt message: `hl7`, `fhir` or `ccda`."""
+KEY_ID = "key_id"
+"""Header of a rebuilt message: which key its pseudonyms depend on, as in an event."""
 CONTENT_TYPE = "content-type"
 """Header of a rebuilt message: its media type."""
 RECEIVED = "received"
@@ -121,6 +124,11 @@ def received_header(record: Record) -> bytes:
     return b"%013d" % max(0, record.timestamp_ms)
 
 
+def received_ms(record: Record) -> int:
+    """Return when the message behind a record came to hl7.raw."""
+    return int(received_header(record))
+
+
 def source_position(record: Record) -> dict[str, Any]:
     """Return the position of a record as the schemas have it."""
     return {
@@ -162,28 +170,20 @@ def audit_event(
 
 
 def dead_letter(
-    stage: Stage, record: Record, error: InvalidRecord, at_ms: int
+    stage: Stage,
+    record: Record,
+    error: InvalidRecord,
+    at_ms: int,
+    office: OfficePublicKey,
 ) -> tuple[Output, Output]:
     """Return the dead letter of a record that can't be processed, and its audit event.
 
-    The dead letter holds the record byte for byte.
+    The dead letter holds the record byte for byte, sealed for the privacy office.  Its
+    key is the record's partition, so that letters keep the order of their originals;
+    the record's own key may identify a patient.
     """
-    value = {
-        "stage": stage,
-        "code": error.code,
-        "reason": error.reason[:500],
-        "source": source_position(record),
-        "original": {
-            "key": _base64(record.key),
-            "value": _base64(record.value),
-            "headers": {name: _base64(raw) for name, raw in record.headers.items()},
-            "timestamp_ms": record.timestamp_ms,
-        },
-    }
-    letter = encoded(DEAD_LETTERS, record.key, value, record)
+    value = letter_value(stage, record, error, source_position(record), office)
+    partition = f"{record.partition.topic}/{record.partition.index}"
+    letter = encoded(DEAD_LETTERS, partition.encode(), value, record)
     facts = {"outcome": "dead_letter", "code": error.code, "at_ms": at_ms}
     return letter, audit_event(stage, record, None, 1, facts)
-
-
-def _base64(raw: bytes | None) -> str | None:
-    return None if raw is None else base64.b64encode(raw).decode()

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ..cluster.topics import PHI_AUDIT
 from ..engine.errors import ConfigError
 from ..engine.records import Output, Record
-from ..engine.settings import read_key
+from ..keys.sources import read_key
 from .outputs import HELD, source_header
 
 SEAL = "seal"

@@ -119,8 +119,7 @@ class Scrubber:
         Raises:
             ConfigError: Preset, policy, lists or key are wrong.
         """
-        has_key = settings.pseudonym_key_file is not None
-        key = settings.pseudonym_key() if has_key else None
+        key = settings.pseudonym_key() if settings.has_pseudonym_key else None
         try:
             deidentifier = Deidentifier.from_names(
                 settings.preset, settings.policy, key, terms=settings.terms

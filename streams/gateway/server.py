@@ -115,12 +115,12 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     require_tokens(tokens, host)
     hosts = Hosts.of(settings, host)
     tls = _tls(settings)
-    if settings.pseudonym_key_file is None:
+    if settings.has_pseudonym_key:
+        settings.pseudonym_key()
+    else:
         log.warning(
             "pseudonym_key_file is not set: pseudonyms hold until this process ends"
         )
-    else:
-        settings.pseudonym_key()
     with _listening(host, port) as listening:
         asyncio.run(_serve(settings, listening, tokens, hosts, tls, workers))
 

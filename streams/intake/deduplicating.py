@@ -12,9 +12,11 @@ from ..engine.observer import TableProgress
 from ..engine.records import Partition, Record
 from ..engine.runner import Outcome
 from ..formats.json_map import JsonMap
+from ..keys.office import OfficePublicKey
+from ..keys.ring import PseudonymKeys
 from ..tables.table import ChangelogTable
 from .processor import Intake, log
-from .seen import Digests, Judged, SeenMessages
+from .seen import Judged, SeenMessages
 
 
 class DeduplicatingIntake(Intake):
@@ -22,10 +24,11 @@ class DeduplicatingIntake(Intake):
 
     Args:
         table: The assigned partitions of `messages.seen`; opened and closed here.
-        digests: Make its keys and contents.
+        keys: Of the digests that are its keys and contents.
         window_ms: Time between two records after which the second is no repetition.
         partitions: The number of partitions of both topics.
-        max_bytes: As of `Intake`, like the next three.
+        max_bytes: As of `Intake`, like the next four.
+        office: Likewise.
         rebuilds: Likewise.
         json_map: Likewise.
         clock: Likewise.
@@ -34,21 +37,26 @@ class DeduplicatingIntake(Intake):
     def __init__(
         self,
         table: ChangelogTable,
-        digests: Digests,
+        keys: PseudonymKeys,
         *,
         window_ms: int,
         partitions: int,
         max_bytes: int,
+        office: OfficePublicKey,
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(
-            max_bytes=max_bytes, rebuilds=rebuilds, json_map=json_map, clock=clock
+            max_bytes=max_bytes,
+            office=office,
+            rebuilds=rebuilds,
+            json_map=json_map,
+            clock=clock,
         )
         self._table = table
         self._seen = SeenMessages(
-            table, digests, window_ms=window_ms, partitions=partitions
+            table, keys, window_ms=window_ms, partitions=partitions
         )
 
     def assigned(self, partitions: Sequence[int]) -> None:

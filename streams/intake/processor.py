@@ -24,6 +24,7 @@ from ..events.outputs import (
 )
 from ..formats.json_map import JsonMap
 from ..hl7.reader import IsNew, every
+from ..keys.office import OfficePublicKey
 from ..patients.updates import PatientUpdate
 from .route import Routed, route
 from .seen import Judged
@@ -39,6 +40,7 @@ class Intake:
 
     Args:
         max_bytes: A larger message is a dead letter.
+        office: For which dead letters are sealed.
         rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
         json_map: How JSON of other forms becomes note events.
         clock: Seconds since 1970.
@@ -48,11 +50,13 @@ class Intake:
         self,
         *,
         max_bytes: int,
+        office: OfficePublicKey,
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_bytes = max_bytes
+        self._office = office
         self._rebuilds = rebuilds
         self._json_map = json_map
         self._clock = clock
@@ -85,7 +89,7 @@ class Intake:
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
         """Return the dead letter of a message, and its audit event."""
-        return dead_letter(Stage.INTAKE, record, error, self._now())
+        return dead_letter(Stage.INTAKE, record, error, self._now(), self._office)
 
     def committed(self, written: Mapping[Partition, int]) -> None:
         """Do nothing, as in the next methods: there is no state."""

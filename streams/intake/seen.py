@@ -27,7 +27,8 @@ from ..engine.errors import FatalError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..events.outputs import changelog
-from ..hl7.sender import header_of
+from ..hl7.sender import Header, header_of
+from ..keys.ring import PseudonymKeys
 
 log = logging.getLogger(__name__)
 
@@ -141,16 +142,18 @@ class SeenMessages:
 
     Args:
         table: Their rows as of the last commit.
-        digests: Make keys and contents.
+        keys: Of the digests.  Rows are written under the key in force when the message
+            came, and looked for under the others as well.
         window_ms: Time between two records after which the second is no repetition.
         partitions: The number of partitions of `hl7.raw`.
     """
 
     def __init__(
-        self, table: SeenRows, digests: Digests, *, window_ms: int, partitions: int
+        self, table: SeenRows, keys: PseudonymKeys, *, window_ms: int, partitions: int
     ) -> None:
         self._table = table
-        self._digests = digests
+        self._keys = keys
+        self._digests = {each.id: Digests(each.value) for each in keys}
         self._window_ms = window_ms
         # Of few senders there are many messages.
         self._partition_of = lru_cache(1024)(
@@ -178,12 +181,18 @@ class SeenMessages:
         judged.messages += 1
         if not header.control_id:
             return True
-        key = self._digests.of_control_id(header.sender, header.control_id)
-        content = self._digests.of_content(message)
+        key_id = self._keys.at(_time_of(record)).id
+        digests = self._digests[key_id]
+        key = digests.of_control_id(header.sender, header.control_id)
+        content = digests.of_content(message)
         own = Sighting(content, _time_of(record), record.offset, ordinal)
         before = judged.rows.get(key)
         if before is None:
             before = self._row(record.partition.index, key)
+        if not before:
+            # A row of this key holds what the others' row held when it was written.
+            for other in self._digests.keys() - {key_id}:
+                before += self._under(self._digests[other], header, message, own)
         before = tuple(e for e in before if self._is_within(e.at_ms, own.at_ms))
         others = tuple(each for each in before if each.content != content)
         same = next((each for each in before if each.content == content), own)
@@ -254,6 +263,22 @@ class SeenMessages:
         changed = self._changed.get(partition, {})
         value = changed[key] if key in changed else self._table.get(partition, key)
         return () if value is None else _decoded(value, partition)
+
+    def _under(
+        self, digests: Digests, header: Header, message: str, own: Sighting
+    ) -> tuple[Sighting, ...]:
+        """Return the row of a message under another key, as one of its own key.
+
+        Contents other than the message's can't be told apart any more, but count as
+        conflicts all the same.
+        """
+        place = self._partition_of(header.sender)
+        row = self._row(place, digests.of_control_id(header.sender, header.control_id))
+        content = digests.of_content(message)
+        return tuple(
+            replace(each, content=own.content) if each.content == content else each
+            for each in row
+        )
 
     def _is_within(self, one: int, other: int) -> bool:
         return abs(one - other) <= self._window_ms

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections import Counter
@@ -25,16 +24,19 @@ from ..events.notes import ClinicalNote
 from ..events.outputs import (
     CONTENT_TYPE,
     FORMAT,
+    KEY_ID,
     OUTCOME,
     POLICY,
     SOURCE,
     audit_event,
     encoded,
+    received_ms,
     source_header,
     source_position,
 )
 from ..events.parts import Rebuilt
 from ..formats.readers import CONTENT_TYPES
+from ..keys.ring import PseudonymKeys, key_id_of
 from .join import Joined
 
 _STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
@@ -57,7 +59,7 @@ class Pseudonyms:
     @property
     def key_id(self) -> str:
         """Identify the key: eight hex digits of its SHA-256."""
-        return hashlib.sha256(self.key).hexdigest()[:8]
+        return key_id_of(self.key)
 
     def patient(self, key: bytes) -> str:
         """Return the pseudonym of a patient's Kafka key."""
@@ -84,16 +86,20 @@ class ScrubOutputs:
     """Makes the outputs of scrubbed notes.
 
     Args:
-        pseudonyms: For keys and ids.
+        keys: Of the pseudonyms of keys and ids.
         preset: The name of the detection preset.
         policy: The name of the replacement policy.
     """
 
-    def __init__(self, pseudonyms: Pseudonyms, *, preset: str, policy: str) -> None:
-        self.pseudonyms = pseudonyms
+    def __init__(self, keys: PseudonymKeys, *, preset: str, policy: str) -> None:
+        self.keys = keys
+        self._pseudonyms = {each.id: Pseudonyms(each.value) for each in keys}
         self._preset, self._policy = preset, policy
-        self._key_id = pseudonyms.key_id
         self._version = metadata.version("phistream")
+
+    def pseudonyms(self, record: Record) -> Pseudonyms:
+        """Return the pseudonyms of what a record gives: its time decides the key."""
+        return self._pseudonyms[self.keys.at(received_ms(record)).id]
 
     def of(
         self, joined: Joined, scrubbed: ScrubbedDocument, written_at: str, at_ms: int
@@ -106,13 +112,13 @@ class ScrubOutputs:
             written_at: The note's day as the policy writes it, or empty.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        note, pseudonyms = joined.note, self.pseudonyms
+        note, pseudonyms = joined.note, self.pseudonyms(joined.record)
         patient_key = note.patient.key
         patient = pseudonyms.patient(patient_key)
         common = {
             "note_id": pseudonyms.note(patient_key, note.note_id),
             "patient": patient,
-            "key_id": self._key_id,
+            "key_id": pseudonyms.key_id,
             "preset": self._preset,
             "policy": self._policy,
             "join": "found" if joined.is_known else "missing",
@@ -165,7 +171,8 @@ class ScrubOutputs:
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
         record, form = joined.record, joined.note.format
-        patient = self.pseudonyms.patient(joined.note.patient.key)
+        pseudonyms = self.pseudonyms(joined.record)
+        patient = pseudonyms.patient(joined.note.patient.key)
         key = patient.encode()
         message = Output(
             HL7_SCRUBBED.name,
@@ -175,6 +182,7 @@ class ScrubOutputs:
                 SOURCE: source_header(record),
                 FORMAT: form.encode(),
                 CONTENT_TYPE: CONTENT_TYPES[form],
+                KEY_ID: pseudonyms.key_id.encode(),
             },
             timeless=HL7_SCRUBBED.timeless,
             source=record,
@@ -183,11 +191,9 @@ class ScrubOutputs:
         audit = {
             "outcome": "scrubbed",
             "at_ms": at_ms,
-            "note_id": self.pseudonyms.note(
-                joined.note.patient.key, joined.note.note_id
-            ),
+            "note_id": pseudonyms.note(joined.note.patient.key, joined.note.note_id),
             "patient": patient,
-            "key_id": self._key_id,
+            "key_id": pseudonyms.key_id,
             "preset": self._preset,
             "policy": self._policy,
             "version": self._version,
@@ -220,13 +226,14 @@ class ScrubOutputs:
             policy: Why it is or was held.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        patient = self.pseudonyms.patient(note.patient.key)
+        pseudonyms = self.pseudonyms(record)
+        patient = pseudonyms.patient(note.patient.key)
         facts = {
             "outcome": outcome,
             "at_ms": at_ms,
-            "note_id": self.pseudonyms.note(note.patient.key, note.note_id),
+            "note_id": pseudonyms.note(note.patient.key, note.note_id),
             "patient": patient,
-            "key_id": self._key_id,
+            "key_id": pseudonyms.key_id,
             "version": self._version,
         }
         headers = {OUTCOME: outcome.encode(), **_order(policy)}

@@ -21,7 +21,8 @@ from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
 from ..events.notes import ClinicalNote
-from ..events.outputs import dead_letter
+from ..events.outputs import dead_letter, received_ms
+from ..keys.office import OfficePublicKey
 from ..patients.demographics import TYPES
 from ..patients.updates import decode_update
 from ..tables.table import ChangelogTable
@@ -43,11 +44,13 @@ class Scrub:
 
     Args:
         make: Returns the pipeline of deid_core; called again after an interruption.
+            Its key does not matter.
         table: The assigned partitions of `patients`; opened and closed here.
         held: Those of `notes.held`; likewise.
         unknown: What is done with notes of whose patient no name is known.
         outputs: Makes the outputs of scrubbed notes.
         partitions: The number of partitions of both topics, and of `patients`.
+        office: For which dead letters are sealed.
         max_bytes: A larger note is a dead letter.
         max_message_bytes: So is a larger part of a message.
         keep_copies: Called in each turn of the loop, for tables of other workers.
@@ -63,18 +66,21 @@ class Scrub:
         outputs: ScrubOutputs,
         partitions: int,
         *,
+        office: OfficePublicKey,
         max_bytes: int,
         max_message_bytes: int = 0,
         keep_copies: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._make = make
-        self._deidentifier = make()
+        self._keys = outputs.keys
+        self._systems = self._made()
         self._tables = Tables(table, held)
         self._join = PatientJoin(table)
         self._held = HeldNotes(held, unknown, outputs, self._join.is_named, self._now)
         self._outputs = outputs
         self._partitions = partitions
+        self._office = office
         self._max_bytes = max_bytes
         self._max_message_bytes = max_message_bytes
         self._keep_copies = keep_copies
@@ -116,19 +122,25 @@ class Scrub:
         The updates of a partition come before its notes.
         """
         prepared = [self._prepared(record) for record in records]
-        texts = Texts(self._deidentifier)
-        for each in prepared:
-            if isinstance(each, Joined):
-                texts.add(each.documents)
-        texts.scrub()
+        joined = [each for each in prepared if isinstance(each, Joined)]
+        texts: dict[str, Texts] = {}
+        for each in joined:
+            key_id = self._key_id(each.record)
+            if key_id not in texts:
+                texts[key_id] = Texts(self._systems[key_id])
+            texts[key_id].add(each.documents)
+        for of_key in texts.values():
+            of_key.scrub()
         return [
-            self._outcome(each, texts) if isinstance(each, Joined) else each
+            self._outcome(each, texts[self._key_id(each.record)])
+            if isinstance(each, Joined)
+            else each
             for each in prepared
         ]
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
         """Return the dead letter of a record, and its audit event."""
-        letter = dead_letter(Stage.SCRUB, record, error, self._now())
+        letter = dead_letter(Stage.SCRUB, record, error, self._now(), self._office)
         return (*letter, *self._held.done(record))
 
     def committed(self, written: Mapping[Partition, int]) -> None:
@@ -150,7 +162,7 @@ class Scrub:
         """Replace the pipeline, the cache of patients, and the index of held notes."""
         self._join.forget()
         self._held.forget()
-        self._deidentifier = self._make()
+        self._systems = self._made()
 
     def drop_state(self) -> Iterable[int]:
         """Delete damaged tables; their records wait until they are restored."""
@@ -228,7 +240,7 @@ class Scrub:
     def _rebuilt(self, joined: Joined, scrubbed: Sequence[ScrubbedDocument]) -> Outcome:
         """Return a part of a message, rebuilt from its scrubbed texts."""
         part = rebuilt(
-            self._deidentifier,
+            self._system(joined.record),
             self._values(joined),
             joined.note,
             joined.document,
@@ -239,7 +251,7 @@ class Scrub:
 
     def _note(self, joined: Joined, result: ScrubbedDocument) -> Outcome:
         known, note_type = joined.document.known, joined.note.note_type
-        if self._deidentifier.leaked_in(known, [note_type]):
+        if self._system(joined.record).leaked_in(known, [note_type]):
             return InvalidRecord(
                 ReasonCode.RESIDUE,
                 "notes: note_type holds a value of the patient's record",
@@ -255,9 +267,21 @@ class Scrub:
         return (*outputs, *self._held.done(joined.record))
 
     def _values(self, joined: Joined) -> PatientValues:
+        record = joined.record
         return PatientValues(
-            self._deidentifier, joined.document, self._outputs.pseudonyms
+            self._system(record), joined.document, self._outputs.pseudonyms(record)
         )
+
+    def _made(self) -> dict[str, Deidentifier]:
+        """Return the pipeline of each key; they share their detectors."""
+        made = self._make()
+        return {each.id: made.with_key(each.value) for each in self._keys}
+
+    def _key_id(self, record: Record) -> str:
+        return self._keys.at(received_ms(record)).id
+
+    def _system(self, record: Record) -> Deidentifier:
+        return self._systems[self._key_id(record)]
 
     def _now(self) -> int:
         return int(self._clock() * 1000)

@@ -46,10 +46,10 @@ from ..events.seals import Seals, audit_key
 from ..formats.json_map import load_json_map
 from ..intake.deduplicating import DeduplicatingIntake
 from ..intake.processor import Intake
-from ..intake.seen import Digests
+from ..keys.ring import PseudonymKeys
 from ..operations.metrics.observing import observing
 from ..scrub.held import UnknownPatients
-from ..scrub.outputs import Pseudonyms, ScrubOutputs
+from ..scrub.outputs import ScrubOutputs
 from ..scrub.processor import Scrub
 from ..tables.standby import Standby
 from ..tables.table import ChangelogTable
@@ -188,19 +188,21 @@ def _processor(
     owner = f"{stage}-{slot}"
     if stage is Stage.INTAKE:
         return _intake(settings, owner, partitions)
+    keys = settings.key_ring()
     table = ChangelogTable(settings, PATIENTS, owner, partitions)
     held = ChangelogTable(settings, NOTES_HELD, owner, partitions)
     return Scrub(
-        lambda: _deidentifier(settings),
+        lambda: _deidentifier(settings, keys),
         table,
         held,
         UnknownPatients.of(settings),
         ScrubOutputs(
-            Pseudonyms(settings.pseudonym_key()),
+            keys,
             preset=Path(settings.preset).stem,
             policy=Path(settings.policy).stem,
         ),
         partitions,
+        office=settings.office_key(),
         max_bytes=settings.max_note_bytes,
         # JSON escapes the ends of a message's segments.
         max_message_bytes=2 * settings.max_message_bytes,
@@ -216,15 +218,19 @@ def _topics(stage: Stage, settings: Settings) -> list[str]:
 
 def _intake(settings: Settings, owner: str, partitions: int) -> Intake:
     max_bytes, rebuilds = settings.max_message_bytes, settings.rebuild_messages
+    office = settings.office_key()
     json_map = load_json_map(settings.json_map) if settings.json_map else None
     if not settings.repeated_seconds:
-        return Intake(max_bytes=max_bytes, rebuilds=rebuilds, json_map=json_map)
+        return Intake(
+            max_bytes=max_bytes, office=office, rebuilds=rebuilds, json_map=json_map
+        )
     return DeduplicatingIntake(
         ChangelogTable(settings, MESSAGES_SEEN, owner, partitions),
-        Digests(settings.pseudonym_key()),
+        settings.key_ring(),
         window_ms=settings.repeated_seconds * 1000,
         partitions=partitions,
         max_bytes=max_bytes,
+        office=office,
         rebuilds=rebuilds,
         json_map=json_map,
     )
@@ -247,12 +253,13 @@ def _standby(
     ).turn
 
 
-def _deidentifier(settings: Settings) -> Deidentifier:
+def _deidentifier(settings: Settings, keys: PseudonymKeys) -> Deidentifier:
+    first, *_others = keys
     try:
         return Deidentifier.from_names(
             preset=settings.preset,
             policy=settings.policy,
-            key=settings.pseudonym_key(),
+            key=first.value,
             terms=settings.terms,
         )
     except DeidConfigError as error:

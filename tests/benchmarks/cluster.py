@@ -14,6 +14,8 @@ from streams.cluster.client import wait_for_broker
 from streams.cluster.local_broker import Cluster
 from streams.cluster.topics import create_topics
 from streams.engine.settings import Settings
+from streams.keys.files import write_private
+from streams.keys.office import make_pair, public_file
 
 CACHE = Path("~/.cache/phistream/maven").expanduser()
 
@@ -24,7 +26,8 @@ def benchmark_settings(*, brokers=1, **changes):
     folder = Path(tempfile.mkdtemp(prefix="phistream-bench-"))
     cluster = Cluster(folder / "broker", cache=CACHE)
     key = folder / "pseudonym.key"
-    key.write_text(secrets.token_hex(32))
+    write_private(key, secrets.token_hex(32).encode())
+    make_pair(folder / "office.key")
     try:
         cluster.up(brokers=brokers)
         settings = Settings(
@@ -32,6 +35,7 @@ def benchmark_settings(*, brokers=1, **changes):
             state_dir=folder / "state",
             broker_dir=folder / "broker",
             pseudonym_key_file=key,
+            dead_letter_key_file=public_file(folder / "office.key"),
             replication=brokers,
             **changes,
         )

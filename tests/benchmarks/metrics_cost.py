@@ -26,14 +26,16 @@ from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.events.outputs import RECEIVED
+from streams.keys.ring import PseudonymKeys
 from streams.operations.metrics.health import Health, Identity
 from streams.operations.metrics.lag_gauges import LagGauges
 from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.patients.demographics import PatientId
 from streams.scrub.held import UnknownPatients
-from streams.scrub.outputs import Pseudonyms, ScrubOutputs
+from streams.scrub.outputs import ScrubOutputs
 from streams.scrub.processor import Scrub
 from tests.benchmarks.notes import FEW, MANY, notes_of
+from tests.office import OFFICE
 from tests.streams.cluster.local_broker import LocalBroker, start
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
@@ -114,8 +116,11 @@ def scrubbing():
         NoTable(),
         NoTable(),
         UnknownPatients(),
-        ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
+        ScrubOutputs(
+            PseudonymKeys.of(b"k" * 32), preset="hybrid", policy="safe-harbor"
+        ),
         1,
+        office=OFFICE,
         max_bytes=1 << 20,
     )
 

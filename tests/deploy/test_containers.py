@@ -76,7 +76,7 @@ def test_a_command_that_does_not_exist_would_be_seen():
 def test_the_one_shot_service_uses_commands_that_exist():
     [_, _, script] = OURS["topics"]["entrypoint"]
 
-    for words in re.findall(r"phistream ([\w .]+?)(?:;|$)", script):
+    for words in re.findall(r"phistream ([\w ./]+?)(?: &&|;|$)", script):
         assert parse(words.split()) is not None
 
 

@@ -32,7 +32,7 @@ from streams.cluster.topics import (
     PATIENTS,
 )
 from streams.demo.ward import Ward
-from streams.files.feed import feed
+from streams.files.feed import RawMessage, feed
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import Demographics, PatientId, PatientRecord
 from tests import commands
@@ -40,6 +40,7 @@ from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_watch import get, labels_of, wait_for
 from tests.harness import count_records, drain, produce, raw
 from tests.mllp_service import Sender, message
+from tests.office import private_file
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(600)]
 
@@ -116,7 +117,14 @@ def settings_of(house, user):
 
 def config_of(house, user, **more):
     settings = settings_of(house, user)
-    names = ("bootstrap", "group", "preset", "state_dir", "pseudonym_key_file")
+    names = (
+        "bootstrap",
+        "group",
+        "preset",
+        "state_dir",
+        "pseudonym_key_file",
+        "dead_letter_key_file",
+    )
     values = {name: str(getattr(settings, name)) for name in names} | more
     values["partitions"] = settings.partitions
     lines = [f"{k} = {v!r}" for k, v in values.items()]
@@ -197,6 +205,35 @@ def test_a_migration_needs_no_more_than_its_grants(house):
 
     assert (0, "") == (asked[-1].returncode, asked[-1].stderr.strip())
     assert "; 1 lack values" in asked[-1].stdout
+
+
+def test_the_privacy_office_shows_and_replays_with_its_grants_alone(house):
+    def newest():
+        wanted = ("--code", "bad_msh", "--json")
+        listed = ask(house, user, "dead-letters", "list", *wanted)
+        letters = orjson.loads(listed.stdout)["letters"]
+        return letters[-1]["place"] if letters else None
+
+    key = ("--private-key", private_file(house.settings))
+    user = "privacy-office"
+    before, intake = newest(), start(house, "intake", "run", "intake")
+    try:
+        feed(settings_of(house, "sender"), [RawMessage(b"MSX|^~\\&|ZZ", b"k")])
+        wait_for(lambda: newest() != before)
+    finally:
+        intake.terminate()
+        intake.wait(120)
+
+    place = newest()
+    shown = ask(house, user, "dead-letters", "show", place, "--reveal", *key)
+    replayed = ask(house, user, "dead-letters", "replay", place, *key)
+    strange = ask(house, "stranger", "dead-letters", "list")
+
+    assert (0, 0) == (shown.returncode, replayed.returncode), replayed.stderr
+    assert "ZZ" in shown.stdout
+    assert "1 dead letters replayed" in replayed.stdout
+    assert 78 == strange.returncode
+    assert "hidden from this user: dead.letters" in strange.stderr
 
 
 def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):

@@ -13,6 +13,7 @@ import pytest
 from schemas import Schema
 from streams.cluster.local_broker.ports import free_ports
 from streams.engine.settings import Settings
+from streams.keys.office import make_pair
 from tests.harness import values
 
 
@@ -77,12 +78,15 @@ def what_scrub_takes_can_be_fed(folder, bootstrap):
 
 def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
     (tmp_path / "key").write_text("k" * 40)
+    (tmp_path / "key").chmod(0o600)
+    make_pair(tmp_path / "office")
 
     done = phistream(
         *("run", "scrub", "--bootstrap", f"127.0.0.1:{free_ports(1)[0]}"),
         cwd=tmp_path,
         PHISTREAM_BROKER_WAIT_SECONDS="3",
         PHISTREAM_PSEUDONYM_KEY_FILE="key",
+        PHISTREAM_DEAD_LETTER_KEY_FILE="office.pub",
     )
 
     assert 69 == done.returncode
@@ -95,6 +99,7 @@ def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
     [
         (("run", "intake"), {}, "phistream broker up"),
         (("run", "scrub", "--bootstrap", "x:1"), {}, "phistream key FILE"),
+        (("run", "intake", "--bootstrap", "x:1"), {}, "phistream keys pair FILE"),
         (("run", "intake"), {"PHISTREAM_BATCHRECORDS": "1"}, "batch_records"),
         (("reconcile", "--config", "none.toml"), {}, "none.toml"),
         (("feed", "nothing"), {}, "phistream broker up"),

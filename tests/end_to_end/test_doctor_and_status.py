@@ -62,6 +62,7 @@ def environment_of(settings):
         "group",
         "state_dir",
         "pseudonym_key_file",
+        "dead_letter_key_file",
         "partitions",
         "broker_wait_seconds",
     )
@@ -77,7 +78,8 @@ def phistream(settings, *arguments, **changes):
 
 
 def context_of(settings, **options):
-    names = ("bootstrap", "group", "state_dir", "pseudonym_key_file")
+    names = ("bootstrap", "group", "state_dir")
+    names += ("pseudonym_key_file", "dead_letter_key_file")
     overrides = {name: getattr(settings, name) for name in names}
     return CheckContext(None, overrides, {}, **options)
 

@@ -124,7 +124,7 @@ def test_no_value_and_no_time_is_in_what_subscribers_get(job):
         assert marker not in published
     for each in job.messages:
         names = {name for name, _ in each.headers()}
-        assert {"source", "format", "content-type", "seal"} == names
+        assert {"source", "format", "content-type", "seal", "key_id"} == names
         assert -1 == each.timestamp()[1]
     assert "zzfam" not in job.logs.lower()
 

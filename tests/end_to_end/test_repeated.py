@@ -177,7 +177,7 @@ def test_rows_of_an_aborted_transaction_are_not_believed(settings, is_committed)
     place = partition_of(sender_key(value), settings.partitions)
     seen = SeenMessages(
         _Empty(),
-        Digests(settings.pseudonym_key()),
+        settings.key_ring(),
         window_ms=HOUR * 1000,
         partitions=settings.partitions,
     )

@@ -17,7 +17,7 @@ from streams.scrub.join import _patients as patients
 from streams.scrub.processor import _notes as notes
 
 FOLDER = Path(schemas.__file__).parent
-VERSIONS = {"notes": 2}
+VERSIONS = {"notes": 2, "dead.letters": 2}
 DECODERS = {"notes": notes, "patient.updates": updates, "patients": patients}
 EXAMPLES = [
     pytest.param(kind, path, id=f"{kind}-{path.stem}")

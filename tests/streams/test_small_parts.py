@@ -17,6 +17,7 @@ from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import audit_event, dead_letter, encoded
 from streams.scrub.outputs import Pseudonyms
+from tests.office import OFFICE, original_of
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)
 
@@ -31,15 +32,14 @@ def test_an_output_that_breaks_its_schema_is_our_bug_and_stops():
 def test_a_dead_letter_holds_the_record_byte_for_byte():
     error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
 
-    letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1)
+    letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1, OFFICE)
 
-    value = orjson.loads(letter.value)
-    assert {
-        "key": "WlpLRVk=",
-        "value": "WlpWQUxVRQ==",
-        "headers": {"h": "WlpIRUFE"},
-        "timestamp_ms": 5,
-    } == value["original"]
+    assert RECORD == original_of(letter.value)
+    assert b"hl7.raw/2" == letter.key
+    clear = (letter.key, letter.value, str(letter.headers).encode())
+    # In base64, too, at each of the three places within four letters.
+    hidden = (b"ZZ", b"WlpLRV", b"paS0", b"aWktF", b"WlpWQU", b"WlpIRU")
+    assert not [each for each in hidden if each in b" ".join(clear)]
 
 
 def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
@@ -62,7 +62,7 @@ def test_what_subscribers_get_has_no_time_and_restricted_topics_have():
 
     scrubbed = encoded(NOTES_SCRUBBED, b"k", value, RECORD)
     error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
-    letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1)
+    letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1, OFFICE)
 
     assert ({"source", "schema"}, True) == ({*scrubbed.headers}, scrubbed.timeless)
     assert ("received" in letter.headers, letter.timeless) == (True, False)
@@ -112,6 +112,7 @@ def test_every_topic_says_who_may_read_it():
         "hl7.scrubbed",
         "messages.seen",
         "phi.audit",
+        "dead.letters.replayed",
         "watch.audit",
         "watch.dead",
     }

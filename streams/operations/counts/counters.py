@@ -45,6 +45,9 @@ def counts_of(
 
 def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
     stage, outcome = allowed.stage(event.get("stage")), event.get("outcome")
+    if outcome in ("replayed", "revealed"):
+        # Somebody's doing, not the outcome of a record.
+        return Counter()
     counts = Counter({f"audit/{stage}": 1})
     if stage == Stage.SCRUB and _is_of_a_note(event):
         counts["taken/notes"] += 1

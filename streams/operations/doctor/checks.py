@@ -56,6 +56,7 @@ CHECKS = (
     Check("models", detection.models, _SETTINGS),
     Check("self-test", detection.self_test, (*_SETTINGS, "models")),
     Check("key", keys.key, _SETTINGS),
+    Check("office key", keys.office_key, _SETTINGS),
     Check("key in use", keys.key_in_use, (*_BROKER, "key")),
     Check("state dir", disk.state_dir, _SETTINGS),
     Check("clocks", clocks.clocks, _BROKER),

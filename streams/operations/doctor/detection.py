@@ -99,7 +99,7 @@ def judge_sentence(
 
 
 def _deidentifier(settings: Settings) -> Deidentifier:
-    key = settings.pseudonym_key() if settings.pseudonym_key_file else None
+    key = settings.pseudonym_key() if settings.has_pseudonym_key else None
     return Deidentifier.from_names(
         settings.preset, settings.policy, key, terms=settings.terms
     )

@@ -10,6 +10,8 @@ from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 from streams.cluster.client import translated
 from streams.cluster.topics import (
     ALL_TOPICS,
+    DEAD_LETTERS,
+    LETTERS_COME_FROM,
     MESSAGES_SEEN,
     NOTES,
     TO_HAVE_THEM,
@@ -24,6 +26,7 @@ from .finding import Finding, fail, ok, warn
 CREATE = "run: phistream topics create"
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 MIN_COPIES = 3
+RETENTION = "retention.ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ def topics(context: CheckContext) -> Iterator[Finding]:
     findings = [*judge_presence(seen), *judge_counts(seen)]
     for topic in present:
         findings += judge_topic(topic, seen[topic.name])
+    findings += judge_dead_letters(seen)
     yield from findings
     if not findings:
         count = seen[NOTES.name].partitions
@@ -121,6 +125,26 @@ def judge_topic(topic: Topic, seen: SeenTopic) -> Iterator[Finding]:
             f"{topic.name}: max.message.bytes {size}, declared "
             f"{topic.max_message_bytes}: a large record would stop the stage",
             _alter(topic, "max.message.bytes", str(topic.max_message_bytes)),
+        )
+
+
+def judge_dead_letters(seen: Mapping[str, SeenTopic]) -> Iterator[Finding]:
+    """Check that a record is not kept longer as a dead letter than where it was."""
+    kept = {
+        name: int(seen[name].config[RETENTION])
+        for name in (DEAD_LETTERS.name, *(each.name for each in LETTERS_COME_FROM))
+        if name in seen and RETENTION in seen[name].config
+    }
+    own = kept.pop(DEAD_LETTERS.name, None)
+    limited = {name: ms for name, ms in kept.items() if ms >= 0}
+    if own is None or not limited:
+        return
+    shortest = min(limited, key=lambda name: limited[name])
+    if own < 0 or own > limited[shortest]:
+        yield fail(
+            f"{DEAD_LETTERS.name} keeps records longer than {shortest}: {RETENTION} is "
+            f"{own}, there {limited[shortest]}",
+            _alter(DEAD_LETTERS, RETENTION, str(limited[shortest])),
         )
 
 

@@ -39,7 +39,7 @@ from streams.cluster.topics import (
 from streams.engine.settings import Settings
 from streams.events.held import read_key
 from streams.events.outputs import REPLAYED
-from streams.events.seals import read_audit_key
+from streams.events.seals import audit_key, read_audit_key
 
 from .inputs import Flags, Inputs
 from .marks import INPUTS, SOURCES, Mark, Marks, Refused
@@ -441,6 +441,9 @@ class Auditor:
 
 
 def _own_keys(settings: Settings) -> list[bytes]:
+    """Return the audit keys that the settings name; the file may hold one as it is."""
+    if settings.pseudonym_keys:
+        return [audit_key(each.value) for each in settings.key_ring()]
     file = settings.pseudonym_key_file
     return [] if file is None else [read_audit_key(file, "pseudonym_key_file")]
 

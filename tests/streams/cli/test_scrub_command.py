@@ -166,6 +166,7 @@ def test_an_unknown_name_refuses_and_lists_the_known(notes, arguments, says):
 def key_file(tmp_path):
     file = tmp_path / "key"
     file.write_text("k" * 32 + "\n")
+    file.chmod(0o600)
     return file
 
 
@@ -212,6 +213,7 @@ def test_a_policy_without_its_key_refuses_to_start(notes, tmp_path, key, says):
     file = tmp_path / "its.key"
     if key:
         file.write_text(key)
+        file.chmod(0o600)
     option = () if key is None else ("--key-file", file)
 
     done = phistream("--policy", "surrogate", *option, notes)

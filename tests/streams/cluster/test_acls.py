@@ -5,6 +5,8 @@ from streams.cli.app import app
 from streams.cluster.acls import Grant, grants
 from streams.cluster.topics import TOPICS_OF
 
+OFFICE = "privacy-office"
+
 
 def topics_of(service):
     return {
@@ -31,18 +33,20 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
 @pytest.mark.parametrize(
     ("topic", "writers", "readers"),
     [
-        ("hl7.raw", {"sender", "mllp"}, {"intake", "watch", "operator"}),
+        ("hl7.raw", {"sender", "mllp", OFFICE}, {"intake", "watch", "operator"}),
         ("messages.seen", {"intake"}, {"intake", "operator"}),
-        ("notes", {"intake", "scrub"}, {"scrub", "watch", "operator"}),
+        ("notes", {"intake", "scrub", OFFICE}, {"scrub", "watch", "operator"}),
         ("notes.held", {"scrub"}, {"scrub", "operator"}),
         (
             "patient.updates",
-            {"intake", "feeder", "scrub", "operator"},
+            {"intake", "feeder", "scrub", "operator", OFFICE},
             {"scrub", "watch", "operator"},
         ),
         ("patients", {"scrub", "migration"}, {"scrub", "operator", "migration"}),
         ("notes.scrubbed", {"scrub"}, {"subscriber", "operator"}),
-        ("dead.letters", {"intake", "scrub"}, {"watch", "operator"}),
+        ("dead.letters", {"intake", "scrub"}, {"watch", "operator", OFFICE}),
+        ("dead.letters.replayed", {OFFICE}, {"operator", OFFICE}),
+        ("phi.audit", {"intake", "scrub", OFFICE}, {"watch", "operator"}),
     ],
 )
 def test_a_topic_is_written_and_read_by_those_who_need_it(topic, writers, readers):

@@ -80,6 +80,7 @@ def test_no_key_is_an_error_that_says_what_to_do():
 
 def test_a_short_key_is_refused(tmp_path):
     (tmp_path / "k").write_text("short")
+    (tmp_path / "k").chmod(0o600)
     settings = load_settings(overrides={"pseudonym_key_file": tmp_path / "k"})
 
     with pytest.raises(ConfigError, match="less than 32 bytes"):
@@ -126,6 +127,7 @@ def test_the_shipped_configuration_holds_the_defaults():
         "bootstrap",
         "kafka_password",
         "pseudonym_key_file",
+        "dead_letter_key_file",
         "java_home",
         "json_map",
         *(f"gateway_{each}" for each in gateway),

@@ -136,6 +136,7 @@ def test_pseudonyms_are_those_of_the_stream_with_its_key_and_else_of_one_run(
 ):
     key = tmp_path / "key"
     key.write_bytes(b"0" * 32)
+    key.chmod(0o600)
 
     with_key = [scrub("a.json", orjson.dumps(EVENT), "--key-file", key) for _ in "12"]
     without = [scrub("a.json", orjson.dumps(EVENT)) for _ in "12"]

@@ -11,11 +11,12 @@ from streams.intake import processor
 from streams.intake.processor import Intake
 from streams.patients.demographics import PatientId
 from streams.patients.updates import decode_update
+from tests.office import OFFICE
 
 
 @pytest.fixture
 def intake():
-    return Intake(max_bytes=10_000, clock=lambda: 1.5)
+    return Intake(max_bytes=10_000, office=OFFICE, clock=lambda: 1.5)
 
 
 def adt(family, *, minute=1, mrn="1", extra=""):

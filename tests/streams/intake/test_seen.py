@@ -23,6 +23,8 @@ from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.intake.deduplicating import DeduplicatingIntake
 from streams.intake.seen import MAX_CONTENTS, SWEPT_AT_LEAST, Digests
+from streams.keys.ring import PseudonymKey, PseudonymKeys
+from tests.office import OFFICE
 
 PARTITIONS = 4
 WINDOW = 60_000
@@ -67,14 +69,15 @@ class MemoryTable:
 class Loop:
     """Intake, a table, and records one after the other."""
 
-    def __init__(self, window=WINDOW):
+    def __init__(self, window=WINDOW, keys=None):
         self.table = MemoryTable()
         self.intake = DeduplicatingIntake(
             self.table,
-            Digests(KEY),
+            keys or PseudonymKeys.of(KEY),
             window_ms=window,
             partitions=PARTITIONS,
             max_bytes=100_000,
+            office=OFFICE,
             rebuilds=False,
             clock=lambda: 1.5,
         )
@@ -431,3 +434,41 @@ def test_batches_and_aborts_change_no_outcome(sent, commits):
     found += batched.batch(*batch)
 
     assert expected == found
+
+
+# --- keys that are changed
+
+
+def rotated(at):
+    """Return two keys, the second in force from a moment on."""
+    return PseudonymKeys([PseudonymKey(KEY), PseudonymKey(b"n" * 32, T0 + at)])
+
+
+@pytest.mark.parametrize("order", [(0, 60), (60, 0)], ids=["later", "earlier"])
+def test_a_repetition_is_found_on_both_sides_of_a_rotation(order):
+    """The first copy has one key, the second the other, whichever comes first."""
+    loop = Loop(keys=rotated(30))
+    first, second = order
+
+    assert NEW == loop.send(oru("M1"), at=first)
+    assert REPEATED == loop.send(oru("M1"), at=second)
+    assert REPEATED == loop.send(oru("M1"), at=second + 1)
+    assert NEW == loop.send(oru("M2"), at=second)
+
+
+def test_another_content_is_a_conflict_on_both_sides_of_a_rotation():
+    loop = Loop(keys=rotated(30))
+    loop.send(oru("M1", text="one"), at=0)
+
+    assert ("routed", 1, 0, 1) == loop.send(oru("M1", text="two"), at=60)
+
+
+def test_rows_of_two_keys_share_no_byte():
+    loop = Loop(keys=rotated(30))
+    loop.send(oru("M1"), at=0)
+    loop.send(oru("M1"), at=60)
+
+    [old, new] = loop.table.rows[place_of("A|N")].items()
+    contents = [orjson.loads(value)["seen"][0]["content"] for _key, value in (old, new)]
+    assert old[0] != new[0]
+    assert contents[0] != contents[1]

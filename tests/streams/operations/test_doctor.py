@@ -19,6 +19,8 @@ from rich.console import Console
 from deid_core import TermFiles
 from streams.cluster.topics import (
     ALL_TOPICS,
+    DEAD_LETTERS,
+    HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
@@ -26,6 +28,7 @@ from streams.cluster.topics import (
 )
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
+from streams.keys.office import make_pair
 from streams.operations.doctor import (
     broker,
     clocks,
@@ -43,7 +46,7 @@ from streams.operations.doctor.checks import CHECKS, Check, run_checks
 from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level, fail, ok, warn
 from streams.operations.doctor.report import report, rows, skipped, verdict
-from streams.operations.doctor.topics import SeenTopic
+from streams.operations.doctor.topics import SeenTopic, judge_dead_letters
 
 OK, WARN, FAIL = Level.OK, Level.WARN, Level.FAIL
 MARKER = "zzsecretzz"  # stands for whatever must not be shown
@@ -549,7 +552,37 @@ def test_a_private_random_key_is_fine_and_not_shown(key_file):
 def test_a_key_that_others_can_read_or_change_is_reported(key_file, mode, level):
     key_file.chmod(mode)
 
-    assert [OK, level] == levels(keys.key(with_settings(pseudonym_key_file=key_file)))
+    found = levels(keys.key(with_settings(pseudonym_key_file=key_file)))
+
+    assert ([FAIL] if level is FAIL else [OK, level]) == found
+
+
+def test_a_private_key_beside_the_public_one_is_reported(tmp_path):
+    make_pair(tmp_path / "office.key")
+    public = tmp_path / "office.key.pub"
+    settings = with_settings(dead_letter_key_file=public)
+
+    assert [OK, WARN] == levels(keys.office_key(settings))
+    (tmp_path / "office.key").rename(tmp_path / "elsewhere")
+    assert [OK] == levels(keys.office_key(settings))
+    public.write_bytes((tmp_path / "elsewhere").read_bytes())
+    assert [FAIL] == levels(keys.office_key(settings))
+    assert [FAIL] == levels(keys.office_key(with_settings()))
+
+
+def test_dead_letters_that_are_kept_longer_than_their_source_are_reported():
+    def found(own, source):
+        seen = {
+            DEAD_LETTERS.name: SeenTopic(1, 1, config={"retention.ms": own}),
+            NOTES.name: SeenTopic(1, 1, config={"retention.ms": source}),
+            HL7_RAW.name: SeenTopic(1, 1, config={"retention.ms": "-1"}),
+        }
+        return levels(judge_dead_letters(seen))
+
+    assert [] == found("100", "100")
+    assert [] == found("-1", "-1")
+    assert [FAIL] == found("101", "100")
+    assert [FAIL] == found("-1", "100")
 
 
 def test_a_key_of_another_user_is_reported(key_file):
@@ -577,9 +610,9 @@ def test_no_key_fails():
 def test_a_key_that_differs_from_that_of_the_newest_notes_is_reported():
     notes = [record(NOTES_SCRUBBED, {"key_id": "0a0a0a0a"})]
 
-    assert OK is keys.judge_key_id("0a0a0a0a", keys.key_ids(notes)).level
-    assert WARN is keys.judge_key_id("0b0b0b0b", keys.key_ids(notes)).level
-    assert OK is keys.judge_key_id("0b0b0b0b", keys.key_ids([])).level
+    assert OK is keys.judge_key_id(["0a0a0a0a"], keys.key_ids(notes)).level
+    assert WARN is keys.judge_key_id(["0b0b0b0b"], keys.key_ids(notes)).level
+    assert OK is keys.judge_key_id(["0b0b0b0b"], keys.key_ids([])).level
 
 
 # --- disk

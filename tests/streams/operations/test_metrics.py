@@ -30,6 +30,7 @@ from streams.operations.metrics.lag_gauges import LagGauges, OwnLag
 from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.operations.metrics.observing import observing
 from streams.operations.metrics.server import serving
+from tests.office import OFFICE
 from tests.streams.cluster import local_broker as local
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
@@ -147,8 +148,8 @@ def test_updates_are_counted_by_what_they_did_to_their_patient(counted):
         encoded(PATIENT_UPDATES, b"m", {}, updates[1]),
         changelog(PATIENTS, b"k", None, updates[2]),
         changelog(PATIENTS, b"k", b"{}", updates[3]),
-        *dead_letter(Stage.SCRUB, updates[4], refused, 1),
-        *dead_letter(Stage.SCRUB, SOURCE, refused, 1),
+        *dead_letter(Stage.SCRUB, updates[4], refused, 1, OFFICE),
+        *dead_letter(Stage.SCRUB, SOURCE, refused, 1, OFFICE),
     )
 
     counted.observer.begun([*updates, SOURCE])

@@ -26,12 +26,14 @@ from streams.engine.records import Partition, Record
 from streams.events.held import HeldNote, prefix_of, row_key
 from streams.events.notes import ClinicalNote
 from streams.events.seals import Seal, Seals, audit_key
+from streams.keys.ring import PseudonymKeys
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import HeldCommand, PatientUpdate
 from streams.scrub import held as held_module
 from streams.scrub.held import UnknownPatients
-from streams.scrub.outputs import Pseudonyms, ScrubOutputs
+from streams.scrub.outputs import ScrubOutputs
 from streams.scrub.processor import Scrub
+from tests.office import OFFICE
 
 PATIENT = PatientId("N", "4711-77")
 OTHER = next(
@@ -122,8 +124,9 @@ class Loop:
             self.tables[PATIENTS.name],
             self.tables[NOTES_HELD.name],
             unknown,
-            ScrubOutputs(Pseudonyms(b"k" * 32), preset="p", policy="safe-harbor"),
+            ScrubOutputs(PseudonymKeys.of(b"k" * 32), preset="p", policy="safe-harbor"),
             len(PARTITIONS),
+            office=OFFICE,
             max_bytes=10_000,
             clock=lambda: self.now,
         )

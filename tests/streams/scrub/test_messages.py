@@ -14,6 +14,7 @@ from streams.formats.readers import CONTENT_TYPES, READERS
 from streams.intake.processor import Intake
 from streams.intake.route import route
 from streams.scrub.outputs import Pseudonyms
+from tests.office import OFFICE
 from tests.streams.scrub.test_scrub import MemoryTable, scrub_with
 
 KEY = b"k" * 32
@@ -60,6 +61,10 @@ class Counting:
         self.seen += len(documents)
         return self._system.deidentify_batch(documents)
 
+    def with_key(self, key):
+        assert self._system.with_key(key) is self._system
+        return self
+
     def __getattr__(self, name):
         return getattr(self._system, name)
 
@@ -83,7 +88,7 @@ def scrub(system):
 
 def routed(value):
     """Return what intake writes to `notes` for a message: notes, and its parts."""
-    intake = Intake(max_bytes=1 << 20, rebuilds=True)
+    intake = Intake(max_bytes=1 << 20, office=OFFICE, rebuilds=True)
     [outcome] = intake.process([Record(Partition("hl7.raw", 0), 7, None, value)])
     if isinstance(outcome, InvalidRecord):
         raise outcome
@@ -114,7 +119,8 @@ def test_a_message_is_rebuilt_with_the_text_of_its_note(scrub, system):
     assert fields["OBX"][14] == f"{year}{int(month):02}{int(day):02}"
     assert fields["MSH"][6] == fields["OBX"][14]
     assert (HL7_SCRUBBED.name, PHI_AUDIT.name) == (message.topic, audit.topic)
-    assert {"source", "format", "content-type"} == message.headers.keys()
+    headers = {"source", "format", "content-type", "key_id"}
+    assert headers == message.headers.keys()
     assert message.timeless
     said = orjson.loads(audit.value)
     assert ("hl7", 1, 1) == (said["format"], said["outputs"], said["removed"]["ZPD"])

@@ -9,9 +9,10 @@ from streams.cluster.topics import NOTES, PHI_AUDIT
 from streams.engine.errors import FatalError
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
+from streams.keys.ring import PseudonymKeys
 from streams.patients.demographics import PatientId
 from streams.scrub.join import Joined
-from streams.scrub.outputs import Pseudonyms, ScrubOutputs, annotations_json
+from streams.scrub.outputs import ScrubOutputs, annotations_json
 
 ANNOTATIONS = [
     Annotation(Span(0, 3), Label.PATIENT, 1.0, "known", "name"),
@@ -27,7 +28,9 @@ def outputs_of(annotations):
     joined = Joined(record, note, Document("n1", note.text), is_known=True)
     offsets = OffsetMap((Row(0, 3, 0, 5), Row(7, 11, 9, 10)))
     scrubbed = ScrubbedDocument("n1", "y" * 40, tuple(annotations), offsets)
-    outputs = ScrubOutputs(Pseudonyms(b"k" * 32), preset="p", policy="safe-harbor")
+    outputs = ScrubOutputs(
+        PseudonymKeys.of(b"k" * 32), preset="p", policy="safe-harbor"
+    )
     note, audit = outputs.of(joined, scrubbed, "", 1)
     return orjson.loads(note.value), orjson.loads(audit.value), scrubbed
 

@@ -23,11 +23,13 @@ from streams.cluster.topics import (
 from streams.engine.errors import InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
+from streams.keys.ring import PseudonymKeys
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate, decode_update
 from streams.scrub.held import UnknownPatients
 from streams.scrub.outputs import Pseudonyms, ScrubOutputs
 from streams.scrub.processor import Scrub
+from tests.office import OFFICE
 
 PATIENT = PatientId("N", "4711-77")
 KNOWN = PatientRecord(PATIENT, "", Demographics(names=(Name("Quellwright", "Mabel"),)))
@@ -79,8 +81,11 @@ def scrub_made_by(make, table):
         table,
         MemoryTable(),
         UnknownPatients(),
-        ScrubOutputs(Pseudonyms(b"k" * 32), preset="hybrid", policy="safe-harbor"),
+        ScrubOutputs(
+            PseudonymKeys.of(b"k" * 32), preset="hybrid", policy="safe-harbor"
+        ),
         4,
+        office=OFFICE,
         max_bytes=10_000,
         clock=lambda: 2000.0,
     )
@@ -94,8 +99,11 @@ def scrub_with(system, table, pseudonyms):
         table,
         MemoryTable(),
         UnknownPatients(),
-        ScrubOutputs(pseudonyms, preset="hybrid", policy="surrogate"),
+        ScrubOutputs(
+            PseudonymKeys.of(pseudonyms.key), preset="hybrid", policy="surrogate"
+        ),
         4,
+        office=OFFICE,
         max_bytes=10_000,
     )
 

@@ -7,6 +7,7 @@ from streams.cluster.topics import Stage
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
+from streams.keys.office import make_pair
 from streams.workers.worker import _deidentifier, _processor
 
 
@@ -14,13 +15,21 @@ from streams.workers.worker import _deidentifier, _processor
 def settings(tmp_path):
     key = tmp_path / "key"
     key.write_text("k" * 32)
-    return Settings(preset="lexical", pseudonym_key_file=key)
+    key.chmod(0o600)
+    make_pair(tmp_path / "office.key")
+    return Settings(
+        preset="lexical",
+        pseudonym_key_file=key,
+        dead_letter_key_file=tmp_path / "office.key.pub",
+    )
 
 
 def test_lists_of_the_settings_are_used(settings, tmp_path):
     (tmp_path / "staff.txt").write_text("Tollemach\n")
     terms = TermFiles(remove={Label.DOCTOR: (str(tmp_path / "staff.txt"),)})
-    system = _deidentifier(settings.model_copy(update={"terms": terms}))
+    system = _deidentifier(
+        settings.model_copy(update={"terms": terms}), settings.key_ring()
+    )
 
     assert (
         "call [NAME:DOCTOR]" == system.deidentify(Document("n", "call Tollemach")).text
@@ -30,7 +39,7 @@ def test_lists_of_the_settings_are_used(settings, tmp_path):
 def test_a_list_that_is_missing_refuses_to_start(settings, tmp_path):
     terms = TermFiles(keep=(str(tmp_path / "none.txt"),))
     with pytest.raises(ConfigError, match=r"none\.txt: cannot be read"):
-        _deidentifier(settings.model_copy(update={"terms": terms}))
+        _deidentifier(settings.model_copy(update={"terms": terms}), settings.key_ring())
 
 
 def test_intake_reads_events_of_another_form_by_the_map_of_the_settings(

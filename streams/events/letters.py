@@ -1,0 +1,203 @@
+"""Dead letters: the record that can't be processed, sealed for the privacy office.
+
+Position, stage, code and reason are in the clear, and bound to the sealed record: it
+does not open as that of another letter.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from schemas import Schema, SchemaError
+
+from ..cluster.topics import DEAD_LETTERS, Stage
+from ..engine.errors import InvalidRecord
+from ..engine.records import Partition, Record
+from ..keys.office import SUITE, NotOpened, OfficePrivateKey, OfficePublicKey
+
+FORMAT = 1
+"""Of the sealed record; another one is not opened."""
+_LENGTH = struct.Struct(">I")
+_LAST_OPEN_VERSION = 1
+"""Of the schema: letters up to this version hold the record as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A dead letter as it is on the topic.
+
+    Args:
+        partition: Of its record on `dead.letters`.
+        offset: Likewise.
+        at_ms: When it was written, in milliseconds since 1970.
+        stage: Which stage refused the original.
+        code: Why.
+        reason: The same in words, without values.
+        source: The place of the original.
+        source_offset: Likewise.
+        version: Of the letter's schema.
+        body: The whole value.
+    """
+
+    partition: int
+    offset: int
+    at_ms: int
+    stage: str
+    code: str
+    reason: str
+    source: Partition
+    source_offset: int
+    version: int
+    body: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def place(self) -> str:
+        """Its record on `dead.letters`."""
+        return f"{DEAD_LETTERS.name}/{self.partition}/{self.offset}"
+
+    @property
+    def source_place(self) -> str:
+        """The place of the original."""
+        return f"{self.source.topic}/{self.source.index}/{self.source_offset}"
+
+    @property
+    def key_id(self) -> str:
+        """Of the key that opens it; empty if it is not sealed."""
+        sealed = self.body.get("sealed")
+        return str(sealed["key_id"]) if sealed else ""
+
+    @classmethod
+    def decode(cls, record: Record) -> Letter:
+        """Return the letter of a record of `dead.letters`, of any version so far.
+
+        Raises:
+            ValueError: It is not JSON, or breaks its schema.
+        """
+        body = orjson.loads(record.value or b"null")
+        version = body.get("schema_version") if isinstance(body, dict) else None
+        known = range(1, DEAD_LETTERS.schema_version + 1)
+        if not isinstance(version, int) or version not in known:
+            raise SchemaError(DEAD_LETTERS.name, "schema_version", "is unknown")
+        Schema(DEAD_LETTERS.name, version).check(body)
+        source = body["source"]
+        return cls(
+            record.partition.index,
+            record.offset,
+            record.timestamp_ms,
+            body["stage"],
+            body["code"],
+            body["reason"],
+            Partition(source["topic"], source["partition"]),
+            source["offset"],
+            version,
+            body,
+        )
+
+    def original(self, keys: Mapping[str, OfficePrivateKey]) -> Record:
+        """Return the original record.
+
+        Args:
+            keys: Private keys by the ids of their public keys.
+
+        Raises:
+            NotOpened: The key is another one, or the letter was changed.
+        """
+        if self.version <= _LAST_OPEN_VERSION:
+            return self._unsealed_original()
+        sealed = self.body["sealed"]
+        if (sealed["format"], sealed["suite"]) != (FORMAT, SUITE):
+            raise NotOpened("its format is not known to this version of phistream")
+        if sealed["key_id"] not in keys:
+            given = ", ".join(keys) or "none"
+            raise NotOpened(
+                f"it was sealed for key {sealed['key_id']}, and given is: {given}"
+            )
+        bound = _bound({n: v for n, v in self.body.items() if n != "sealed"}, sealed)
+        try:
+            ciphertext = base64.b64decode(sealed["ciphertext"], validate=True)
+        except binascii.Error:
+            raise NotOpened("its ciphertext is not base64") from None
+        return self._unpacked(keys[sealed["key_id"]].open(ciphertext, bound))
+
+    def _unpacked(self, content: bytes) -> Record:
+        start = _LENGTH.size + _LENGTH.unpack_from(content)[0]
+        found = orjson.loads(content[_LENGTH.size : start])
+        return self._record(found, content[start:] if found["has_value"] else None)
+
+    def _unsealed_original(self) -> Record:
+        found = self.body["original"]
+        return self._record(found, _from_base64(found["value"]))
+
+    def _record(self, found: Mapping[str, Any], value: bytes | None) -> Record:
+        headers = {n: _from_base64(raw) or b"" for n, raw in found["headers"].items()}
+        return Record(
+            self.source,
+            self.source_offset,
+            _from_base64(found["key"]),
+            value,
+            headers,
+            found["timestamp_ms"],
+        )
+
+
+def letter_value(
+    stage: Stage,
+    record: Record,
+    error: InvalidRecord,
+    source: Mapping[str, Any],
+    office: OfficePublicKey,
+) -> dict[str, Any]:
+    """Return the value of a dead letter, without its schema's version.
+
+    Args:
+        stage: Which can't process the record.
+        record: Sealed byte for byte, with its key, headers and timestamp.
+        error: Why it can't be processed.
+        source: The record's place, as the schema has it.
+        office: Whoever has the private key may read it.
+    """
+    value: dict[str, Any] = {
+        "stage": stage,
+        "code": error.code,
+        "reason": error.reason[:500],
+        "source": dict(source),
+    }
+    sealed: dict[str, Any] = {"format": FORMAT, "suite": SUITE, "key_id": office.id}
+    bound = _bound(DEAD_LETTERS.schema.versioned(value), sealed)
+    ciphertext = office.seal(_packed(record), bound)
+    return value | {"sealed": sealed | {"ciphertext": _base64(ciphertext)}}
+
+
+def _bound(shown: Mapping[str, Any], sealed: Mapping[str, Any]) -> bytes:
+    """Return what a sealed record is bound to: all that its letter says besides it."""
+    about = {name: sealed[name] for name in ("format", "suite", "key_id")}
+    parts = {"topic": DEAD_LETTERS.name, "letter": dict(shown), "sealed": about}
+    return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+
+
+def _packed(record: Record) -> bytes:
+    # The value follows as it is: in base64 it would grow by a third, twice.
+    about = orjson.dumps(
+        {
+            "key": _base64(record.key),
+            "headers": {name: _base64(raw) for name, raw in record.headers.items()},
+            "timestamp_ms": record.timestamp_ms,
+            "has_value": record.value is not None,
+        }
+    )
+    return _LENGTH.pack(len(about)) + about + (record.value or b"")
+
+
+def _base64(raw: bytes | None) -> str | None:
+    return None if raw is None else base64.b64encode(raw).decode()
+
+
+def _from_base64(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

@@ -1,0 +1,394 @@
+"""Dead letters for the privacy office: which there are, what they hold, replay.
+
+A replay returns records to the topics that they came from.  Record, mark and audit
+event are one transaction, under one transactional id: a second run fences the first,
+and reads marks only when nothing of it is open any more.  So each letter is replayed
+once, wherever a run is killed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
+
+import orjson
+
+from ..cluster.bounded import committed_records
+from ..cluster.client import admin_client, record_of
+from ..cluster.offsets import end_offsets, first_offsets
+from ..cluster.producer import KafkaProducer
+from ..cluster.topics import (
+    DEAD_LETTERS,
+    LETTERS_COME_FROM,
+    LETTERS_REPLAYED,
+    PHI_AUDIT,
+    Stage,
+    partition_counts,
+)
+from ..engine.errors import FatalError, StreamError
+from ..engine.reasons import ReasonCode
+from ..engine.records import Output, Partition, Record
+from ..engine.settings import Settings
+from ..events.letters import Letter
+from ..events.outputs import REPLAYED, audit_event, encoded
+from ..files.feed import RawMessage, feed
+from ..keys.office import NotOpened, OfficePrivateKey
+
+log = logging.getLogger(__name__)
+
+BATCH_LETTERS = 100
+BATCH_BYTES = 4 * 1024 * 1024
+"""Of a transaction of the replay; a larger record is replayed alone."""
+
+Keys = Mapping[str, OfficePrivateKey]
+Range = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which dead letters are meant; without any value, all of them.
+
+    Args:
+        places: Records of `dead.letters`.
+        codes: Reason codes.
+        topics: Where the originals were.
+        partition: Of the originals.
+        since_ms: Written then or later, in milliseconds since 1970.
+        until_ms: Written before.
+    """
+
+    places: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    partition: int | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing restricts it."""
+        return self == Selection()
+
+    def holds(self, letter: Letter) -> bool:
+        """Return whether a letter is meant."""
+        return (
+            (not self.places or letter.place in self.places)
+            and (not self.codes or letter.code in self.codes)
+            and (not self.topics or letter.source.topic in self.topics)
+            and self.partition in (None, letter.source.index)
+            and (self.since_ms is None or letter.at_ms >= self.since_ms)
+            and (self.until_ms is None or letter.at_ms < self.until_ms)
+        )
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What a replay did, or would do.
+
+    Args:
+        counts: Letters returned, by topic and code.
+        before: Letters that an earlier run had returned.
+        unreadable: Places of what is no dead letter, or does not open; and why.
+    """
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    before: int = 0
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+
+
+class DeadLetters:
+    """Reads the committed records of `dead.letters`, up to what is in it now.
+
+    Args:
+        settings: Connection settings, and the prefix of groups.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._group = f"{settings.group}-dead-letters"
+        self._admin = admin_client(settings)
+        self._counts = partition_counts(self._admin)
+
+    def ranges(self, topic: str) -> Range:
+        """Return the first and the last stable offset of each partition."""
+        partitions = range(self._counts.get(topic, 0))
+        firsts = first_offsets(self._admin, topic, partitions)
+        ends = end_offsets(self._admin, topic, partitions)
+        return {p: (firsts[p], ends[p]) for p in partitions}
+
+    def read(
+        self, selection: Selection, unreadable: Callable[[str, str], None]
+    ) -> Iterator[Letter]:
+        """Yield the letters of a selection; those of a source partition in order.
+
+        Args:
+            selection: Which.
+            unreadable: Called with place and reason of a record that is no letter.
+        """
+        for partition, ends in self.ranges(DEAD_LETTERS.name).items():
+            for record in self._records(DEAD_LETTERS.name, {partition: ends}):
+                try:
+                    letter = Letter.decode(record)
+                except ValueError as error:
+                    # Of JSON, the error may show a value.
+                    why = "not JSON"
+                    if not isinstance(error, orjson.JSONDecodeError):
+                        why = str(error)
+                    unreadable(_place(record), why)
+                else:
+                    if selection.holds(letter):
+                        yield letter
+
+    def at(self, place: str) -> Letter:
+        """Return one letter.
+
+        Raises:
+            FatalError: There is none at this place, or it is unreadable.
+        """
+        _topic, partition, offset = place.rsplit("/", 2)
+        first, end = self.ranges(DEAD_LETTERS.name).get(int(partition), (0, 0))
+        if first <= int(offset) < end:
+            wanted = {int(partition): (int(offset), int(offset) + 1)}
+            for record in self._records(DEAD_LETTERS.name, wanted):
+                try:
+                    return Letter.decode(record)
+                except ValueError:
+                    raise FatalError(f"{place}: no dead letter: unreadable") from None
+        raise FatalError(f"{place}: not there (any more); see phistream dead-letters")
+
+    def marks(self) -> dict[str, str]:
+        """Return which letters were replayed: their places, and their sources."""
+        topic = LETTERS_REPLAYED.name
+        found: dict[str, str] = {}
+        for record in self._records(topic, self.ranges(topic)):
+            place = (record.key or b"").decode()
+            found.pop(place, None)
+            if record.value is not None:
+                source = orjson.loads(record.value)["source"]
+                found[place] = "{topic}/{partition}/{offset}".format(**source)
+        return found
+
+    def _records(self, topic: str, ranges: Range) -> Iterator[Record]:
+        for message in committed_records(self._settings, topic, ranges, self._group):
+            if message is not None:
+                yield record_of(message)
+
+
+class Replay:
+    """Returns dead letters to the topics that they came from, each of them once.
+
+    Args:
+        settings: Connection settings, and the prefix of groups.
+        keys: Private keys by the ids of their public keys.
+        actor: Who does it.
+        clock: Seconds since 1970.
+
+    Raises:
+        StreamError: The cluster does not answer.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        keys: Keys,
+        actor: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._keys = keys
+        self._actor = actor
+        self._clock = clock
+        # First of all: what an earlier run left open is ended, and it is fenced.
+        self._producer = KafkaProducer(settings, f"{settings.group}-replay")
+        self._letters = DeadLetters(settings)
+        self._marks = self._letters.marks()
+
+    def run(
+        self,
+        selection: Selection,
+        *,
+        limit: int | None = None,
+        progress: Callable[[int], None] = lambda _count: None,
+    ) -> Replayed:
+        """Replay the letters of a selection that were not replayed before.
+
+        Args:
+            selection: Which.
+            limit: Maximum number.
+            progress: Called with the number of letters whose replay is committed.
+
+        Raises:
+            FatalError: A transaction failed; another run goes on where it ended.
+        """
+        done = Replayed()
+        opened = to_replay(self._letters, self._marks, self._keys, selection, done)
+        total = 0
+        try:
+            self._forget_marks()
+            for batch in _batches(opened, limit):
+                self._commit(batch)
+                total += len(batch)
+                done.counts.update((e.source.topic, e.code) for e, _original in batch)
+                progress(total)
+        except StreamError as error:
+            raise FatalError(
+                f"{total} dead letters replayed, then: {error}; run it again, it goes "
+                "on where it ended"
+            ) from None
+        return done
+
+    def _commit(self, batch: Sequence[tuple[Letter, Record]]) -> None:
+        self._producer.begin()
+        now = int(self._clock() * 1000)
+        for letter, original in batch:
+            for output in (
+                _again(letter, original),
+                _mark(letter, now),
+                audited("replayed", letter, self._actor, now),
+            ):
+                self._producer.produce(output)
+        self._producer.commit()
+
+    def _forget_marks(self) -> None:
+        """Delete the marks of letters that retention has deleted."""
+        firsts = self._letters.ranges(DEAD_LETTERS.name)
+        gone = [
+            place
+            for place in self._marks
+            if _offset(place) < firsts.get(_partition(place), (0, 0))[0]
+        ]
+        if not gone:
+            return
+        self._producer.begin()
+        for place in gone:
+            self._producer.produce(Output(LETTERS_REPLAYED.name, place.encode(), None))
+        self._producer.commit()
+
+
+def to_replay(
+    letters: DeadLetters,
+    marks: Mapping[str, str],
+    keys: Keys,
+    selection: Selection,
+    done: Replayed,
+) -> Iterator[tuple[Letter, Record]]:
+    """Yield the letters to be replayed, with their originals.
+
+    Args:
+        letters: Where they are.
+        marks: Those of earlier runs, and their sources.
+        keys: Private keys by the ids of their public keys.
+        selection: Which.
+        done: Gets what is not replayed.
+    """
+
+    def refuse(place: str, why: str) -> None:
+        done.unreadable.append((place, why))
+
+    known = {topic.name for topic in LETTERS_COME_FROM}
+    for letter in letters.read(selection, refuse):
+        # A topic that was deleted and made again has other letters at these places.
+        if marks.get(letter.place) == letter.source_place:
+            done.before += 1
+            continue
+        if letter.source.topic not in known:
+            refuse(letter.place, "its source is no topic of dead letters")
+            continue
+        try:
+            original = letter.original(keys)
+        except NotOpened as error:
+            refuse(letter.place, str(error))
+        else:
+            yield letter, original
+
+
+def reveal(
+    settings: Settings, letter: Letter, keys: Keys, actor: str, at_ms: int
+) -> Record:
+    """Return the original of a letter, once the audit event of it is stored.
+
+    Raises:
+        NotOpened: It does not open; no audit event is written.
+        FatalError: The audit event was not confirmed.
+    """
+    original = letter.original(keys)
+    event = audited("revealed", letter, actor, at_ms)
+    feed(settings, [RawMessage(event.value, event.key, event.headers)], topic=PHI_AUDIT)
+    return original
+
+
+def audited(
+    outcome: Literal["replayed", "revealed"], letter: Letter, actor: str, at_ms: int
+) -> Output:
+    """Return the audit event of what somebody did with a letter, without its text."""
+    facts = {
+        "outcome": outcome,
+        "code": letter.code,
+        "actor": actor,
+        "at_ms": at_ms,
+    }
+    outputs = 1 if outcome == "replayed" else 0
+    stage, record = Stage(letter.stage), _record_of(letter)
+    return audit_event(stage, record, None, outputs, facts)
+
+
+def _again(letter: Letter, original: Record) -> Output:
+    """Return the original, for its topic and partition, with all of its headers.
+
+    What was in a wrong partition goes to the one of its key.
+    """
+    is_misplaced = letter.code == ReasonCode.WRONG_PARTITION
+    return Output(
+        letter.source.topic,
+        original.key,
+        original.value,
+        {**original.headers, REPLAYED: letter.place.encode()},
+        partition=None if is_misplaced else letter.source.index,
+    )
+
+
+def _mark(letter: Letter, at_ms: int) -> Output:
+    source = {
+        "topic": letter.source.topic,
+        "partition": letter.source.index,
+        "offset": letter.source_offset,
+    }
+    value = {"source": source, "at_ms": at_ms}
+    key = letter.place.encode()
+    return encoded(LETTERS_REPLAYED, key, value, _record_of(letter))
+
+
+def _record_of(letter: Letter) -> Record:
+    place = Partition(DEAD_LETTERS.name, letter.partition)
+    return Record(place, letter.offset, None, None, timestamp_ms=letter.at_ms)
+
+
+def _batches(
+    opened: Iterator[tuple[Letter, Record]], limit: int | None
+) -> Iterator[list[tuple[Letter, Record]]]:
+    batch: list[tuple[Letter, Record]] = []
+    size = 0
+    for each in islice(opened, limit):
+        batch.append(each)
+        size += each[1].size
+        if len(batch) == BATCH_LETTERS or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _place(record: Record) -> str:
+    return f"{record.partition.topic}/{record.partition.index}/{record.offset}"
+
+
+def _partition(place: str) -> int:
+    return int(place.split("/")[1])
+
+
+def _offset(place: str) -> int:
+    return int(place.split("/")[2])

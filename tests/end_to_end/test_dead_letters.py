@@ -1,0 +1,445 @@
+"""Dead letters on real Kafka: sealed, shown, and replayed exactly once."""
+
+from __future__ import annotations
+
+import base64
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from types import SimpleNamespace
+
+import orjson
+import psutil
+import pytest
+from confluent_kafka import Producer
+
+from streams.cluster.client import PRODUCER, record_of
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    LETTERS_REPLAYED,
+    NOTES,
+    NOTES_SCRUBBED,
+    PHI_AUDIT,
+    Stage,
+)
+from streams.demo.flow import read_topic
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Partition, Record
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import REPLAYED, dead_letter
+from streams.keys.office import make_pair
+from streams.operations.dead_letters import Replay, Selection
+from streams.operations.reconcile import Auditor
+from streams.patients.demographics import PatientId
+from tests.brokers import wait_until
+from tests.commands import phistream
+from tests.conftest import settings_for, with_topics
+from tests.end_to_end.test_held import send_names
+from tests.harness import count_records, drain, produce, running, values
+from tests.office import private_file, private_key
+
+pytestmark = pytest.mark.timeout(600)
+
+MARKER = "zzquellwright"
+NUMBER = "zz48291077"
+SEEN = "She was seen in the clinic and will return in a week. "
+NOTE = {
+    "note_id": f"{MARKER}-note",
+    "patient": {"assigning_authority": "ZZWARD", "id": NUMBER},
+    "text": f"Ms. {MARKER} was seen.",
+}
+
+
+def config_of(settings):
+    config = settings.state_dir.parent / "office.toml"
+    config.write_text(
+        f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"\n'
+    )
+    return config
+
+
+def ask(settings, *arguments):
+    config = config_of(settings)
+    return phistream("dead-letters", *arguments, "--config", config, text=True)
+
+
+def replay(settings, *arguments):
+    key = private_file(settings)
+    return ask(settings, "replay", "--private-key", key, *arguments)
+
+
+def letters(settings, count, *, partitions=3, topic=NOTES):
+    """Write dead letters as scrub does; return their originals."""
+    producer = KafkaProducer(settings, "test-letters")
+    office, error = settings.office_key(), InvalidRecord(ReasonCode.SCHEMA, "why")
+    originals = []
+    for start in range(0, count, 500):
+        producer.begin()
+        for n in range(start, min(count, start + 500)):
+            place = Partition(topic.name, n % partitions)
+            headers = {"source": b"hl7.raw/0/%d" % n, "received": b"%013d" % n}
+            original = Record(
+                place, n // partitions, b"k%d" % (n % 7), b"%d" % n, headers, n + 1
+            )
+            originals.append(original)
+            for output in dead_letter(Stage.SCRUB, original, error, 1, office):
+                producer.produce(output)
+        producer.commit()
+    return originals
+
+
+def returned(settings, topic=NOTES):
+    return [record_of(each) for each in read_topic(settings, topic.name)]
+
+
+@pytest.fixture(scope="module")
+def ward(module_cluster, tmp_path_factory):
+    """A broken message, a broken note, and what the office can do with them."""
+    folder = tmp_path_factory.mktemp("letters")
+    settings = with_topics(
+        settings_for(module_cluster, folder, preset="lexical", log_level="debug")
+    )
+    producer = Producer(settings.client(**PRODUCER))
+    broken = f"MSX|^~\\&|{MARKER}|{NUMBER}\r".encode()
+    key = f"ZZWARD|{NUMBER}".encode()
+    producer.produce(HL7_RAW.name, key=NUMBER.encode(), value=broken, partition=1,
+                     headers=[("ward", MARKER.encode())])  # fmt: skip
+    producer.flush()
+    with running(settings, "intake", "scrub") as services:
+        produce(settings, NOTES.name, [(key, orjson.dumps(NOTE | {MARKER: 1}))])
+        wait_until(lambda: len(values(settings, DEAD_LETTERS.name)) == 2, 240)
+        drain(settings, services)
+    messages = [*read_topic(settings, DEAD_LETTERS.name)]
+    places = {
+        orjson.loads(m.value())["stage"]: f"dead.letters/{m.partition()}/{m.offset()}"
+        for m in messages
+    }
+    return SimpleNamespace(
+        settings=settings,
+        messages=messages,
+        places=places,
+        broken=broken,
+        folder=folder,
+        broker=module_cluster._home,
+    )
+
+
+def markers():
+    """Return the markers as they would stand in bytes: plain and in base64."""
+    found = []
+    for each in (MARKER, NUMBER):
+        found.append(each.encode())
+        for shift in range(3):
+            encoded = base64.b64encode(b"\0" * shift + each.encode())
+            found.append(encoded[4:-4])
+    return found
+
+
+def test_the_topics_bytes_hold_no_marker(ward):
+    segments = [*ward.broker.rglob(f"{DEAD_LETTERS.name}-*/*.log")]
+    parts = [each.read_bytes() for each in segments]
+    for message in ward.messages:
+        parts += [message.key(), message.value(), str(message.headers()).encode()]
+    everything = b"\n".join(parts)
+
+    assert any(part for part in parts[: len(segments)])
+    assert not [each for each in markers() if each in everything.lower() + everything]
+    # The same search finds them where they are in the clear.
+    raw = [*ward.broker.rglob(f"{HL7_RAW.name}-*/*.log")]
+    assert any(MARKER.encode() in each.read_bytes() for each in raw)
+
+
+def test_nothing_that_workers_have_opens_a_letter(ward):
+    private = private_file(ward.settings)
+    raw = private_key(ward.settings).key.private_bytes_raw()
+    forms = [raw, raw.hex().encode(), base64.b64encode(raw)]
+    forms += [line for line in private.read_bytes().splitlines() if b"-" not in line]
+    files = [
+        each
+        for each in ward.folder.rglob("*")
+        if each.is_file() and private.parent not in each.parents
+    ]
+    files.append(ward.settings.dead_letter_key_file)
+
+    assert len(files) > 5
+    for each in files:
+        content = each.read_bytes()
+        assert not [form for form in forms if form in content], each
+        assert b"PRIVATE KEY" not in content, each
+
+
+def test_the_list_shows_code_field_and_source_without_a_key(ward):
+    listed = ask(ward.settings, "list")
+    found = orjson.loads(ask(ward.settings, "list", "--json").stdout)
+
+    assert {("intake", "bad_msh", 1), ("scrub", "schema", 1)} == {
+        (each["stage"], each["code"], each["count"]) for each in found["counts"]
+    }
+    assert {"hl7.raw/1/0"} == {
+        each["source"] for each in found["letters"] if each["stage"] == "intake"
+    }
+    assert all(each["place"] in listed.stdout for each in found["letters"])
+    for done in (listed.stdout, str(found)):
+        assert not [each for each in markers() if each.decode() in done.lower()]
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        (["--code", "bad_msh"], 1),
+        (["--code", "bad_msh", "--code", "schema"], 2),
+        (["--topic", "notes"], 1),
+        (["--partition", "1", "--topic", "hl7.raw"], 1),
+        (["--partition", "3", "--topic", "hl7.raw"], 0),
+        (["--since", "2020-01-01"], 2),
+        (["--until", "2020-01-01"], 0),
+    ],
+)
+def test_the_list_is_filtered(ward, filters, count):
+    found = orjson.loads(ask(ward.settings, "list", "--json", *filters).stdout)
+
+    assert count == len(found["letters"])
+
+
+def test_values_are_masked_unless_they_are_revealed(ward):
+    key = private_file(ward.settings)
+    place = ward.places["intake"]
+    before = len(revelations(ward.settings))
+
+    without = ask(ward.settings, "show", place)
+    masked = ask(ward.settings, "show", place, "--private-key", key)
+
+    assert (0, 0) == (without.returncode, masked.returncode)
+    assert MARKER not in without.stdout + masked.stdout
+    assert "xxxxxxxxxxxxx" in masked.stdout
+    assert before == len(revelations(ward.settings))
+
+    revealed = ask(ward.settings, "show", place, "--private-key", key, "--reveal")
+
+    assert f"|{MARKER}|{NUMBER}" in revealed.stdout
+    assert f"ward: {MARKER}" in revealed.stdout
+    event = revelations(ward.settings)[-1]
+    shown = f"dead.letters/{event['source']['partition']}/{event['source']['offset']}"
+    user = psutil.Process().username()
+    assert (place, user) == (shown, event["actor"])
+    assert abs(event["at_ms"] / 1000 - time.time()) < 300
+    assert MARKER not in str(event)
+
+
+def revelations(settings):
+    found = values(settings, PHI_AUDIT.name)
+    return [each for each in found if each["outcome"] == "revealed"]
+
+
+def test_nothing_is_revealed_when_the_audit_event_can_not_be_stored(ward, monkeypatch):
+    from streams.operations import dead_letters
+
+    def refuse(*_arguments, **_named):
+        raise FatalError("phi.audit: not confirmed")
+
+    monkeypatch.setattr(dead_letters, "feed", refuse)
+    reader = dead_letters.DeadLetters(ward.settings)
+    keys = {(key := private_key(ward.settings)).public.id: key}
+
+    letter = reader.at(ward.places["intake"])
+    with pytest.raises(FatalError, match="not confirmed"):
+        dead_letters.reveal(ward.settings, letter, keys, "x", 1)
+
+
+def test_another_key_opens_nothing_and_says_which_is_needed(ward, tmp_path):
+    other = make_pair(tmp_path / "other.key")
+    arguments = ("--private-key", tmp_path / "other.key")
+
+    shown = ask(ward.settings, "show", ward.places["intake"], *arguments)
+    tried = ask(ward.settings, "replay", "--all", "--dry-run", *arguments)
+
+    for done in (shown, tried):
+        assert done.returncode != 0
+        assert ward.settings.office_key().id in done.stderr
+        assert other.id in done.stderr
+        assert "Traceback" not in done.stderr
+    assert "0 dead letters would be replayed" in tried.stdout
+
+
+def test_corrected_records_go_through_after_a_replay_and_the_audit_is_sound(settings):
+    """A note over the limit, which is then raised."""
+    settings = settings.model_copy(update={"preset": "lexical", "max_note_bytes": 1024})
+    patient = PatientId("ZZWARD", NUMBER)
+    note = ClinicalNote("n-1", patient, "", "", SEEN * 40).to_json()
+    value = orjson.dumps(NOTES.schema.versioned(note))
+    with running(settings, "scrub") as services:
+        produce(settings, NOTES.name, [(patient.key, value)])
+        wait_until(lambda: len(values(settings, DEAD_LETTERS.name)) == 1, 240)
+        drain(settings, services)
+    dry = replay(settings, "--code", "too_large", "--dry-run")
+    assert "1 dead letters would be replayed" in dry.stdout
+    assert 1 == len(returned(settings))
+
+    done = replay(settings, "--code", "too_large")
+    again = replay(settings, "--code", "too_large")
+
+    assert (0, 0) == (done.returncode, again.returncode), done.stderr
+    assert "0 dead letters replayed; 1 were replayed before" in again.stdout
+    larger = settings.model_copy(update={"max_note_bytes": 1 << 20})
+    with running(larger, "scrub") as services:
+        send_names(settings, "x")
+        drain(settings, services)
+        wait_until(lambda: len(values(settings, NOTES_SCRUBBED.name)) == 1, 120)
+    for each in Auditor(settings).verdicts():
+        assert each.is_sound, each.examples
+        assert not each.pending
+
+
+def test_a_replayed_record_is_the_original_in_its_partition_with_its_headers(settings):
+    originals = letters(settings, 60)
+
+    done = replay(settings, "--all")
+
+    assert 0 == done.returncode, done.stderr
+    found = returned(settings)
+    assert 60 == len(found)
+    by_value = {each.value: each for each in found}
+    for each in originals:
+        other = by_value[each.value]
+        assert (each.key, each.partition) == (other.key, other.partition)
+        headers = dict(other.headers)
+        assert headers.pop(REPLAYED).startswith(b"dead.letters/")
+        assert each.headers == headers
+    # In the order that they had.
+    for index in range(3):
+        numbers = [int(e.value) for e in found if e.partition.index == index]
+        assert sorted(numbers) == numbers
+    events = [e for e in values(settings, PHI_AUDIT.name) if e["outcome"] == "replayed"]
+    assert 60 == len({orjson.dumps(each["source"]) for each in events})
+
+
+def test_a_limit_and_filters_leave_the_rest_for_later(settings):
+    letters(settings, 30)
+
+    first = replay(settings, "--partition", "1", "--limit", "4")
+    second = replay(settings, "--partition", "1")
+    rest = replay(settings, "--all")
+
+    assert "4 dead letters replayed; 0 were" in first.stdout
+    assert "6 dead letters replayed; 4 were" in second.stdout
+    assert "20 dead letters replayed; 10 were" in rest.stdout
+    assert {1} == {*Counter(each.value for each in returned(settings)).values()}
+
+
+def test_a_letter_that_was_changed_is_left_and_the_others_go(settings):
+    letters(settings, 3)
+    forged = orjson.loads(next(iter(read_topic(settings, DEAD_LETTERS.name))).value())
+    produce(
+        settings,
+        DEAD_LETTERS.name,
+        [
+            (b"k", orjson.dumps(forged | {"code": "residue"})),
+            (b"k", b"{"),
+            (b"k", b'{"schema_version": 9}'),
+        ],
+    )
+
+    done = replay(settings, "--all")
+
+    assert 1 == done.returncode
+    assert "3 dead letters replayed" in done.stdout
+    assert "not replayed: it was changed" in done.stderr
+    assert 3 == done.stderr.count("not replayed: ")
+    assert 3 == len(returned(settings))
+
+
+KILLED = """
+import os, random, signal, sys
+from streams.cluster.producer import KafkaProducer
+
+rng, commit = random.Random(int(sys.argv.pop(1))), KafkaProducer.commit
+left = rng.randrange(2, 6)
+
+def killed(self):
+    global left
+    left -= 1
+    if left:
+        return commit(self)
+    if rng.random() < 0.7:
+        self._producer.flush(10)  # all records of the transaction are at the broker
+    else:
+        commit(self)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+KafkaProducer.commit = killed
+from streams.cli import main
+main()
+"""
+"""The command in a process that kills itself before or after a commit."""
+
+
+@pytest.mark.parametrize("seed", [11])
+def test_kills_in_the_midst_of_a_replay_lose_and_double_nothing(settings, seed):
+    """`kill -9` before and after commits and at any time, then the command again."""
+    count, rng = 4000, random.Random(seed)
+    originals = letters(settings, count)
+    arguments = [
+        *("dead-letters", "replay", "--all", "--config", config_of(settings)),
+        *("--private-key", private_file(settings)),
+    ]
+    for kill in range(6):
+        command = [sys.executable, "-c", KILLED, str(seed + kill), *arguments]
+        killed = subprocess.run(command, capture_output=True, check=False, timeout=300)
+        assert -signal.SIGKILL == killed.returncode, killed.stderr
+    for _ in range(3):
+        before = count_records(settings, NOTES.name, "read_uncommitted")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streams.cli", *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for_more(settings, process, before)
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        process.wait()
+
+    done = replay(settings, "--all")
+
+    assert 0 == done.returncode, done.stderr
+    counts = Counter(each.value for each in returned(settings))
+    assert {each.value: 1 for each in originals} == dict(counts)
+    for topic in (LETTERS_REPLAYED, PHI_AUDIT):
+        assert count == _written(settings, topic)
+    # The proof that kills did hit transactions.
+    assert count_records(settings, NOTES.name, "read_uncommitted") > count
+
+
+def _written(settings, topic):
+    found = values(settings, topic.name)
+    return sum(each.get("outcome", "replayed") == "replayed" for each in found)
+
+
+def _wait_for_more(settings, process, before):
+    """Wait until the replay has written anything, or has ended."""
+    while process.poll() is None:
+        if count_records(settings, NOTES.name, "read_uncommitted") > before:
+            return
+
+
+def test_a_second_replay_fences_the_first_and_nothing_is_doubled(settings):
+    letters(settings, 400)
+    keys = {(key := private_key(settings)).public.id: key}
+    others = []
+
+    def overtake(_count):
+        if not others:
+            others.append(Replay(settings, keys, "second").run(Selection()))
+
+    with pytest.raises(FatalError, match="run it again, it goes on"):
+        Replay(settings, keys, "first").run(Selection(), progress=overtake)
+
+    assert 100 == others[0].before
+    assert 300 == others[0].counts.total()
+    assert {1} == {*Counter(each.value for each in returned(settings)).values()}
+    assert 400 == len(returned(settings))
