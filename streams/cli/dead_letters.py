@@ -338,7 +338,7 @@ def _row(letter: Letter, marks: dict[str, str]) -> dict[str, Any]:
         "source": letter.source_place,
         "key": letter.key_id or "not sealed (written by an earlier version)",
         "replayed": "yes" if marks.get(letter.place) == letter.source_place else "no",
-        "reason": letter.reason,
+        "reason": _shown(letter.reason.encode(), is_masked=False),
     }
 
 

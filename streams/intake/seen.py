@@ -191,8 +191,9 @@ class SeenMessages:
             before = self._row(record.partition.index, key)
         if not before:
             # A row of this key holds what the others' row held when it was written.
-            for other in self._digests.keys() - {key_id}:
-                before += self._under(self._digests[other], header, message, own)
+            for id, other in self._digests.items():
+                if id != key_id:
+                    before += self._under(other, header, message, own)
         before = tuple(e for e in before if self._is_within(e.at_ms, own.at_ms))
         others = tuple(each for each in before if each.content != content)
         same = next((each for each in before if each.content == content), own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import stat
 
@@ -10,6 +11,7 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from streams.cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, Stage
@@ -122,6 +124,25 @@ def test_a_key_id_that_was_forged_opens_nothing():
 
     with pytest.raises(NotOpened, match="was changed"):
         original_of(changed("sealed.key_id", stranger.public.id), stranger)
+
+
+def test_a_letter_opens_as_the_schemas_readme_says_without_our_code():
+    body = json.loads(letter())
+    sealed = {n: v for n, v in body["sealed"].items() if n != "ciphertext"}
+    shown = {name: each for name, each in body.items() if name != "sealed"}
+    parts = {"letter": shown, "sealed": sealed, "topic": "dead.letters"}
+    info = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+    ciphertext = base64.b64decode(body["sealed"]["ciphertext"])
+
+    content = suite.decrypt(ciphertext, PRIVATE.key, info.encode())
+
+    start = 4 + int.from_bytes(content[:4])
+    about = json.loads(content[4:start])
+    assert RECORD.value == content[start:]
+    assert base64.b64decode(about["key"]) == RECORD.key
+    assert {"h": "WlpIRUFE"} == about["headers"]
+    assert (1234, True) == (about["timestamp_ms"], about["has_value"])
 
 
 def test_two_letters_of_one_record_share_no_byte_of_the_record():
