@@ -42,7 +42,7 @@ from streams.events.outputs import REPLAYED
 from streams.events.seals import audit_key, read_audit_key
 
 from .inputs import Flags, Inputs
-from .marks import INPUTS, SOURCES, Mark, Marks, Refused
+from .marks import INPUTS, SOURCES, Mark, Marks, Refused, tells_of_a_letter
 from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
 
@@ -90,6 +90,7 @@ class Auditor:
         self._read = 0
         self._unsealed = 0
         self._replayed = 0
+        self._acts = 0
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict on each input topic, and on each other one with faults."""
@@ -130,8 +131,7 @@ class Auditor:
             )
         if self._unsealed and self._accept_unsealed:
             yield f"{self._unsealed} records without a seal are believed"
-        if self._replayed:
-            yield f"{self._replayed} records of notes are said to be replayed"
+        yield from self._of_the_office()
         for topic, verdict in self._verdicts.items():
             if topic not in self._counts:
                 yield f"{topic}: the topic is missing, or hidden from this user"
@@ -146,6 +146,12 @@ class Auditor:
                     f"a committed offset of {group_of(self._settings, topic)}: never "
                     "processed"
                 )
+
+    def _of_the_office(self) -> Iterator[str]:
+        if self._replayed:
+            yield f"{self._replayed} records of notes are said to be replayed"
+        if self._acts:
+            yield f"{self._acts} audit events say who replayed or saw dead letters"
 
     def _ranges(self, topic: str) -> dict[int, tuple[int, int]]:
         """Return the first and the last stable offset of each partition."""
@@ -256,7 +262,10 @@ class Auditor:
             mark = self._marks.read(message)
             inputs = self._inputs_of(mark)
         except Refused as error:
-            self._fault(error.fault, topic, place, offset, error.says)
+            if topic == PHI_AUDIT.name and tells_of_a_letter(message):
+                self._acts += 1
+            else:
+                self._fault(error.fault, topic, place, offset, error.says)
             return
         source = mark.source
         self._judge_seal(mark, topic, place, offset)

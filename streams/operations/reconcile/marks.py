@@ -40,6 +40,8 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     DEAD_LETTERS.name: INPUTS,
 }
 """The topics whose records give records of a topic."""
+ACTS = frozenset({"replayed", "revealed"})
+"""Outcomes of audit events of the privacy office."""
 HAS_SOURCE = {NOTES_SCRUBBED.name, DEAD_LETTERS.name, PHI_AUDIT.name}
 """The topics whose values say the source themselves."""
 
@@ -208,6 +210,18 @@ class Marks:
         if made != seal or is_doubled:
             raise Refused(Fault.FORGED, "its seal is not that of its content")
         return seal
+
+
+def tells_of_a_letter(message: Message) -> bool:
+    """Return whether an audit event tells what somebody did with a dead letter.
+
+    Such an event is of no input: it is believed by nobody, and no fault.
+    """
+    try:
+        event = _read(Event, message.value() or b"")
+    except Refused:
+        return False
+    return event.source.topic == DEAD_LETTERS.name and event.outcome in ACTS
 
 
 def _read(model: type[Model], value: bytes) -> Model:
