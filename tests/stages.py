@@ -41,6 +41,7 @@ from streams.events.outputs import (
 )
 from streams.events.seals import Seals, audit_key
 from streams.patients.demographics import PatientId
+from tests.office import OFFICE
 
 PATIENT = PatientId("N", "1")
 KEY_ID = "0a1b2c3d"
@@ -137,7 +138,7 @@ class Stages:
 
     def letter(self, record):
         """Return the dead letter of a record, and its audit event."""
-        return dead_letter(Stage.SCRUB, record, ERROR, self.now)
+        return dead_letter(Stage.SCRUB, record, ERROR, self.now, OFFICE)
 
     def again(self, note, reason="time"):
         """Return the record that releases a held note."""

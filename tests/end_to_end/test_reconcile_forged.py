@@ -296,6 +296,7 @@ def test_a_seal_of_another_key_is_not_believed_until_the_key_is_given(
     assert {} == found(settings, keys=keys)
     file = tmp_path / "other.key"
     file.write_bytes(other)
+    file.chmod(0o600)
     options = [("--key-file", each) for each in (settings.pseudonym_key_file, file)]
     done = reconcile(settings, tmp_path, *(part for each in options for part in each))
     assert 0 == done.returncode
