@@ -187,6 +187,7 @@ def _environment(settings: Settings) -> dict[str, str]:
             "dead_letter_key_file",
             "preset", "policy", "batch_records", "batch_seconds", "max_note_bytes",
             "max_message_bytes", "broker_wait_seconds", "standby_copies",
+            "state_lock_seconds",
             "log_level", "first_slot", "session_seconds", "transaction_seconds",
             "watch_workers", "metrics_host", "metrics_port", "poll_seconds",
             "watchdog_seconds", "startup_seconds", "note_seconds",

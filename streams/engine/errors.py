@@ -3,16 +3,20 @@
 * StreamError
   x InvalidRecord      the record can never be processed  -> dead letter, carry on
   x RetriableError     the broker may recover             -> abort, seek back, retry
-    * StateLocked        another process has the table    -> likewise: wait for it
+    * StateLocked        another process has the table    -> wait for it, bounded
   x Fenced             another instance owns the work     -> drop the producer, rejoin
   x UnknownOutcome     a transactional call timed out     -> new producer, ask the group
   x CorruptState       the local table cannot be trusted  -> delete it, restore
+    * DamagedState       its files are damaged            -> likewise, and count it
   x FatalError         a person must act                  -> stop the process
     * ConfigError        a setting is wrong               -> refuse to start
     * BrokerUnreachable  the cluster does not answer      -> stop after a bounded time
     * InputError         a file is absent or unreadable   -> name it, stop
     * OutputError        a file can't be written          -> name it, stop
-    * StorageFull        the state folder has no space    -> stop; nothing is deleted
+    * StateUnusable      the tables can't be used         -> stop; nothing is deleted
+      * StateInUse         another process keeps them
+      * StorageFull        the state folder has no space
+      * StorageFailed      it can't be read or written
     * SlotTaken          another worker has this name     -> stop; retrying can't help
 
 Messages name the field and the next action, never a value.
@@ -61,6 +65,10 @@ class CorruptState(StreamError):
     """A local table cannot be read, or does not belong to its topic."""
 
 
+class DamagedState(CorruptState):
+    """The files of a local table are damaged, as RocksDB says."""
+
+
 class FatalError(StreamError):
     """The process must stop, and a person must act."""
 
@@ -81,9 +89,21 @@ class OutputError(FatalError):
     """A file or folder can't be written; the message names the path."""
 
 
-class StorageFull(FatalError):
-    """No space is left for the tables; what they hold is intact."""
-
-
 class SlotTaken(FatalError):
     """Another process has joined the group under this worker's name."""
+
+
+class StateUnusable(FatalError):
+    """The tables can't be used now; what they hold is intact."""
+
+
+class StateInUse(StateUnusable):
+    """Another process has kept a table open for longer than is waited."""
+
+
+class StorageFull(StateUnusable):
+    """No space is left for the tables; the message names the folder."""
+
+
+class StorageFailed(StateUnusable):
+    """The state folder can't be read or written; the message names it."""

@@ -13,7 +13,8 @@ from .errors import (
     OutputError,
     RetriableError,
     SlotTaken,
-    StorageFull,
+    StateInUse,
+    StateUnusable,
     StreamError,
 )
 
@@ -33,7 +34,8 @@ STATUSES: tuple[tuple[type[StreamError], int], ...] = (
     (BrokerUnreachable, EX_UNAVAILABLE),
     (InputError, EX_NOINPUT),
     (OutputError, EX_CANTCREAT),
-    (StorageFull, EX_IOERR),
+    (StateInUse, EX_TEMPFAIL),
+    (StateUnusable, EX_IOERR),
     (RetriableError, EX_TEMPFAIL),
     (StreamError, EX_SOFTWARE),
 )

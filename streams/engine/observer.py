@@ -99,6 +99,9 @@ class Observer:
     def died(self, partition: int) -> None:
         """The previous owner of a partition died without releasing it."""
 
+    def damaged(self) -> None:
+        """A table was dropped because its files are damaged; it is restored."""
+
     def turned(
         self, paused: Collection[int], table: TableView, quarantined: int
     ) -> None:

@@ -155,6 +155,12 @@ class Settings(BaseModel):
     state_dir: Path = Field(
         Path(".phistream/state"), description="folder of the tables"
     )
+    state_lock_seconds: float = Field(
+        60.0,
+        ge=0.0,
+        le=3600.0,
+        description="how long a worker waits for tables that another process has open",
+    )
     broker_dir: Path = Field(
         Path(".phistream/broker"),
         description="folder of the local cluster (phistream broker)",

@@ -20,8 +20,14 @@ import orjson
 from rocksdict import Options, Rdict, WriteBatch
 
 from ..cluster.topics import PATIENTS
-from ..engine.errors import FatalError, InvalidRecord, StateLocked
+from ..engine.errors import (
+    DamagedState,
+    FatalError,
+    InvalidRecord,
+    StateLocked,
+)
 from ..engine.records import Record
+from ..tables.rocksdb import drop_store, private_folder, translated
 from .demographics import (
     Demographics,
     PatientId,
@@ -79,17 +85,14 @@ class FoldedPatients:
 
     Raises:
         StateLocked: Another process is folding there.
+        FatalError: The folder can't be used.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        if folder.exists():
-            # Who opens it holds its lock: nobody else is folding there.
-            with _translated():
-                Rdict(str(folder), options=_options()).close()
-            shutil.rmtree(folder)
-        folder.mkdir(mode=0o700, parents=True)
-        with _translated():
+        with self._translated():
+            drop_store(folder)
+            private_folder(folder)
             self._rows = Rdict(str(folder), options=_options())
 
     def add(self, records: Sequence[Record]) -> None:
@@ -135,6 +138,19 @@ class FoldedPatients:
         self._rows.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            with translated(self._folder):
+                yield
+        except StateLocked as error:
+            raise StateLocked(
+                f"{error}: another phistream topics migrate runs with this state_dir; "
+                "wait for it"
+            ) from None
+        except DamagedState as error:
+            raise FatalError(f"{error}; check the disk, then run again") from None
+
     def _linked(self, row: _Row) -> _Row:
         own = row.record()
         if own is None:
@@ -171,7 +187,7 @@ class FoldedPatients:
 
     def _add_link(self, one: PatientId, other: PatientId) -> None:
         linked = dict.fromkeys([*self._links(one), other])
-        with _translated():
+        with self._translated():
             self._rows[LINKS + one.key] = orjson.dumps(list(map(asdict, linked)))
 
     def _row(self, key: bytes) -> _Row | None:
@@ -179,7 +195,7 @@ class FoldedPatients:
         return None if raw is None else _Row.decoded(raw)
 
     def _get(self, key: bytes) -> bytes | None:
-        with _translated():
+        with self._translated():
             value: bytes | None = self._rows.get(key)
         return value
 
@@ -203,7 +219,7 @@ class FoldedPatients:
                 batch.delete(ROW + key)
             else:
                 batch.put(ROW + key, row.encoded())
-        with _translated():
+        with self._translated():
             self._rows.write(batch)
 
 
@@ -278,19 +294,3 @@ def _options() -> Options:
     options.set_keep_log_file_num(1)
     options.set_write_buffer_size(16 * 1024 * 1024)
     return options
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    # rocksdict raises plain Exception, whose text may show keys.
-    try:
-        yield
-    except Exception as error:
-        if "lock" in str(error).lower():
-            raise StateLocked(
-                "another phistream topics migrate runs with this state_dir; wait for it"
-            ) from None
-        raise FatalError(
-            f"state_dir: {type(error).__name__} of the store; check that there is "
-            "space, then run again"
-        ) from None

@@ -2,14 +2,13 @@
 
 The files are an embedded RocksDB store without a write-ahead log: the changelog is the
 log.  Rows and offset are in the same memory table, so that a crash loses the end of
-both, and the next owner reads that end again.  If the store is unreadable, or belongs
-to another topic, it is CorruptState: the caller deletes and restores it.  A store that
-another process has open is waited for, and a full disk deletes nothing.
+both, and the next owner reads that end again.  If the store is damaged, or belongs to
+another topic, it is CorruptState: the caller deletes and restores it.  Nothing else
+deletes it (`rocksdb`).
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +26,8 @@ from rocksdict import (
     WriteOptions,
 )
 
-from ..engine.errors import CorruptState, StateLocked, StorageFull, StreamError
+from ..engine.errors import CorruptState, StreamError
+from .rocksdb import private_folder, translated
 
 FORMAT = 2
 """Version of the files; a store of another version is restored."""
@@ -35,10 +35,6 @@ ROW = b"r"
 META = b"m"
 MIB = 1024 * 1024
 MEMORY_TABLE_BYTES = 16 * MIB
-
-LOCKED = ("While lock file", "lock hold by current process")
-FULL = ("No space left on device", "Disk quota exceeded")
-"""RocksDB's messages; its binding raises one class of exception for everything."""
 
 
 class StoreMemory:
@@ -61,7 +57,7 @@ class PartitionStore:
     """Keys and values of one partition.
 
     Args:
-        folder: Of the files; created if absent.
+        folder: Of the files; created for its owner alone if absent.
         identity: The topic's id at its cluster; the store of another is CorruptState.
         oldest: Seconds after which the store is too old, because the topic may have
             dropped tombstones since; counted from when it last held all of the topic.
@@ -71,7 +67,7 @@ class PartitionStore:
     Raises:
         CorruptState: The store is damaged, too old, of another version or topic.
         StateLocked: Another process has it open.
-        StorageFull: No space is left.
+        StateUnusable: No space is left, or the folder can't be used.
     """
 
     def __init__(
@@ -83,14 +79,14 @@ class PartitionStore:
         memory: StoreMemory | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._name = folder.name
+        self._folder = folder
         self._identity = identity
         self._clock = clock
         self._next_offset = 0
         # Until the first read ends, what the topic held when it began must be there.
         self._current_at = clock()
         self.is_damaged = False
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         with self._translated():
             self._rows = Rdict(str(folder), options=_options(memory or StoreMemory()))
             self._rows.set_write_options(_without_log())
@@ -219,24 +215,16 @@ class PartitionStore:
         if reason:
             with self._translated():
                 self._rows.close()
-            raise CorruptState(f"table {self._name}: {reason}; it is restored")
+            raise CorruptState(f"table {self._folder.name}: {reason}")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        # rocksdict raises plain Exception, whose text may show keys.
         try:
-            yield
-        except StreamError:
+            with translated(self._folder):
+                yield
+        except CorruptState:
+            self.is_damaged = True
             raise
-        except Exception as error:
-            translated = _stream_error(str(error), type(error).__name__)
-            self.is_damaged |= isinstance(translated, CorruptState)
-            raise translated from None
-
-
-def drop_store(folder: Path) -> None:
-    """Delete a store's files."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _options(memory: StoreMemory) -> Options:
@@ -264,13 +252,3 @@ def _without_log() -> WriteOptions:
     options = WriteOptions()
     options.disable_wal = True  # type: ignore[method-assign, assignment]  # a property
     return options
-
-
-def _stream_error(text: str, name: str) -> StreamError:
-    if any(each in text for each in LOCKED):
-        return StateLocked("table: another process has the store open; waiting for it")
-    if any(each in text for each in FULL):
-        return StorageFull(
-            "state_dir: no space is left for the tables; make room, then start again"
-        )
-    return CorruptState(f"table: {name} of the store")

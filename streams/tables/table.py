@@ -28,10 +28,19 @@ from confluent_kafka import Consumer, Message, TopicCollection, TopicPartition
 from ..cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
 from ..cluster.offsets import END_OF_PARTITION, end_offsets, high_watermarks
 from ..cluster.topics import DAY_MS, TOMBSTONE_DAYS, Topic
-from ..engine.errors import ConfigError, CorruptState, RetriableError, StreamError
+from ..engine.errors import (
+    ConfigError,
+    CorruptState,
+    DamagedState,
+    RetriableError,
+    StateInUse,
+    StateLocked,
+    StreamError,
+)
 from ..engine.observer import TableProgress
 from ..engine.settings import Settings
-from .store import PartitionStore, StoreMemory, drop_store
+from .rocksdb import drop_store
+from .store import PartitionStore, StoreMemory
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +51,8 @@ COPY_SECONDS = 0.02
 """Time that reading may block the loop, which must poll its group in between."""
 KEPT_SECONDS = 30.0
 """How long a released partition stays open."""
+LOCK_SECONDS, LOCK_LOG_SECONDS = 0.5, 5.0
+"""How often a store that is locked is tried again, and how often that is logged."""
 FLUSH_SECONDS = 3600.0
 OLDEST_SECONDS = TOMBSTONE_DAYS * DAY_MS / 1000 / 2
 
@@ -86,6 +97,15 @@ class _Part:
     seconds: float | None = None
 
 
+@dataclass(slots=True)
+class _Wait:
+    """A wait for another process to close a store, in monotonic seconds."""
+
+    since: float
+    try_at: float
+    log_at: float
+
+
 class ChangelogTable:
     """The rows of a changelog topic: those of owned partitions, and copies of others.
 
@@ -94,6 +114,7 @@ class ChangelogTable:
         topic: The changelog, compacted.
         owner: Name of the subfolder, one for each worker slot, e.g. ``scrub-0``.
         partitions: The number of partitions of the topic.
+        damaged: Called for each store that is dropped because its files are damaged.
         clock: Monotonic seconds.
 
     Raises:
@@ -108,9 +129,13 @@ class ChangelogTable:
         owner: str,
         partitions: int,
         *,
+        damaged: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._topic = topic.name
+        self._damaged = damaged
+        self._lock_seconds = settings.state_lock_seconds
+        self._locked: dict[int, _Wait] = {}
         self._folder = Path(settings.state_dir) / settings.group / owner
         self._clock = clock
         self._memory = StoreMemory()
@@ -145,14 +170,21 @@ class ChangelogTable:
     def ready(self) -> list[int]:
         """Continue reading; return the partitions that have newly caught up.
 
+        A store that another process has open is waited for, while the others go on.
+
         Raises:
-            RetriableError: The cluster does not answer, or another process has a
-                store open; the next call tries again.
+            RetriableError: The cluster does not answer; the next call tries again.
+            StateInUse: Another process has had a store open for too long.
         """
         self._tend()
-        if self._to_open:
-            self._take_over(sorted(self._to_open))
-            self._to_open.clear()
+        now = self._clock()
+        wanted = {
+            p
+            for p in self._to_open
+            if p not in self._locked or self._locked[p].try_at <= now
+        }
+        if wanted:
+            self._to_open -= wanted - self._take_over(sorted(wanted))
         self._read_while(_Phase.RESTORING, RESTORE_SECONDS)
         done, self._newly_ready = self._newly_ready, []
         return done
@@ -233,6 +265,8 @@ class ChangelogTable:
         wanted = list(partitions)
         for noted in (self._to_open, self._to_settle, self._to_reread):
             noted.difference_update(wanted)
+        for partition in wanted:
+            self._locked.pop(partition, None)
         gone = [p for p in wanted if self._owns(p)]
         self._unfollow(gone)
         self._withdraw(gone)
@@ -286,8 +320,8 @@ class ChangelogTable:
         owned = [p for p, part in self._parts.items() if part.phase.is_owned]
         damaged = [p for p in owned if self._parts[p].store.is_damaged]
         self.release(owned)
-        self._delete(damaged or owned)
         self.open(owned)
+        self._delete(damaged or owned)
         return owned
 
     def progress(self) -> list[TableProgress]:
@@ -305,9 +339,11 @@ class ChangelogTable:
         self._close(list(self._parts))
         self._consumer.close()
 
-    def _take_over(self, partitions: Collection[int]) -> None:
+    def _take_over(self, partitions: Collection[int]) -> set[int]:
+        """Open partitions and begin to read; return those that are locked."""
         stable = end_offsets(self._admin, self._topic, partitions)
-        for partition, store in self._opened(partitions).items():
+        opened = self._opened(partitions)
+        for partition, store in opened.items():
             target = stable[partition]
             self._parts[partition] = _Part(
                 store, _Phase.RESTORING, self._clock(), target
@@ -323,6 +359,7 @@ class ChangelogTable:
         self._unfollow(self._in(_Phase.COPY))
         self._close({*self._in(_Phase.RELEASED)} - self._wanted_copies)
         self._advance()
+        return set(partitions) - opened.keys()
 
     def _begin_to_settle(self, partitions: Collection[int]) -> None:
         ends = high_watermarks(self._admin, self._topic, partitions)
@@ -334,7 +371,10 @@ class ChangelogTable:
         self._advance()
 
     def _opened(self, wanted: Collection[int]) -> dict[int, PartitionStore]:
-        """Return the stores of partitions, open already or from their files."""
+        """Return the stores of partitions, but for those that are locked.
+
+        They are open already, or opened from their files.
+        """
         ends = high_watermarks(self._admin, self._topic, wanted)
         new: dict[int, PartitionStore] = {}
         stores: dict[int, PartitionStore] = {}
@@ -343,7 +383,12 @@ class ChangelogTable:
                 part = self._parts.get(partition)
                 if part is None or part.store.next_offset > ends[partition]:
                     self._close([partition])
-                    new[partition] = self._open(partition, ends[partition])
+                    try:
+                        new[partition] = self._open(partition, ends[partition])
+                    except StateLocked as error:
+                        self._wait_for_lock(partition, error)
+                        continue
+                    self._locked.pop(partition, None)
                     stores[partition] = new[partition]
                 else:
                     stores[partition] = part.store
@@ -352,6 +397,27 @@ class ChangelogTable:
                 store.close()
             raise
         return stores
+
+    def _wait_for_lock(self, partition: int, error: StateLocked) -> None:
+        """Note that a store is locked.
+
+        Raises:
+            StateInUse: It has been for too long.
+        """
+        now = self._clock()
+        wait = self._locked.setdefault(partition, _Wait(now, now, now))
+        waited = now - wait.since
+        if waited >= self._lock_seconds:
+            raise StateInUse(
+                f"{error} for {waited:.0f} s; nothing was deleted: end that process, "
+                "or give each service a state_dir, group or first_slot of its own"
+            )
+        wait.try_at = now + LOCK_SECONDS
+        if now >= wait.log_at:
+            wait.log_at = now + LOCK_LOG_SECONDS
+            log.warning(
+                "%s; waiting, %.0f of %.0f s", error, waited, self._lock_seconds
+            )
 
     def _open(self, partition: int, end: int | None = None) -> PartitionStore:
         folder = self._path(partition)
@@ -362,7 +428,9 @@ class ChangelogTable:
             store.close()
             log.warning("%s[%d]: table is ahead of its topic", self._topic, partition)
         except CorruptState as error:
-            log.warning("%s[%d]: %s", self._topic, partition, error)
+            log.warning("%s[%d]: %s; restored", self._topic, partition, error)
+            if isinstance(error, DamagedState):
+                self._damaged()
         drop_store(folder)
         return self._store(folder)
 
@@ -513,9 +581,17 @@ class ChangelogTable:
                 log.warning("%s[%d]: not flushed: %s", self._topic, partition, error)
 
     def _delete(self, partitions: Collection[int]) -> None:
+        damaged = {p for p in partitions if self._parts[p].store.is_damaged}
         self._close(partitions)
         for partition in partitions:
-            drop_store(self._path(partition))
+            try:
+                drop_store(self._path(partition))
+            except StateLocked as error:
+                # Opened in this moment: it is waited for as any other.
+                log.warning("%s; not deleted", error)
+            else:
+                if partition in damaged:
+                    self._damaged()
 
     def _withdraw(self, partitions: Collection[int]) -> None:
         """Do not report these partitions any more."""

@@ -12,13 +12,15 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 
 from ..cluster.topics import Stage
-from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_UNAVAILABLE
+from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_TEMPFAIL, EX_UNAVAILABLE
 from ..engine.heartbeat import Heartbeat
 from ..engine.settings import Settings
 from .worker import work
 
 log = logging.getLogger(__name__)
 
+USELESS = frozenset({EX_CONFIG, EX_UNAVAILABLE, EX_IOERR, EX_TEMPFAIL})
+"""Exit statuses of workers whom a restart would not help."""
 SHORT_LIFE = 5.0
 MAX_SHORT_LIVES = 10
 DRAIN_SECONDS = 60.0
@@ -75,7 +77,7 @@ class Supervisor:
             if status is None:
                 self._kill_if_silent(slot)
                 continue
-            if status in (EX_CONFIG, EX_UNAVAILABLE, EX_IOERR):
+            if status in USELESS:
                 return status
             is_short = time.monotonic() - slot.started_at < SHORT_LIFE
             slot.short_lives = slot.short_lives + 1 if is_short else 0

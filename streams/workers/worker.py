@@ -24,13 +24,14 @@ from ..cluster.topics import (
     READ_ALONG,
     TOPICS_OF,
     Stage,
+    Topic,
     require_topics,
 )
 from ..engine import gc_tuning
 from ..engine.checkpoint import Checkpoint
 from ..engine.custody import Custody
 from ..engine.deadline import Deadline
-from ..engine.errors import BrokerUnreachable, ConfigError, StorageFull
+from ..engine.errors import BrokerUnreachable, ConfigError, StateUnusable
 from ..engine.exit_status import status_of
 from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
@@ -70,7 +71,8 @@ def work(
     """Run one worker until it is stopped; ends the process with an exit status.
 
     0 after a clean drain, 78 a wrong setting or a slot that is taken, 69 no broker, 74
-    no space, 75 a broker that did not answer in time, 70 anything else.
+    no space for the tables or an unusable state folder, 75 a broker that did not answer
+    in time or tables that another process keeps, 70 anything else.
 
     Args:
         stage: What the worker does.
@@ -117,7 +119,7 @@ def _run(
     group = f"{settings.group}-{stage}"
     if updates:
         require_assignor(settings, group)
-    processor = _processor(stage, slot, settings, counts[topic])
+    processor = _processor(stage, slot, settings, counts[topic], observer.damaged)
     name = f"{group}-{slot}"
     checkpoint = Checkpoint(KafkaProducer(settings, name))
     custody = Custody(
@@ -156,7 +158,7 @@ def _run(
             runner.run_once()
             observer.turned(consumer.paused, processor, custody.quarantined)
         custody.release()
-    except (ConfigError, BrokerUnreachable, StorageFull):
+    except (ConfigError, BrokerUnreachable, StateUnusable):
         # These are never caused by a record.
         custody.release()
         raise
@@ -183,14 +185,20 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _processor(
-    stage: Stage, slot: int, settings: Settings, partitions: int
+    stage: Stage,
+    slot: int,
+    settings: Settings,
+    partitions: int,
+    damaged: Callable[[], None],
 ) -> StageProcessor:
-    owner = f"{stage}-{slot}"
+    def table_of(topic: Topic) -> ChangelogTable:
+        owner = f"{stage}-{slot}"
+        return ChangelogTable(settings, topic, owner, partitions, damaged=damaged)
+
     if stage is Stage.INTAKE:
-        return _intake(settings, owner, partitions)
+        return _intake(settings, table_of, partitions)
     keys = settings.key_ring()
-    table = ChangelogTable(settings, PATIENTS, owner, partitions)
-    held = ChangelogTable(settings, NOTES_HELD, owner, partitions)
+    table, held = table_of(PATIENTS), table_of(NOTES_HELD)
     return Scrub(
         lambda: _deidentifier(settings, keys),
         table,
@@ -216,7 +224,9 @@ def _topics(stage: Stage, settings: Settings) -> list[str]:
     return [topic.name for topic in TOPICS_OF[stage] if topic not in unused]
 
 
-def _intake(settings: Settings, owner: str, partitions: int) -> Intake:
+def _intake(
+    settings: Settings, table_of: Callable[[Topic], ChangelogTable], partitions: int
+) -> Intake:
     max_bytes, rebuilds = settings.max_message_bytes, settings.rebuild_messages
     office = settings.office_key()
     json_map = load_json_map(settings.json_map) if settings.json_map else None
@@ -225,7 +235,7 @@ def _intake(settings: Settings, owner: str, partitions: int) -> Intake:
             max_bytes=max_bytes, office=office, rebuilds=rebuilds, json_map=json_map
         )
     return DeduplicatingIntake(
-        ChangelogTable(settings, MESSAGES_SEEN, owner, partitions),
+        table_of(MESSAGES_SEEN),
         settings.key_ring(),
         window_ms=settings.repeated_seconds * 1000,
         partitions=partitions,

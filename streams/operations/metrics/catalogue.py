@@ -266,6 +266,11 @@ TABLE_RESTORE_SECONDS = GaugeMetric(
     ("stage", "partition"),
     "Duration of the restore of the partition's table, so far or in all.",
 )
+TABLES_DROPPED = CounterMetric(
+    "phistream_tables_dropped_total",
+    STAGE,
+    "Tables of partitions whose files were damaged; they are restored.",
+)
 PARKED_RECORDS = GaugeMetric(
     "phistream_parked_records", STAGE, "Records that wait for their table."
 )
@@ -361,8 +366,8 @@ LOOP: tuple[Metric, ...] = (
     TRANSACTIONS, TRANSACTION_SECONDS, BATCH_RECORDS, LAST_COMMIT, ERRORS, FENCED,
     REBUILDS, REBALANCES, ASSIGNED, READY, OWNER_DEATHS, OVERRUNS, QUARANTINED,
     DEAD_LETTERS, LATENCY_SECONDS, TABLE_RECORDS, TABLE_BEHIND, TABLE_RESTORE_SECONDS,
-    PARKED_RECORDS, PARKED_OLDEST_SECONDS, HELD_RECORDS, HELD_OLDEST_SECONDS,
-    HELD_OVERDUE_SECONDS, MODEL_INFO,
+    TABLES_DROPPED, PARKED_RECORDS, PARKED_OLDEST_SECONDS, HELD_RECORDS,
+    HELD_OLDEST_SECONDS, HELD_OVERDUE_SECONDS, MODEL_INFO,
 )  # fmt: skip
 INTAKE: tuple[Metric, ...] = (MESSAGES, ROUTED)
 SCRUB: tuple[Metric, ...] = (

@@ -85,6 +85,7 @@ class LoopMetrics(Observer):
         self._deaths = catalogue.OWNER_DEATHS.on(registry).labels(stage)
         self._overruns = catalogue.OVERRUNS.on(registry).labels(stage)
         self._quarantined = catalogue.QUARANTINED.on(registry).labels(stage)
+        self._drops = catalogue.TABLES_DROPPED.on(registry).labels(stage)
         self._rows = catalogue.TABLE_RECORDS.on(registry).labels(stage)
         self._behind = catalogue.TABLE_BEHIND.on(registry)
         self._restore = catalogue.TABLE_RESTORE_SECONDS.on(registry)
@@ -154,6 +155,10 @@ class LoopMetrics(Observer):
     def died(self, partition: int) -> None:
         """Count the death of a partition's owner."""
         self._deaths.inc()
+
+    def damaged(self) -> None:
+        """Count a table that was dropped."""
+        self._drops.inc()
 
     def turned(
         self, paused: Collection[int], table: TableView, quarantined: int

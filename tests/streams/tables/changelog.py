@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -83,3 +86,30 @@ def rows_of(table, partition):
 
 def reached(table, partition):
     return {each.partition: each.next_offset for each in table.progress()}[partition]
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from streams.tables.store import PartitionStore
+store = PartitionStore(Path(sys.argv[1]), "topic-1", oldest=1e9)
+store.write([(b"a", b"1")], 7, is_current=True)
+store.flush()
+print("open", flush=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def held_by_another_process(folder):
+    """Have a second process open a store; give its id."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE
+    )
+    try:
+        assert b"open\n" == holder.stdout.readline()
+        yield holder.pid
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()

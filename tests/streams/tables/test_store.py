@@ -1,14 +1,26 @@
+import os
+import resource
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import orjson
 import pytest
 from rocksdict import Options, Rdict
 
-from streams.engine.errors import CorruptState, StateLocked, StorageFull
-from streams.tables.store import PartitionStore, drop_store
+from streams.engine.errors import (
+    CorruptState,
+    DamagedState,
+    FatalError,
+    StateLocked,
+    StorageFailed,
+    StorageFull,
+)
+from streams.tables.rocksdb import drop_store, holder
+from streams.tables.store import PartitionStore
+from tests.streams.tables.changelog import held_by_another_process
 
 WEEK = 7 * 86400.0
 
@@ -190,55 +202,225 @@ def test_damage_is_found_by_reads_and_by_scans(opened, tmp_path):
     write(store, {b"%05d" % n: bytes(200) for n in range(5000)}, 5000)
     store.close()
     [file] = (tmp_path / "t").glob("*.sst")
-    content = bytearray(file.read_bytes())
-    content[len(content) // 3 : len(content) // 2] = bytes(
-        len(content) // 2 - len(content) // 3
-    )
-    file.write_bytes(content)
+    flip(file, 3)
 
     store = opened()
-    with pytest.raises(CorruptState):
+    with pytest.raises(DamagedState, match="block checksum mismatch"):
         list(store.scan(b""))
     assert store.is_damaged
+
+
+def flip(file, part):
+    """Change one byte of a file, at a part of its length."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // part] ^= 0xFF
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("pattern", ["MANIFEST-*", "CURRENT"])
+def test_a_flipped_byte_of_the_index_of_files_is_damage(opened, tmp_path, pattern):
+    store = opened()
+    write(store, {b"a": b"1"}, 5)
+    store.close()
+    [file] = (tmp_path / "t").glob(pattern)
+    flip(file, 2)
+
+    with pytest.raises(DamagedState, match="RocksDB reports damage"):
+        opened()
+
+
+@pytest.mark.parametrize("pattern", ["MANIFEST-*", "CURRENT", "*.sst"])
+def test_an_absent_file_is_damage(opened, tmp_path, pattern):
+    store = opened()
+    write(store, {b"a": b"1"}, 5)
+    store.close()
+    for file in (tmp_path / "t").glob(pattern):
+        file.unlink()
+
+    with pytest.raises(DamagedState):
+        opened()
+
+
+def test_too_few_open_files_are_no_damage(opened):
+    """RocksDB itself calls it corruption when it can't open a file."""
+    store = opened()
+    write(store, {b"a": b"1"}, 5)
+    store.close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least = len(os.listdir("/proc/self/fd"))
+    found = set()
+    for more in range(1, 12):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (least + more, hard))
+        try:
+            opened().close()
+        except (StorageFailed, DamagedState) as error:
+            found.add(type(error))
+            text = str(error)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert {StorageFailed} == found
+    assert "ulimit -n" in text
+    store = opened()
+    assert (5, b"1") == (store.next_offset, store.get(b"a"))
+
+
+def test_a_folder_that_is_a_file_is_named_and_kept(opened, tmp_path):
+    (tmp_path / "t").write_bytes(b"mine")
+
+    with pytest.raises(StorageFailed, match="set state_dir to a folder"):
+        opened()
+
+    assert b"mine" == (tmp_path / "t").read_bytes()
+
+
+def test_the_folder_of_a_store_is_closed_to_others(opened, tmp_path):
+    """Also one that an earlier version made."""
+    for before in (None, 0o755):
+        if before is not None:
+            (tmp_path / "t").chmod(before)
+        opened().close()
+        assert 0o700 == (tmp_path / "t").stat().st_mode & 0o777
+
+
+def test_absent_folders_above_are_made_for_their_owner_alone(tmp_path, clock):
+    folder = tmp_path / "state" / "group" / "scrub-0" / "patients-0"
+    PartitionStore(folder, "topic-1", oldest=WEEK, clock=clock).close()
+
+    made = (folder, *folder.parents[:3])
+    assert {0o700} == {each.stat().st_mode & 0o777 for each in made}
 
 
 def test_errors_do_not_show_keys(opened):
     store = opened()
     store.close()
 
-    with pytest.raises(CorruptState) as caught:
+    with pytest.raises(FatalError, match="report it") as caught:
         store.get(b"ZZMARKER")
 
     assert "ZZMARKER" not in str(caught.value)
 
 
-HOLD = """
-import sys, time
+def test_a_store_that_another_process_holds_is_waited_for_not_deleted(tmp_path):
+    folder = tmp_path / "t"
+    with held_by_another_process(folder) as pid:
+        with pytest.raises(StateLocked, match=f"process {pid} has {folder} open"):
+            PartitionStore(folder, "topic-1", oldest=1e9)
+        assert pid == holder(folder)
+
+    store = PartitionStore(folder, "topic-1", oldest=1e9)
+    assert 7 == store.next_offset
+    assert os.getpid() == holder(folder)
+    store.close()
+    assert holder(folder) is None
+
+
+def test_a_folder_under_a_living_owner_is_never_deleted(tmp_path):
+    """Neither another process's nor one's own."""
+    folder = tmp_path / "t"
+    with held_by_another_process(folder):
+        before = {each.name for each in folder.iterdir()}
+        with pytest.raises(StateLocked):
+            drop_store(folder)
+        assert before == {each.name for each in folder.iterdir()}
+
+    own = PartitionStore(folder, "topic-1", oldest=1e9)
+    with pytest.raises(StateLocked, match="this process"):
+        drop_store(folder)
+    assert b"1" == own.get(b"a")
+    # Its lock is still there.
+    with pytest.raises(AssertionError), held_by_another_process(folder):
+        pass
+    own.close()
+    drop_store(folder)
+    assert ["LOCK"] == [each.name for each in folder.iterdir()]
+
+
+@contextmanager
+def small_disk(place, size):
+    """A file system of a few bytes, where a root may mount one."""
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"no tmpfs here: {done.stderr.decode(errors='replace').strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def fill(store):
+    """Write six times a megabyte."""
+    for at in range(6, 12):
+        rows = [(b"%d" % n, os.urandom(1000)) for n in range(1000)]
+        store.write(rows, at, is_current=True)
+        store.flush()
+
+
+def test_a_disk_that_is_full_is_named_and_nothing_is_deleted(tmp_path):
+    with small_disk(tmp_path / "disk", "1500k") as disk:
+        folder = disk / "t"
+        store = PartitionStore(folder, "topic-1", oldest=1e9)
+        write(store, {b"a": b"1"}, 5)
+        store.flush()
+        with pytest.raises(StorageFull) as caught:
+            fill(store)
+        said = str(caught.value)
+        assert f"No space left on device in {folder}" in said
+        assert "MiB free" in said
+        assert "larger disk" in said
+        assert not store.is_damaged
+        with pytest.raises(StorageFull):
+            store.close()
+        subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
+
+        store = PartitionStore(folder, "topic-1", oldest=1e9)
+        assert 5 <= store.next_offset < 12
+        assert b"1" == store.get(b"a")
+        store.close()
+
+
+LIMITED = """
+import os, resource, sys
 from pathlib import Path
+from streams.engine.errors import StorageFull
 from streams.tables.store import PartitionStore
 store = PartitionStore(Path(sys.argv[1]), "topic-1", oldest=1e9)
-store.write([(b"a", b"1")], 7, is_current=True)
+store.write([(b"a", b"1")], 5, is_current=True)
 store.flush()
-print("open", flush=True)
-time.sleep(60)
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+try:
+    rows = [(b"%d" % n, os.urandom(1000)) for n in range(1000)]
+    store.write(rows, 9, is_current=True)
+    store.flush()
+except StorageFull as error:
+    assert not store.is_damaged
+    print(error)
 """
 
 
-def test_a_store_that_another_process_holds_is_waited_for_not_deleted(tmp_path):
+def test_a_limit_of_size_is_a_full_disk(tmp_path):
     folder = tmp_path / "t"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, folder],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    try:
-        assert b"open\n" == holder.stdout.readline()
-        with pytest.raises(StateLocked):
-            PartitionStore(folder, "topic-1", oldest=1e9)
-    finally:
-        holder.kill()
-        holder.wait()
-        holder.stdout.close()
 
-    assert 7 == PartitionStore(folder, "topic-1", oldest=1e9).next_offset
+    assert f"File too large in {folder}" in done.stdout
+    assert "LimitFSIZE" in done.stdout
+    store = PartitionStore(folder, "topic-1", oldest=1e9)
+    assert (5, b"1") == (store.next_offset, store.get(b"a"))
+
+
+class RocksError(Exception):
+    """The binding raises plain exceptions."""
 
 
 def test_what_a_full_disk_refused_is_read_again(opened, monkeypatch):
@@ -247,7 +429,7 @@ def test_what_a_full_disk_refused_is_read_again(opened, monkeypatch):
     write(store, {b"a": b"1"}, 5)
 
     def full(_batch):
-        raise OSError("IO error: No space left on device: While appending to file")
+        raise RocksError("IO error: No space left on device: While appending to file")
 
     with monkeypatch.context() as patched:
         patched.setattr(store, "_rows", SimpleNamespace(write=full))
@@ -263,9 +445,9 @@ def test_a_full_disk_is_no_damage(opened, monkeypatch):
     store = opened()
 
     def full(_batch):
-        raise OSError("IO error: No space left on device: While appending to file")
+        raise RocksError("IO error: No space left on device: While appending to file")
 
     monkeypatch.setattr(store, "_rows", SimpleNamespace(write=full))
-    with pytest.raises(StorageFull, match="make room"):
+    with pytest.raises(StorageFull, match="free some space"):
         write(store, {b"a": b"1"}, 1)
     assert not store.is_damaged

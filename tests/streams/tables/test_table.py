@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import time
 
 import pytest
 
 from streams.cluster.client import admin_client
 from streams.cluster.offsets import end_offsets, high_watermarks
-from streams.engine.errors import ConfigError, CorruptState, RetriableError
+from streams.engine.errors import (
+    ConfigError,
+    CorruptState,
+    DamagedState,
+    RetriableError,
+    StateInUse,
+)
 from streams.tables import table as tables
 from streams.tables.table import ChangelogTable
 from tests.brokers import wait_until
@@ -17,6 +25,7 @@ from tests.streams.tables.changelog import (
     PARTITIONS,
     Owner,
     create,
+    held_by_another_process,
     reached,
     rows_of,
     take_over,
@@ -357,13 +366,30 @@ def test_rows_that_damage_elsewhere_kept_from_being_written_are_read(
     table = take_over(opened(), [0, 1])
     for partition in (0, 1):
         owner.commit(partition, [(b"a", b"1")])
-    table._parts[0].store.close()
-    with pytest.raises(CorruptState):
+    table._parts[0].store._rows = Damaged(table._parts[0].store._rows)
+    with pytest.raises(DamagedState):
         table.write(0, {b"a": b"1"}, 1)  # and partition 1 is not written any more
 
     take_over(table, table.drop())
 
     assert [{b"a": b"1"}] * 2 == [rows_of(table, p) for p in (0, 1)]
+
+
+class RocksError(Exception):
+    """The binding raises plain exceptions."""
+
+
+class Damaged:
+    """A store of RocksDB whose writes report damage, as after a failed merge."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def write(self, _batch):
+        raise RocksError("Corruption: block checksum mismatch")
+
+    def __getattr__(self, name):
+        return getattr(self._rows, name)
 
 
 def damage(table, partition):
@@ -537,7 +563,7 @@ def test_a_damaged_copy_is_restored_and_the_owned_tables_are_kept(
     table.copy([1])
     follow_until(table, {1: after + 1})
     damaged = table._parts[1].store
-    damaged.close()  # each further use fails as damage does
+    damaged._rows = Damaged(damaged._rows)
     after = owner.commit(1, [(b"a", b"2")])
     wait_until(lambda: table.follow() or damaged not in stores_of(table))
 
@@ -557,3 +583,71 @@ def test_a_copy_that_another_process_has_open_is_left_alone(opened, settings):
     table.follow()
 
     assert [] == table.copies()
+
+
+def test_a_locked_store_is_waited_for_while_the_others_go_on(
+    opened, owner, settings, caplog
+):
+    owner.commit(0, [(b"a", b"1")])
+    table = opened()
+    with held_by_another_process(table._path(1)) as pid:
+        caplog.set_level(logging.WARNING)
+        table.open([0, 1])
+        until(table.ready, [0])
+        assert [] == table.ready()
+        assert f"process {pid} has {table._path(1)} open" in caplog.text
+        assert "waiting, 0 of 60 s" in caplog.text
+
+    until(table.ready, [1])
+
+
+def test_the_wait_for_a_locked_store_is_bounded_and_deletes_nothing(settings):
+    dropped = []
+    table = ChangelogTable(
+        settings.model_copy(update={"state_lock_seconds": 1.5}),
+        CHANGELOG,
+        "scrub-0",
+        PARTITIONS,
+        damaged=lambda: dropped.append(1),
+    )
+    with held_by_another_process(table._path(1)):
+        before = {each.name for each in table._path(1).iterdir()}
+        table.open([1])
+        begun = time.monotonic()
+        with pytest.raises(StateInUse, match="nothing was deleted"):
+            until(table.ready, [1])
+        assert 1.5 <= time.monotonic() - begun < 15
+        after = {each.name for each in table._path(1).iterdir()}
+    table.close()
+
+    # RocksDB has renamed its log, and nothing else.
+    assert {n for n in before if "LOG" not in n} == {n for n in after if "LOG" not in n}
+    assert [] == dropped
+
+
+def test_each_store_that_is_dropped_for_damage_is_counted(opened, owner, settings):
+    owner.commit(1, [(b"%05d" % n, b"v" * 200) for n in range(3000)])
+    take_over(opened(), [1]).close()
+    dropped = []
+
+    def again():
+        return ChangelogTable(
+            settings,
+            CHANGELOG,
+            "scrub-0",
+            PARTITIONS,
+            damaged=lambda: dropped.append(1),
+        )
+
+    table = again()
+    [manifest] = table._path(1).glob("MANIFEST-*")
+    manifest.unlink()
+    take_over(table, [1])
+    assert 1 == len(dropped)
+    damage(table, 1)
+    with pytest.raises(DamagedState):
+        rows_of(table, 1)
+    take_over(table, table.drop())
+    assert 2 == len(dropped)
+    assert 3000 == len(rows_of(table, 1))
+    table.close()

@@ -5,6 +5,7 @@ import pytest
 from deid_core import Document, Label, TermFiles
 from streams.cluster.topics import Stage
 from streams.engine.errors import ConfigError, InvalidRecord
+from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.keys.office import make_pair
@@ -48,7 +49,11 @@ def test_intake_reads_events_of_another_form_by_the_map_of_the_settings(
     file = tmp_path / "map.toml"
     file.write_text('note_id = "no"\ntext = "body"\n[patient]\nid = "mrn"\n')
     intake = _processor(
-        Stage.INTAKE, 0, settings.model_copy(update={"json_map": file}), 1
+        Stage.INTAKE,
+        0,
+        settings.model_copy(update={"json_map": file}),
+        1,
+        Observer().damaged,
     )
     events = [
         b'{"no": 1, "body": "Stable.", "mrn": "7"}',
