@@ -11,6 +11,7 @@ import typer
 from ..engine.errors import ConfigError
 from ..engine.exit_status import status_of
 from ..engine.log import set_up_logging
+from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
 from ..workers.versions import runtime
 from .options import Bootstrap, Config
@@ -40,5 +41,6 @@ def mllp(
     settings = settings.model_copy(update={"mllp": listener})
     settings.client()
     set_up_logging(settings.log_level)
+    keep_files_private()
     log.info("%s: starting mllp", runtime())
     raise typer.Exit(status_of(partial(run, settings)))

@@ -9,6 +9,7 @@ import typer
 
 from ..cluster.topics import Stage
 from ..engine.log import set_up_logging
+from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
 from ..formats.json_map import load_json_map
 from ..workers.supervisor import Supervisor
@@ -37,6 +38,7 @@ def run(
         config, {"bootstrap": bootstrap, "preset": preset, "policy": policy}
     )
     set_up_logging(settings.log_level)
+    keep_files_private()
     is_scrub = stage is Stage.SCRUB
     model = f", model {models(settings.preset)}" if is_scrub else ""
     log.info("%s%s: starting %s", runtime(), model, stage.value)

@@ -10,6 +10,7 @@ import typer
 from ..engine.errors import FatalError
 from ..engine.exit_status import status_of
 from ..engine.log import set_up_logging
+from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
 from ..workers.versions import models, runtime
 from .options import Config
@@ -48,6 +49,7 @@ def serve(
 
     settings = load_settings(config, {"preset": preset, "policy": policy})
     set_up_logging(settings.log_level)
+    keep_files_private()
     model = models(settings.preset)
     log.info("%s, model %s: starting the gateway", runtime(), model)
     raise typer.Exit(status_of(lambda: run(settings, host, port, workers)))

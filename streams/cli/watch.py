@@ -10,6 +10,7 @@ import typer
 
 from ..engine.errors import ConfigError
 from ..engine.log import set_up_logging
+from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
 from ..workers.versions import runtime
 from .options import Bootstrap, Config
@@ -42,6 +43,7 @@ def watch(
             "--demo shows notes before they are scrubbed: loopback addresses only"
         )
     set_up_logging(settings.log_level)
+    keep_files_private()
     log.info("%s: starting watch", runtime())
     filter_foreign_logs(settings.log_level)
     raise typer.Exit(run_guarded(settings, Address(host, port), demo=demo))

@@ -26,8 +26,9 @@ from ..engine.errors import (
     InvalidRecord,
     StateLocked,
 )
+from ..engine.private_files import private_folder
 from ..engine.records import Record
-from ..tables.rocksdb import drop_store, private_folder, translated
+from ..tables.rocksdb import drop_store, translated
 from .demographics import (
     Demographics,
     PatientId,

@@ -11,7 +11,6 @@ import errno
 import fcntl
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,24 +130,6 @@ def holder(folder: Path) -> int | None:
     except (OSError, ValueError):
         pass
     return None
-
-
-def private_folder(folder: Path) -> None:
-    """Make a folder, and absent ones above it, for their owner alone.
-
-    One that exists is closed to others if it belongs to this user.
-
-    Raises:
-        StorageFull: No space is left.
-        StorageFailed: It can't be made.
-    """
-    with translated(folder):
-        for absent in reversed([each for each in folder.parents if not each.exists()]):
-            absent.mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.stat()
-        if stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid():
-            folder.chmod(0o700)
 
 
 def _of_rocksdb(text: str, name: str, folder: Path) -> StreamError:

@@ -27,7 +27,8 @@ from rocksdict import (
 )
 
 from ..engine.errors import CorruptState, StreamError
-from .rocksdb import private_folder, translated
+from ..engine.private_files import private_folder
+from .rocksdb import translated
 
 FORMAT = 2
 """Version of the files; a store of another version is restored."""
@@ -35,6 +36,10 @@ ROW = b"r"
 META = b"m"
 MIB = 1024 * 1024
 MEMORY_TABLE_BYTES = 16 * MIB
+MAX_DELETED = 100_000
+"""Deleted keys whose values a store removes from its files, at most."""
+SMALL_BYTES = 32 * MIB
+"""Files of this size are merged as a whole in a fraction of a second."""
 
 
 class StoreMemory:
@@ -86,8 +91,9 @@ class PartitionStore:
         # Until the first read ends, what the topic held when it began must be there.
         self._current_at = clock()
         self.is_damaged = False
-        private_folder(folder)
+        self._deleted: dict[bytes, None] = {}
         with self._translated():
+            private_folder(folder)
             self._rows = Rdict(str(folder), options=_options(memory or StoreMemory()))
             self._rows.set_write_options(_without_log())
             meta = self._rows.get(META)
@@ -154,6 +160,8 @@ class PartitionStore:
         for key, value in changes:
             if value is None:
                 batch.delete(ROW + key)
+                if len(self._deleted) < MAX_DELETED:
+                    self._deleted[ROW + key] = None
             else:
                 batch.put(ROW + key, value)
         before = self._next_offset, self._current_at
@@ -178,6 +186,25 @@ class PartitionStore:
         with self._translated():
             self._rows.put(META, self._meta())
             self._rows.flush(wait)
+
+    def purge(self, seconds: float) -> None:
+        """Remove what was deleted from the files, which keep it until they are merged.
+
+        Args:
+            seconds: After which further calls do the rest.
+        """
+        if not self._deleted:
+            return
+        deadline = time.monotonic() + seconds
+        self.flush()
+        with self._translated():
+            size = self._rows.property_int_value("rocksdb.total-sst-files-size") or 0
+            if size <= SMALL_BYTES:
+                self._deleted.clear()
+                self._rows.compact_range(None, None)
+            while self._deleted and time.monotonic() < deadline:
+                key, _ = self._deleted.popitem()
+                self._rows.compact_range(key, key + b"\0")
 
     def close(self) -> None:
         """Flush and close the files; the next owner resumes from the offset."""

@@ -54,6 +54,8 @@ KEPT_SECONDS = 30.0
 LOCK_SECONDS, LOCK_LOG_SECONDS = 0.5, 5.0
 """How often a store that is locked is tried again, and how often that is logged."""
 FLUSH_SECONDS = 3600.0
+PURGE_SECONDS, PURGE_AT_ONCE = 15.0, 0.2
+"""How often deleted rows are removed from the files, and for how long at once."""
 OLDEST_SECONDS = TOMBSTONE_DAYS * DAY_MS / 1000 / 2
 
 RESTORE = {
@@ -150,6 +152,8 @@ class ChangelogTable:
         self._newly_ready: list[int] = []
         self._newly_settled: list[int] = []
         self._flush_at = clock() + FLUSH_SECONDS
+        self._purges = topic.phi
+        self._purge_at = clock() + PURGE_SECONDS
         self._copy_at = clock()
         self._consumer = Consumer(
             settings.client(
@@ -528,13 +532,17 @@ class ChangelogTable:
                 self._newly_settled.append(partition)
 
     def _tend(self) -> None:
-        """Close what was released long ago; flush now and then."""
+        """Close what was released long ago; purge and flush now and then."""
         now = self._clock()
         self._close(
             p
             for p in self._in(_Phase.RELEASED)
             if now - self._parts[p].since > KEPT_SECONDS
         )
+        if self._purges and now >= self._purge_at:
+            self._purge_at = now + PURGE_SECONDS
+            for part in self._parts.values():
+                part.store.purge(PURGE_AT_ONCE / len(self._parts))
         if now < self._flush_at:
             return
         # Otherwise a quiet table that is killed would be too old after some days.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shutil
+import subprocess
 from collections import Counter
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
+from rocksdict import Options, Rdict
 
 from streams.cluster.topics import (
     DEAD_LETTERS,
@@ -21,11 +24,15 @@ from streams.cluster.topics import (
 )
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service
-from streams.patients.demographics import PatientId
+from streams.operations.doctor.disk import judge_privacy
+from streams.operations.doctor.finding import Level
+from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.patients.updates import PatientUpdate
 from tests.brokers import wait_until
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_main_job import FAMILY, adt, event
 from tests.harness import RawMessage, feed_and_drain, produce, running, values
+from tests.streams.tables.changelog import held_by_another_process, small_disk
 
 MRNS = [f"7700112{n}" for n in range(8)]
 _unused = itertools.cycle(MRNS)
@@ -173,3 +180,70 @@ def test_an_update_that_breaks_its_schema_is_a_dead_letter(stopped, mrn):
     assert [("schema", "patient.updates")] == [
         (each["code"], each["source"]["topic"]) for each in letters
     ]
+
+
+def test_what_services_write_is_private(stopped, module_cluster):
+    """Tables, and the data of a broker of `phistream broker up`."""
+    user = os.geteuid()
+
+    assert Level.OK is judge_privacy(stopped.state_dir, user).level
+    assert Level.OK is judge_privacy(module_cluster._home, user).level
+
+
+def test_a_worker_ends_when_another_process_keeps_its_table(stopped, mrn):
+    """It has waited, it has deleted nothing, and the next one goes on as before."""
+    waits = stopped.model_copy(update={"state_lock_seconds": 2.0})
+    folders = (stopped.state_dir / stopped.group).glob("scrub-0/patients-*")
+    folder = max(folders, key=lambda each: meta_of(each)["next_offset"])
+    before = len(table_lines(stopped))
+    with held_by_another_process(folder, meta_of(folder)["identity"]) as pid:
+        files = {each.name for each in folder.iterdir() if "LOG" not in each.name}
+        service = start_service("scrub", waits)
+        assert 75 == service.process.wait(120)
+        service.stop()
+        assert files <= {each.name for each in folder.iterdir()}
+    said = "\n".join(table_lines(stopped)[before:])
+    assert f"process {pid} has {folder} open; waiting" in said
+    assert f"process {pid} has {folder} open for 2 s; nothing was deleted" in said
+
+    assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
+    assert "restored" not in "\n".join(table_lines(stopped)[before:])
+
+
+def meta_of(folder):
+    rows = Rdict(str(folder), options=Options(raw_mode=True))
+    try:
+        return json.loads(rows.get(b"m"))
+    finally:
+        rows.close()
+
+
+def test_a_full_disk_stops_scrub_without_dropping_a_table(settings, tmp_path):
+    """With more room all patients are known."""
+    produce(settings, PATIENT_UPDATES.name, [update(n) for n in range(20)])
+    with small_disk(tmp_path / "disk", "300k") as disk:
+        full = settings.model_copy(update={"state_dir": disk, "preset": "lexical"})
+        service = start_service("scrub", full)
+        assert 74 == service.process.wait(180)
+        service.stop()
+        said = logs(full, "scrub")
+        assert 1 == said.count(f"stopped: state_dir: No space left on device in {disk}")
+        assert "MiB free" in said
+        assert "restored" not in said
+        subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
+
+        with running(full, "scrub") as services:
+            wait_until(lambda: 20 == len(patients_of(full)), 180)
+            services[0].check()
+        assert "restored" not in logs(full, "scrub")
+
+
+def update(number):
+    patient = PatientId("NORTH", f"{number}")
+    record = PatientRecord(patient, "", Demographics(names=(Name(FAMILY),)))
+    value = PATIENT_UPDATES.schema.versioned(PatientUpdate(record).to_json())
+    return patient.key, json.dumps(value).encode()
+
+
+def patients_of(settings):
+    return {message.key() for message in read_topic(settings, PATIENTS.name)}

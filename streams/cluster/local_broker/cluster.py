@@ -16,6 +16,8 @@ import orjson
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from streams.engine.private_files import MASK, private_folder
+
 from .node import Node, server_properties, users_properties
 from .ports import free_ports
 from .processes import Processes
@@ -139,7 +141,7 @@ class Cluster:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
         for node in self._nodes:
             folder = self._folder(node)
-            (folder / "data").mkdir(parents=True)
+            private_folder(folder / "data")
             properties = server_properties(node, self._nodes, folder)
             if users:
                 # Of two lines with the same key, Java uses the second.
@@ -157,6 +159,7 @@ class Cluster:
                 capture_output=True,
                 text=True,
                 check=False,
+                umask=MASK,
             )
             if done.returncode:
                 raise BrokerError(f"format of node {node.id} failed: {done.stderr}")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from streams.engine.private_files import MASK
+
 
 class Processes:
     """Starts and ends processes, those of earlier runs as well."""
@@ -25,6 +27,7 @@ class Processes:
             stdout=log,
             stderr=log,
             start_new_session=True,
+            umask=MASK,
         )
         self._children[child.pid] = child
         return child.pid

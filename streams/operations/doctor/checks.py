@@ -59,6 +59,7 @@ CHECKS = (
     Check("office key", keys.office_key, _SETTINGS),
     Check("key in use", keys.key_in_use, (*_BROKER, "key")),
     Check("state dir", disk.state_dir, _SETTINGS),
+    Check("private folders", disk.private_folders, _SETTINGS),
     Check("clocks", clocks.clocks, _BROKER),
     Check("groups", groups.groups, _BROKER),
     Check("ports", ports.metrics_ports, _SETTINGS),

@@ -1,19 +1,25 @@
-"""Checks of the state folder: space, and a store that can be written and read."""
+"""Checks of folders: who can read them, space, and a store that works."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
-from streams.engine.errors import CorruptState
+from streams.engine.errors import CorruptState, StateUnusable
+from streams.engine.private_files import is_open_to_others
 from streams.tables.store import PartitionStore, StoreMemory
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
 MIB = 1024 * 1024
+MAX_FILES = 100_000
+"""How many files and folders of a folder are looked at."""
 FAIL_BYTES, WARN_BYTES = 200 * MIB, 2048 * MIB
 
 
@@ -35,6 +41,51 @@ def state_dir(context: CheckContext) -> Iterator[Finding]:
     yield ok(f"{folder}: holds {len(stores)} partitions")
 
 
+def private_folders(context: CheckContext) -> Iterator[Finding]:
+    """Check that only the service's user can read tables and a local broker's data."""
+    for name in ("state_dir", "broker_dir"):
+        folder = getattr(context.settings, name).expanduser()
+        if folder.is_dir():
+            yield judge_privacy(folder, os.geteuid())
+
+
+def judge_privacy(folder: Path, user: int) -> Finding:
+    """Check that a folder and everything in it is its user's own, and closed.
+
+    Args:
+        folder: It holds PHI.
+        user: Whose it should be.
+    """
+    wider: list[str] = []
+    foreign: list[str] = []
+    for path, found in islice(_files(folder), MAX_FILES):
+        if is_open_to_others(found):
+            wider.append(f"{path} has mode {stat.S_IMODE(found.st_mode):04o}")
+        if found.st_uid != user:
+            foreign.append(f"{path} belongs to user {found.st_uid}")
+    if foreign:
+        seen = f"{foreign[0]}, not to {user} ({len(foreign)} such)"
+        return warn(seen, f"chown -R {user} {folder}, or run doctor as the service")
+    if wider:
+        seen = f"{wider[0]}: others may read PHI ({len(wider)} such)"
+        return warn(seen, f"chmod -R go= {folder} (Kubernetes: fsGroup without others)")
+    return ok(f"{folder}: private")
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield a folder and what is in it; links are not followed."""
+    yield folder, folder.stat()
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            try:
+                found = path.lstat()
+            except FileNotFoundError:
+                continue  # a table has just replaced it
+            if not stat.S_ISLNK(found.st_mode):
+                yield path, found
+
+
 def probe(base: Path, folder: Path) -> Finding:
     """Check that a store can be written and read back.
 
@@ -44,7 +95,7 @@ def probe(base: Path, folder: Path) -> Finding:
     with tempfile.TemporaryDirectory(prefix=".doctor-", dir=base) as place:
         try:
             value = written_and_read(Path(place) / "store")
-        except CorruptState as error:
+        except (CorruptState, StateUnusable) as error:
             return fail(f"{folder}: {error}", "check the disk, or set state_dir")
     if value != b"value":
         return fail(f"{folder}: a store returned another value than was written",

@@ -16,6 +16,7 @@ from faust.tables.manager import TableManager
 from faust.types import TP, StreamT
 
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
+from streams.engine.private_files import private_folder
 from streams.engine.settings import Settings
 
 from ..counts.windows import Bucket
@@ -173,7 +174,7 @@ async def _within(seconds: float, work: Awaitable[object]) -> None:
 def _faust(settings: Settings) -> faust.App:
     addresses = settings.client()["bootstrap.servers"].split(",")
     folder = settings.state_dir / "watch"
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     return faust.App(
         group_of(settings),
         broker=[f"kafka://{address.strip()}" for address in addresses],

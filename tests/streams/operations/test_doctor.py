@@ -27,6 +27,7 @@ from streams.cluster.topics import (
     PATIENTS,
 )
 from streams.engine.errors import RetriableError
+from streams.engine.private_files import private_folder
 from streams.engine.settings import Settings
 from streams.keys.office import make_pair
 from streams.operations.doctor import (
@@ -646,6 +647,34 @@ def test_a_store_that_gives_back_something_else_fails(tmp_path, monkeypatch):
 )
 def test_little_space_is_reported(free, level):
     assert level is disk.judge_space(free).level
+
+
+def test_folders_that_others_can_read_are_reported_with_what_to_do(tmp_path):
+    inner = tmp_path / "state" / "group" / "scrub-0" / "patients-0"
+    private_folder(inner)
+    (inner / "000008.sst").touch(0o600)
+    settings = with_settings(state_dir=tmp_path / "state", broker_dir=tmp_path / "no")
+    assert [OK] == levels([*disk.private_folders(settings)])
+
+    for path, mode in ((inner / "000008.sst", 0o640), (inner, 0o701)):
+        before = path.stat().st_mode
+        path.chmod(mode)
+        [found] = disk.private_folders(settings)
+        assert WARN is found.level
+        assert f"{path} has mode {mode:04o}" in found.seen
+        assert "chmod -R go=" in found.todo
+        path.chmod(before)
+
+
+def test_folders_of_another_user_are_reported(tmp_path):
+    private_folder(tmp_path / "state" / "group")
+    user = os.geteuid()
+
+    found = disk.judge_privacy(tmp_path / "state", user + 1)
+
+    assert WARN is found.level
+    assert f"belongs to user {user}" in found.seen
+    assert f"chown -R {user + 1}" in found.todo
 
 
 # --- clocks, groups, ports

@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import contextmanager
 
+import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -92,19 +93,20 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from streams.tables.store import PartitionStore
-store = PartitionStore(Path(sys.argv[1]), "topic-1", oldest=1e9)
-store.write([(b"a", b"1")], 7, is_current=True)
-store.flush()
+store = PartitionStore(Path(sys.argv[1]), sys.argv[2], oldest=1e9)
+if not store.next_offset:
+    store.write([(b"a", b"1")], 7, is_current=True)
+    store.flush()
 print("open", flush=True)
 time.sleep(600)
 """
 
 
 @contextmanager
-def held_by_another_process(folder):
+def held_by_another_process(folder, identity="topic-1"):
     """Have a second process open a store; give its id."""
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLD, folder, identity], stdout=subprocess.PIPE
     )
     try:
         assert b"open\n" == holder.stdout.readline()
@@ -113,3 +115,20 @@ def held_by_another_process(folder):
         holder.kill()
         holder.wait()
         holder.stdout.close()
+
+
+@contextmanager
+def small_disk(place, size):
+    """A file system of a few bytes, where a root may mount one."""
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"no tmpfs here: {done.stderr.decode(errors='replace').strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)

@@ -3,7 +3,6 @@ import resource
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import orjson
@@ -20,7 +19,7 @@ from streams.engine.errors import (
 )
 from streams.tables.rocksdb import drop_store, holder
 from streams.tables.store import PartitionStore
-from tests.streams.tables.changelog import held_by_another_process
+from tests.streams.tables.changelog import held_by_another_process, small_disk
 
 WEEK = 7 * 86400.0
 
@@ -336,23 +335,6 @@ def test_a_folder_under_a_living_owner_is_never_deleted(tmp_path):
     assert ["LOCK"] == [each.name for each in folder.iterdir()]
 
 
-@contextmanager
-def small_disk(place, size):
-    """A file system of a few bytes, where a root may mount one."""
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip(f"no tmpfs here: {done.stderr.decode(errors='replace').strip()}")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", place], check=True)
-
-
 def fill(store):
     """Write six times a megabyte."""
     for at in range(6, 12):
@@ -451,3 +433,47 @@ def test_a_full_disk_is_no_damage(opened, monkeypatch):
     with pytest.raises(StorageFull, match="free some space"):
         write(store, {b"a": b"1"}, 1)
     assert not store.is_damaged
+
+
+@pytest.mark.parametrize("small", [0, 10**9])
+def test_a_purge_removes_what_was_deleted_from_the_files(
+    opened, tmp_path, monkeypatch, small
+):
+    """Merged as a whole, or key by key; other rows stay."""
+    monkeypatch.setattr("streams.tables.store.SMALL_BYTES", small)
+    store = opened()
+    rows = {b"%05d" % n: os.urandom(20) for n in range(5000)}
+    gone = {b"02500": b"ZZMARKER-2500", b"04999": b"ZZMARKER-4999"}
+    write(store, rows | gone, 5)
+    store.flush()
+    assert found_in(tmp_path / "t", b"ZZMARKER")
+    write(store, dict.fromkeys(gone), 7)
+    store.flush()
+    assert found_in(tmp_path / "t", b"ZZMARKER")
+
+    store.purge(60)
+
+    assert [] == found_in(tmp_path / "t", b"ZZMARKER")
+    assert {key: rows[key] for key in rows.keys() - gone} == dict(store.scan(b""))
+    assert 7 == store.next_offset
+    store.close()
+    assert [] == found_in(tmp_path / "t", b"ZZMARKER")
+
+
+def found_in(folder, marker):
+    """Return the files that hold some bytes."""
+    return [path.name for path in folder.iterdir() if marker in path.read_bytes()]
+
+
+def test_a_purge_goes_on_where_its_time_had_ended(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("streams.tables.store.SMALL_BYTES", 0)
+    store = opened()
+    write(store, {b"%d" % n: b"ZZMARKER" for n in range(9)}, 5)
+    store.flush()
+    write(store, {b"%d" % n: None for n in range(9)}, 7)
+
+    store.purge(0)
+    assert 9 == len(store._deleted)
+    store.purge(60)
+
+    assert [] == found_in(tmp_path / "t", b"ZZMARKER")
