@@ -34,6 +34,7 @@ from . import (
     dead_letters,
     demo,
     doctor,
+    erase,
     evaluate,
     experiment,
     feed,
@@ -91,6 +92,7 @@ for command in (
     scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
     experiment.experiment, run.run, mllp.mllp, serve.serve, feed.feed,
     reconcile.reconcile, doctor.doctor, status.status, watch.watch, demo.demo, key.key,
+    erase.erase,
 ):  # fmt: skip
     app.command()(command)
 app.command("map")(map_.map_)

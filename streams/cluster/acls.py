@@ -25,6 +25,7 @@ from .topics import (
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
+    TOPICS,
     TOPICS_OF,
     WATCH_TOPICS,
     Stage,
@@ -92,6 +93,7 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
         "operator": tuple(_operator(group)),
         "migration": tuple(_migration(group)),
         "privacy-office": tuple(_privacy_office(group)),
+        "erasure": tuple(_erasure(group)),
         "subscriber": (
             _topic(NOTES_SCRUBBED, READ),
             _topic(HL7_SCRUBBED, READ),
@@ -150,6 +152,18 @@ def _privacy_office(group: str) -> Iterator[Grant]:
         yield _topic(topic, WRITE)
     yield Grant("group", f"{group}-dead-letters", ("Read", "Describe"))
     yield Grant("transactional-id", f"{group}-replay", WRITE)
+
+
+def _erasure(group: str) -> Iterator[Grant]:
+    """Yield what `phistream erase` needs."""
+    for topic in TOPICS:
+        read = ("Read",) if topic.phi else ()
+        is_written = topic in (PATIENT_UPDATES, DEAD_LETTERS, PHI_AUDIT)
+        written = ("Write",) if is_written else ()
+        yield _topic(topic, ("Describe", "DescribeConfigs", *read, *written))
+    for name in (f"{group}-{Stage.SCRUB}", f"{group}-held", f"{group}-erase"):
+        yield Grant("group", name, ("Read", "Describe"))
+    yield Grant("transactional-id", f"{group}-erase", WRITE)
 
 
 def _topic(topic: Topic, operations: tuple[str, ...]) -> Grant:

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
 from ..engine.settings import Settings
 from .client import CALL_SECONDS, PRODUCER, log_error, transactional
+from .partitioner import partition_of
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class KafkaProducer:
             error_cb=log_error,
         )
         self._written: dict[Partition, int] = {}
+        self._counts: dict[str, int] = {}
         self._producer = self._new()
 
     def renew(self) -> None:
@@ -51,9 +53,12 @@ class KafkaProducer:
 
     def produce(self, output: Output) -> None:
         """Add a record to the open transaction."""
-        changelog: dict[str, Any] = {}
+        placed: dict[str, Any] = {}
         if output.partition is not None:
-            changelog = {"partition": output.partition, "on_delivery": self._delivered}
+            placed = {"partition": output.partition, "on_delivery": self._delivered}
+        elif output.grouped_by is not None:
+            count = self._partitions(output.topic)
+            placed = {"partition": partition_of(output.grouped_by, count)}
         while True:
             try:
                 with transactional("produce"):
@@ -63,7 +68,7 @@ class KafkaProducer:
                         key=output.key,
                         headers=list(output.headers.items()),
                         timestamp=NO_TIMESTAMP if output.timeless else STAMPED_NOW,
-                        **changelog,
+                        **placed,
                     )
             except BufferError:
                 self._producer.poll(0.1)
@@ -96,6 +101,13 @@ class KafkaProducer:
         """Discard the open transaction."""
         with transactional("abort"):
             self._producer.abort_transaction(CALL_SECONDS)
+
+    def _partitions(self, topic: str) -> int:
+        if topic not in self._counts:
+            with transactional("look up partitions"):
+                found = self._producer.list_topics(topic, CALL_SECONDS).topics[topic]
+            self._counts[topic] = len(found.partitions)
+        return self._counts[topic]
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is None:

@@ -50,7 +50,7 @@ class Topic:
         schema_kind: The schema's name if it is not the topic's.
         readers: Who reads the topic.
         phi: Whether it holds PHI.
-        retention_days: How long records are kept; without effect if compacted.
+        retention_days: How long records are kept; without effect if only compacted.
         cleanup: The topic's ``cleanup.policy``.
         max_message_bytes: The topic's ``max.message.bytes``.
         copartitioned_with: A topic whose number of partitions this one must have.
@@ -68,7 +68,7 @@ class Topic:
     readers: str
     phi: bool
     retention_days: int
-    cleanup: Literal["delete", "compact"] = "delete"
+    cleanup: Literal["delete", "compact", "compact,delete"] = "delete"
     max_message_bytes: int = 8 * MIB
     copartitioned_with: str = ""
     timeless: bool = False
@@ -102,10 +102,18 @@ class Topic:
         if self.timeless:
             # Under LogAppendTime the broker would stamp each record with its clock.
             settings["message.timestamp.type"] = "CreateTime"
-        if self.cleanup == "compact":
+        if "compact" in self.cleanup:
             # A table that is younger than this never misses a tombstone.
-            return settings | {"delete.retention.ms": str(TOMBSTONE_DAYS * DAY_MS)}
-        return settings | {"retention.ms": str(self.retention_days * DAY_MS)}
+            settings["delete.retention.ms"] = str(TOMBSTONE_DAYS * DAY_MS)
+        if "delete" in self.cleanup:
+            settings["retention.ms"] = str(self.retention_days * DAY_MS)
+        if self.phi:
+            # What is deleted stays on disk until its segment is closed: a week by
+            # default, and with compaction for ever.
+            settings["segment.ms"] = str(DAY_MS)
+            if "compact" in self.cleanup:
+                settings["max.compaction.lag.ms"] = str(DAY_MS)
+        return settings
 
 
 @cache
@@ -208,12 +216,14 @@ PHI_AUDIT = Topic(
 )
 DEAD_LETTERS = Topic(
     name="dead.letters",
-    key="topic and partition of the original record",
+    key="topic, partition and offset of the original record",
     schema_version=2,
     readers="restricted: privacy office (the record is sealed for it), operations",
     phi=True,
     # No longer than the topics that the originals came from.
     retention_days=7,
+    # So that one letter can be erased; each has a key of its own.
+    cleanup="compact,delete",
     max_message_bytes=32 * MIB,
 )
 LETTERS_REPLAYED = Topic(

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-FOLDER_MODE, MASK = 0o700, 0o077
+FOLDER_MODE, FILE_MODE, MASK = 0o700, 0o600, 0o077
 
 
 def keep_files_private() -> None:

@@ -60,12 +60,13 @@ class Output:
 
     Args:
         topic: To write to.
-        key: Decides the partition, unless one is given.
+        key: Decides the partition, unless another property does.
         value: None deletes the key's value in a compacted topic.
         headers: Without PHI.
         timeless: Whether the record has no timestamp.
         partition: Given for a changelog: that of the input, whose table it restores.
         source: The input record; None for a changelog.
+        grouped_by: Decides the partition in place of the key.
     """
 
     topic: str
@@ -75,3 +76,4 @@ class Output:
     timeless: bool = False
     partition: int | None = None
     source: Record | None = field(default=None, repr=False, compare=False)
+    grouped_by: bytes | None = None

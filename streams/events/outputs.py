@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -33,7 +34,7 @@ REPLAYED = "replayed"
 Added by `phistream dead-letters replay` to the headers that the record had.
 """
 OUTCOME = "outcome"
-"""Header of an audit event: `held`, `discarded` or `repeated`; else none."""
+"""Header of an audit event: `held`, `discarded`, `repeated`, `erased`; else none."""
 POLICY = "unknown_patient"
 """Header of a note's audit event: the policy for unknown patients, unless scrub."""
 FORMAT = "format"
@@ -179,11 +180,26 @@ def dead_letter(
     """Return the dead letter of a record that can't be processed, and its audit event.
 
     The dead letter holds the record byte for byte, sealed for the privacy office.  Its
-    key is the record's partition, so that letters keep the order of their originals;
-    the record's own key may identify a patient.
+    key is its own, so that it can be erased alone; letters are in the order of their
+    originals.  The record's own key may identify a patient.
     """
     value = letter_value(stage, record, error, source_position(record), office)
-    partition = f"{record.partition.topic}/{record.partition.index}"
-    letter = encoded(DEAD_LETTERS, partition.encode(), value, record)
+    made = encoded(DEAD_LETTERS, letter_key(record), value, record)
+    letter = replace(made, grouped_by=_letter_group(record))
     facts = {"outcome": "dead_letter", "code": error.code, "at_ms": at_ms}
     return letter, audit_event(stage, record, None, 1, facts)
+
+
+def erased_letter(record: Record) -> Output:
+    """Return what deletes the dead letter of a record, when the topic is compacted."""
+    group = _letter_group(record)
+    return Output(DEAD_LETTERS.name, letter_key(record), None, grouped_by=group)
+
+
+def letter_key(record: Record) -> bytes:
+    """Return the key of the dead letter of a record: no other letter has it."""
+    return source_header(record)
+
+
+def _letter_group(record: Record) -> bytes:
+    return f"{record.partition.topic}/{record.partition.index}".encode()

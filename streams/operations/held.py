@@ -176,10 +176,11 @@ def command(
     Raises:
         FatalError: It was not confirmed.
     """
-    return feed(settings, _messages(notes, decision), topic=PATIENT_UPDATES)
+    return feed(settings, commands(notes, decision), topic=PATIENT_UPDATES)
 
 
-def _messages(notes: Iterable[WaitingNote], decision: Decision) -> Iterator[RawMessage]:
+def commands(notes: Iterable[WaitingNote], decision: Decision) -> Iterator[RawMessage]:
+    """Yield the records of `patient.updates` that command a decision on notes."""
     ordered = sorted(notes, key=lambda each: (each.patient.key, each.offset))
     for patient, group in groupby(ordered, key=lambda each: each.patient):
         offsets = tuple(each.offset for each in group)

@@ -236,6 +236,26 @@ def test_the_privacy_office_shows_and_replays_with_its_grants_alone(house):
     assert "hidden from this user: dead.letters" in strange.stderr
 
 
+def test_an_erasure_needs_no_more_than_its_grants(house):
+    scrub = start(house, "scrub", "run", "scrub")
+    try:
+        patient = PatientId("A", "erased77")
+        value = {"patient": {"assigning_authority": "A", "id": "erased77"}}
+        produce(
+            house.settings, PATIENT_UPDATES.name, [(patient.key, orjson.dumps(value))]
+        )
+        drain(house.settings)
+        done = ask(
+            house, "erasure", "erase", "erased77^^^A", "--yes", "--reason", "DSR-1"
+        )
+    finally:
+        scrub.terminate()
+        scrub.wait(120)
+
+    assert (0, "") == (done.returncode, done.stderr.strip())
+    assert "erased: 1 rows" in done.stdout
+
+
 def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
     file = house.folder / "updates.jsonl"
     file.write_text('{"patient": {"assigning_authority": "A", "id": "1"}}')

@@ -71,6 +71,7 @@ class Writer:
             self._count += 1
             self._producer.produce(
                 topic.name,
+                key=b"%d" % self._count,
                 value=orjson.dumps(value),
                 partition=self._count % self._partitions,
                 headers=received() if headers is None else headers,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
 import schemas
-from streams.cluster.topics import ALL_TOPICS, NOTES_SCRUBBED, Stage
+from streams.cluster.topics import ALL_TOPICS, DEAD_LETTERS, NOTES_SCRUBBED, Stage
 from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.log import JsonLines
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
-from streams.events.outputs import audit_event, dead_letter, encoded
+from streams.events.outputs import audit_event, dead_letter, encoded, erased_letter
 from streams.scrub.outputs import Pseudonyms
 from tests.office import OFFICE, original_of
 
@@ -40,6 +41,24 @@ def test_a_dead_letter_holds_the_record_byte_for_byte():
     # In base64, too, at each of the three places within four letters.
     hidden = (b"ZZ", b"WlpLRV", b"paS0", b"aWktF", b"WlpWQU", b"WlpIRU")
     assert not [each for each in hidden if each in b" ".join(clear)]
+
+
+def test_each_dead_letter_has_a_key_of_its_own_by_which_it_can_be_erased():
+    """The topic is compacted: a key that two letters share would delete one of them."""
+    error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
+    records = [replace(RECORD, offset=n, key=b"ZZKEY") for n in (9, 10)]
+
+    letters = [dead_letter(Stage.INTAKE, each, error, 1)[0] for each in records]
+
+    assert [b"hl7.raw/2/9", b"hl7.raw/2/10"] == [each.key for each in letters]
+    # Letters of a partition stay in the order of their originals.
+    assert {b"hl7.raw/2"} == {each.grouped_by for each in letters}
+    erased = [erased_letter(each) for each in records]
+    assert [(e.key, e.grouped_by) for e in letters] == [
+        (e.key, e.grouped_by) for e in erased
+    ]
+    assert [None, None] == [each.value for each in erased]
+    assert "compact,delete" == DEAD_LETTERS.config()["cleanup.policy"]
 
 
 def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():

@@ -16,7 +16,7 @@ import orjson
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from streams.engine.private_files import MASK, private_folder
+from streams.engine.private_files import FILE_MODE, MASK, private_folder
 
 from .node import Node, server_properties, users_properties
 from .ports import free_ports
@@ -146,6 +146,8 @@ class Cluster:
             if users:
                 # Of two lines with the same key, Java uses the second.
                 properties += users_properties(node, users)
+            # It holds the users' passwords.
+            (folder / "server.properties").touch(FILE_MODE)
             (folder / "server.properties").write_text(properties, "utf-8")
             done = subprocess.run(  # noqa: S603  # our own java, our own arguments
                 [
@@ -169,6 +171,7 @@ class Cluster:
 
     def _start(self, node: Node, path: str) -> None:
         folder = self._folder(node)
+        (folder / "kafka.log").touch(FILE_MODE)
         with (folder / "kafka.log").open("ab") as log:
             pid = self._processes.start(
                 [
@@ -211,6 +214,7 @@ class Cluster:
 
     def _save(self) -> None:
         file = self._home / "cluster.json"
+        file.touch(FILE_MODE)
         file.write_bytes(orjson.dumps([asdict(node) for node in self._nodes]))
 
 

@@ -34,6 +34,8 @@ def counts_of(
         headers: As received; only `received` is used.
         at_ms: The record's timestamp.
     """
+    if value is None and topic == DEAD_LETTERS.name:
+        return Counter()  # it erases a letter
     try:
         body = orjson.loads(value or b"")
     except orjson.JSONDecodeError:
@@ -45,7 +47,7 @@ def counts_of(
 
 def _audit(event: dict[str, Any], latency_ms: int | None) -> Counts:
     stage, outcome = allowed.stage(event.get("stage")), event.get("outcome")
-    if outcome in ("replayed", "revealed"):
+    if outcome in ("replayed", "revealed", "erased"):
         # Somebody's doing, not the outcome of a record.
         return Counter()
     counts = Counter({f"audit/{stage}": 1})

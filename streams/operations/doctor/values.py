@@ -41,8 +41,8 @@ CHECKED = (
     PHI_AUDIT,
     DEAD_LETTERS,
 )
-ERASABLE = (PATIENT_UPDATES, PATIENTS, NOTES_HELD, MESSAGES_SEEN)
-"""A null value erases a patient, or a row that is needed no more."""
+ERASABLE = (PATIENT_UPDATES, PATIENTS, NOTES_HELD, MESSAGES_SEEN, DEAD_LETTERS)
+"""A null value erases a patient, a letter, or a row that is needed no more."""
 OURS = (NOTES_SCRUBBED, PHI_AUDIT, DEAD_LETTERS)
 
 

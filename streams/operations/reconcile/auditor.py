@@ -42,7 +42,7 @@ from streams.events.outputs import REPLAYED
 from streams.events.seals import audit_key, read_audit_key
 
 from .inputs import Flags, Inputs
-from .marks import INPUTS, SOURCES, Mark, Marks, Refused, tells_of_a_letter
+from .marks import ERASED, INPUTS, SOURCES, Mark, Marks, Refused, tells_of_a_person
 from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
 
@@ -151,7 +151,10 @@ class Auditor:
         if self._replayed:
             yield f"{self._replayed} records of notes are said to be replayed"
         if self._acts:
-            yield f"{self._acts} audit events say who replayed or saw dead letters"
+            yield (
+                f"{self._acts} audit events say who replayed or saw dead letters, or "
+                "erased a patient"
+            )
 
     def _ranges(self, topic: str) -> dict[int, tuple[int, int]]:
         """Return the first and the last stable offset of each partition."""
@@ -232,6 +235,9 @@ class Auditor:
         if topic == NOTES.name and REPLAYED in dict(message.headers() or ()):
             self._replayed += 1
             return False
+        # What erases a dead letter; the letter itself is missed without its event.
+        if topic == DEAD_LETTERS.name and message.value() is None:
+            return False
         return topic != HL7_RAW.name
 
     def _add_input(self, message: Message) -> None:
@@ -262,7 +268,7 @@ class Auditor:
             mark = self._marks.read(message)
             inputs = self._inputs_of(mark)
         except Refused as error:
-            if topic == PHI_AUDIT.name and tells_of_a_letter(message):
+            if topic == PHI_AUDIT.name and tells_of_a_person(message):
                 self._acts += 1
             else:
                 self._fault(error.fault, topic, place, offset, error.says)
@@ -293,7 +299,9 @@ class Auditor:
         return inputs
 
     def _judge_seal(self, mark: Mark, topic: str, partition: int, offset: int) -> None:
-        if mark.seal is None and self._marks.are_checked:
+        if mark.event is not None and mark.event.outcome == ERASED:
+            self._acts += 1  # a person's: no stage has sealed it
+        elif mark.seal is None and self._marks.are_checked:
             self._unsealed += 1
             if not self._accept_unsealed:
                 says = "it has no seal"
@@ -330,6 +338,7 @@ class Auditor:
         missing: set[tuple[str, int, int]] = set()
         for (topic, partition), inputs in self._inputs.items():
             until, verdict = due[topic, partition], self._verdicts[topic]
+            inputs.forget_erased()
             is_due = inputs.is_input & (inputs.offsets < (until or 0))
             is_held = self._is_held(topic, partition, inputs)
             short = _short(topic, inputs) & ~is_held
@@ -463,7 +472,8 @@ def _promised(
     # A note has exactly one outcome, whatever its audit event promises.
     is_note = topic == NOTES.name
     promised = np.ones_like(inputs.outputs) if is_note else inputs.promised
-    return np.where(inputs.is_discarded, np.int32(0), promised)
+    promised = np.where(inputs.is_discarded, np.int32(0), promised)
+    return np.where(inputs.is_erased, inputs.outputs, promised)
 
 
 def _short(topic: str, inputs: Inputs) -> Flags:

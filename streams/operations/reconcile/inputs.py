@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES
 
-from .marks import Digests, Event, Mark
+from .marks import ERASED, Digests, Event, Mark
 
 Counts = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -42,6 +42,7 @@ class Inputs:
         self.is_held = np.zeros(size, dtype=bool)
         self.is_discarded = np.zeros(size, dtype=bool)
         self.is_repeated = np.zeros(size, dtype=bool)
+        self.is_erased = np.zeros(size, dtype=bool)
         self.has_digests = np.zeros(size, dtype=bool)
         self.input = np.zeros(size, dtype=np.uint64)
         self.promised_digests = np.zeros(size, dtype=np.uint64)
@@ -75,6 +76,9 @@ class Inputs:
             event: The audit event.
             mark: Of the audit event.
         """
+        if event.outcome == ERASED:
+            self.is_erased[row] = True
+            return
         if mark.policy:
             self.policies[self.first + row] = mark.policy
         is_first = not self.audits[row]
@@ -115,7 +119,12 @@ class Inputs:
         altered: Flags = self.digests != self.promised_digests
         altered &= (self.outputs == self.promised) & (self.audits == 1)
         altered &= self.updates == self.promised_updates
-        return altered & self.has_digests & ~self.is_held
+        return altered & self.has_digests & ~self.is_held & ~self.is_erased
+
+    def forget_erased(self) -> None:
+        """Take dead letters off that were erased: compaction has not deleted all."""
+        self.outputs -= np.where(self.is_erased, self.dead, np.int32(0))
+        self.dead[self.is_erased] = 0
 
     def _promise(self, row: int, digests: Digests) -> None:
         self.has_digests[row] = True

@@ -40,8 +40,9 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     DEAD_LETTERS.name: INPUTS,
 }
 """The topics whose records give records of a topic."""
-ACTS = frozenset({"replayed", "revealed"})
-"""Outcomes of audit events of the privacy office."""
+ERASED = "erased"
+ACTS = frozenset({"replayed", "revealed", ERASED})
+"""Outcomes of audit events of persons."""
 HAS_SOURCE = {NOTES_SCRUBBED.name, DEAD_LETTERS.name, PHI_AUDIT.name}
 """The topics whose values say the source themselves."""
 
@@ -212,16 +213,16 @@ class Marks:
         return seal
 
 
-def tells_of_a_letter(message: Message) -> bool:
-    """Return whether an audit event tells what somebody did with a dead letter.
+def tells_of_a_person(message: Message) -> bool:
+    """Return whether an audit event tells what somebody did, and is of no input.
 
-    Such an event is of no input: it is believed by nobody, and no fault.
+    The source is a dead letter or a row of a table: nothing is counted by it.
     """
     try:
         event = _read(Event, message.value() or b"")
     except Refused:
         return False
-    return event.source.topic == DEAD_LETTERS.name and event.outcome in ACTS
+    return event.source.topic not in INPUTS and event.outcome in ACTS
 
 
 def _read(model: type[Model], value: bytes) -> Model:

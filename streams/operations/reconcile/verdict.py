@@ -41,8 +41,8 @@ class Verdict:
         inputs: Committed records in it.
         scrubbed: Inputs with a note or scrubbed note.
         dead_letters: Inputs with a dead letter.
-        no_note: Inputs that promise no output, e.g. admissions, patient updates and
-            discarded notes.
+        no_note: Inputs that promise no output, e.g. admissions, patient updates,
+            discarded notes, and those whose dead letter was erased with its patient.
         repeated: Messages that their sender had sent before.
         held: Notes that wait for the demographics of their patient.
         pending: Inputs past the group's committed offset.

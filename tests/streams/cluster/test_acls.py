@@ -33,20 +33,36 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
 @pytest.mark.parametrize(
     ("topic", "writers", "readers"),
     [
-        ("hl7.raw", {"sender", "mllp", OFFICE}, {"intake", "watch", "operator"}),
+        (
+            "hl7.raw",
+            {"sender", "mllp", OFFICE},
+            {"intake", "watch", "operator", "erasure"},
+        ),
         ("messages.seen", {"intake"}, {"intake", "operator"}),
-        ("notes", {"intake", "scrub", OFFICE}, {"scrub", "watch", "operator"}),
-        ("notes.held", {"scrub"}, {"scrub", "operator"}),
+        (
+            "notes",
+            {"intake", "scrub", OFFICE},
+            {"scrub", "watch", "operator", "erasure"},
+        ),
+        ("notes.held", {"scrub"}, {"scrub", "operator", "erasure"}),
         (
             "patient.updates",
-            {"intake", "feeder", "scrub", "operator", OFFICE},
-            {"scrub", "watch", "operator"},
+            {"intake", "feeder", "scrub", "operator", "erasure", OFFICE},
+            {"scrub", "watch", "operator", "erasure"},
         ),
-        ("patients", {"scrub", "migration"}, {"scrub", "operator", "migration"}),
+        (
+            "patients",
+            {"scrub", "migration"},
+            {"scrub", "operator", "migration", "erasure"},
+        ),
         ("notes.scrubbed", {"scrub"}, {"subscriber", "operator"}),
-        ("dead.letters", {"intake", "scrub"}, {"watch", "operator", OFFICE}),
+        (
+            "dead.letters",
+            {"intake", "scrub", "erasure"},
+            {"watch", "operator", "erasure", OFFICE},
+        ),
         ("dead.letters.replayed", {OFFICE}, {"operator", OFFICE}),
-        ("phi.audit", {"intake", "scrub", OFFICE}, {"watch", "operator"}),
+        ("phi.audit", {"intake", "scrub", "erasure", OFFICE}, {"watch", "operator"}),
     ],
 )
 def test_a_topic_is_written_and_read_by_those_who_need_it(topic, writers, readers):

@@ -1,0 +1,239 @@
+"""`phistream erase`: what is held of a patient, and its erasure."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..cluster.client import wait_for_broker
+from ..cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    HL7_SCRUBBED,
+    NOTES,
+    NOTES_HELD,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PATIENTS,
+    PHI_AUDIT,
+    require_topics,
+)
+from ..engine.errors import InvalidRecord
+from ..engine.settings import Settings, load_settings
+from ..operations.erasure import Erased, Erasure, Found, kept_ms
+from ..patients.demographics import PatientId
+from .options import Bootstrap, Config, Json
+from .terminal import counting, print_json, say, show_table
+
+TOPICS = (
+    HL7_RAW, NOTES, PATIENT_UPDATES, PATIENTS, NOTES_HELD, DEAD_LETTERS,
+    NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT,
+)  # fmt: skip
+REASON = re.compile(r"[A-Za-z0-9._/-]{1,64}")
+NOT_FOR_ACTORS = re.compile(r"[^A-Za-z0-9._@-]")
+FOREVER_MS = -1
+
+
+def _check_reason(reason: str | None) -> str | None:
+    if reason is not None and not REASON.fullmatch(reason):
+        raise typer.BadParameter(
+            "1 to 64 letters, digits and . _ / - such as the number of the request; "
+            "it is in the audit events, so it must not name the patient"
+        )
+    return reason
+
+
+def erase(
+    patients: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATIENT...",
+            help="ID^^^AUTHORITY as in PID-3, or - to read such lines from standard "
+            "input: others may see a command line.",
+        ),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be erased.")
+    ] = False,
+    reason: Annotated[
+        str | None,
+        typer.Option(
+            callback=_check_reason,
+            help="Number of the request, for the audit events; no name.",
+        ),
+    ] = None,
+    sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds to wait for scrub.")
+    ] = 120.0,
+    config: Config = None,
+    bootstrap: Bootstrap = None,
+    as_json: Json = False,
+) -> None:
+    """Erase a patient, with all linked identifiers; print what remains, and until when.
+
+    Exits 1 if nothing is known of the patient, or if something is not erased yet.
+    """
+    if reason is None and not dry_run:
+        raise typer.BadParameter("--reason is missing: the audit events need it")
+    settings = load_settings(config, {"bootstrap": bootstrap})
+    asked = list(_patients(patients))
+    wait_for_broker(settings)
+    require_topics(settings, [topic.name for topic in TOPICS])
+    with counting("records read") as bar:
+        task = bar.add_task("erase", total=None, count=0)
+
+        def show(_step: str, count: int) -> None:
+            bar.update(task, count=count)
+
+        erasure = Erasure(settings, asked, show)
+        found = erasure.find()
+    if found.is_unknown:
+        say(
+            "nothing is known of this patient: check number and authority; hl7.raw "
+            "is not searched"
+        )
+        raise typer.Exit(1)
+    done: Erased | None = None
+    if not dry_run and not found.is_empty:
+        if not sure:
+            typer.confirm(f"{_sentence(found)}: erase it for good?", abort=True)
+        done = erasure.erase(
+            found,
+            actor=_actor(),
+            reason=reason or "",
+            seconds=wait,
+            at_ms=int(time.time() * 1000),
+        )
+    rows = _remaining(settings, done.left if done else found, is_dry=dry_run)
+    if as_json:
+        print_json(_as_json(found, done, rows))
+    else:
+        _show(found, done, rows, is_dry=dry_run)
+    is_left = done is not None and not (done.is_carried_out and done.left.is_empty)
+    raise typer.Exit(1 if is_left else 0)
+
+
+def _patients(given: list[str]) -> Iterator[PatientId]:
+    for each in given:
+        for line in sys.stdin.read().splitlines() if each == "-" else [each]:
+            number, *rest = line.strip().split("^")
+            if rest and (len(rest) != 3 or rest[0] or rest[1]):  # CX.4
+                raise typer.BadParameter("a patient is ID^^^AUTHORITY, or ID alone")
+            try:
+                yield PatientId(rest[-1] if rest else "", number)
+            except InvalidRecord:
+                raise typer.BadParameter("a patient's ID is empty") from None
+
+
+def _actor() -> str:
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = str(os.getuid())
+    return NOT_FOR_ACTORS.sub("_", name)[:64]
+
+
+def _sentence(found: Found) -> str:
+    return (
+        f"{found.identifiers} identifiers, {len(found.rows)} rows of {PATIENTS.name}, "
+        f"{len(found.held)} held notes, {len(found.letters)} dead letters, "
+        f"{len(found.updates)} updates that scrub has not read"
+    )
+
+
+def _remaining(
+    settings: Settings, left: Found, *, is_dry: bool
+) -> list[dict[str, str]]:
+    """Return what remains by place: what it is, and until when."""
+    kept = kept_ms(settings, TOPICS)
+    now = time.time() * 1000
+
+    def until(topic: str, since_ms: float = now) -> str:
+        if kept[topic] < 0:
+            return "for ever"
+        at = datetime.fromtimestamp((since_ms + kept[topic]) / 1000, UTC)
+        return at.isoformat(timespec="minutes")
+
+    count = {name: number for name, (number, _last) in left.raw.items()}
+    last = {name: at for name, (_number, at) in left.raw.items()}
+    said = "" if is_dry else "erased; "
+    letters = f"{said}old bytes until compaction, or retention where it is not set"
+    if left.stuck:
+        letters += f"; {left.stuck} letters of an earlier version, until retention"
+    if left.sealed:
+        letters += f"; {left.sealed} sealed letters that nobody here can attribute"
+    rows = (
+        (HL7_RAW.name, "messages as they came, not searched", until(HL7_RAW.name)),
+        *(
+            (
+                name,
+                f"{count[name]} records under the patient's keys",
+                until(name, last[name]) if last[name] > 0 else "",
+            )
+            for name in (NOTES.name, PATIENT_UPDATES.name)
+        ),
+        (
+            PATIENTS.name,
+            f"{said}old bytes until compaction; the keys as tombstones for 7 days more",
+            until(PATIENTS.name),
+        ),
+        (NOTES_HELD.name, "the same", until(NOTES_HELD.name)),
+        (DEAD_LETTERS.name, letters, until(DEAD_LETTERS.name)),
+        ("tables in state_dir", "files are merged within a minute", ""),
+        (
+            f"{NOTES_SCRUBBED.name}, {HL7_SCRUBBED.name}",
+            "pseudonyms and scrubbed texts; with subscribers as long as they keep them",
+            until(NOTES_SCRUBBED.name),
+        ),
+        (PHI_AUDIT.name, "pseudonyms, no text", until(PHI_AUDIT.name)),
+        ("backups, sender's systems", "not reached by this command", ""),
+    )
+    return [{"where": a, "what": b, "until": c} for a, b, c in rows]
+
+
+def _show(
+    found: Found, done: Erased | None, rows: list[dict[str, str]], *, is_dry: bool
+) -> None:
+    console = Console()
+    if done is None:
+        verb = "would be erased" if is_dry and not found.is_empty else "found"
+        console.print(f"{verb}: {_sentence(found)}", highlight=False)
+    else:
+        gone = ", ".join(f"{count} {what}" for what, count in done.counts.items())
+        console.print(f"erased: {gone}", highlight=False)
+        if not done.is_carried_out:
+            say("published, but scrub has not read it: start scrub, then run it again")
+        elif not done.left.is_empty:
+            say(f"came back, {_sentence(done.left)}: is the patient sent again?")
+    show_table(
+        ("remains in", "what", "until, at the latest"),
+        [tuple(each.values()) for each in rows],
+    )
+
+
+def _as_json(
+    found: Found, done: Erased | None, rows: list[dict[str, str]]
+) -> dict[str, object]:
+    return {
+        "found": {
+            "identifiers": found.identifiers,
+            "rows": len(found.rows),
+            "held": len(found.held),
+            "letters": len(found.letters),
+            "updates": len(found.updates),
+        },
+        "erased": dict(done.counts) if done else {},
+        "carried_out": done is not None and done.is_carried_out,
+        "left": not done.left.is_empty if done else not found.is_empty,
+        "remains": rows,
+    }

@@ -1,0 +1,466 @@
+"""Erase a patient: everything that the service holds, and what remains for how long.
+
+What is held is found anew from the topics in each run, and erased in one transaction:
+commands that discard held notes, null values on `patient.updates` for all identifiers
+of the patient, null values for dead letters, and audit events.  A run that was killed
+has erased all of that or nothing, and another run does the rest.
+
+Scrub carries the commands and null values out, in order with everything else.  What it
+forwarded between linked identifiers in the meantime may bring rows back: they are
+looked for until there are none.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from confluent_kafka import KafkaException, Message
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from ..cluster.bounded import committed_records
+from ..cluster.client import admin_client, record_of
+from ..cluster.offsets import GroupOffsets, end_offsets, first_offsets
+from ..cluster.partitioner import partition_of
+from ..cluster.producer import KafkaProducer
+from ..cluster.topics import (
+    DAY_MS,
+    DEAD_LETTERS,
+    HL7_RAW,
+    NOTES,
+    PATIENT_UPDATES,
+    PATIENTS,
+    Stage,
+    Topic,
+    partition_counts,
+)
+from ..engine.errors import FatalError, StreamError
+from ..engine.records import Output, Partition, Record
+from ..engine.settings import Settings
+from ..events.outputs import OUTCOME, audit_event, erased_letter, letter_key
+from ..patients.demographics import PatientId
+from .held import WaitingNote, commands, waiting_notes
+
+log = logging.getLogger(__name__)
+
+MAX_ROUNDS = 5
+"""How often rows that came back are erased again."""
+SURE_LENGTH = 6
+"""An identifier of this length is hardly a number of something else."""
+_LINKED = b'"merged":[{'
+
+Place = tuple[str, int, int]
+Ranges = dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A dead letter, without what it holds.
+
+    Args:
+        key: Of its record.
+        source: Where its original was.
+        original: Key and value of the original; None if they are sealed.
+    """
+
+    key: bytes = field(repr=False)
+    source: Place
+    original: bytes | None = field(repr=False)
+
+    @property
+    def can_be_erased(self) -> bool:
+        """Whether its key is its own: letters of earlier versions share keys."""
+        return self.key == letter_key(_record(self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the service holds of a patient.
+
+    Args:
+        identifiers: Number of the patient's identifiers, those that were asked for
+            included.
+        rows: Of `patients`.
+        held: Notes that wait for demographics.
+        letters: Originals of dead letters that name the patient.
+        stuck: Dead letters that name the patient and can't be erased alone.
+        sealed: Dead letters whose originals can't be read any more.
+        updates: Updates of the patient that scrub has not read yet.
+        raw: Records of the patient by input topic, and when the last was written.
+    """
+
+    identifiers: int
+    rows: tuple[Place, ...]
+    held: tuple[WaitingNote, ...]
+    letters: tuple[Place, ...]
+    stuck: int
+    sealed: int
+    updates: tuple[Place, ...]
+    raw: Mapping[str, tuple[int, int]]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to erase."""
+        return not (self.rows or self.held or self.letters or self.updates)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no topic of the service that was searched names the patient."""
+        is_raw = any(count for count, _last in self.raw.values())
+        return self.is_empty and not self.stuck and not is_raw
+
+
+@dataclass(slots=True)
+class Erased:
+    """What a run has erased.
+
+    Args:
+        counts: Rows, held notes and letters.
+        left: What was found in the end.
+        is_carried_out: Whether scrub has carried it out.
+    """
+
+    counts: Counter[str]
+    left: Found
+    is_carried_out: bool
+
+
+class Erasure:
+    """Finds and erases what is held of a patient.
+
+    Args:
+        settings: Connection settings, and the prefix of groups.
+        patients: The patient's identifiers; linked ones are added.
+        progress: Called with a step, and the number of records read in it.
+
+    Raises:
+        StreamError: The cluster does not answer.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        patients: Iterable[PatientId],
+        progress: Callable[[str, int], None] = lambda _step, _count: None,
+    ) -> None:
+        self._settings = settings
+        self._patients = {each.key: each for each in patients}
+        self._progress = progress
+        self._admin = admin_client(settings)
+        self._counts = partition_counts(self._admin)
+
+    def find(self) -> Found:
+        """Return what is held now."""
+        self._add_linked()
+        held = [e for e in waiting_notes(self._settings) if e.patient.key in self._keys]
+        letters, stuck, sealed = self._letters()
+        updates = self._of_patient(PATIENT_UPDATES)
+        committed = self._committed()
+        raw = {NOTES.name: self._of_patient(NOTES), PATIENT_UPDATES.name: updates}
+        return Found(
+            identifiers=len(self._patients),
+            rows=tuple(self._rows()),
+            held=tuple(held),
+            letters=tuple(letters),
+            stuck=stuck,
+            sealed=sealed,
+            updates=tuple(
+                (each.partition.topic, each.partition.index, each.offset)
+                for each in updates
+                if each.value is not None
+                and each.offset >= committed.get(each.partition.index, 0)
+            ),
+            raw={
+                name: (
+                    sum(each.value is not None for each in records),
+                    max((each.timestamp_ms for each in records), default=0),
+                )
+                for name, records in raw.items()
+            },
+        )
+
+    def erase(
+        self, found: Found, *, actor: str, reason: str, seconds: float, at_ms: int
+    ) -> Erased:
+        """Erase what was found, and what comes back meanwhile.
+
+        Args:
+            found: By `find`, of this object.
+            actor: Who does it.
+            reason: Why; both are in the audit events.
+            seconds: How long to wait for scrub.
+            at_ms: The time of the audit events, in milliseconds since 1970.
+
+        Raises:
+            FatalError: A transaction failed; another run does the rest.
+        """
+        # Its start ends the transaction of a run that was killed, and fences it.
+        producer = KafkaProducer(self._settings, f"{self._settings.group}-erase")
+        facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
+        counts: Counter[str] = Counter()
+        deadline = time.monotonic() + seconds
+        is_carried_out = True
+        for _round in range(MAX_ROUNDS):
+            if found.is_empty:
+                break
+            self._commit(producer, found, facts)
+            counts.update(
+                rows=len(found.rows), held=len(found.held), letters=len(found.letters)
+            )
+            is_carried_out = self._wait(deadline)
+            if not is_carried_out:
+                break
+            found = self.find()
+        return Erased(counts, found, is_carried_out)
+
+    @property
+    def _keys(self) -> Collection[bytes]:
+        return self._patients.keys()
+
+    def _commit(
+        self, producer: KafkaProducer, found: Found, facts: Mapping[str, Any]
+    ) -> None:
+        try:
+            producer.begin()
+            for output in self._outputs(found, facts):
+                producer.produce(output)
+            producer.commit()
+        except StreamError as error:
+            raise FatalError(
+                f"{error}; run it again: it has erased all or nothing, and begins anew"
+            ) from None
+
+    def _outputs(self, found: Found, facts: Mapping[str, Any]) -> Iterator[Output]:
+        for message in commands(found.held, "discard"):
+            yield Output(PATIENT_UPDATES.name, message.key, message.value)
+        for key in self._keys:
+            yield Output(PATIENT_UPDATES.name, key, None)
+        for place in found.letters:
+            yield erased_letter(_record(place))
+        headers = {OUTCOME: b"erased"}
+        held = [(NOTES.name, each.partition, each.offset) for each in found.held]
+        for place in (*found.rows, *found.updates, *held, *found.letters):
+            yield audit_event(Stage.SCRUB, _record(place), None, 0, facts, headers)
+
+    def _wait(self, deadline: float) -> bool:
+        """Wait until scrub has read all that is in `patient.updates` now."""
+        partitions = sorted(self._partitions(PATIENT_UPDATES))
+        ends = end_offsets(self._admin, PATIENT_UPDATES.name, partitions)
+        offsets = self._offsets()
+        try:
+            while time.monotonic() < deadline:
+                done = offsets.read(partitions)
+                behind = {p: done[p] for p in partitions if done[p] < ends[p]}
+                # Markers of transactions are never committed.
+                if not behind or not offsets.has_records_from(behind):
+                    return True
+                self._progress("waiting for scrub", len(behind))
+                time.sleep(0.5)
+            return False
+        finally:
+            offsets.close()
+
+    def _committed(self) -> dict[int, int]:
+        offsets = self._offsets()
+        try:
+            return offsets.read(sorted(self._partitions(PATIENT_UPDATES)))
+        finally:
+            offsets.close()
+
+    def _offsets(self) -> GroupOffsets:
+        group = f"{self._settings.group}-{Stage.SCRUB}"
+        return GroupOffsets(self._settings, group, PATIENT_UPDATES.name)
+
+    def _add_linked(self) -> None:
+        """Add the identifiers that links lead to, in either direction."""
+        links: dict[bytes, dict[bytes, PatientId]] = {}
+        for message in self._messages(PATIENTS, self._all(PATIENTS)):
+            key, value = _bytes(message.key()), message.value()
+            if isinstance(value, bytes) and _LINKED in value:
+                row = orjson.loads(value)
+                ids = map(PatientId.from_json, (row["patient"], *row["merged"]))
+                links[key] = {each.key: each for each in ids}
+            else:
+                links.pop(key, None)
+        known = -1
+        while known < len(self._patients):
+            known = len(self._patients)
+            for linked in links.values():
+                if linked.keys() & self._patients.keys():
+                    self._patients |= linked
+
+    def _rows(self) -> list[Place]:
+        rows: dict[bytes, Place] = {}
+        for message in self._messages(PATIENTS, self._own(PATIENTS)):
+            key = _bytes(message.key())
+            if key not in self._keys:
+                continue
+            if message.value() is None:
+                rows.pop(key, None)
+            else:
+                rows[key] = _place(message)
+        return sorted(rows.values())
+
+    def _of_patient(self, topic: Topic) -> list[Record]:
+        """Return the records of an input topic under the patient's keys."""
+        return [
+            record_of(message)
+            for message in self._messages(topic, self._own(topic))
+            if _bytes(message.key()) in self._keys
+        ]
+
+    def _letters(self) -> tuple[list[Place], int, int]:
+        """Return the letters that name the patient, and the numbers of two others."""
+        letters: dict[bytes, list[_Letter]] = defaultdict(list)
+        for message in self._messages(DEAD_LETTERS, self._all(DEAD_LETTERS)):
+            key = _bytes(message.key())
+            if message.value() is None:
+                letters.pop(key, None)
+            elif (letter := _letter(key, record_of(message))) is not None:
+                letters[key].append(letter)
+        every = [each for group in letters.values() for each in group]
+        naming, sealed = self._naming(every)
+        own = [each.source for each in naming if each.can_be_erased]
+        return sorted(set(own)), len(naming) - len(own), sealed
+
+    def _naming(self, letters: list[_Letter]) -> tuple[list[_Letter], int]:
+        """Return the letters that name the patient; how many could not be read."""
+        sealed = [each.source for each in letters if each.original is None]
+        originals = self._sources(sealed)
+        naming, unread = [], 0
+        for each in letters:
+            original = each.original or originals.get(each.source)
+            if original is None:
+                unread += 1
+            elif any(names(original, p) for p in self._patients.values()):
+                naming.append(each)
+        return naming, unread
+
+    def _sources(self, places: Iterable[Place]) -> dict[Place, bytes]:
+        """Return the records at these places that their topics still have."""
+        wanted: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for topic, partition, offset in places:
+            wanted[topic][partition].add(offset)
+        found = {}
+        for source in (HL7_RAW, NOTES, PATIENT_UPDATES):
+            offsets_of = wanted[source.name]
+            ranges = self._all(source, offsets_of)
+            for partition, offsets in offsets_of.items():
+                first, end = ranges[partition]
+                ranges[partition] = max(first, min(offsets)), min(end, max(offsets) + 1)
+            for message in self._messages(source, ranges):
+                record = record_of(message)
+                if record.offset in offsets_of[record.partition.index]:
+                    found[_place(message)] = _content(record.key, record.value)
+        return found
+
+    def _messages(self, topic: Topic, ranges: Ranges) -> Iterator[Message]:
+        group = f"{self._settings.group}-erase"
+        for count, message in enumerate(
+            committed_records(self._settings, topic.name, ranges, group)
+        ):
+            if message is None:
+                self._progress(f"reading {topic.name}", count)
+            else:
+                yield message
+
+    def _all(self, topic: Topic, partitions: Iterable[int] | None = None) -> Ranges:
+        if partitions is None:
+            partitions = range(self._counts.get(topic.name, 0))
+        wanted = list(partitions)
+        firsts = first_offsets(self._admin, topic.name, wanted)
+        ends = end_offsets(self._admin, topic.name, wanted)
+        return {p: (firsts[p], ends[p]) for p in wanted}
+
+    def _own(self, topic: Topic) -> Ranges:
+        return self._all(topic, self._partitions(topic))
+
+    def _partitions(self, topic: Topic) -> set[int]:
+        return {partition_of(key, self._counts[topic.name]) for key in self._keys}
+
+
+def kept_ms(settings: Settings, topics: Iterable[Topic]) -> dict[str, int]:
+    """Return for how long at most each topic keeps what was written or deleted.
+
+    As the cluster says, or as declared if it does not: a segment goes as a whole.
+    """
+    wanted = {topic.name: topic for topic in topics}
+    found = {name: topic.config() for name, topic in wanted.items()}
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
+    admin = admin_client(settings)
+    for resource, future in admin.describe_configs(resources).items():
+        try:
+            found[resource.name] |= {
+                name: str(each.value) for name, each in future.result().items()
+            }
+        except KafkaException as error:
+            log.warning("%s: %s", resource.name, error.args[0].name())
+    return {name: _kept(config) for name, config in found.items()}
+
+
+def _kept(config: Mapping[str, str]) -> int:
+    lag = int(config.get("max.compaction.lag.ms", 0))
+    if "compact" in config["cleanup.policy"] and lag:
+        return lag
+    return int(config.get("retention.ms", -1)) + int(config.get("segment.ms", DAY_MS))
+
+
+def names(content: bytes, patient: PatientId) -> bool:
+    """Return whether a record has a patient's key, or the identifier as a word.
+
+    A short identifier counts only together with its assigning authority.
+    """
+    if content.startswith(_content(patient.key, None)):
+        return True
+    if not _holds(content, patient.id):
+        return False
+    authority = patient.assigning_authority
+    is_sure = len(patient.id) >= SURE_LENGTH
+    return is_sure or (bool(authority) and _holds(content, authority))
+
+
+def _holds(content: bytes, word: str) -> bool:
+    found = rb"(?<![0-9A-Za-z])" + re.escape(word.encode()) + rb"(?![0-9A-Za-z])"
+    if re.search(found, content):
+        return True
+    return any(word.encode(each) in content for each in ("utf-16-le", "utf-16-be"))
+
+
+def _record(place: Place) -> Record:
+    topic, partition, offset = place
+    return Record(Partition(topic, partition), offset, None, None)
+
+
+def _letter(key: bytes, record: Record) -> _Letter | None:
+    try:
+        body = orjson.loads(record.value or b"")
+        source = body["source"]
+        place = (source["topic"], source["partition"], source["offset"])
+        original = body.get("original")
+        content = None
+        if original is not None:
+            parts = (original["key"], original["value"])
+            content = _content(*(base64.b64decode(each or "") for each in parts))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        log.warning("%s: no dead letter: not searched", record)
+        return None
+    return _Letter(key, place, content)
+
+
+def _content(key: bytes | None, value: bytes | None) -> bytes:
+    return (key or b"") + b"\0" + (value or b"")
+
+
+def _place(message: Message) -> Place:
+    return str(message.topic()), message.partition() or 0, message.offset() or 0
+
+
+def _bytes(key: object) -> bytes:
+    return key if isinstance(key, bytes) else b""

@@ -1,0 +1,339 @@
+"""`phistream erase` on real Kafka, while scrub works: what is gone, what remains."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections import Counter
+from types import SimpleNamespace
+
+import orjson
+import pytest
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+
+from streams.cluster.client import admin_client
+from streams.cluster.partitioner import partition_of
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    NOTES,
+    NOTES_HELD,
+    PATIENT_UPDATES,
+    PATIENTS,
+    PHI_AUDIT,
+    TOPICS,
+)
+from streams.demo.flow import read_topic
+from streams.events.notes import ClinicalNote
+from streams.operations.erasure import Erasure
+from streams.operations.reconcile import Auditor
+from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.patients.updates import PatientUpdate
+from tests.brokers import wait_until
+from tests.commands import phistream
+from tests.conftest import settings_for, with_topics
+from tests.harness import drain, produce, running, values
+
+pytestmark = pytest.mark.timeout(900)
+
+MARKER, OTHER = "Zzquellwright", "Yyotherman"
+A, B = PatientId("ZZWARD", "zz770011"), PatientId("ZZEAST", "zz880022")
+UNNAMED = PatientId("ZZWARD", "zz990033")
+"""A note of it is held."""
+KEPT = PatientId("YYWARD", "yy110044")
+KEEP_RAW = (HL7_RAW, NOTES, PATIENT_UPDATES)
+"""What the command says remains until its retention ends."""
+
+
+def update(patient, family, merged=()):
+    demographics = Demographics(names=(Name(family),))
+    record = PatientRecord(patient, "", demographics, merged=merged)
+    value = PATIENT_UPDATES.schema.versioned(PatientUpdate(record).to_json())
+    return patient.key, orjson.dumps(value)
+
+
+def note(patient, name, text, note_type=""):
+    made = ClinicalNote(name, patient, note_type, "", text)
+    return patient.key, orjson.dumps(NOTES.schema.versioned(made.to_json()))
+
+
+def broken(patient, family):
+    return patient.key, orjson.dumps({"patient": family})
+
+
+def latest(settings, topic):
+    rows = {each.key(): each.value() for each in read_topic(settings, topic.name)}
+    return {key: value for key, value in rows.items() if value is not None}
+
+
+def compact_at_once(settings):
+    """Have the broker store plain bytes, and merge them as soon as it can."""
+    quick = {
+        "compression.type": "uncompressed",
+        "segment.ms": "200",
+        "max.compaction.lag.ms": "1",
+        "min.cleanable.dirty.ratio": "0.01",
+        "delete.retention.ms": "100",
+    }
+    resources = [
+        ConfigResource(
+            ResourceType.TOPIC,
+            topic.name,
+            incremental_configs=[
+                ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+                for name, value in quick.items()
+                if topic not in KEEP_RAW or name == "compression.type"
+            ],
+        )
+        for topic in TOPICS
+    ]
+    admin = admin_client(settings)
+    for done in admin.incremental_alter_configs(resources).values():
+        done.result(30)
+
+
+def places_with(folder, marker, *, but=()):
+    """Return the files below a folder that hold some bytes."""
+    found = []
+    for path in folder.rglob("*"):
+        is_left_out = path.parent.name.rpartition("-")[0] in but
+        try:
+            if not is_left_out and path.is_file() and marker in path.read_bytes():
+                found.append(str(path.relative_to(folder)))
+        except FileNotFoundError:
+            continue  # merged meanwhile
+    return found
+
+
+def erase(settings, folder, *arguments, stdin=b""):
+    config = folder / "erase.toml"
+    config.write_text(
+        f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"\n'
+    )
+    return phistream("erase", *arguments, "--config", config, stdin=stdin, text=True)
+
+
+def killed(settings, patients, method):
+    """Run an erasure in a process that is killed when it calls a method."""
+    child = multiprocessing.get_context("spawn").Process(
+        target=_erase_until, args=(settings, patients, method)
+    )
+    child.start()
+    child.join(120)
+    assert 9 == child.exitcode
+
+
+def _erase_until(settings, patients, method):
+    owner = KafkaProducer if method == "commit" else Erasure
+    setattr(owner, method, lambda *_args: os._exit(9))
+    erasure = Erasure(settings, patients)
+    found = erasure.find()
+    erasure.erase(found, actor="x", reason="x", seconds=60, at_ms=1)
+
+
+@pytest.fixture(scope="module")
+def ward(module_cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("erase")
+    settings = with_topics(
+        settings_for(
+            module_cluster,
+            folder,
+            preset="lexical",
+            unknown_patient_types={"OP": "hold"},
+        )
+    )
+    compact_at_once(settings)
+    state, data = settings.state_dir, module_cluster._home
+    with running(settings, "scrub") as [service]:
+        produce(
+            settings,
+            PATIENT_UPDATES.name,
+            [
+                update(A, MARKER),
+                update(B, f"{MARKER}son", merged=(A,)),
+                update(KEPT, OTHER),
+                broken(A, MARKER),
+                broken(KEPT, OTHER),
+            ],
+        )
+        records = [
+            note(A, "a.0", f"{MARKER} was seen."),
+            note(UNNAMED, "u.0", f"{MARKER} was seen.", "OP"),
+        ]
+        produce(settings, NOTES.name, records)
+        drain(settings, [service])
+        wait_until(lambda: 2 == len(values(settings, DEAD_LETTERS.name)), 60)
+    # Its tables are in files now.
+    marker = MARKER.encode()
+    before = SimpleNamespace(
+        rows={*latest(settings, PATIENTS)},
+        held=len(latest(settings, NOTES_HELD)),
+        on_disk=places_with(state, marker) and places_with(data, marker, but=()),
+        audit=len(values(settings, PHI_AUDIT.name)),
+    )
+    asked = [f"{A.id}^^^{A.assigning_authority}", f"{UNNAMED.id}^^^ZZWARD"]
+    with running(settings, "scrub") as [service]:
+        dry = erase(settings, folder, *asked, "--dry-run", "--json")
+        killed(settings, [A, UNNAMED], "commit")
+        undone = {*latest(settings, PATIENTS)}
+        killed(settings, [A], "_wait")
+        wait_until(lambda: A.key not in latest(settings, PATIENTS), 60)
+        produce(settings, NOTES.name, [note(KEPT, "k.1", "Yyotherman came.")])
+        done = erase(
+            settings, folder, "-", "--yes", "--json", "--reason", "DSR-7", "--wait",
+            "300", stdin="\n".join(asked).encode(),
+        )  # fmt: skip
+        again = erase(settings, folder, *asked, "--yes", "--reason", "DSR-7")
+        stranger = erase(settings, folder, "none1234^^^X", "--yes", "--reason", "1")
+        fill_until_gone(settings, service, state, data, marker)
+        after = SimpleNamespace(
+            rows=latest(settings, PATIENTS),
+            held=latest(settings, NOTES_HELD),
+            letters=latest(settings, DEAD_LETTERS),
+            on_disk=places_with(data, marker, but={t.name for t in KEEP_RAW}),
+            in_state=places_with(state, marker),
+        )
+        later = note(A, "a.1", "Seen again.", "OP")
+        produce(settings, NOTES.name, [later])
+        wait_until(lambda: latest(settings, NOTES_HELD), 120)
+        drain(settings, [service])
+        logs = (settings.state_dir.parent / "scrub.log").read_text()
+    return SimpleNamespace(
+        settings=settings,
+        before=before,
+        dry=dry,
+        undone=undone,
+        done=done,
+        again=again,
+        stranger=stranger,
+        after=after,
+        later=latest(settings, NOTES_HELD),
+        logs=logs,
+        events=values(settings, PHI_AUDIT.name),
+    )
+
+
+def fill_until_gone(settings, service, state, data, marker):
+    """Write records of other patients: only then segments are closed and merged."""
+    deadline = time.monotonic() + 240
+    count = 0
+    raw = {topic.name for topic in KEEP_RAW}
+    while places_with(state, marker) or places_with(data, marker, but=raw):
+        assert time.monotonic() < deadline, (
+            places_with(state, marker),
+            places_with(data, marker, but=raw),
+        )
+        service.check()
+        count += 1
+        fillers = [PatientId("YYWARD", f"filler{count}x{n}") for n in range(12)]
+        broken_ones = [broken(each, OTHER) for each in fillers]
+        produce(
+            settings,
+            PATIENT_UPDATES.name,
+            [update(each, OTHER) for each in fillers] + broken_ones,
+        )
+        held = [PatientId("YYNONE", f"filler{count}x{n}") for n in range(12)]
+        produce(
+            settings, NOTES.name, [note(e, f"h{count}", "Seen.", "OP") for e in held]
+        )
+        for each in held:
+            produce(settings, PATIENT_UPDATES.name, [update(each, OTHER)])
+        time.sleep(3)
+
+
+def test_a_dry_run_says_what_would_go_and_changes_nothing(ward):
+    assert {A.key, B.key, KEPT.key} == ward.before.rows
+    assert 1 == ward.before.held
+    assert ward.before.on_disk
+    assert 0 == ward.dry.returncode
+    found = orjson.loads(ward.dry.stdout)["found"]
+    assert {
+        "identifiers": 3, "rows": 2, "held": 1, "letters": 1, "updates": 0,
+    } == found  # fmt: skip
+
+
+def test_a_run_that_is_killed_has_erased_all_or_nothing(ward):
+    """Killed before its commit, and after it."""
+    assert ward.before.rows == ward.undone
+    assert 0 == ward.done.returncode, ward.done.stderr
+    said = orjson.loads(ward.done.stdout)
+    assert {"carried_out": True, "left": False} == {
+        name: said[name] for name in ("carried_out", "left")
+    }
+
+
+def test_rows_of_all_linked_identifiers_and_held_notes_are_gone(ward):
+    assert {A.key, B.key}.isdisjoint(ward.after.rows)
+    assert not any(UNNAMED.key in key for key in ward.after.held)
+
+
+def test_the_patients_name_is_in_no_bytes_of_topics_and_tables(ward):
+    """Of the broker's files, but those of the raw topics; and of the state folder."""
+    assert [] == ward.after.on_disk
+    assert [] == ward.after.in_state
+
+
+def test_the_command_names_what_remains_and_until_when(ward):
+    remains = {e["where"]: e for e in orjson.loads(ward.done.stdout)["remains"]}
+    assert {topic.name for topic in KEEP_RAW} <= remains.keys()
+    # Two updates and one command of A, one of B, which was forwarded back and forth.
+    assert int(remains[PATIENT_UPDATES.name]["what"].split()[0]) >= 3
+    assert "2 records" in remains[NOTES.name]["what"]
+    assert all(remains[topic.name]["until"] > "2026" for topic in KEEP_RAW)
+
+
+def test_other_patients_are_untouched(ward):
+    assert KEPT.key in ward.after.rows
+    assert OTHER.encode() in ward.after.rows[KEPT.key]
+    codes = Counter(orjson.loads(v)["code"] for v in ward.after.letters.values())
+    assert codes["schema"] >= 1
+    sources = [orjson.loads(v)["source"] for v in ward.after.letters.values()]
+    kept = partition_of(KEPT.key, ward.settings.partitions)
+    assert any(each["partition"] == kept for each in sources)
+
+
+def test_audit_events_tell_of_it_without_identifiers(ward):
+    erased = [each for each in ward.events if each["outcome"] == "erased"]
+    assert {"DSR-7", "x"} == {each["reason"] for each in erased}
+    topics = Counter(e["source"]["topic"] for e in erased)
+    assert {PATIENTS.name: 2, PATIENT_UPDATES.name: 1, NOTES.name: 1} == topics
+    assert 1 == sum(each["outcome"] == "discarded" for each in ward.events)
+    shown = orjson.dumps(ward.events).decode().lower()
+    for text in (shown, ward.logs, ward.dry.stdout, ward.done.stdout, ward.done.stderr):
+        assert "zz770011" not in text
+        assert MARKER.lower() not in text.lower()
+
+
+def test_a_later_note_is_handled_as_that_of_an_unknown_patient(ward):
+    assert any(A.key in key for key in ward.later)
+
+
+def test_erasing_again_says_that_nothing_is_left_and_a_stranger_is_unknown(ward):
+    assert 0 == ward.again.returncode, ward.again.stderr
+    assert "0 rows of patients, 0 held notes, 0 dead letters" in ward.again.stdout
+    assert 1 == ward.stranger.returncode
+    assert "nothing is known of this patient" in ward.stranger.stderr
+
+
+def test_the_proof_holds_after_an_erasure(ward):
+    for verdict in Auditor(ward.settings).verdicts():
+        assert verdict.is_sound, verdict.examples
+
+
+def test_keys_of_letters_are_their_own(ward):
+    """Otherwise compaction would delete letters."""
+    keys = [each.key() for each in read_topic(ward.settings, DEAD_LETTERS.name)]
+    values_ = [each for each in read_topic(ward.settings, DEAD_LETTERS.name)]
+    for each in values_:
+        if each.value() is not None:
+            source = orjson.loads(each.value())["source"]
+            place = "{topic}/{partition}/{offset}".format(**source)
+            assert place.encode() == each.key()
+    assert None not in keys
