@@ -21,7 +21,7 @@ from .errors import (
 log = logging.getLogger(__name__)
 
 EX_NOINPUT, EX_UNAVAILABLE, EX_SOFTWARE, EX_CANTCREAT = 66, 69, 70, 73
-EX_IOERR, EX_TEMPFAIL, EX_CONFIG = 74, 75, 78
+EX_OSERR, EX_IOERR, EX_TEMPFAIL, EX_CONFIG = 71, 74, 75, 78
 NO_SPACE = (
     "no space is left on a file system that is written to: state_dir, the temporary "
     "folder or the output; make room (df -h), then start again: nothing is lost"
@@ -34,7 +34,7 @@ STATUSES: tuple[tuple[type[StreamError], int], ...] = (
     (BrokerUnreachable, EX_UNAVAILABLE),
     (InputError, EX_NOINPUT),
     (OutputError, EX_CANTCREAT),
-    (StateInUse, EX_TEMPFAIL),
+    (StateInUse, EX_OSERR),
     (StateUnusable, EX_IOERR),
     (RetriableError, EX_TEMPFAIL),
     (StreamError, EX_SOFTWARE),

@@ -52,6 +52,7 @@ from ..engine.errors import (
 )
 from ..engine.records import Output, Record
 from ..engine.settings import Settings
+from ..tables.rocksdb import drop_store
 from .folded import FoldedPatients
 
 log = logging.getLogger(__name__)
@@ -287,9 +288,15 @@ def tables_of_intake(settings: Settings) -> list[Path]:
 
 
 def remove_tables(folders: Sequence[Path]) -> None:
-    """Delete the folders."""
-    for each in folders:
-        shutil.rmtree(each)
+    """Delete the folders, each table under its lock.
+
+    Raises:
+        StateLocked: A process has a table open; nothing of it is deleted.
+    """
+    for folder in folders:
+        for table in folder.iterdir():
+            drop_store(table)
+        shutil.rmtree(folder)
 
 
 def waiting(settings: Settings) -> Mapping[str, int]:

@@ -12,14 +12,14 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 
 from ..cluster.topics import Stage
-from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_TEMPFAIL, EX_UNAVAILABLE
+from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_OSERR, EX_UNAVAILABLE
 from ..engine.heartbeat import Heartbeat
 from ..engine.settings import Settings
 from .worker import work
 
 log = logging.getLogger(__name__)
 
-USELESS = frozenset({EX_CONFIG, EX_UNAVAILABLE, EX_IOERR, EX_TEMPFAIL})
+USELESS = frozenset({EX_CONFIG, EX_UNAVAILABLE, EX_IOERR, EX_OSERR})
 """Exit statuses of workers whom a restart would not help."""
 SHORT_LIFE = 5.0
 MAX_SHORT_LIVES = 10

@@ -666,15 +666,23 @@ def test_folders_that_others_can_read_are_reported_with_what_to_do(tmp_path):
         path.chmod(before)
 
 
-def test_folders_of_another_user_are_reported(tmp_path):
+def test_folders_of_another_user_are_reported(tmp_path, monkeypatch):
+    """Those of root are not: what is mounted belongs to it."""
     private_folder(tmp_path / "state" / "group")
-    user = os.geteuid()
+    owned = tmp_path.stat()
 
-    found = disk.judge_privacy(tmp_path / "state", user + 1)
+    def files_of(user):
+        seen = SimpleNamespace(st_mode=owned.st_mode, st_uid=user)
+        return lambda _folder: [(tmp_path, seen)]
 
+    monkeypatch.setattr(disk, "_files", files_of(1002))
+    found = disk.judge_privacy(tmp_path, 1001)
     assert WARN is found.level
-    assert f"belongs to user {user}" in found.seen
-    assert f"chown -R {user + 1}" in found.todo
+    assert "belongs to user 1002, not to 1001" in found.seen
+    assert "chown -R 1001" in found.todo
+
+    monkeypatch.setattr(disk, "_files", files_of(0))
+    assert OK is disk.judge_privacy(tmp_path, 1001).level
 
 
 # --- clocks, groups, ports

@@ -25,7 +25,9 @@ from streams.patients.demographics import (
     merge_records,
 )
 from streams.patients.folded import FoldedPatients
+from streams.patients.migration import remove_tables
 from tests.streams.engine.records_strategy import records
+from tests.streams.tables.changelog import held_by_another_process
 
 A, B, C, D = (PatientId("WARD", letter) for letter in "ABCD")
 
@@ -271,3 +273,15 @@ def test_a_folder_in_use_is_waited_for_and_one_that_was_left_is_emptied(tmp_path
     assert 0 == len(second)
     second.close()
     assert [] == [*tmp_path.iterdir()]
+
+
+def test_tables_of_intake_are_not_deleted_under_a_living_owner(tmp_path):
+    folder = tmp_path / "intake-0"
+    with held_by_another_process(folder / "patients-0"):
+        before = {path.name for path in (folder / "patients-0").iterdir()}
+        with pytest.raises(StateLocked):
+            remove_tables([folder])
+        assert before == {path.name for path in (folder / "patients-0").iterdir()}
+
+    remove_tables([folder])
+    assert not folder.exists()

@@ -16,8 +16,9 @@ from streams.engine.errors import (
     StateLocked,
     StorageFailed,
     StorageFull,
+    StreamError,
 )
-from streams.tables.rocksdb import drop_store, holder
+from streams.tables.rocksdb import drop_store, holder, translated
 from streams.tables.store import PartitionStore
 from tests.streams.tables.changelog import held_by_another_process, small_disk
 
@@ -477,3 +478,39 @@ def test_a_purge_goes_on_where_its_time_had_ended(opened, tmp_path, monkeypatch)
     store.purge(60)
 
     assert [] == found_in(tmp_path / "t", b"ZZMARKER")
+
+
+def error_of(text, folder):
+    with pytest.raises(StreamError) as caught, translated(folder):
+        raise RocksError(text)
+    return caught.value
+
+
+IO_ERROR = "IO error: While appending to file: /x/ZZMARKER.sst: "
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "step"),
+    [
+        (f"{IO_ERROR}No space left on device", StorageFull, "larger disk"),
+        (f"{IO_ERROR}Disk quota exceeded", StorageFull, "raise the quota"),
+        (f"{IO_ERROR}File too large", StorageFull, "ulimit -f"),
+        (f"{IO_ERROR}Permission denied", StorageFailed, "service's user"),
+        (f"{IO_ERROR}Read-only file system", StorageFailed, "for writing"),
+        (f"{IO_ERROR}Input/output error", StorageFailed, "check the disk"),
+        (f"Corruption: {IO_ERROR}Too many open files", StorageFailed, "ulimit -n"),
+        (f"Corruption: {IO_ERROR}No space left on device", StorageFull, "larger"),
+        ("Busy: ZZMARKER", StorageFailed, "nothing was deleted"),
+        (f"{IO_ERROR}No such file or directory", DamagedState, "No such file"),
+        ("Corruption: ZZMARKER bad entry in block", DamagedState, "corruption"),
+        ("DB instance already closed", FatalError, "report it"),
+    ],
+)
+def test_each_error_of_rocksdb_has_its_consequence_and_shows_no_key(
+    tmp_path, text, kind, step
+):
+    error = error_of(text, tmp_path)
+
+    assert kind is type(error)
+    assert step in str(error)
+    assert "ZZMARKER" not in str(error)
