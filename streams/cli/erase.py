@@ -40,7 +40,6 @@ TOPICS = (
 )  # fmt: skip
 REASON = re.compile(r"[A-Za-z0-9._/-]{1,64}")
 NOT_FOR_ACTORS = re.compile(r"[^A-Za-z0-9._@-]")
-FOREVER_MS = -1
 
 
 def _check_reason(reason: str | None) -> str | None:

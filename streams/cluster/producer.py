@@ -8,9 +8,10 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 
+from ..engine.errors import RetriableError
 from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
 from ..engine.settings import Settings
-from .client import CALL_SECONDS, PRODUCER, log_error, transactional
+from .client import CALL_SECONDS, PRODUCER, log_error, transactional, translated
 from .partitioner import partition_of
 
 log = logging.getLogger(__name__)
@@ -104,8 +105,10 @@ class KafkaProducer:
 
     def _partitions(self, topic: str) -> int:
         if topic not in self._counts:
-            with transactional("look up partitions"):
+            with translated(f"look up {topic}"):
                 found = self._producer.list_topics(topic, CALL_SECONDS).topics[topic]
+            if not found.partitions:
+                raise RetriableError(f"{topic}: missing, or hidden from this user")
             self._counts[topic] = len(found.partitions)
         return self._counts[topic]
 

@@ -409,7 +409,8 @@ def _kept(config: Mapping[str, str]) -> int:
     lag = int(config.get("max.compaction.lag.ms", 0))
     if "compact" in config["cleanup.policy"] and lag:
         return lag
-    return int(config.get("retention.ms", -1)) + int(config.get("segment.ms", DAY_MS))
+    retention = int(config.get("retention.ms", -1))
+    return retention + int(config.get("segment.ms", DAY_MS)) if retention >= 0 else -1
 
 
 def names(content: bytes, patient: PatientId) -> bool:

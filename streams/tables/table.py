@@ -90,6 +90,7 @@ class _Part:
         since: When it was opened or released, in monotonic seconds.
         target: The offset at which the phase ends, if it ends by reading.
         seconds: Duration of the restore, once it has ended.
+        purge_at: When deleted rows are next removed from its files.
     """
 
     store: PartitionStore
@@ -97,6 +98,7 @@ class _Part:
     since: float
     target: int = 0
     seconds: float | None = None
+    purge_at: float = 0.0
 
 
 @dataclass(slots=True)
@@ -153,7 +155,6 @@ class ChangelogTable:
         self._newly_settled: list[int] = []
         self._flush_at = clock() + FLUSH_SECONDS
         self._purges = topic.phi
-        self._purge_at = clock() + PURGE_SECONDS
         self._copy_at = clock()
         self._consumer = Consumer(
             settings.client(
@@ -300,6 +301,7 @@ class ChangelogTable:
         try:
             while self._read(0.0) and self._clock() < deadline:
                 pass
+            self._purge(copies)
         except CorruptState as error:
             damaged = [p for p in copies if self._parts[p].store.is_damaged]
             if not damaged:
@@ -539,10 +541,7 @@ class ChangelogTable:
             for p in self._in(_Phase.RELEASED)
             if now - self._parts[p].since > KEPT_SECONDS
         )
-        if self._purges and now >= self._purge_at:
-            self._purge_at = now + PURGE_SECONDS
-            for part in self._parts.values():
-                part.store.purge(PURGE_AT_ONCE / len(self._parts))
+        self._purge(self._in(_Phase.SETTLED))
         if now < self._flush_at:
             return
         # Otherwise a quiet table that is killed would be too old after some days.
@@ -551,6 +550,16 @@ class ChangelogTable:
             if part.phase.is_owned:
                 _note_current(part)
                 part.store.flush(wait=False)
+
+    def _purge(self, partitions: Collection[int]) -> None:
+        """Remove deleted rows from files, if they may hold PHI and it is time."""
+        if not self._purges:
+            return
+        now = self._clock()
+        for part in (self._parts[partition] for partition in partitions):
+            if now >= part.purge_at:
+                part.purge_at = now + PURGE_SECONDS
+                part.store.purge(PURGE_AT_ONCE / len(partitions))
 
     def _follow(self, partitions: Iterable[int]) -> None:
         new = [p for p in partitions if p not in self._followed]

@@ -651,3 +651,31 @@ def test_each_store_that_is_dropped_for_damage_is_counted(opened, owner, setting
     assert 2 == len(dropped)
     assert 3000 == len(rows_of(table, 1))
     table.close()
+
+
+def test_what_is_deleted_leaves_the_files_of_owned_partitions_and_copies(
+    opened, owner, monkeypatch
+):
+    monkeypatch.setattr(tables, "PURGE_SECONDS", 0.2)
+    for partition in (0, 1):
+        owner.commit(partition, [(b"a", b"ZZMARKER"), (b"b", b"kept")])
+    table = take_over(opened(), [0])
+    table.copy([1])
+    wait_until(lambda: table.follow() or 1 in offsets_of(table), 30)
+    wait_until(lambda: table.follow() or 2 <= offsets_of(table)[1], 30)
+    for part in table._parts.values():
+        part.store.flush()
+    assert [True, True] == [is_in_files(table, p, b"ZZMARKER") for p in (0, 1)]
+
+    after = owner.commit(0, [(b"a", None)])
+    table.write(0, {b"a": None}, after)
+    owner.commit(1, [(b"a", None)])
+
+    wait_until(lambda: table.ready() or not is_in_files(table, 0, b"ZZMARKER"), 30)
+    wait_until(lambda: table.follow() or not is_in_files(table, 1, b"ZZMARKER"), 30)
+    assert [True, True] == [is_in_files(table, p, b"kept") for p in (0, 1)]
+
+
+def is_in_files(table, partition, marker):
+    files = table._path(partition).glob("*.sst")
+    return any(marker in each.read_bytes() for each in files)
