@@ -17,7 +17,7 @@ import logging
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +26,13 @@ from confluent_kafka import KafkaException, Message
 from confluent_kafka.admin import ConfigResource, ResourceType
 
 from ..cluster.bounded import committed_records
-from ..cluster.client import admin_client, record_of
-from ..cluster.offsets import GroupOffsets, end_offsets, first_offsets
+from ..cluster.client import CALL_SECONDS, admin_client, record_of
+from ..cluster.offsets import (
+    GroupOffsets,
+    end_offsets,
+    first_offsets,
+    high_watermarks,
+)
 from ..cluster.partitioner import partition_of
 from ..cluster.producer import KafkaProducer
 from ..cluster.topics import (
@@ -41,7 +46,7 @@ from ..cluster.topics import (
     Topic,
     partition_counts,
 )
-from ..engine.errors import FatalError, StreamError
+from ..engine.errors import FatalError, RetriableError, StreamError
 from ..engine.records import Output, Partition, Record
 from ..engine.settings import Settings
 from ..events.outputs import OUTCOME, audit_event, erased_letter, letter_key
@@ -251,8 +256,8 @@ class Erasure:
 
     def _wait(self, deadline: float) -> bool:
         """Wait until scrub has read all that is in `patient.updates` now."""
-        partitions = sorted(self._partitions(PATIENT_UPDATES))
-        ends = end_offsets(self._admin, PATIENT_UPDATES.name, partitions)
+        ends = {p: end for p, (_first, end) in self._own(PATIENT_UPDATES).items()}
+        partitions = sorted(ends)
         offsets = self._offsets()
         try:
             while time.monotonic() < deadline:
@@ -376,8 +381,26 @@ class Erasure:
             partitions = range(self._counts.get(topic.name, 0))
         wanted = list(partitions)
         firsts = first_offsets(self._admin, topic.name, wanted)
-        ends = end_offsets(self._admin, topic.name, wanted)
+        ends = self._stable_ends(topic, wanted)
         return {p: (firsts[p], ends[p]) for p in wanted}
+
+    def _stable_ends(self, topic: Topic, partitions: Sequence[int]) -> dict[int, int]:
+        """Return ends before which no transaction is open.
+
+        A commit is confirmed a moment before its records can be read.
+        """
+        wanted = high_watermarks(self._admin, topic.name, partitions)
+        deadline = time.monotonic() + self._settings.transaction_seconds + CALL_SECONDS
+        while True:
+            ends = end_offsets(self._admin, topic.name, partitions)
+            if all(ends[p] >= wanted[p] for p in partitions):
+                return ends
+            if time.monotonic() > deadline:
+                raise RetriableError(
+                    f"{topic.name}: a transaction stays open; find it with "
+                    "kafka-transactions.sh find-hanging, abort it, and run this again"
+                )
+            time.sleep(0.1)
 
     def _own(self, topic: Topic) -> Ranges:
         return self._all(topic, self._partitions(topic))
