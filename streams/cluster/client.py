@@ -9,15 +9,18 @@ Only that another process has taken over a static member is said by no flag.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka.admin import AdminClient
 
 from ..engine.errors import (
     BrokerUnreachable,
+    ConfigError,
     Fenced,
     RetriableError,
     SlotTaken,
@@ -31,6 +34,8 @@ log = logging.getLogger(__name__)
 CALL_SECONDS = 15.0
 FENCED_INSTANCE = KafkaError.FENCED_INSTANCE_ID
 _FENCED_TEXT = KafkaError(FENCED_INSTANCE).str()
+REFUSED_SECONDS = 5.0
+"""Time in which a broker that has just started may refuse users that it has."""
 
 PRODUCER = {
     # The default of Java, Connect and Faust; a join by partition needs the same one.
@@ -79,9 +84,62 @@ def log_error(error: KafkaError) -> None:
     log.warning("kafka client: %s", error.name())
 
 
-def admin_client(settings: Settings) -> AdminClient:
-    """Return a client for topics and offsets."""
-    return AdminClient(settings.client(), logger=log)
+_PROPERTY = re.compile(r'property:? "([\w.]+)"')
+_ADDRESS = re.compile(r"^\w+://([^/]*)/")
+_PROBLEMS = (
+    (
+        re.compile("Unsupported SASL mechanism"),
+        "the broker offers other mechanisms; check sasl.mechanisms",
+    ),
+    (
+        re.compile("SASL authentication error"),
+        "the broker refuses the user or the password; check sasl.username and "
+        "kafka_password",
+    ),
+    (
+        re.compile("certificate verify failed"),
+        "the broker's certificate can't be verified; ssl.ca.location must name the "
+        "authority that signed it, and bootstrap the host that it is for",
+    ),
+    (
+        re.compile(r"\balert\b"),
+        "the broker refuses this client's certificate; ssl.certificate.location and "
+        "ssl.key.location must name one that an authority known to it signed",
+    ),
+    (
+        re.compile("connecting to a PLAINTEXT broker listener"),
+        "that listener has no TLS; check security.protocol and the port",
+    ),
+)
+"""Texts of librdkafka and OpenSSL for what no further try can mend."""
+
+
+def admin_client(settings: Settings, **extra: Any) -> AdminClient:  # noqa: ANN401  # as client() takes
+    """Return a client for topics and offsets.
+
+    Raises:
+        ConfigError: A property is wrong.
+    """
+    properties = settings.client(**extra)
+    try:
+        return AdminClient(properties, logger=log)
+    except KafkaException as error:
+        # The client's own text may show the value, which may be a password.
+        named = _PROPERTY.search(error.args[0].str())
+        what = f"property {named[1]}" if named else "a property or a file it names"
+        raise ConfigError(
+            f"[kafka]: the client refuses {what}; correct it (librdkafka's names)"
+        ) from None
+
+
+def security_problem(error: KafkaError) -> str:
+    """Return what is wrong with TLS or credentials, and with whom; "" if nothing."""
+    text = error.str()
+    address = _ADDRESS.search(text)
+    for pattern, problem in _PROBLEMS:
+        if pattern.search(text):
+            return f"{address[1]}: {problem}" if address else problem
+    return ""
 
 
 def wait_for_broker(settings: Settings) -> None:
@@ -89,8 +147,15 @@ def wait_for_broker(settings: Settings) -> None:
 
     Raises:
         BrokerUnreachable: It did not answer within ``broker_wait_seconds``.
+        ConfigError: A property is wrong, or a broker refused the client.
     """
-    admin = admin_client(settings)
+    refusals: list[tuple[float, str]] = []
+
+    def note(error: KafkaError) -> None:
+        if problem := security_problem(error):
+            refusals.append((time.monotonic(), problem))
+
+    admin = admin_client(settings, error_cb=note)
     deadline = time.monotonic() + settings.broker_wait_seconds
     delay = 0.25
     while True:
@@ -98,6 +163,10 @@ def wait_for_broker(settings: Settings) -> None:
         try:
             admin.list_topics(timeout=max(0.5, min(5.0, left)))
         except KafkaException as error:
+            admin.poll(0)
+            now = time.monotonic()
+            if refusals and (left <= 0 or now - refusals[0][0] > REFUSED_SECONDS):
+                raise ConfigError(f"[kafka]: {refusals[-1][1]}") from None
             name = error.args[0].name()
             if left <= 0:
                 raise BrokerUnreachable(
@@ -108,7 +177,7 @@ def wait_for_broker(settings: Settings) -> None:
             log.warning(
                 "no broker answers at %s (%s); next try in %.1f s",
                 settings.bootstrap,
-                name,
+                refusals[-1][1] if refusals else name,
                 delay,
             )
             time.sleep(delay)

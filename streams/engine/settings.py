@@ -33,6 +33,7 @@ from deid_core import TermFiles
 from ..keys.office import MAKE, OfficePublicKey
 from ..keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from ..keys.sources import directory_of, read_key
+from .client_properties import require_allowed
 from .errors import ConfigError
 from .heartbeat import Phase
 
@@ -137,6 +138,7 @@ class Settings(BaseModel):
     bootstrap: str = Field("", description="host:port,... of the Kafka cluster")
     kafka: dict[str, str] = Field(
         default_factory=dict,
+        repr=False,  # it may hold passwords
         description="further client properties, e.g. security.protocol",
     )
     kafka_password: SecretStr | None = Field(None, description="sasl.password")
@@ -321,6 +323,21 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 
+    @field_validator("kafka", mode="before")
+    @classmethod
+    def _check_client(cls, value: object) -> object:
+        """Refuse properties that may not be set; take numbers and booleans as text."""
+        value = cls._read_json(value)
+        if not isinstance(value, Mapping):
+            return value
+        if any(isinstance(each, Mapping) for each in value.values()):
+            raise ValueError('names need quotes: "security.protocol" = "SASL_SSL"')
+        require_allowed([str(name) for name in value])
+        return {
+            name: str(each).lower() if isinstance(each, bool | int) else each
+            for name, each in value.items()
+        }
+
     @field_validator("unknown_patient_types", "mllp", "pseudonym_keys", mode="before")
     @classmethod
     def _read_json(cls, value: object) -> object:
@@ -439,6 +456,8 @@ def _from_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(f"config {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"config {path}: not UTF-8; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"config {path}: not TOML: {error}") from None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata
 
-from streams.cluster.client import CONSUMER
+from streams.cluster.client import CONSUMER, security_problem
 from streams.engine.errors import BrokerUnreachable
 from streams.engine.settings import Settings, load_settings
 
@@ -79,12 +79,18 @@ class CheckContext:
         """
         with _recorded_versions() as recorded:
             # Only the client's own log shows the API versions.
-            properties = self.settings.client(debug="feature")
+            problems: list[str] = []
+            properties = self.settings.client(
+                debug="feature",
+                error_cb=lambda error: problems.append(security_problem(error)),
+            )
             admin = AdminClient(properties, logger=client_log)
             try:
                 metadata = admin.list_topics(timeout=TIMEOUT_SECONDS)
             except KafkaException as error:
-                raise BrokerUnreachable(error.args[0].name()) from None
+                admin.poll(0)
+                why = next(filter(None, problems), error.args[0].name())
+                raise BrokerUnreachable(why) from None
             admin.poll(0)
         return BrokerInfo(metadata, recorded.versions)
 

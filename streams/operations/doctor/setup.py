@@ -11,19 +11,17 @@ from importlib import metadata
 from ipaddress import ip_address
 
 import confluent_kafka
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
+from streams.cluster.client import admin_client
 from streams.engine.errors import ConfigError
 from streams.engine.settings import PREFIX
 from streams.formats.json_map import load_json_map
 
-from .context import CheckContext, client_log
+from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 OLDEST_CLIENT = (2, 16)
-_PROPERTY = re.compile(r'property:? "([\w.]+)"')
 _PLAIN = {"", "plaintext", "sasl_plaintext"}
 
 
@@ -109,15 +107,9 @@ def client_properties(context: CheckContext) -> Iterator[Finding]:
         yield fail(str(error), "the checks that need no broker run nevertheless")
         return
     try:
-        AdminClient(settings.client(), logger=client_log)
-    except KafkaException as error:
-        # The client's own text may show the value, which may be a password.
-        named = _PROPERTY.search(error.args[0].str())
-        what = f"property {named[1]}" if named else "a property or a file it names"
-        yield fail(
-            f"[kafka]: the client refuses {what}",
-            "correct it; the names are librdkafka's",
-        )
+        admin_client(settings)
+    except ConfigError as error:
+        yield fail(str(error), "correct it")
         return
     protocol = settings.kafka.get("security.protocol", "plaintext").lower()
     yield from judge_protocol(protocol, settings.bootstrap)

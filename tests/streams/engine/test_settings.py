@@ -2,10 +2,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from deid_core import Label
+from streams.cluster.client import CONSUMER, PRODUCER
+from streams.engine.client_properties import ALLOWED, REFUSED
 from streams.engine.errors import ConfigError
 from streams.engine.settings import load_settings
+from tests import commands
 
 
 @pytest.fixture
@@ -189,3 +194,91 @@ def test_a_wrong_setting_of_the_listener_is_refused_without_its_value(config, wr
     with pytest.raises(ConfigError, match="mllp") as caught:
         load_settings(config(f"[mllp]\n{wrong}\n"), environment={})
     assert "ZZMARKER" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("plugin.library.paths", "runs code"),
+        ("ssl.engine.location", "runs code"),
+        ("sasl.kerberos.kinit.cmd", "runs code"),
+        ("enable.ssl.certificate.verification", "ssl.ca.location"),
+        ("ssl.endpoint.identification.algorithm", "ssl.ca.location"),
+        ("isolation.level", "exactly once"),
+        ("enable.auto.commit", "exactly once"),
+        ("bootstrap.servers", "setting bootstrap"),
+        ("session.timeout.ms", "setting session_seconds"),
+        ("sasl.user", "did you mean sasl.username?"),
+        ("no.such", "allowed: api.version"),
+    ],
+)
+def test_a_client_property_that_may_not_be_set_is_refused_by_name(config, name, said):
+    with pytest.raises(ConfigError) as caught:
+        load_settings(config(f'[kafka]\n"{name}" = "ZZMARKER"\n'), environment={})
+
+    assert name in str(caught.value)
+    assert said in str(caught.value)
+    assert "ZZMARKER" not in str(caught.value)
+
+
+def test_client_properties_are_texts_numbers_or_booleans_and_quoted(config):
+    path = config('[kafka]\n"socket.timeout.ms" = 9\n"socket.keepalive.enable" = true')
+    env = {"PHISTREAM_KAFKA": '{"sasl.password": "ZZMARKER"}'}
+    from_environment = load_settings(environment=env)
+
+    assert {"socket.timeout.ms": "9", "socket.keepalive.enable": "true"} == (
+        load_settings(path, environment={}).kafka
+    )
+    assert {"sasl.password": "ZZMARKER"} == from_environment.kafka
+    assert "ZZMARKER" not in repr(from_environment)
+    with pytest.raises(ConfigError, match="quotes"):
+        load_settings(config('[kafka]\nsecurity.protocol = "SSL"'), environment={})
+
+
+def test_the_client_knows_every_property_that_may_be_set():
+    def refusal(name):
+        try:
+            AdminClient({name: "1"})
+        except KafkaException as error:
+            return error.args[0].str()
+        return ""
+
+    assert [] == [name for name in ALLOWED if "No such" in refusal(name)]
+
+
+def test_no_property_is_both_allowed_and_refused_or_overridden():
+    fixed = {*PRODUCER, *CONSUMER}
+
+    assert ALLOWED.isdisjoint(REFUSED)
+    assert ALLOWED.isdisjoint(fixed)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'group = "\xff"', "not UTF-8"),
+        (b"group = ", "not TOML"),
+        (b"\x00", "not TOML"),
+        (b"grup = 1", "unknown setting 'grup'"),
+        (b"kafka = 5", "kafka"),
+        (b"[mllp]\nprot = 1", "mllp.prot"),
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_refused(tmp_path, content, said):
+    file = tmp_path / "c.toml"
+    file.write_bytes(content)
+
+    with pytest.raises(ConfigError, match=said):
+        load_settings(file, environment={})
+
+
+def test_a_command_ends_with_78_if_its_configuration_is_refused(tmp_path):
+    file = tmp_path / "c.toml"
+    for content in (b'group = "\xff"', b'[kafka]\n"plugin.library.paths" = "/x"'):
+        file.write_bytes(content)
+
+        done = commands.phistream("run", "scrub", "--config", file, text=True)
+
+        assert 78 == done.returncode, done.stderr
+        assert done.stderr.startswith("phistream: ")
+        assert 1 == done.stderr.count("\n")
