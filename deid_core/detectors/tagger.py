@@ -55,6 +55,9 @@ class TaggerOptions(Options):
     """A model that learned lower case alone, and reads notes of one letter case."""
     one_case_bias: float = Field(default=0.0, ge=-10.0, le=10.0)
     """Its own ``outside_bias``."""
+    digests: Mapping[str, str] = {}
+    """By model, as named above, the digest that ``python -m deid_core.tagger.digests``
+    prints; without one that of the package or of the model's folder counts."""
 
 
 class TaggerDetector:
@@ -76,10 +79,16 @@ class TaggerDetector:
     def __init__(self, options: TaggerOptions) -> None:
         below = options.outside_below
         self._biases = _Biases(options.outside_bias, options.prose_bias)
-        self._read = _Reader(options.model, below, options.left_out)
+        digests = options.digests
+        refuse_unknown(
+            [*digests],
+            (options.model, options.one_case_model),
+            "tagger: digests: model",
+        )
+        self._read = _Reader(options.model, digests, below, options.left_out)
         self._read_small: _Reader | None = None
         if options.one_case_model:
-            self._read_small = _Reader(options.one_case_model, below, {})
+            self._read_small = _Reader(options.one_case_model, digests, below, {})
         self._small_biases = _Biases(options.one_case_bias, options.prose_bias)
         # Whether a note is of one case is seen in the note as it was written.
         self.reads_as_written = self._read_small is not None
@@ -158,6 +167,7 @@ class _Reader:
     def __init__(
         self,
         name: str,
+        digests: Mapping[str, str],
         below: float | None,
         left_out: Mapping[str, frozenset[str]],
     ) -> None:
@@ -165,7 +175,7 @@ class _Reader:
         from ..tagger.compiled import Bias, CompiledModel
         from ..tagger.model_files import load_tables
 
-        model = load_tables(name)
+        model = load_tables(name, digests.get(name, ""))
         refuse_unknown([*left_out], tuple(model.tags), "tagger: left_out: tag")
         self._left_out = left_out
         self._is_spanish = model.language == spanish.LANGUAGE

@@ -2,7 +2,7 @@
 
 On disk a folder: ``model.json`` (what it is, and the hash of the weights),
 ``weights.npz`` (arrays alone; nothing that runs when loaded) and ``README.md``, the
-model card.
+model card.  One digest is over all of them: see `digests`.
 """
 
 from __future__ import annotations

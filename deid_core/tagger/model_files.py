@@ -6,7 +6,6 @@ import hashlib
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigError
 from ..labels import Label
 from ..prepared import fingerprint, prepared
+from .digests import MODELS, contents, digest_of, renew, require_whole
 from .features import FeatureSet, WordLists
 from .model import Model, Weights
 from .model_tables import ModelTables, arrays_of, lines_of, texts_of
@@ -50,38 +50,39 @@ def save_model(model: Model, folder: Path) -> None:
         about["rescoring"] = {"scale": each.scale, "most": each.most, "gap": each.gap}
     (folder / _WEIGHTS).write_bytes(weights)
     (folder / _ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2))
+    renew(folder)
 
 
-def load_model(name: str) -> Model:
+def load_model(name: str, expected: str = "") -> Model:
     """Return the model of that name, or of the folder at that path.
 
     Args:
         name: One that comes with the library, or a path with a slash.
+        expected: The digest of its files, if the caller knows it: see `digests`.
 
     Raises:
         ConfigError: There is none, or its files are not what they were when written.
     """
-    about, content = _whole(name, _read(name, _ABOUT))
+    about, content, _ = _whole(name, expected)
     with _refusing(name):
         return _model(about, content)
 
 
-def load_tables(name: str) -> ModelTables:
+def load_tables(name: str, expected: str = "") -> ModelTables:
     """Return what tagging needs of a model, mapped from files of this machine.
 
     Args:
         name: As for `load_model`.
+        expected: Likewise.
 
     Raises:
         ConfigError: There is none, or its files are not what they were when written.
     """
-    said = _read(name, _ABOUT)
-    about, content = _whole(name, said)
-    # The description names the hash of the weights, too.
+    about, content, digest = _whole(name, expected)
     code = (__package__, f"{__package__}.kernels")
-    digest = fingerprint(code, hashlib.sha256(said).hexdigest())
+    made = fingerprint(code, digest)
     with _refusing(name):
-        arrays = prepared("tagger", digest, lambda: arrays_of(_model(about, content)))
+        arrays = prepared("tagger", made, lambda: arrays_of(_model(about, content)))
         return ModelTables(
             about["name"],
             about["version"],
@@ -94,17 +95,24 @@ def load_tables(name: str) -> ModelTables:
         )
 
 
-def _whole(name: str, said: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return a model's description and its weights; refuse one that is not whole."""
-    about, content = _parsed(name, said), _read(name, _WEIGHTS)
+def _whole(name: str, expected: str) -> tuple[dict[str, Any], bytes, str]:
+    """Return a model's description, its weights, and the digest of all its files."""
+    folder = _folder(name)
+    try:
+        read = contents(folder)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    digest = digest_of(read)
+    require_whole(name, digest, expected)
     where = f"model {name!r}"
+    if not {_ABOUT, _WEIGHTS} <= read.keys():
+        raise ConfigError(f"{where}: lacks {_ABOUT} or {_WEIGHTS}; train it again")
+    about = _parsed(name, read[_ABOUT])
     if about.get("format") != FORMAT:
         raise ConfigError(f"{where}: not of format {FORMAT}; train it again")
-    if hashlib.sha256(content).hexdigest() != about.get("sha256"):
-        raise ConfigError(
-            f"{where}: the hash of {_WEIGHTS} differs from {_ABOUT}; install it again"
-        )
-    return about, content
+    if hashlib.sha256(read[_WEIGHTS]).hexdigest() != about.get("sha256"):
+        raise ConfigError(f"{where}: {_WEIGHTS} is of another model than {_ABOUT}")
+    return about, read[_WEIGHTS], digest
 
 
 @contextmanager
@@ -126,23 +134,20 @@ def model_version(name: str) -> str:
     Raises:
         ConfigError: There is none, or its description can't be read.
     """
-    about = _parsed(name, _read(name, _ABOUT))
+    try:
+        about = _parsed(name, (_folder(name) / _ABOUT).read_bytes())
+    except OSError as error:
+        raise _unreadable(name, error) from None
     return f"{about.get('name', name)} {about.get('version', 'of unknown version')}"
 
 
 def known_models() -> list[str]:
     """Return the names of the models that come with the library."""
-    return sorted(
-        each.name for each in _models().iterdir() if (each / _ABOUT).is_file()
-    )
+    return sorted(each.name for each in MODELS.iterdir() if (each / _ABOUT).is_file())
 
 
-def _read(name: str, file: str) -> bytes:
-    try:
-        return (_folder(name) / file).read_bytes()
-    except OSError as error:
-        kind = type(error).__name__
-        raise ConfigError(f"model {name!r}: cannot be read: {kind}") from None
+def _unreadable(name: str, error: OSError) -> ConfigError:
+    return ConfigError(f"model {name!r}: cannot be read: {type(error).__name__}")
 
 
 def _parsed(name: str, said: bytes) -> dict[str, Any]:
@@ -156,16 +161,12 @@ def _parsed(name: str, said: bytes) -> dict[str, Any]:
     return about
 
 
-def _models() -> Traversable:
-    return files(__package__) / "models"
-
-
 def _folder(name: str) -> Traversable:
     if "/" in name:
         return Path(name)
     if name not in (known := known_models()):
         raise ConfigError(f"model {name!r} is unknown; known: {', '.join(known)}")
-    return _models() / name
+    return MODELS / name
 
 
 def _model(about: dict[str, Any], content: bytes) -> Model:

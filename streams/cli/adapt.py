@@ -84,6 +84,7 @@ def adapt(
         from deid_core.research.adaptation.adapting import adapt as adapt_model
         from deid_core.research.adaptation.card import card_of, figures_of
         from deid_core.research.training.recipe import load_recipe
+        from deid_core.tagger.digests import renew
         from deid_core.tagger.model_files import save_model
     loaded = load_recipe(recipe)
     adaptation = Adaptation(
@@ -116,6 +117,7 @@ def adapt(
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror}; check the path") from None
     write_file(out / CARD, card_of(adaptation, adapted).encode())
+    renew(out)
     say(f"{out}: written; name it as model in the table [tagger] of a preset")
 
 

@@ -16,6 +16,7 @@ from deid_core import (
     load_policy,
     load_preset,
 )
+from deid_core.detectors.tagger import TaggerOptions
 from deid_core.tagger.model_files import load_tables
 from deid_core.tagger.model_tables import ModelTables
 from streams.engine.errors import ConfigError as SettingsError
@@ -39,7 +40,7 @@ RECORD = KnownIdentifiers(
 
 
 def models(context: CheckContext) -> Iterator[Finding]:
-    """Load preset, policy and model; a model with another hash is rejected."""
+    """Load preset, policy and model; a model with another digest is rejected."""
     settings = context.settings
     try:
         config, model = loaded(settings.preset)
@@ -50,7 +51,7 @@ def models(context: CheckContext) -> Iterator[Finding]:
     yield ok(f"preset {config.name} ({', '.join(config.detectors)}), policy "
              f"{policy.name}")  # fmt: skip
     if model is not None:
-        yield ok(f"model {model.name} {model.version}, hash as in its card")
+        yield ok(f"model {model.name} {model.version}, digest as locked")
 
 
 def loaded(preset: str) -> tuple[DeidConfig, ModelTables | None]:
@@ -60,8 +61,11 @@ def loaded(preset: str) -> tuple[DeidConfig, ModelTables | None]:
         ConfigError: One of them is unknown, invalid or damaged.
     """
     config = load_preset(preset)
-    name = getattr(config.options.get("tagger"), "model", None)
-    return config, load_tables(name) if name else None
+    options = config.options.get("tagger")
+    if not isinstance(options, TaggerOptions):
+        return config, None
+    digest = options.digests.get(options.model, "")
+    return config, load_tables(options.model, digest)
 
 
 def self_test(context: CheckContext) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from deid_core.research.corpora.readers import read_corpus
 from deid_core.research.training.encoding import Line, encode
 from deid_core.research.training.recipe import load_recipe
 from deid_core.tagger.codec import Bio, TagSpan
+from deid_core.tagger.digests import renew
 from deid_core.tagger.features import FeatureSet, WordLists
 from deid_core.tagger.model_files import load_model, save_model
 from streams.demo.site import SiteHospital
@@ -303,6 +304,7 @@ def test_no_file_of_the_model_holds_a_marker_of_the_notes(
 ):
     save_model(adapted.model, tmp_path)
     (tmp_path / "README.md").write_text(card_of(adaptation, adapted))
+    renew(tmp_path)
     texts = [text.lower() for text in _texts_in(tmp_path)]
     assert any("word[0]=" in text for text in texts)
     for marker in MARKERS:

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sys
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -16,8 +18,9 @@ from deid_core.research.training.encoding import Line
 from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
 from deid_core.research.training.weights import mean_of
-from deid_core.tagger import model_files
+from deid_core.tagger import digests, model_files
 from deid_core.tagger.compiled import CompiledModel
+from deid_core.tagger.digests import MODELS, contents, digest_of, renew
 from deid_core.tagger.kernels import first_sight
 from deid_core.tagger.kernels.tables import add_conjunctions
 from deid_core.tagger.kernels.words import number_words
@@ -28,6 +31,7 @@ from deid_core.tagger.model_files import (
     load_tables,
     save_model,
 )
+from streams.cli.app import main
 from tests.deid_core.tagger.tagger_cases import (
     CODEC,
     encoded,
@@ -98,36 +102,124 @@ def test_the_same_model_makes_the_same_files(model, folder, tmp_path):
         assert (tmp_path / file.name).read_bytes() == file.read_bytes()
 
 
+@pytest.fixture
+def copy(folder, tmp_path):
+    (folder / "README.md").write_text("The card.")
+    renew(folder)
+    return Path(shutil.copytree(folder, tmp_path / "copy"))
+
+
 @pytest.mark.parametrize("load", [load_model, load_tables])
-def test_weights_that_were_changed_are_refused(folder, tmp_path, load):
-    load(str(folder))
-    copy = tmp_path / "changed"
-    shutil.copytree(folder, copy)
-    content = bytearray((copy / "weights.npz").read_bytes())
+@pytest.mark.parametrize("name", ["model.json", "weights.npz", "README.md"])
+def test_a_model_of_which_a_bit_was_changed_is_refused(copy, load, name):
+    load(str(copy))
+    content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
-    (copy / "weights.npz").write_bytes(content)
-    with pytest.raises(ConfigError, match=r"hash of weights.npz differs"):
+    (copy / name).write_bytes(content)
+
+    with pytest.raises(ConfigError, match="digest is another"):
         load(str(copy))
 
 
 @pytest.mark.parametrize("load", [load_model, load_tables])
-def test_a_folder_of_another_format_is_refused(folder, tmp_path, load):
-    copy = tmp_path / "other"
-    shutil.copytree(folder, copy)
+def test_a_model_with_a_file_more_or_less_is_refused(copy, load):
+    (copy / "more").touch()
+    with pytest.raises(ConfigError, match="digest is another"):
+        load(str(copy))
+
+    (copy / "more").unlink()
+    (copy / "weights.npz").unlink()
+    with pytest.raises(ConfigError, match="digest is another"):
+        load(str(copy))
+
+
+def test_a_model_without_a_digest_is_refused_with_the_command_that_writes_it(copy):
+    (copy / "sha256").unlink()
+
+    with pytest.raises(ConfigError, match=f"{digests.RENEW} {copy}"):
+        load_tables(str(copy))
+
+    digests.main([str(copy)])
+    assert load_tables(str(copy)).name == "tiny"
+
+
+def test_the_digest_of_a_preset_counts_before_that_in_the_folder(copy):
+    name = str(copy)
+    right = (copy / "sha256").read_text().strip()
+    (copy / "sha256").write_text("0" * 64)
+    TaggerDetector(TaggerOptions(model=name, digests={name: right}))
+    renew(copy)
+
+    with pytest.raises(ConfigError, match="digest is another"):
+        TaggerDetector(TaggerOptions(model=name, digests={name: "0" * 64}))
+    with pytest.raises(ConfigError, match="digests: model 'other'"):
+        TaggerDetector(TaggerOptions(model=name, digests={"other": right}))
+
+
+def test_a_command_with_a_changed_model_ends_with_78(copy, monkeypatch, capsys):
+    (copy / "README.md").write_text("Another card.")
+    preset = copy.parent / "own.toml"
+    preset.write_text(
+        f'name = "own"\nsummary = "s"\ndetectors = ["tagger"]\n'
+        f'[tagger]\nmodel = "{copy}"\n'
+    )
+    (copy.parent / "note.txt").write_text("A note.")
+    command = ["scrub", "--preset", str(preset), str(copy.parent / "note.txt")]
+    monkeypatch.setattr(sys, "argv", ["phistream", *command])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert 78 == ended.value.code
+    assert "digest is another" in capsys.readouterr().err
+
+
+def test_parts_of_two_models_are_refused(copy, model, tmp_path):
+    values = model.weights.values + 1
+    save_model(replace(model, weights=replace(model.weights, values=values)), tmp_path)
+    shutil.copy(tmp_path / "weights.npz", copy)
+    renew(copy)
+
+    with pytest.raises(ConfigError, match=r"another model than model\.json"):
+        load_tables(str(copy))
+
+
+def test_the_digests_of_the_package_are_those_of_its_models():
+    """After a change of a model: python -m deid_core.tagger.digests."""
+    found = {name: digest_of(contents(MODELS / name)) for name in known_models()}
+
+    assert json.loads((MODELS / "digests.json").read_text()) == found, digests.RENEW
+
+
+@pytest.mark.parametrize("lock", ['{"gone": "0"}', "<<<<<<< damaged"])
+def test_a_model_of_the_package_is_saved_with_its_digest(
+    model, tmp_path, monkeypatch, lock
+):
+    (tmp_path / "digests.json").write_text(lock)
+    monkeypatch.setattr(digests, "MODELS", tmp_path)
+    save_model(model, tmp_path / "tiny")
+
+    [(name, digest)] = json.loads((tmp_path / "digests.json").read_text()).items()
+    assert (name, digest) == ("tiny", digest_of(contents(tmp_path / "tiny")))
+    assert not (tmp_path / "tiny" / "sha256").exists()
+
+
+@pytest.mark.parametrize("load", [load_model, load_tables])
+def test_a_folder_of_another_format_is_refused(copy, load):
     about = (copy / "model.json").read_text().replace('"format": 1', '"format": 99')
     (copy / "model.json").write_text(about)
+    renew(copy)
     with pytest.raises(ConfigError, match="format 1"):
         load(str(copy))
 
 
 @pytest.mark.parametrize("load", [load_model, load_tables])
 @pytest.mark.parametrize("missing", ["words", "tags", "features", "language"])
-def test_a_description_without_a_part_is_refused(folder, tmp_path, load, missing):
-    copy = tmp_path / "less"
-    shutil.copytree(folder, copy)
+def test_a_description_without_a_part_is_refused(copy, load, missing):
     about = json.loads((copy / "model.json").read_text())
     del about[missing]
     (copy / "model.json").write_text(json.dumps(about))
+    renew(copy)
     with pytest.raises(ConfigError, match="KeyError; train it again"):
         load(str(copy))
 
