@@ -12,6 +12,7 @@ from rich.live import Live
 
 from ..cluster.client import wait_for_broker
 from ..engine.errors import RetriableError
+from ..engine.http_access import own_authorization
 from ..engine.settings import load_settings
 from ..operations.status.kafka_source import KafkaSource
 from ..operations.status.snapshot import Snapshot
@@ -56,7 +57,8 @@ def status(
 
 def _source(config: Config, bootstrap: Bootstrap, watch: str | None) -> Source:
     if watch is not None:
-        return WatchSource(watch)
+        headers = own_authorization(load_settings(config))
+        return WatchSource(watch, headers=headers)
     settings = load_settings(config, {"bootstrap": bootstrap})
     # Log lines of the client would break the display, which shows errors itself.
     logging.getLogger("streams").setLevel(logging.CRITICAL)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from ipaddress import ip_address
 from typing import Annotated
 
 import typer
 
 from ..engine.errors import ConfigError
+from ..engine.http_access import Tokens, is_loopback
 from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
@@ -23,7 +23,10 @@ def watch(
         int, typer.Option(min=1, max=65535, help="Port of the page.")
     ] = 8080,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; the page has no login.")
+        str,
+        typer.Option(
+            help="Address to listen on; other than loopback: operator_tokens."
+        ),
     ] = "127.0.0.1",
     config: Config = None,
     bootstrap: Bootstrap = None,
@@ -38,19 +41,14 @@ def watch(
 
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
-    if demo and not _is_loopback(host):
+    if demo and not is_loopback(host):
         raise ConfigError(
             "--demo shows notes before they are scrubbed: loopback addresses only"
         )
     set_up_logging(settings.log_level)
     keep_files_private()
     log.info("%s: starting watch", runtime())
+    if not (Tokens.of_operators(settings).digests or is_loopback(host)):
+        log.warning("operator_tokens: not set; whoever can connect may see the page")
     filter_foreign_logs(settings.log_level)
     raise typer.Exit(run_guarded(settings, Address(host, port), demo=demo))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -290,14 +290,22 @@ class Settings(BaseModel):
     watch_workers: str = Field(
         "", description="host:port,... of the workers' metrics, for the page of watch"
     )
+    allowed_hosts: str = Field(
+        "",
+        description="host,... that requests of HTTP may name, besides the loopback's "
+        "and the address that they reach",
+    )
+    operator_tokens: SecretStr | None = Field(
+        None, description="bearer tokens of the page and the metrics: NAME:TOKEN,..."
+    )
+    operator_tokens_file: Path | None = Field(
+        None, description="file of such tokens, one a line, readable by its owner alone"
+    )
     gateway_tokens: SecretStr | None = Field(
         None, description="bearer tokens of the gateway: NAME:TOKEN,..."
     )
     gateway_tokens_file: Path | None = Field(
-        None, description="file of such tokens, one a line"
-    )
-    gateway_hosts: str = Field(
-        "", description="host,... that requests may name, besides the loopback's"
+        None, description="file of the gateway's tokens, likewise"
     )
     gateway_certificate: Path | None = Field(
         None, description="certificate chain (PEM) of the gateway, for TLS"

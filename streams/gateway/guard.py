@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
+from ..engine.http_access import Hosts, Tokens
 from ..engine.settings import Settings
-from .access import Hosts, Tokens
 from .gateway_metrics import GatewayMetrics
 from .tasks import JSON, Code, Refused
 
@@ -129,11 +129,13 @@ class Guard:
             Refused: Host, origin or token are wrong.
         """
         headers = _singles(scope)
-        if not self._hosts.allow(headers.get(b"host", b"").decode("latin-1")):
-            raise Refused(Code.WRONG_HOST, "Host: not served; see gateway_hosts")
+        reached = (scope.get("server") or ("",))[0]
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._hosts.allow(host, reached):
+            raise Refused(Code.WRONG_HOST, "Host: not served; see allowed_hosts")
         origin = headers.get(b"origin")
         if origin is not None and not self._hosts.allow_origin(
-            origin.decode("latin-1")
+            origin.decode("latin-1"), reached
         ):
             raise Refused(Code.FORBIDDEN, "Origin: other sites may not use this")
         client = self._tokens.client(headers.get(b"authorization", b""))

@@ -16,8 +16,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..engine.errors import ConfigError, FatalError
 from ..engine.exit_status import EX_CONFIG
+from ..engine.http_access import Hosts, Tokens, require_tokens
 from ..engine.settings import Settings
-from .access import Hosts, Tokens, require_tokens
 from .app import ENDPOINTS, application
 from .gateway_metrics import GatewayMetrics
 from .guard import OPEN, Guard
@@ -111,7 +111,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     """
     # A core dump would hold notes.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    tokens = Tokens.of(settings)
+    tokens = Tokens.of_gateway(settings)
     require_tokens(tokens, host)
     hosts = Hosts.of(settings, host)
     tls = _tls(settings)

@@ -18,6 +18,7 @@ from ..cluster.client import wait_for_broker
 from ..cluster.topics import HL7_RAW, require_topics
 from ..engine.errors import ConfigError
 from ..engine.heartbeat import Backstop
+from ..engine.http_access import Access
 from ..engine.settings import MllpSettings, Settings
 from ..operations.metrics.catalogue import new_registry
 from ..operations.metrics.server import serving
@@ -152,7 +153,8 @@ class _Service:
             yield
             return
         host, port = settings.metrics_host, settings.metrics_port
-        with serving(self._registry, self._health, host, port):
+        access = Access.of(settings, host)
+        with serving(self._registry, self._health, access, host, port):
             yield
 
     async def _beat(self) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
+
+from streams.engine.http_access import own_authorization
 
 from .context import CheckContext
 from .finding import Finding, ok, warn
@@ -24,7 +27,7 @@ def metrics_ports(context: CheckContext) -> Iterator[Finding]:
         settings.metrics_host,
         settings.metrics_port + settings.first_slot,
         is_free=is_free,
-        is_phistream=is_phistream,
+        is_phistream=partial(is_phistream, own_authorization(settings)),
     )
 
 
@@ -58,14 +61,21 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
-def is_phistream(host: str, port: int) -> bool:
-    """Return whether phistream's metrics are served there."""
+def is_phistream(headers: Mapping[str, str], host: str, port: int) -> bool:
+    """Return whether phistream's metrics are served there.
+
+    Args:
+        headers: Sent to it, for its token.
+        host: Its address.
+        port: Likewise.
+    """
     # A server on any address also listens on loopback.
     where = "127.0.0.1" if host in ("", ANY_ADDRESS) else host
     where = f"[{where}]" if ":" in where else where
     url = f"http://{where}:{port}/metrics"
     try:
-        with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
+        request = Request(url, headers=dict(headers))
+        with urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310  # http
             return b"phistream_" in answer.read()
     except (URLError, OSError, ValueError):
         return False

@@ -8,12 +8,12 @@ import re
 import struct
 from collections.abc import Iterator
 from importlib import metadata
-from ipaddress import ip_address
 
 import confluent_kafka
 
 from streams.cluster.client import admin_client
 from streams.engine.errors import ConfigError
+from streams.engine.http_access import is_loopback
 from streams.engine.settings import PREFIX
 from streams.formats.json_map import load_json_map
 
@@ -119,7 +119,7 @@ def judge_protocol(protocol: str, bootstrap: str) -> list[Finding]:
     """Check that notes do not travel unencrypted."""
     if protocol not in _PLAIN:
         return [ok(f"security.protocol {protocol}")]
-    far = [each for each in bootstrap.split(",") if not _is_loopback(each)]
+    far = [each for each in bootstrap.split(",") if not is_loopback(_host(each))]
     if not far:
         return [ok(f"{protocol}, on this host only")]
     return [
@@ -130,14 +130,8 @@ def judge_protocol(protocol: str, bootstrap: str) -> list[Finding]:
     ]
 
 
-def _is_loopback(address: str) -> bool:
-    host = address.strip().rpartition(":")[0].strip("[]")
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _host(address: str) -> str:
+    return address.strip().rpartition(":")[0].strip("[]")
 
 
 def _is_installed(name: str) -> bool:

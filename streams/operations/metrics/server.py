@@ -16,6 +16,7 @@ import orjson
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from streams.engine.errors import ConfigError
+from streams.engine.http_access import CHALLENGE, Access
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 
 READ_SECONDS = 10.0
 """Seconds after which a silent connection is closed."""
+
+REACHED = "phistream.reached"
+"""Of a request's environment: the address that the client connected to."""
 
 Page = Callable[[], tuple[bool, object]]
 
@@ -43,13 +47,14 @@ class Health(Protocol):
 
 @contextmanager
 def serving(
-    registry: CollectorRegistry, health: Health, host: str, port: int
+    registry: CollectorRegistry, health: Health, access: Access, host: str, port: int
 ) -> Iterator[int]:
     """Serve on a thread until the end of the block; yield the port.
 
     Args:
         registry: The metrics.
         health: The answers of the other paths.
+        access: Who may see them.
         host: The address to listen on.
         port: 0 for any free port.
 
@@ -57,7 +62,7 @@ def serving(
         ConfigError: The address is not available.
     """
     server = _listen(host, port)
-    server.set_app(application(registry, health))
+    server.set_app(application(registry, health, access))
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     log.info("metrics at http://%s:%d/metrics", host, server.server_port)
@@ -69,7 +74,9 @@ def serving(
         thread.join()
 
 
-def application(registry: CollectorRegistry, health: Health) -> WSGIApplication:
+def application(
+    registry: CollectorRegistry, health: Health, access: Access
+) -> WSGIApplication:
     """Return the WSGI application."""
     metrics: WSGIApplication = make_wsgi_app(registry)
     pages: dict[str, Page] = {
@@ -82,6 +89,14 @@ def application(registry: CollectorRegistry, health: Health) -> WSGIApplication:
         environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
+        refused = access.refusal(
+            path,
+            environ.get("HTTP_HOST", ""),
+            environ.get("HTTP_AUTHORIZATION", ""),
+            environ.get(REACHED, ""),
+        )
+        if refused is not None:
+            return _answer(start_response, *refused)
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
             return _answer(start_response, HTTPStatus.METHOD_NOT_ALLOWED, "GET only")
         if path == "/metrics":
@@ -107,6 +122,8 @@ def _answer(
         ("Content-Length", str(len(body))),
         ("Cache-Control", "no-store"),
     ]
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers.append(("WWW-Authenticate", CHALLENGE))
     start_response(f"{status.value} {status.phrase}", headers)
     return [body]
 
@@ -128,6 +145,9 @@ class _Quiet(WSGIRequestHandler):
     """Log no requests: a probe comes every few seconds."""
 
     timeout = READ_SECONDS
+
+    def get_environ(self) -> dict[str, Any]:
+        return super().get_environ() | {REACHED: self.connection.getsockname()[0]}
 
     def log_message(self, format: str, *args: object) -> None:
         pass

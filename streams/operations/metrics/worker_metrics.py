@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from streams.cluster.topics import Stage
+from streams.engine.http_access import Access
 from streams.engine.observer import Observer
 from streams.engine.settings import Settings
 
@@ -35,9 +36,9 @@ def worker_metrics(
     registry = new_registry()
     health = Health(_identity(stage, slot, settings), silent, limit)
     observer = LoopMetrics(registry, health, clock=time.time)
-    port = settings.metrics_port + slot
+    host, port = settings.metrics_host, settings.metrics_port + slot
     with (
-        serving(registry, health, settings.metrics_host, port),
+        serving(registry, health, Access.of(settings, host), host, port),
         showing_own_lag(settings, registry, health),
     ):
         yield observer

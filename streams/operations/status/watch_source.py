@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import orjson
 
@@ -27,17 +28,23 @@ class WatchSource:
     Args:
         url: The address of watch, e.g. ``http://127.0.0.1:8080``.
         get: Returns the content of a URL; for tests.
+        headers: Sent to the page, for its token.
 
     Raises:
         ConfigError: It is not an HTTP address.
     """
 
-    def __init__(self, url: str, get: Callable[[str], bytes] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        get: Callable[[str], bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ConfigError("--watch: not an address; for example http://HOST:8080")
         self._url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-        self._get = get or _get
+        self._get = get or partial(_get, headers or {})
 
     def read(self) -> Snapshot:
         """Return a snapshot.
@@ -108,7 +115,8 @@ def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _get(url: str) -> bytes:
-    with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310  # http(s) was checked
+def _get(headers: Mapping[str, str], url: str) -> bytes:
+    request = Request(url, headers=dict(headers))  # noqa: S310  # http(s) was checked
+    with urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310  # likewise
         content: bytes = answer.read(MAX_BYTES)
     return content

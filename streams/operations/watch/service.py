@@ -23,6 +23,7 @@ from streams.cluster.topics import WATCH_TOPICS, require_topics
 from streams.engine.errors import ConfigError, RetriableError, StreamError
 from streams.engine.exit_status import status_of
 from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse
+from streams.engine.http_access import Access, own_authorization
 from streams.engine.log import set_up_logging
 from streams.engine.settings import Settings
 
@@ -128,7 +129,8 @@ class Service:
         self._registry = new_registry()
         self._gauges = LagGauges(self._registry)
         self._lags = LagHistory(time.time)
-        self._workers = Workers(settings.watch_workers)
+        self._access = Access.of(settings, address.host)
+        self._workers = Workers(settings.watch_workers, own_authorization(settings))
         wait_for_broker(settings)
         counts = require_topics(settings, [*READ, *(t.name for t in WATCH_TOPICS)])
         self._dashboard = Dashboard(
@@ -183,7 +185,9 @@ class Service:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, until.set)
-        site = Site(self._dashboard, self._demo_notes, until, self._registry)
+        site = Site(
+            self._dashboard, self._demo_notes, until, self._access, self._registry
+        )
         runner = web.AppRunner(site.application(), access_log=None, shutdown_timeout=2)
         await _listen(runner, self._address)
         tasks = [

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from importlib import resources
 
 import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from streams.engine.http_access import CHALLENGE, Access
 
 from ..metrics.catalogue import new_registry
 from . import runbook
@@ -55,6 +58,7 @@ class Site:
         dashboard: The figures.
         demo_notes: The demo's notes; None outside of the demo.
         until: Set when the server stops, so that event streams end.
+        access: Who may see it.
         registry: The metrics of /metrics.
     """
 
@@ -63,8 +67,10 @@ class Site:
         dashboard: Dashboard,
         demo_notes: DemoNotes | None,
         until: asyncio.Event,
+        access: Access,
         registry: CollectorRegistry | None = None,
     ) -> None:
+        self._access = access
         self._registry = registry or new_registry()
         self._dashboard = dashboard
         self._demo_notes = demo_notes
@@ -72,7 +78,7 @@ class Site:
 
     def application(self) -> web.Application:
         """Return the application."""
-        application = web.Application(middlewares=[_with_headers])
+        application = web.Application(middlewares=[_with_headers, self._checked])
         routes: dict[str, Handler] = {
             **dict.fromkeys(FILES, self._file),
             **{f"/api/{part}": self._part for part in PARTS},
@@ -86,6 +92,26 @@ class Site:
         }
         application.add_routes([web.get(path, each) for path, each in routes.items()])
         return application
+
+    @web.middleware
+    async def _checked(
+        self, request: web.Request, handler: Handler
+    ) -> web.StreamResponse:
+        hosts = request.headers.getall("Host", [])
+        name = request.transport and request.transport.get_extra_info("sockname")
+        refused = self._access.refusal(
+            request.path,
+            hosts[0] if len(hosts) == 1 else "",
+            request.headers.get("Authorization", ""),
+            name[0] if name else "",
+        )
+        if refused is None:
+            return await handler(request)
+        status, reason = refused
+        response = _json({"error": reason}, status=status)
+        if status is HTTPStatus.UNAUTHORIZED:
+            response.headers["WWW-Authenticate"] = CHALLENGE
+        return response
 
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]

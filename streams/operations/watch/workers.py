@@ -27,13 +27,17 @@ class Workers:
 
     Args:
         addresses: ``host:port,...`` of the workers' metrics; empty for none.
+        headers: Sent to them, for their tokens.
 
     Raises:
         ConfigError: An address is not a host and port.
     """
 
-    def __init__(self, addresses: str) -> None:
+    def __init__(
+        self, addresses: str, headers: Mapping[str, str] | None = None
+    ) -> None:
         self._addresses = _parsed(addresses)
+        self._headers = dict(headers or {})
         self._rows: list[dict[str, Any]] = []
 
     def json(self) -> list[dict[str, Any]]:
@@ -44,7 +48,9 @@ class Workers:
         """Poll until the event is set."""
         if not self._addresses:
             return
-        async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
+        async with aiohttp.ClientSession(
+            timeout=TIMEOUT, headers=self._headers
+        ) as session:
             while not until.is_set():
                 answers = (_row(session, address) for address in self._addresses)
                 self._rows = list(await asyncio.gather(*answers))

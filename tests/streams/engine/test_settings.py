@@ -136,6 +136,8 @@ def test_the_shipped_configuration_holds_the_defaults():
         "java_home",
         "json_map",
         *(f"gateway_{each}" for each in gateway),
+        "operator_tokens",
+        "operator_tokens_file",
     } == (Settings.model_fields.keys() - values.keys())
 
 

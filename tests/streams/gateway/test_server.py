@@ -407,11 +407,6 @@ def _over_tls(port, context):
     ("options", "settings", "named"),
     [
         (("--host", "0.0.0.0"), {}, "gateway_tokens"),  # noqa: S104 (it is refused)
-        (
-            ("--host", "0.0.0.0"),  # noqa: S104 (it is refused)
-            {"gateway_tokens": f"lab:{TOKEN}"},
-            "gateway_hosts",
-        ),
         ((), {"gateway_tokens": "lab:short"}, "gateway_tokens"),
         ((), {"gateway_tokens_file": "absent"}, "gateway_tokens_file"),
         ((), {"gateway_certificate": "absent"}, "gateway_certificate_key"),

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from streams.cluster.lag import LagState, PartitionLag
 from streams.cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
 from streams.engine.errors import ConfigError, FatalError, InvalidRecord
+from streams.engine.http_access import Access
 from streams.engine.observer import (
     CompositeListener,
     HeldProgress,
@@ -443,8 +444,12 @@ def test_a_worker_shows_its_own_partitions_and_what_of_them_is_parked(counted):
     assert 8 == counted.value("phistream_parked_oldest_seconds", stage="scrub")
 
 
-def get(port, path, method="GET"):
-    request = Request(f"http://127.0.0.1:{port}{path}", method=method)
+ACCESS = Access.of(Settings(), "127.0.0.1")
+
+
+def get(port, path, method="GET", **headers):
+    url = f"http://127.0.0.1:{port}{path}"
+    request = Request(url, method=method, headers=headers)
     try:
         with urlopen(request, timeout=5) as answer:  # noqa: S310  # our own server
             return answer.status, answer.read().decode()
@@ -455,8 +460,27 @@ def get(port, path, method="GET"):
 
 @pytest.fixture
 def port(counted):
-    with serving(counted.registry, counted.health, "127.0.0.1", 0) as port:
+    with serving(counted.registry, counted.health, ACCESS, "127.0.0.1", 0) as port:
         yield port
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/status", "/healthz", "/none"])
+def test_metrics_are_not_served_under_another_name(port, path):
+    assert 421 == get(port, path, Host="evil.example")[0]
+    assert 421 == get(port, path, Host="localhost,evil.example")[0]
+    assert 421 != get(port, path, Host=f"localhost:{port}")[0]
+
+
+def test_metrics_are_served_to_who_has_a_token_if_tokens_are_set(counted):
+    token = "1" * 32
+    access = Access.of(Settings(operator_tokens=f"a:{token}"), "")
+    bearer = {"Authorization": f"Bearer {token}"}
+    with serving(counted.registry, counted.health, access, "127.0.0.1", 0) as port:
+        assert [401, 401, 401] == [
+            get(port, path)[0] for path in ("/metrics", "/status", "/none")
+        ]
+        assert 200 == get(port, "/metrics", **bearer)[0]
+        assert 200 == get(port, "/healthz")[0]
 
 
 def test_metrics_are_served_as_prometheus_reads_them(counted, port):
@@ -531,7 +555,7 @@ def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
         taken = other.getsockname()[1]
         with (
             pytest.raises(ConfigError, match=f"metrics_port: .*{taken}") as caught,
-            serving(counted.registry, counted.health, "127.0.0.1", taken),
+            serving(counted.registry, counted.health, ACCESS, "127.0.0.1", taken),
         ):
             pass
 

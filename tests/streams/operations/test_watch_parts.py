@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.errors import ConfigError
+from streams.engine.http_access import Access
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.events.outputs import RECEIVED, received_header
@@ -230,13 +231,14 @@ class StubDashboard:
         return {"stage": "watch", "ready": self.is_ready}
 
 
-def ask(path, desk=None, examples=None):
+def ask(path, desk=None, examples=None, headers=None, **settings):
     """Return what the site answers to a path."""
+    access = Access.of(Settings(**settings), "127.0.0.1")
 
     async def talk():
-        site = Site(desk or StubDashboard(), examples, asyncio.Event())
+        site = Site(desk or StubDashboard(), examples, asyncio.Event(), access)
         async with TestClient(TestServer(site.application())) as client:
-            answer = await client.get(path)
+            answer = await client.get(path, headers=headers)
             body = await answer.read()
             return SimpleNamespace(
                 status=answer.status, headers=answer.headers, body=body.decode()
@@ -262,6 +264,29 @@ def test_no_file_names_another_host_or_holds_inline_code(path):
 
     assert [] == [bad for bad in ("http://", "https://", "style=") if bad in text]
     assert "onclick" not in text
+
+
+@pytest.mark.parametrize("path", ["/", "/api/flow", "/api/events", "/metrics", "/none"])
+def test_a_page_of_another_name_reads_nothing(path):
+    answer = ask(path, headers={"Host": "evil.example"})
+
+    assert (421, True) == (answer.status, "allowed_hosts" in answer.body)
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert (
+        421 != ask("/api/flow", headers={"Host": "e.org"}, allowed_hosts="e.org").status
+    )
+
+
+@pytest.mark.parametrize("path", ["/", "/api/events", "/metrics", "/status", "/none"])
+def test_with_tokens_only_probes_are_answered_without_one(path):
+    token = {"operator_tokens": f"page:{'1' * 32}"}
+    refused = ask(path, **token)
+    bearer = {"Authorization": f"Bearer {'1' * 32}"}
+
+    assert 401 == refused.status
+    assert "Basic" in refused.headers["WWW-Authenticate"]
+    assert 200 == ask("/healthz", **token).status
+    assert 200 == ask("/api/flow", headers=bearer, **token).status
 
 
 def test_notes_are_refused_outside_of_the_demo():
