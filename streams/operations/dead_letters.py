@@ -130,8 +130,11 @@ class DeadLetters:
             selection: Which.
             unreadable: Called with place and reason of a record that is no letter.
         """
+        erased = self._erased()
         for partition, ends in self.ranges(DEAD_LETTERS.name).items():
             for record in self._records(DEAD_LETTERS.name, {partition: ends}):
+                if record.value is None or record.key in erased:
+                    continue
                 try:
                     letter = Letter.decode(record)
                 except ValueError as error:
@@ -154,7 +157,10 @@ class DeadLetters:
         first, end = self.ranges(DEAD_LETTERS.name).get(int(partition), (0, 0))
         if first <= int(offset) < end:
             wanted = {int(partition): (int(offset), int(offset) + 1)}
+            erased = self._erased()
             for record in self._records(DEAD_LETTERS.name, wanted):
+                if record.value is None or record.key in erased:
+                    break
                 try:
                     return Letter.decode(record)
                 except ValueError:
@@ -172,6 +178,15 @@ class DeadLetters:
                 source = orjson.loads(record.value)["source"]
                 found[place] = "{topic}/{partition}/{offset}".format(**source)
         return found
+
+    def _erased(self) -> set[bytes | None]:
+        """Return the keys of letters that `phistream erase` has deleted.
+
+        They are read until the topic is compacted.
+        """
+        topic = DEAD_LETTERS.name
+        records = self._records(topic, self.ranges(topic))
+        return {each.key for each in records if each.value is None}
 
     def _records(self, topic: str, ranges: Range) -> Iterator[Record]:
         for message in committed_records(self._settings, topic, ranges, self._group):
