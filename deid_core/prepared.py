@@ -7,6 +7,7 @@ so that processes share its pages.  Nothing of a note or a record is ever kept s
 They lie beside the machine code of the kernels: in the folder that ``NUMBA_CACHE_DIR``
 names, or else in this package's ``__pycache__``, or else, where that can't be written,
 in the user's cache folder.  Where nothing can be written, each process makes its own.
+A folder to which other users can write is not used; kernels index arrays unchecked.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -70,17 +72,45 @@ def fingerprint(packages: Iterable[str], *others: str) -> str:
     return read.hexdigest()[:32]
 
 
+def chosen_folder() -> Path | None:
+    """Return the folder that NUMBA_CACHE_DIR names, if any.
+
+    A relative one would leave folders wherever a program is started.
+    """
+    chosen = Path(os.environ.get("NUMBA_CACHE_DIR", ""))
+    return chosen if chosen.is_absolute() else None
+
+
+def user_folder() -> Path | None:
+    """Return this package's folder among the user's caches; None without a home."""
+    own = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        return (own if own.is_absolute() else Path.home() / ".cache") / "phistream"
+    except RuntimeError:
+        return None
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether only root and this user can write to a folder, or it is absent."""
+    try:
+        found = folder.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    foreign = stat.S_IWGRP | stat.S_IWOTH
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & foreign
+
+
 def _folders() -> Iterator[Path]:
     """Yield where they may lie, the first choice first."""
-    chosen = Path(os.environ.get("NUMBA_CACHE_DIR", ""))
-    if chosen.is_absolute():
+    chosen = chosen_folder()
+    if chosen is None:
+        # Who can write there can change the code itself.
+        yield Path(__file__).parent / "__pycache__" / "prepared"
+        chosen = user_folder()
+    if chosen is not None and is_private(chosen) and is_private(chosen / "prepared"):
         yield chosen / "prepared"
-        return
-    yield Path(__file__).parent / "__pycache__" / "prepared"
-    with suppress(RuntimeError):  # a user without a home
-        own = os.environ.get("XDG_CACHE_HOME", "")
-        base = Path(own) if Path(own).is_absolute() else Path.home() / ".cache"
-        yield base / "phistream" / "prepared"
 
 
 def _mapped(folder: Path) -> Arrays:
@@ -110,7 +140,7 @@ _NAMES, _END = "names", "end"
 
 
 def _keep(arrays: Arrays, folder: Path, entry: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{entry}-", dir=folder))
     try:
         draft.chmod(0o755)

@@ -39,6 +39,27 @@ def test_they_are_made_once_and_then_read_only(folder):
     assert ["a-1"] == os.listdir(folder)
 
 
+@pytest.mark.parametrize("where", [".", "prepared"])
+def test_a_folder_to_which_others_can_write_is_not_used(folder, where):
+    make = Maker()
+    prepared("a", "1", make)
+    (folder.parent / where).chmod(0o777)
+
+    prepared("a", "1", make)
+
+    assert 2 == make.calls
+
+
+def test_a_folder_that_cannot_be_written_is_read(folder, monkeypatch):
+    make = Maker()
+    prepared("a", "1", make)
+    monkeypatch.setattr(module, "_keep", None)
+
+    prepared("a", "1", make)
+
+    assert 1 == make.calls
+
+
 def test_another_digest_makes_them_anew(folder):
     make = Maker()
 

@@ -145,6 +145,38 @@ def test_the_image_runs_as_nobody_in_particular_and_copies_what_is_there():
     assert not re.search(r"\bpip\b", LAST)
 
 
+def test_services_cannot_write_the_machine_code_that_they_run():
+    folder = image_environment()["NUMBA_CACHE_DIR"]
+
+    assert [f"--from=build {folder} {folder}"] == [
+        line for line in instructions(LAST, "COPY") if folder in line
+    ]
+    assert not re.search(rf"chown.*{folder}|VOLUME.*{folder}", LAST)
+    assert [f"NUMBA_CACHE_DIR={folder}"] == instructions(FIRST, "ENV")
+    writers = {
+        name
+        for name, service in OURS.items()
+        if f"compiled:{folder}:ro" not in service["volumes"]
+    }
+    assert {"prepare"} == writers
+    prepare = OURS["prepare"]
+    assert ([f"compiled:{folder}"], "none") == (
+        prepare["volumes"],
+        prepare["network_mode"],
+    )
+
+
+def test_images_are_pinned_by_digest():
+    """How to renew one: CONTRIBUTING.md."""
+    bases = [line.split()[0] for line in re.findall(r"^FROM (.+)$", DOCKERFILE, re.M)]
+    foreign = [each["image"] for each in SERVICES.values() if each not in OURS.values()]
+
+    assert 2 == len(bases)
+    assert 1 == len({*bases})
+    for image in (*bases, *foreign):
+        assert re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image), image
+
+
 def test_the_images_settings_exist():
     named = {
         name.removeprefix(PREFIX).lower()

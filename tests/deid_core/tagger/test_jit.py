@@ -19,6 +19,17 @@ def twice(number):
 
 print(is_machine_code_kept(), twice(21))
 """
+FULL = """
+import sys
+from deid_core import jit
+def fail(*_args, **_kwargs):
+    raise OSError(30, "Read-only file system")
+# Root may write anywhere, so that the system refuses nothing to this test.
+from numba.core.caching import IndexDataCacheFile
+IndexDataCacheFile._open_for_write = fail
+from kernel import twice
+print([twice(21), twice(1.5)], jit.machine_code())
+"""
 
 
 def test_machine_code_of_an_earlier_process_is_seen(tmp_path):
@@ -39,6 +50,33 @@ def test_a_relative_cache_folder_leaves_nothing_where_a_program_runs(tmp_path, c
     )
 
     assert [] == [*tmp_path.iterdir()]
+
+
+def test_machine_code_is_read_from_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    cache = tmp_path / "cache"
+    run(tmp_path, "kernel.py", NUMBA_CACHE_DIR=str(cache))
+    before = sorted(cache.rglob("*"))
+
+    said = run(tmp_path, "-c", FULL, NUMBA_CACHE_DIR=str(cache))
+
+    # The kernel for integers was loaded; that for floats is compiled, and not kept.
+    seen, told = said.splitlines()
+    assert "True 42" == seen
+    assert "[42, 3.0] MachineCode(loaded=1, compiled=1, is_kept=False)" == told
+    assert before == sorted(cache.rglob("*"))
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+@pytest.mark.parametrize("where", ["", "inner"])
+def test_machine_code_is_not_read_where_others_can_write(tmp_path, mode, where):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    cache = tmp_path / "cache"
+    run(tmp_path, "kernel.py", NUMBA_CACHE_DIR=str(cache))
+    open_one = next(cache.iterdir()) if where else cache
+    open_one.chmod(mode)
+
+    assert "False 42" == run(tmp_path, "kernel.py", NUMBA_CACHE_DIR=str(cache))
 
 
 def run(folder, *arguments, **environment):
