@@ -4,6 +4,7 @@ Read `cluster.py` first: it starts and stops one to three KRaft nodes.
 """
 
 from .cluster import Cluster
+from .node import Security
 from .runtime import BrokerError
 
-__all__ = ["BrokerError", "Cluster"]
+__all__ = ["BrokerError", "Cluster", "Security"]

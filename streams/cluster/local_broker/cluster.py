@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.engine.private_files import FILE_MODE, MASK, private_folder
 
-from .node import Node, server_properties, users_properties
+from .node import Node, Security, secured_properties, server_properties
 from .ports import free_ports
 from .processes import Processes
 from .runtime import BrokerError, class_path, java_binary
@@ -60,6 +60,11 @@ class Cluster:
         """The value of ``bootstrap.servers`` for clients with a name and a password."""
         return ",".join(f"127.0.0.1:{node.sasl_port}" for node in self._nodes)
 
+    @property
+    def tls_bootstrap(self) -> str:
+        """The value of ``bootstrap.servers`` for clients with a certificate."""
+        return ",".join(f"127.0.0.1:{node.tls_port}" for node in self._nodes)
+
     def is_running(self, node: Node) -> bool:
         """Return whether the node's process is alive."""
         return self._processes.is_kafka(node.pid, self._home)
@@ -68,7 +73,7 @@ class Cluster:
         self,
         *,
         brokers: int = 1,
-        users: Mapping[str, str] | None = None,
+        security: Security | None = None,
         seconds: float = 90,
         progress: Callable[[int, int], None] = lambda _done, _all: None,
     ) -> None:
@@ -76,8 +81,7 @@ class Cluster:
 
         Args:
             brokers: 1, or 3 with replication 3.
-            users: Passwords by name.  With users the brokers authorize: see
-                `users_properties`.
+            security: With it the brokers authorize: see `secured_properties`.
             seconds: Time limit.
             progress: Called with the number of jars present, and of all.
 
@@ -92,12 +96,18 @@ class Cluster:
             raise BrokerError("brokers: 1 or 3 (replication 3 needs three)")
         path = class_path(self._cache, progress=progress)
         self.remove_data()
-        ports = free_ports(3 * brokers)
+        ports = free_ports(4 * brokers)
         self._nodes = [
-            Node(n + 1, ports[3 * n], ports[3 * n + 1], sasl_port=ports[3 * n + 2])
+            Node(
+                n + 1,
+                ports[4 * n],
+                ports[4 * n + 1],
+                sasl_port=ports[4 * n + 2],
+                tls_port=ports[4 * n + 3],
+            )
             for n in range(brokers)
         ]
-        self._format(path, users or {})
+        self._format(path, security)
         for node in self.nodes:
             self._start(node, path)
         self._wait(seconds)
@@ -137,15 +147,15 @@ class Cluster:
     def _folder(self, node: Node) -> Path:
         return self._home / f"node-{node.id}"
 
-    def _format(self, path: str, users: Mapping[str, str]) -> None:
+    def _format(self, path: str, security: Security | None) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
         for node in self._nodes:
             folder = self._folder(node)
             private_folder(folder / "data")
             properties = server_properties(node, self._nodes, folder)
-            if users:
+            if security is not None:
                 # Of two lines with the same key, Java uses the second.
-                properties += users_properties(node, users)
+                properties += secured_properties(node, security)
             # It holds the users' passwords.
             (folder / "server.properties").touch(FILE_MODE)
             (folder / "server.properties").write_text(properties, "utf-8")
@@ -157,6 +167,7 @@ class Cluster:
                     "--ignore-formatted",
                     f"--cluster-id={cluster_id}",  # it may begin with a hyphen
                     *("-c", str(folder / "server.properties")),
+                    *(security.scram if security is not None else ()),
                 ],
                 capture_output=True,
                 text=True,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+SCRAM = "SCRAM-SHA-512"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +18,35 @@ class Node:
     controller_port: int
     pid: int = 0
     sasl_port: int = 0
+    tls_port: int = 0
 
     @property
     def address(self) -> str:
         """The address for clients."""
         return f"127.0.0.1:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What the brokers of a cluster with users demand of clients.
+
+    Args:
+        users: Passwords by name, for SASL.
+        certificate: The brokers' certificate chain and its key, in PEM.
+        ca: Certificates in PEM; a client's needs one that these signed.
+    """
+
+    users: Mapping[str, str] = field(repr=False)
+    certificate: Path
+    ca: Path
+
+    @property
+    def scram(self) -> tuple[str, ...]:
+        """The arguments that give Kafka's formatter the users."""
+        return tuple(
+            f"--add-scram={SCRAM}=[name={name},password={password}]"
+            for name, password in self.users.items()
+        )
 
 
 def server_properties(node: Node, nodes: Sequence[Node], folder: Path) -> str:
@@ -65,25 +91,33 @@ def server_properties(node: Node, nodes: Sequence[Node], folder: Path) -> str:
     return _text(settings)
 
 
-def users_properties(node: Node, users: Mapping[str, str]) -> str:
-    """Return the settings of a second listener with users and access control lists.
+def secured_properties(node: Node, security: Security) -> str:
+    """Return the settings of listeners with TLS, users and access control lists.
 
-    It uses SASL/PLAIN without encryption, for tests on loopback.  Anonymous clients of
-    the first listener may do everything.
+    One demands a password (SASL_SSL), the other a certificate (SSL), whose common name
+    is the user.  Anonymous clients of the first listener may do everything.
     """
-    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-    names = " ".join(f'user_{name}="{password}"' for name, password in users.items())
+    local = {
+        "PLAINTEXT": node.port,
+        "SASL_SSL": node.sasl_port,
+        "SSL": node.tls_port,
+    }
+    advertised = ",".join(f"{name}://127.0.0.1:{port}" for name, port in local.items())
+    scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
     return _text(
         {
-            "listeners": f"PLAINTEXT://127.0.0.1:{node.port},"
-            f"SASL_PLAINTEXT://127.0.0.1:{node.sasl_port},"
-            f"CONTROLLER://127.0.0.1:{node.controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{node.port},"
-            f"SASL_PLAINTEXT://127.0.0.1:{node.sasl_port}",
+            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{node.controller_port}",
+            "advertised.listeners": advertised,
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,"
-            "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{module} {names};",
+            + ",".join(f"{name}:{name}" for name in local),
+            "sasl.enabled.mechanisms": SCRAM,
+            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": scram,
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": security.certificate,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": security.ca,
+            "listener.name.ssl.ssl.client.auth": "required",
+            "ssl.principal.mapping.rules": "RULE:^CN=([^,]+)$/$1/,DEFAULT",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer"
             ".StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
