@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-without-kafka pythons check bench lock clean
+.PHONY: help install demo test test-all test-without-kafka pythons check bench audit lock clean
 
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -50,9 +50,19 @@ check: install ## ruff and mypy --strict
 bench: install ## the benchmarks' tables
 	$(BIN)/python -m tests.benchmarks
 
+AUDIT := .audit
+
+$(AUDIT)/.installed: pyproject.toml
+	test -x $(AUDIT)/bin/python || $(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet $$($(PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['audit'])")
+	@touch $@
+
+audit: install $(AUDIT)/.installed ## licences, an SBOM (CycloneDX), and known vulnerabilities of the dependencies
+	$(BIN)/python -m tests.audit $(AUDIT)/bin
+
 lock: ## renew requirements.lock, and the image's part of it, from pyproject.toml
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header --output-file requirements.lock pyproject.toml deploy/build-requirements.in
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock --output-file deploy/runtime.lock pyproject.toml deploy/build-requirements.in
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .pythons .benchmark .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream
+	rm -rf $(VENV) $(AUDIT) .pythons .benchmark .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream
