@@ -23,6 +23,14 @@ from .client import CALL_SECONDS, CONSUMER, translated
 log = logging.getLogger(__name__)
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
+MOVED = {
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+}
+"""Answers of a broker that does not lead the partition any more, or not yet."""
+MOVED_SECONDS = 5.0
 PEEK = {
     "queued.min.messages": 1,
     "fetch.message.max.bytes": 64 * 1024,
@@ -150,6 +158,23 @@ def first_offsets(
     return _listed(admin, topic, partitions, OffsetSpec.earliest, level)
 
 
+def offsets_at(
+    admin: AdminClient, topic: str, partitions: Iterable[int], since_ms: int
+) -> dict[int, int]:
+    """Return the first offset written at a time or later; the end if there is none."""
+    found = _listed(
+        admin,
+        topic,
+        partitions,
+        lambda: OffsetSpec.for_timestamp(since_ms),
+        IsolationLevel.READ_UNCOMMITTED,
+    )
+    if all(offset >= 0 for offset in found.values()):
+        return found
+    ends = high_watermarks(admin, topic, found)
+    return {p: offset if offset >= 0 else ends[p] for p, offset in found.items()}
+
+
 def _listed(
     admin: AdminClient,
     topic: str,
@@ -160,8 +185,18 @@ def _listed(
     wanted = {TopicPartition(topic, p): spec() for p in partitions}
     if not wanted:
         return {}
+    deadline = time.monotonic() + MOVED_SECONDS
     with translated("list offsets"):
-        futures = admin.list_offsets(
-            wanted, isolation_level=level, request_timeout=CALL_SECONDS
-        )
-        return {tp.partition: f.result().offset for tp, f in futures.items()}
+        while True:
+            futures = admin.list_offsets(
+                wanted, isolation_level=level, request_timeout=CALL_SECONDS
+            )
+            try:
+                return {tp.partition: f.result().offset for tp, f in futures.items()}
+            except KafkaException as error:
+                has_moved = error.args[0].code() in MOVED
+                if not has_moved or time.monotonic() > deadline:
+                    raise
+            # The client asks the leader that it knows, and never learns another.
+            admin.list_topics(topic, timeout=CALL_SECONDS)
+            time.sleep(0.1)
