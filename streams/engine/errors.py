@@ -17,7 +17,8 @@
       * StateInUse         another process keeps them
       * StorageFull        the state folder has no space
       * StorageFailed      it can't be read or written
-    * SlotTaken          another worker has this name     -> stop; retrying can't help
+    * SlotTaken          another worker has this name     -> stop; the supervisor tries
+                                                             again some times
 
 Messages name the field and the next action, never a value.
 """

@@ -30,13 +30,13 @@ NO_SPACE = (
 
 STATUSES: tuple[tuple[type[StreamError], int], ...] = (
     (ConfigError, EX_CONFIG),
-    (SlotTaken, EX_CONFIG),
     (BrokerUnreachable, EX_UNAVAILABLE),
     (InputError, EX_NOINPUT),
     (OutputError, EX_CANTCREAT),
     (StateInUse, EX_OSERR),
     (StateUnusable, EX_IOERR),
     (RetriableError, EX_TEMPFAIL),
+    (SlotTaken, EX_TEMPFAIL),
     (StreamError, EX_SOFTWARE),
 )
 """The status by kind of error; the first that fits."""

@@ -12,7 +12,13 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 
 from ..cluster.topics import Stage
-from ..engine.exit_status import EX_CONFIG, EX_IOERR, EX_OSERR, EX_UNAVAILABLE
+from ..engine.exit_status import (
+    EX_CONFIG,
+    EX_IOERR,
+    EX_OSERR,
+    EX_TEMPFAIL,
+    EX_UNAVAILABLE,
+)
 from ..engine.heartbeat import Heartbeat
 from ..engine.settings import Settings
 from .worker import work
@@ -22,6 +28,10 @@ log = logging.getLogger(__name__)
 USELESS = frozenset({EX_CONFIG, EX_UNAVAILABLE, EX_IOERR, EX_OSERR})
 """Exit statuses of workers whom a restart would not help."""
 SHORT_LIFE = 5.0
+SHORT_LIFE_FENCED = 60.0
+"""Of a worker that ends with EX_TEMPFAIL.  Kafka fences a static member also when the
+answer to its own request to join is lost with a broker: it must start again.  Two
+services with one slot fence each other again and again."""
 MAX_SHORT_LIVES = 10
 DRAIN_SECONDS = 60.0
 
@@ -79,7 +89,8 @@ class Supervisor:
                 continue
             if status in USELESS:
                 return status
-            is_short = time.monotonic() - slot.started_at < SHORT_LIFE
+            limit = SHORT_LIFE_FENCED if status == EX_TEMPFAIL else SHORT_LIFE
+            is_short = time.monotonic() - slot.started_at < limit
             slot.short_lives = slot.short_lives + 1 if is_short else 0
             if slot.short_lives > MAX_SHORT_LIVES:
                 log.critical("worker %d dies repeatedly: stopped", slot.ordinal)

@@ -33,7 +33,7 @@ def ending(error):
     ("error", "status", "says"),
     [
         (ConfigError("group: wrong"), 78, "refused to start: group: wrong"),
-        (SlotTaken("another worker"), 78, "stopped: another worker"),
+        (SlotTaken("another worker"), 75, "stopped: another worker"),
         (BrokerUnreachable("no broker"), 69, "no broker"),
         (InputError("f: absent"), 66, "f: absent"),
         (OutputError("f: closed"), 73, "f: closed"),
