@@ -40,11 +40,12 @@ ONLY_READ: Mapping[Stage, tuple[Topic, ...]] = {
     Stage.SCRUB: (),
 }
 READ_AND_WRITTEN: Mapping[Stage, tuple[Topic, ...]] = {
-    # With repeated_seconds: the table is restored from its changelog.
-    Stage.INTAKE: (MESSAGES_SEEN,),
+    # With repeated_seconds: the table is restored from its changelog.  Audit events are
+    # read where the group's offsets are gone.
+    Stage.INTAKE: (MESSAGES_SEEN, PHI_AUDIT),
     # Notes that were held are published again; updates are forwarded between linked
     # patients; tables are restored from their changelogs.
-    Stage.SCRUB: (NOTES, PATIENT_UPDATES, PATIENTS, NOTES_HELD),
+    Stage.SCRUB: (NOTES, PATIENT_UPDATES, PATIENTS, NOTES_HELD, PHI_AUDIT),
 }
 """What a stage does with its topics; it writes the others."""
 Resource = Literal["topic", "group", "transactional-id", "cluster"]

@@ -54,6 +54,7 @@ from ..scrub.outputs import ScrubOutputs
 from ..scrub.processor import Scrub
 from ..tables.standby import Standby
 from ..tables.table import ChangelogTable
+from .lost_offsets import restore_offsets
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +121,7 @@ def _run(
     if updates:
         require_assignor(settings, group)
     processor = _processor(stage, slot, settings, counts[topic], observer.damaged)
+    restore_offsets(settings, stage, beat=pulse.beat)
     name = f"{group}-{slot}"
     checkpoint = Checkpoint(KafkaProducer(settings, name))
     custody = Custody(
