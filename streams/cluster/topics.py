@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Literal
 
+import orjson
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
@@ -92,6 +93,23 @@ class Topic:
             return self.value
         schema = str(self.schema)
         return f"{self.value}, or JSON {schema}" if self.value else schema
+
+    def require_known_version(self, value: bytes) -> None:
+        """Check that a value which breaks the schema is not of a later version of it.
+
+        Raises:
+            ConfigError: It is.  It must wait for a worker that can read it.
+        """
+        try:
+            version = orjson.loads(value)["schema_version"]
+        except (ValueError, KeyError, TypeError):
+            return
+        if isinstance(version, int) and version > self.schema_version:
+            raise ConfigError(
+                f"{self.name}: a record has version {version} of its schema, and this "
+                f"version of phistream reads up to {self.schema_version}: a later one "
+                "wrote it; run that one here as well (runbook, Upgrades)"
+            )
 
     def config(self) -> dict[str, str]:
         """Return the topic's settings at the broker."""

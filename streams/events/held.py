@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import orjson
 
+from schemas import SchemaError
+
 from ..cluster.topics import NOTES_HELD
 
 _LENGTH = struct.Struct(">I")
@@ -93,9 +95,14 @@ class HeldNote:
 
         Raises:
             ValueError: The value is not JSON, or breaks its schema.
+            ConfigError: It is of a later version of its schema.
         """
         found: Mapping[str, Any] = orjson.loads(value)
-        NOTES_HELD.schema.check(found)
+        try:
+            NOTES_HELD.schema.check(found)
+        except SchemaError:
+            NOTES_HELD.require_known_version(value)
+            raise
         released = found.get("released")
         return cls(
             policy=found["policy"],

@@ -16,6 +16,7 @@ from typing import Protocol
 import orjson
 
 from deid_core import Document, KnownIdentifiers
+from schemas import SchemaError
 from schemas.decoding import Decoder
 
 from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Topic
@@ -186,7 +187,7 @@ class PatientJoin:
             with _refused():
                 # Another program may have written it: a wrong row would be read as far
                 # as it goes, and the note scrubbed with less than is known.
-                parsed = _Row(value, _patients().decode(value), parsed)
+                parsed = _Row(value, _decoded(value), parsed)
         self._remember(key, parsed)
         return parsed
 
@@ -237,6 +238,14 @@ class _Row:
 @cache
 def _patients() -> Decoder[PatientRecord]:
     return Decoder(PATIENTS.schema, PatientRecord, TYPES)
+
+
+def _decoded(value: bytes) -> PatientRecord:
+    try:
+        return _patients().decode(value)
+    except SchemaError:
+        PATIENTS.require_known_version(value)
+        raise
 
 
 def _value_of(record: PatientRecord) -> bytes:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 import orjson
 
@@ -14,8 +15,13 @@ from schemas import Schema, SchemaError
 from schemas.decoding import Decoder
 
 from ..cluster.partitioner import partition_of
-from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
-from ..engine.errors import CorruptState, InvalidRecord, StreamError
+from ..cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, Stage
+from ..engine.errors import (
+    ConfigError,
+    CorruptState,
+    InvalidRecord,
+    StreamError,
+)
 from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
@@ -34,6 +40,10 @@ from .tables import Tables
 from .values import PatientValues
 
 log = logging.getLogger(__name__)
+
+SAMPLED_ROWS = 64
+"""Of a partition, to see whether its keys belong there: with another number of
+partitions hardly any of them would."""
 
 # Intake writes the version first.
 _VERSION_1 = b'{"schema_version":1,'
@@ -75,6 +85,7 @@ class Scrub:
         self._make = make
         self._keys = outputs.keys
         self._systems = self._made()
+        self._patients = table
         self._tables = Tables(table, held)
         self._join = PatientJoin(table)
         self._held = HeldNotes(held, unknown, outputs, self._join.is_named, self._now)
@@ -109,6 +120,7 @@ class Scrub:
     def settled(self, claimed: Iterable[int]) -> Iterable[int]:
         """Return the partitions whose table holds all that previous owners wrote."""
         settled = self._tables.settled(claimed)
+        self._require_partitions(settled)
         self._held.open(settled)
         return settled
 
@@ -215,6 +227,21 @@ class Scrub:
             outputs += self._held.obey(record, update.command)
         return outputs
 
+    def _require_partitions(self, partitions: Iterable[int]) -> None:
+        """Check that the rows of partitions lie where notes of their keys come.
+
+        Raises:
+            ConfigError: They do not, so that the join would miss them.
+        """
+        for partition in partitions:
+            rows = islice(self._patients.scan(partition, b""), SAMPLED_ROWS)
+            if any(partition_of(key, self._partitions) != partition for key, _ in rows):
+                raise ConfigError(
+                    f"{PATIENTS.name}[{partition}] holds patients of other partitions, "
+                    "and notes would be joined with nothing: partitions were added "
+                    "while records were there; see runbook, wrong_partition"
+                )
+
     def _require_key(self, record: Record, key: bytes) -> None:
         topic = record.partition.topic
         if record.key != key:
@@ -312,6 +339,7 @@ def decode(
             ReasonCode.BAD_JSON, "notes: the value is not JSON"
         ) from None
     except SchemaError as error:
+        NOTES.require_known_version(record.value)
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     if size > max_bytes and not note.format:
         raise _too_large(max_bytes)

@@ -20,7 +20,7 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.engine.errors import InvalidRecord
+from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.keys.ring import PseudonymKeys
@@ -147,6 +147,42 @@ def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
     assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
     assert note.key == audit.key == Pseudonyms(b"k" * 32).patient(PATIENT.key).encode()
     assert b"1" == audit.headers["outputs"]
+
+
+def test_a_note_of_a_later_version_of_phistream_waits_for_one_that_reads_it(scrub):
+    """Neither a dead letter nor anything less: a downgrade loses nothing."""
+    given = record("Well.")
+    value = orjson.dumps(orjson.loads(given.value) | {"schema_version": 3})
+
+    with pytest.raises(ConfigError, match=r"notes: .* version 3 .* up to 2"):
+        scrub.process([replace(given, value=value)])
+
+
+def test_notes_are_not_scrubbed_with_less_than_a_later_version_knows(scrub, table):
+    row = orjson.loads(ROW) | {"schema_version": 2, "pets": ["Bello"]}
+    table.rows[PATIENT.key] = orjson.dumps(row)
+
+    with pytest.raises(ConfigError, match=r"patients: .* version 2"):
+        scrub.process([record("Bello is well.")])
+
+
+class OnePartition(MemoryTable):
+    """A table all of whose rows are in one partition."""
+
+    def __init__(self, partition):
+        super().__init__()
+        self.partition, self.rows = partition, {PATIENT.key: ROW}
+
+    def scan(self, partition, prefix):
+        return super().scan(partition, prefix) if partition == self.partition else []
+
+
+def test_a_table_with_rows_of_another_number_of_partitions_is_refused(hybrid):
+    right = partition_of(PATIENT.key, 4)
+    scrub_made_by(lambda: hybrid, OnePartition(right))
+
+    with pytest.raises(ConfigError, match="partitions were added"):
+        scrub_made_by(lambda: hybrid, OnePartition((right + 1) % 4))
 
 
 def update(family, *, patient=PATIENT, merged=(), offset=0, day=1, value=b""):
