@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-without-kafka pythons check bench audit lock clean
+.PHONY: help install demo test test-all test-without-kafka pythons check bench faults audit lock clean
 
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -59,6 +59,12 @@ $(AUDIT)/.installed: pyproject.toml
 
 audit: install $(AUDIT)/.installed ## licences, an SBOM (CycloneDX), and known vulnerabilities of the dependencies
 	$(BIN)/python -m tests.audit $(AUDIT)/bin
+
+# make faults NAMES="worker-kill network-cut" NOTES=2000
+NOTES ?= 100000
+SEED ?= 1
+faults: install ## every fault to survive, on three brokers, with an audit from outside
+	$(BIN)/python -m tests.faults $(NAMES) --notes $(NOTES) --seed $(SEED)
 
 lock: ## renew requirements.lock, and the image's part of it, from pyproject.toml
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header --output-file requirements.lock pyproject.toml deploy/build-requirements.in

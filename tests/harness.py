@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
-from operator import sub
 
 import orjson
 import psutil
@@ -19,16 +16,13 @@ from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
-    NOTES_SCRUBBED,
-    PATIENTS,
+    PATIENT_UPDATES,
     partition_counts,
 )
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.engine.errors import RetriableError
 from streams.files.feed import RawMessage, feed
-from streams.operations.reconcile import Auditor, Verdict
-from tests.join_audit import UPDATES, JoinVerdict, Observer, audit_join
 
 
 @contextmanager
@@ -69,8 +63,7 @@ def drain(settings, services=(), turn=lambda: None):
         turn()
 
     wait_until_drained(settings, check, lambda _progress: None)
-    if UPDATES is not PATIENTS:
-        _wait_for_group(settings, UPDATES.name, "scrub", check)
+    _wait_for_group(settings, PATIENT_UPDATES.name, "scrub", check)
 
 
 def produce(settings, topic, records):
@@ -193,85 +186,6 @@ class Target:
                 return sum(self._offsets.read(self._partitions).values())
             except RetriableError:
                 assert time.monotonic() < deadline
-
-
-@dataclass(frozen=True, slots=True)
-class AfterKills:
-    """What is left after kills.
-
-    Args:
-        verdicts: On missing, doubled and out-of-order outputs.
-        join: On what the join saw.
-        kills: How many were made: of intake, of scrub.
-        aborted: Copies that only `read_uncommitted` sees, by topic: what the kills left
-            behind in open transactions.
-    """
-
-    verdicts: list[Verdict]
-    join: JoinVerdict
-    kills: list[int]
-    aborted: dict[str, int]
-
-
-def run_with_kills(settings, ward, *, notes, kills, seed, workers=1, progress=None):
-    """Feed a `RenamedWard`, kill workers of both stages at random moments, and audit.
-
-    Args:
-        settings: Of the services.
-        ward: Makes the messages.
-        notes: How many it makes; the observer sends up to a tenth as many.
-        kills: Half of them of intake, half of scrub.
-        seed: Decides when and whom.
-        workers: Of each stage.
-        progress: Called with stage, number of the kill, and committed offsets.
-    """
-    with (
-        running(settings, "intake", workers=workers) as intake,
-        running(settings, "scrub", workers=workers) as scrub,
-    ):
-        services = [*intake, *scrub]
-        feed_and_drain(settings, services, ward.admissions())
-        messages, rng = list(ward.messages(notes)), random.Random(seed)
-        targets = [
-            Target(settings, each, rng, kills=count, records=records)
-            for each, count, records in zip(
-                services,
-                (kills // 2, kills - kills // 2),
-                (len(messages), notes),
-                strict=True,
-            )
-        ]
-        observer = Observer(settings, ward, notes=notes // 10)
-        fed, deadline = 0, time.monotonic() + 600
-        while fed < len(messages) or not all(each.is_done for each in targets):
-            assert time.monotonic() < deadline, "the kills take too long"
-            if more := messages[fed : targets[0].allowance]:
-                fed += feed(settings, more)
-            observer.turn()
-            for each in targets:
-                if not each.is_done:
-                    each.turn(progress)
-            time.sleep(0.02)
-        drain(settings, services, observer.turn)
-        for keys, surnames in ward.merged():
-            for key in keys:
-                observer.send(key, surnames)
-        observer.turn()
-        drain(settings, services)
-        observer.close()
-    levels = ("read_uncommitted", "read_committed")
-    aborted = {
-        topic.name: sub(*(count_records(settings, topic.name, each) for each in levels))
-        for topic in (NOTES, UPDATES, NOTES_SCRUBBED)
-    }
-    for each in targets:
-        each.close()
-    return AfterKills(
-        Auditor(settings).verdicts(),
-        audit_join(settings, observer.promised),
-        [each.kills for each in targets],
-        aborted,
-    )
 
 
 def feed_and_drain_intake(settings, services, messages):

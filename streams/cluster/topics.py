@@ -106,9 +106,9 @@ class Topic:
             return
         if isinstance(version, int) and version > self.schema_version:
             raise ConfigError(
-                f"{self.name}: a record has version {version} of its schema, and this "
-                f"version of phistream reads up to {self.schema_version}: a later one "
-                "wrote it; run that one here as well (runbook, Upgrades)"
+                f"{self.name}: a later version of phistream has written a record, and "
+                f"this one reads version {self.schema_version} of its schema; run the "
+                "later one here as well (runbook, Upgrades)"
             )
 
     def config(self) -> dict[str, str]:

@@ -94,7 +94,7 @@ class Cluster:
             )
         if brokers not in (1, 3):
             raise BrokerError("brokers: 1 or 3 (replication 3 needs three)")
-        path = class_path(self._cache, progress=progress)
+        path = self._class_path(progress)
         self.remove_data()
         ports = free_ports(4 * brokers)
         self._nodes = [
@@ -115,7 +115,7 @@ class Cluster:
     def restart(self, node_id: int, *, seconds: float = 60) -> None:
         """Start a node that was stopped or killed, on its old data and port."""
         node = self._node(node_id)
-        self._start(node, class_path(self._cache))
+        self._start(node, self._class_path())
         self._wait(seconds)
 
     def kill(self, node_id: int) -> None:
@@ -152,10 +152,7 @@ class Cluster:
         for node in self._nodes:
             folder = self._folder(node)
             private_folder(folder / "data")
-            properties = server_properties(node, self._nodes, folder)
-            if security is not None:
-                # Of two lines with the same key, Java uses the second.
-                properties += secured_properties(node, security)
+            properties = self._properties(node, security)
             # It holds the users' passwords.
             (folder / "server.properties").touch(FILE_MODE)
             (folder / "server.properties").write_text(properties, "utf-8")
@@ -176,6 +173,18 @@ class Cluster:
             )
             if done.returncode:
                 raise BrokerError(f"format of node {node.id} failed: {done.stderr}")
+
+    def _properties(self, node: Node, security: Security | None) -> str:
+        properties = server_properties(node, self._nodes, self._folder(node))
+        if security is not None:
+            # Of two lines with the same key, Java uses the second.
+            properties += secured_properties(node, security)
+        return properties
+
+    def _class_path(
+        self, progress: Callable[[int, int], None] = lambda _done, _all: None
+    ) -> str:
+        return class_path(self._cache, progress=progress)
 
     def _java(self, path: str) -> list[str]:
         return [str(java_binary(self._java_home)), *JVM, "-cp", path]

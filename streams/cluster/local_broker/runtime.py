@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -57,18 +57,22 @@ def locked_jars() -> tuple[Jar, ...]:
 
 
 def class_path(
-    cache: Path, *, progress: Callable[[int, int], None] = lambda _done, _all: None
+    cache: Path,
+    *,
+    jars: Sequence[Jar] = (),
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> str:
     """Return the class path of a Kafka broker; fetch jars that are not cached yet.
 
     Args:
         cache: A local Maven repository; created if absent.
+        jars: Instead of those of the lock file.
         progress: Called with the number of jars present, and of all.
 
     Raises:
         BrokerError: jgo is not installed, a jar can't be fetched, or its hash differs.
     """
-    jars = locked_jars()
+    jars = jars or locked_jars()
     paths = []
     with _locked(cache):
         for done, jar in enumerate(jars, start=1):

@@ -74,6 +74,11 @@ def hangs():
         time.sleep(3600)
 
 
+def slow():
+    """Take longer than a transaction may, without computing."""
+    time.sleep(3)
+
+
 class Poison:
     name = "poison"
     reads_as_written = False

@@ -154,7 +154,7 @@ def test_a_note_of_a_later_version_of_phistream_waits_for_one_that_reads_it(scru
     given = record("Well.")
     value = orjson.dumps(orjson.loads(given.value) | {"schema_version": 3})
 
-    with pytest.raises(ConfigError, match=r"notes: .* version 3 .* up to 2"):
+    with pytest.raises(ConfigError, match="notes: a later version of phistream"):
         scrub.process([replace(given, value=value)])
 
 
@@ -162,7 +162,7 @@ def test_notes_are_not_scrubbed_with_less_than_a_later_version_knows(scrub, tabl
     row = orjson.loads(ROW) | {"schema_version": 2, "pets": ["Bello"]}
     table.rows[PATIENT.key] = orjson.dumps(row)
 
-    with pytest.raises(ConfigError, match=r"patients: .* version 2"):
+    with pytest.raises(ConfigError, match="patients: a later version of phistream"):
         scrub.process([record("Bello is well.")])
 
 

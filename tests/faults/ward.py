@@ -1,8 +1,8 @@
-"""Whether the join saw what it had to: patients whose names change, and an audit.
+"""Patients whose names change, and notes that can be told apart and hold those names.
 
 The surnames are invented words in lower case that only a patient record can reveal: a
 note that holds one is published without it if the join saw an update that named it, and
-with it otherwise.  The audit knows topics, offsets and values, and no processing code.
+with it otherwise.  Every note holds a marker word of its own as well.
 """
 
 from __future__ import annotations
@@ -10,26 +10,21 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 
-import orjson
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from deid_core import PersonName
-from streams.cluster import topics
-from streams.cluster.client import CONSUMER, PRODUCER
-from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENTS
+from streams.cluster.client import CONSUMER
+from streams.cluster.topics import HL7_RAW, PATIENT_UPDATES
 from streams.demo import messages
-from streams.demo.flow import read_topic
 from streams.demo.segments import Stamp
 from streams.demo.ward import EPOCH, Ward
 from streams.events.outputs import SOURCE
 from streams.files.feed import RawMessage
 from streams.patients.demographics import PatientId
-
-# Before `patient.updates` intake wrote what it knew to `patients`.
-UPDATES = getattr(topics, "PATIENT_UPDATES", PATIENTS)
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 SURNAME = re.compile(rf"\b(?:[{CONSONANTS}][{VOWELS}]){{4}}q\b")
@@ -44,7 +39,38 @@ LINES = (
 DOCUMENT = ("11506-3", "Progress note", "PN")
 PLAIN_MESSAGES = 98
 """Between two merges, besides an admission: every hundredth message is a merge."""
-MAX_EXAMPLES = 10
+MARKER = re.compile(rf"\b(?:[{CONSONANTS}][{VOWELS}]){{5}}x\b")
+SYLLABLES = len(CONSONANTS) * len(VOWELS)
+LINE = "Diet as tolerated, {} as before."
+
+
+def marker_of(number: int) -> str:
+    """Return an invented word in lower case that no detector takes for anything."""
+    syllables = []
+    for _ in range(5):
+        number, place = divmod(number, SYLLABLES)
+        consonant, vowel = divmod(place, len(VOWELS))
+        syllables.append(CONSONANTS[consonant] + VOWELS[vowel])
+    return "".join(syllables) + "x"
+
+
+def number_of(marker: str) -> int:
+    """Return the number that `marker_of` wrote as a word."""
+    number = 0
+    for at in range(8, -1, -2):
+        place = CONSONANTS.index(marker[at]) * len(VOWELS)
+        number = number * SYLLABLES + place + VOWELS.index(marker[at + 1])
+    return number
+
+
+def numbers_in(value: bytes | None) -> list[int]:
+    """Return the numbers of the notes in a value."""
+    return [number_of(each) for each in MARKER.findall(_text(value))]
+
+
+def surnames_in(value: bytes | None) -> list[str]:
+    """Return the surnames in a value that only a patient record can reveal."""
+    return SURNAME.findall(_text(value))
 
 
 class RenamedWard:
@@ -95,21 +121,9 @@ class RenamedWard:
         note = self._ward_note(self._ward.people[index], mrn, text)
         return _raw(_event(note, self._rng), index)
 
-    def renamed(self, key):
-        """Return an update that gives the patient of the key a new surname."""
-        index, mrn = self._patients[key]
-        return self._adt(self._ward.people[index], mrn, "A08")
-
     def knows(self, key):
         """Return whether the key is that of a patient with surnames."""
         return key in self._patients
-
-    def merged(self):
-        """Yield the keys and surnames of each patient with several identifiers."""
-        for index, mrns in self._mrns.items():
-            if len(mrns) > 1:
-                keys = [self._key(index, mrn) for mrn in mrns]
-                yield keys, [each for key in keys for each in self.surnames[key]]
 
     def _admitted_twice(self):
         """Choose a patient's second identifier; admit it, or let the merge be first."""
@@ -194,156 +208,57 @@ class RenamedWard:
         return Stamp(f"J{self._number:07}", at)
 
 
-class Observer:
-    """Sends notes about updates once a `read_committed` reader has seen them.
+class MarkedWard(RenamedWard):
+    """A `RenamedWard` of which every note holds a marker word of its own.
 
-    What it saw the join has to see as well, whatever way the update took: this covers
-    what is forwarded between the identifiers of merged patients.
-
-    Args:
-        settings: Address of the cluster.
-        ward: Made the messages.
-        notes: How many notes to send at most.
-        share: Of the updates from messages that a note follows; one follows each that
-            was forwarded, as long as there are notes left.
+    Each surname in a note was sent earlier under the note's identifier and in the same
+    partition of `hl7.raw`.  So no output for subscribers may hold any of them.
     """
 
-    def __init__(self, settings, ward, *, notes, share=0.02):
-        self._ward = ward
-        self._left = notes
-        self._share = share
-        self._rng = random.Random(notes)
-        self._visible: defaultdict[bytes, dict[str, None]] = defaultdict(dict)
-        self._producer = Producer(settings.client(**PRODUCER))
-        self._consumer = Consumer(
-            settings.client(**CONSUMER, **{"group.id": "join-observer"})
-        )
-        self._consumer.assign(
-            [TopicPartition(UPDATES.name, p, 0) for p in range(settings.partitions)]
-        )
-        self.promised: dict[bytes, frozenset[str]] = {}
-        """Surnames that the join has to see, by the position of a note in `hl7.raw`."""
+    def __init__(self, **options):
+        self._noted = 0
+        super().__init__(**options)
 
-    def turn(self):
-        """Read what has become visible, and send notes about it."""
-        for message in self._consumer.consume(1000, timeout=0.01):
-            assert message.error() is None, message.error()
-            self._see(message)
-        assert self._producer.flush(30) == 0
+    def notes(self, count):
+        """Yield so many notes, each with the updates and merges before it."""
+        fed = 0
+        while fed < count:
+            for message in self.messages(count - fed):
+                fed += bool(numbers_in(message.value))
+                yield message
 
-    def send(self, key, surnames):
-        """Send a note under the key; the join has to see all of its surnames."""
+    def keys(self):
+        """Return the keys of all patients that have surnames."""
+        return [key for key, surnames in self.surnames.items() if surnames]
 
-        def delivered(error, message):
-            assert error is None, error
-            self.promised[_position(message)] = frozenset(surnames)
+    def note_of(self, key):
+        """Return a note of a patient; it holds the latest surnames."""
+        return self.probe(key, self.surnames[key][-2:])
 
-        # Without a key any intake worker may get it, not only that of the updates.
-        note = self._ward.probe(key, surnames)
-        self._producer.produce(HL7_RAW.name, value=note.value, on_delivery=delivered)
+    def _ward_note(self, person, mrn, text):
+        line = LINE.format(marker_of(self._noted))
+        self._noted += 1
+        text = f"{text}\n{line}"
+        return messages.WardNote(person, mrn, DOCUMENT, text, self._stamp())
 
-    def close(self):
-        self._consumer.close()
-
-    def _see(self, message):
-        key, known = message.key(), self._visible[message.key()]
-        found = SURNAME.findall((message.value() or b"").decode())
-        new = [each for each in dict.fromkeys(found) if each not in known]
-        known.update(dict.fromkeys(new))
-        if not new or not self._left or not self._ward.knows(key):
-            return
-        is_from_a_message = _source(message).startswith(HL7_RAW.name.encode())
-        if not is_from_a_message or self._rng.random() < self._share:
-            self._left -= 1
-            others = [each for each in known if each not in new]
-            self.send(key, {*new[-2:], *others[-1:]})
+    def _notes_and_updates(self, notes):
+        """Leave out strangers: their notes hold no marker."""
+        for message in super()._notes_and_updates(notes):
+            if not _is_note(message.value) or numbers_in(message.value):
+                yield message
 
 
-@dataclass(slots=True)
-class JoinVerdict:
-    """What the audit found.
-
-    Args:
-        notes: Notes that hold a surname which the join had to see.
-        due: Surnames in notes that the join had to see.
-        by_order: Of these, from an earlier message of the same partition of `hl7.raw`.
-        by_own_message: Of these, from the note's own message.
-        by_sight: Of these, from an update that was visible before the note was sent.
-        not_due: Surnames in notes that the join need not have seen.
-        refused: Notes with a due surname that were not published.
-        misses: Due surnames that were published.
-        examples: Positions of notes with misses.
-    """
-
-    notes: int = 0
-    due: int = 0
-    by_order: int = 0
-    by_own_message: int = 0
-    by_sight: int = 0
-    not_due: int = 0
-    refused: int = 0
-    misses: int = 0
-    examples: list[str] = field(default_factory=list)
+def take(messages, count):
+    """Return the next messages, as many as there are."""
+    return list(islice(messages, count))
 
 
-def audit_join(settings, promised=None):
-    """Return the verdict on all notes; every stage must have drained.
-
-    The join has to see the updates under a note's key that came from its own message or
-    from an earlier message of the same partition of `hl7.raw`, because intake commits
-    in that order.
-
-    Args:
-        settings: Address of the cluster.
-        promised: Further surnames that are due, by the position of a note's message.
-    """
-    updates = defaultdict(list)
-    for message in read_topic(settings, UPDATES.name):
-        source = _source(message)
-        if source.startswith(HL7_RAW.name.encode()):
-            for surname in SURNAME.findall((message.value() or b"").decode()):
-                updates[message.key(), surname].append(_place(source))
-    published = {
-        _source(message): SURNAME.findall(orjson.loads(message.value())["text"])
-        for message in read_topic(settings, NOTES_SCRUBBED.name)
-    }
-    verdict = JoinVerdict()
-    for message in read_topic(settings, NOTES.name):
-        reasons = _due(message, updates, (promised or {}).get(_source(message), ()))
-        _judge(verdict, _position(message), reasons, published)
-    return verdict
+def _is_note(value):
+    return not value.startswith(b"MSH") or b"|ADT^" not in value.split(b"\r", 1)[0]
 
 
-def _due(message, updates, promised):
-    """Return why each surname in a note is due: a field of the verdict."""
-    partition, offset = _place(_source(message))
-    reasons = {}
-    for surname in SURNAME.findall(orjson.loads(message.value())["text"]):
-        offsets = [
-            at for where, at in updates[message.key(), surname] if where == partition
-        ]
-        if offset in offsets and min(offsets) == offset:
-            reasons[surname] = "by_own_message"
-        elif offsets and min(offsets) < offset:
-            reasons[surname] = "by_order"
-        else:
-            reasons[surname] = "by_sight" if surname in promised else "not_due"
-    return reasons
-
-
-def _judge(verdict, position, reasons, published):
-    for reason in reasons.values():
-        setattr(verdict, reason, getattr(verdict, reason) + 1)
-    due = {surname for surname, reason in reasons.items() if reason != "not_due"}
-    verdict.notes += bool(due)
-    verdict.due += len(due)
-    if position not in published:
-        verdict.refused += bool(due)
-        return
-    missed = due.intersection(published[position])
-    verdict.misses += len(missed)
-    if missed and len(verdict.examples) < MAX_EXAMPLES:
-        verdict.examples.append(position.decode())
+def _text(value):
+    return (value or b"").decode("utf-8", "replace")
 
 
 def _raw(value, patient):
@@ -360,15 +275,53 @@ def _nameless(person):
     return replace(person, name=PersonName(), former_names=())
 
 
-def _source(message):
-    return dict(message.headers() or []).get(SOURCE, b"")
+class Observer:
+    """Sends notes about updates once a `read_committed` reader has seen them.
 
+    What it saw the join has to see as well, whatever way the update took: this covers
+    what is forwarded between the identifiers of merged patients.
 
-def _position(message):
-    return f"{message.topic()}/{message.partition()}/{message.offset()}".encode()
+    Args:
+        settings: Address of the cluster.
+        ward: Made the messages.
+        send: Publishes a message on `hl7.raw`.
+        notes: How many notes to send at most.
+        share: Of the updates from messages that a note follows; one follows each that
+            was forwarded, as long as there are notes left.
+    """
 
+    def __init__(self, settings, ward, send, *, notes, share=0.05):
+        self._ward = ward
+        self._send = send
+        self._left = notes
+        self._share = share
+        self._rng = random.Random(notes)
+        self._visible: defaultdict[bytes, dict[str, None]] = defaultdict(dict)
+        self._consumer = Consumer(
+            settings.client(**CONSUMER, **{"group.id": "observer", "log_level": 0})
+        )
+        partitions = range(settings.partitions)
+        self._consumer.assign(
+            [TopicPartition(PATIENT_UPDATES.name, p, 0) for p in partitions]
+        )
 
-def _place(position):
-    """Return the partition and the offset of a position."""
-    _topic, partition, offset = position.rsplit(b"/", 2)
-    return int(partition), int(offset)
+    def turn(self):
+        """Read what has become visible, and send notes about it."""
+        for message in self._consumer.consume(1000, timeout=0.01):
+            if message.error() is None:
+                self._see(message)
+
+    def _see(self, message):
+        key, known = message.key(), self._visible[message.key()]
+        new = [s for s in dict.fromkeys(surnames_in(message.value())) if s not in known]
+        known.update(dict.fromkeys(new))
+        if not new or not self._left or not self._ward.knows(key):
+            return
+        source = dict(message.headers() or []).get(SOURCE, b"")
+        is_forwarded = not source.startswith(HL7_RAW.name.encode())
+        if is_forwarded or self._rng.random() < self._share:
+            self._left -= 1
+            others = [each for each in known if each not in new]
+            note = self._ward.probe(key, {*new[-2:], *others[-1:]})
+            # Without a key any intake worker may get it, not only that of the updates.
+            self._send(replace(note, key=None))

@@ -1,0 +1,109 @@
+"""Faults of brokers: they die, stand still, restart, and their coordinators move."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import ElectionType, TopicPartition
+
+from tests.faults.scenarios import faults_of, scenario
+
+COORDINATORS = ("__consumer_offsets", "__transaction_state")
+
+
+@scenario()
+def broker_kill(run):
+    """kill -9 of one broker at a time, at random moments."""
+    run.start()
+    for _ in run.moments(faults_of(run, 6)):
+        node = run.rng.choice(run.cluster.nodes).id
+        run.cluster.kill(node)
+        run.fault("kill -9 broker")
+        time.sleep(run.rng.uniform(0, 3))
+        run.cluster.start(node)
+        run.cluster.wait()
+
+
+@scenario()
+def broker_freeze(run):
+    """SIGSTOP of a broker past its session, then SIGCONT."""
+    run.start()
+    run.must_abort = False
+    for _ in run.moments(faults_of(run, 4)):
+        node = run.rng.choice(run.cluster.nodes).id
+        run.cluster.freeze(node)
+        run.fault("SIGSTOP broker")
+        time.sleep(10)
+        run.cluster.thaw(node)
+        run.cluster.wait()
+
+
+@scenario()
+def brokers_all_killed(run):
+    """kill -9 of all brokers at once."""
+    run.start()
+    for _ in run.moments(faults_of(run, 3)):
+        for node in run.cluster.nodes:
+            run.cluster.kill(node.id)
+        run.fault("kill -9 all brokers")
+        time.sleep(run.rng.uniform(0, 5))
+        for node in run.cluster.nodes:
+            run.cluster.start(node.id)
+        run.cluster.wait()
+
+
+@scenario(brokers=3)
+def coordinator_kill(run):
+    """kill -9 of the broker that coordinates a group, or a transactional id."""
+    run.start()
+    for number in run.moments(faults_of(run, 4)):
+        stage = run.rng.choice(["intake", "scrub"])
+        group = f"{run.settings.group}-{stage}"
+        name = group if number % 2 else f"{group}-0"
+        topic = COORDINATORS[not number % 2]
+        node = run.cluster.leader_for(topic, name)
+        run.cluster.kill(node)
+        run.fault(f"kill -9 leader of {topic}")
+        time.sleep(2)
+        run.cluster.start(node)
+        run.cluster.wait()
+
+
+@scenario(brokers=3)
+def coordinator_moves(run):
+    """Coordinators move away by an orderly shutdown, and back by an election."""
+    run.start()
+    run.must_abort = False
+    for number in run.moments(faults_of(run, 4)):
+        stage = run.rng.choice(["intake", "scrub"])
+        name = f"{run.settings.group}-{stage}" + ("" if number % 2 else "-0")
+        node = run.cluster.leader_for(COORDINATORS[not number % 2], name)
+        run.cluster.stop(node)
+        run.fault("coordinators moved away")
+        run.cluster.start(node)
+        run.cluster.wait()
+        elect(run.cluster)
+        run.fault("coordinators moved back")
+
+
+@scenario(brokers=3)
+def rolling_restart(run):
+    """All brokers restarted in order, one after the other."""
+    run.start()
+    run.must_abort = False
+    for _ in run.moments(faults_of(run, 2)):
+        for node in run.cluster.nodes:
+            run.cluster.stop(node.id)
+            run.fault("broker restarted")
+            run.cluster.start(node.id)
+            run.cluster.wait()
+
+
+def elect(cluster):
+    """Have the preferred replicas lead the coordinators' partitions again."""
+    partitions = [
+        TopicPartition(topic, partition)
+        for topic in COORDINATORS
+        for partition in cluster.admin.list_topics(topic).topics[topic].partitions
+    ]
+    cluster.admin.elect_leaders(ElectionType.PREFERRED, partitions).result(30)

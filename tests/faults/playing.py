@@ -1,0 +1,169 @@
+"""Plays scenarios, on a cluster that they share unless they need one of their own."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import traceback
+from pathlib import Path
+
+from rich.console import Group
+from rich.table import Table
+
+from streams.cluster.client import wait_for_broker
+from streams.engine.settings import Settings
+from tests.brokers import empty
+from tests.conftest import with_topics
+from tests.faults.audit import Audit
+from tests.faults.cluster import FaultyCluster
+from tests.faults.run import Report, Run, Skipped
+
+PARTITIONS = 6
+COLUMNS = (
+    "scenario", "notes", "published", "dead", "missing", "doubled", "order", "leaked",
+    "aborted", "recovery p50/max s", "restarts", "seconds", "injected",
+)  # fmt: skip
+
+
+class Stage:
+    """A folder with a cluster, for one scenario after the other.
+
+    Args:
+        brokers: Of the cluster that scenarios share.
+        progress: Called with a line of text.
+        folder: Of all data; by default a temporary one, removed at the end.
+    """
+
+    def __init__(self, *, brokers=3, progress=lambda _line: None, folder=None):
+        self._own = None if folder else Path(tempfile.mkdtemp(prefix="phistream-f-"))
+        self._folder = folder or self._own
+        self._brokers = brokers
+        self._progress = progress
+        self._shared = None
+        self._number = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        if self._shared is not None:
+            self._shared.down()
+        if self._own:
+            shutil.rmtree(self._own, ignore_errors=True)
+
+    def play(self, scenario, *, notes, seed):
+        """Play a scenario; return its report."""
+        self._number += 1
+        folder = self._folder / f"{self._number}-{scenario.name}"
+        folder.mkdir()
+        if scenario.brokers > self._brokers:
+            reason = f"needs {scenario.brokers} brokers"
+            return Report(scenario.name, Audit(), skipped=reason)
+        try:
+            cluster = self._cluster(scenario, folder)
+        except Skipped as reason:
+            return Report(scenario.name, Audit(), skipped=str(reason))
+        try:
+            return self._played(scenario, cluster, folder, notes, seed)
+        finally:
+            if scenario.fresh:
+                cluster.down()
+
+    def _cluster(self, scenario, folder):
+        if scenario.fresh:
+            if self._shared is not None:
+                # One cluster at a time: brokers cost memory.
+                self._shared.down()
+                self._shared = None
+            cluster = FaultyCluster(folder / "kafka")
+            scenario.prepare(cluster)
+            cluster.up(brokers=self._brokers, seconds=240)
+            return cluster
+        if self._shared is None:
+            self._shared = FaultyCluster(self._folder / f"kafka-{self._number}")
+            self._shared.up(brokers=self._brokers, seconds=240)
+        else:
+            self._shared.mend()
+            empty(self._shared)
+        return self._shared
+
+    def _played(self, scenario, cluster, folder, notes, seed):
+        settings = self._settings(scenario, cluster, folder, notes)
+        run = Run(
+            settings,
+            cluster,
+            scenario.name,
+            notes=notes,
+            seed=seed,
+            progress=self._progress,
+        )
+        try:
+            scenario.play(run)
+            return run.finish()
+        except Skipped as reason:
+            return Report(scenario.name, Audit(), skipped=str(reason))
+        except Exception:
+            run.wrong.append(traceback.format_exc())
+            return Report(scenario.name, Audit(), run.injected, wrong=tuple(run.wrong))
+        finally:
+            run.close()
+
+    def _settings(self, scenario, cluster, folder, notes):
+        key = folder / "pseudonym.key"
+        key.write_text(secrets.token_hex(32))
+        settings = Settings(
+            bootstrap=cluster.bootstrap,
+            state_dir=folder / "state",
+            broker_dir=folder / "none",
+            pseudonym_key_file=key,
+            group=f"faults-{secrets.token_hex(4)}",
+            partitions=PARTITIONS,
+            replication=self._brokers,
+            preset="lexical",
+            batch_records=max(10, min(200, notes // 50)),
+            session_seconds=6,
+            transaction_seconds=10,
+            # A busy host must not look like a hang.
+            watchdog_seconds=120,
+            broker_wait_seconds=120,
+        ).model_copy(update=scenario.settings)
+        wait_for_broker(settings)
+        return with_topics(settings)
+
+
+def table(reports):
+    """Return a row for each report, and below it what was wrong."""
+    grid = Table(*COLUMNS, box=None, padding=(0, 1, 0, 0), header_style="dim")
+    for each in reports:
+        if each.skipped:
+            grid.add_row(each.name, *[""] * 11, "skipped, see below")
+            continue
+        found = each.audit
+        letters = sum(found.letters.values())
+        worst = (
+            f"{each.recovery_p50:.1f}/{max(each.recovery):.1f}"
+            if (each.recovery)
+            else ""
+        )
+        injected = ", ".join(f"{n} {what}" for what, n in each.injected.items())
+        restarts = ", ".join(f"{n}x {s}" for s, n in sorted(each.restarts.items()))
+        counts = (found.notes, found.published, letters, *found.faults, found.aborted)
+        grid.add_row(
+            each.name,
+            *(f"{count:,}" for count in counts),
+            worst,
+            restarts,
+            f"{each.seconds:.0f}",
+            injected,
+            style=None if each.is_sound else "bold red",
+        )
+    return Group(grid, *_lines(reports))
+
+
+def _lines(reports):
+    for each in reports:
+        if each.skipped:
+            yield f"{each.name} skipped: {each.skipped}"
+        for line in (*each.remarks, *each.wrong, *each.audit.examples):
+            yield f"{each.name}: {line}"

@@ -1,0 +1,163 @@
+"""Faults of processes: workers and supervisors that die, stand still, come and go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from tests.faults.scenarios import faults_of, scenario
+from tests.harness import worker_processes
+from tests.poison import MARK, faulty
+
+SLOTS = [("intake", 0), ("scrub", 0), ("scrub", 1)]
+FROZEN_SECONDS = 9
+"""Longer than the session timeout of the runs."""
+
+
+@scenario()
+def worker_kill(run):
+    """kill -9 of workers of both stages at random moments."""
+    run.start(observed=True)
+    for _ in run.moments(faults_of(run, 12)):
+        run.kill_worker(*run.rng.choice(SLOTS))
+
+
+@scenario()
+def worker_freeze(run):
+    """SIGSTOP past the session timeout, then SIGCONT; others take over meanwhile."""
+    run.start(intake=2, scrub=2)
+    for _ in run.moments(faults_of(run, 6)):
+        stage, slot = run.rng.choice([*SLOTS, ("intake", 1)])
+        worker = run.freeze_worker(stage, slot)
+        time.sleep(FROZEN_SECONDS)
+        run.thaw(stage, slot, worker)
+        run.wait_for_progress()
+
+
+@scenario()
+def worker_freeze_replaced(run):
+    """The same with a replacement on the same transactional id; then both are there."""
+    run.start(intake=1, scrub=2)
+    for number in run.moments(faults_of(run, 4)):
+        stage, slot = SLOTS[number % len(SLOTS)]
+        worker = run.freeze_worker(stage, slot)
+        replacement = f"other-host-{number}"
+        run.start_service(stage, slot, place=replacement)
+        run.worker(stage, replacement)
+        time.sleep(FROZEN_SECONDS)
+        run.thaw(stage, slot, worker)
+        time.sleep(run.rng.uniform(0, 4))
+        # A person ends one of the two.
+        run.stop_service(stage, replacement, status=None)
+
+
+@scenario()
+def supervisor_kill(run):
+    """kill -9 of supervisors: their workers end, and are replaced at once."""
+    run.start()
+    orphans = []
+    for _ in run.moments(faults_of(run, 8)):
+        stage, slot = run.rng.choice(SLOTS)
+        partitions = run.partitions(stage, slot)
+        orphans += run.kill_service(stage, slot)
+        run.fault(f"kill -9 supervisor of {stage}", partitions)
+        time.sleep(run.rng.choice([0, 0.2, 2]))
+        run.start_service(stage, slot)
+    deadline = time.monotonic() + 90
+    while any(each.is_running() for each in orphans) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    if alive := sum(each.is_running() for each in orphans):
+        run.wrong.append(f"{alive} workers outlive their supervisors")
+    run.must_abort = False  # a worker that loses its supervisor ends in order
+
+
+@scenario()
+def supervisor_freeze(run):
+    """SIGSTOP of supervisors alone, while their workers die or go on."""
+    run.start()
+    run.must_abort = False
+    for number in run.moments(faults_of(run, 4)):
+        stage, slot = run.rng.choice(SLOTS)
+        partitions, worker = run.partitions(stage, slot), run.worker(stage, slot)
+        pid = run.service(stage, slot).process.pid
+        os.kill(pid, signal.SIGSTOP)
+        if number % 2:
+            worker.kill()
+        time.sleep(FROZEN_SECONDS)
+        run.fault(f"SIGSTOP supervisor of {stage}", partitions)
+        os.kill(pid, signal.SIGCONT)
+
+
+@scenario()
+def workers_come_and_go(run):
+    """Every two seconds a worker of scrub is added or removed."""
+    run.start(intake=1, scrub=1)
+    extra = [1, 2, 3]
+    running = set()
+    run.must_abort = False
+    run.wait_for_progress()
+    # As long as there is work, however many changes that takes.
+    while run.watch.done < 0.75 * run.notes:
+        slot = run.rng.choice(extra)
+        if slot in running:
+            running.remove(slot)
+            run.stop_service("scrub", slot, status=None)
+            run.fault("worker removed", count=1)
+        else:
+            running.add(slot)
+            run.start_service("scrub", slot)
+            run.fault("worker added", count=1)
+        if run.injected.total() > 60:
+            break
+        time.sleep(2)
+    run.remarks.append(
+        "the next change comes two seconds after the last; removing one waits for it"
+    )
+
+
+@scenario(settings={"transaction_seconds": 2})
+def slow_processing(run):
+    """Processing that outlasts the transaction timeout of 2 s."""
+    with faulty("slow"):
+        run.start()
+    for _ in run.moments(faults_of(run, 6)):
+        stage, slot = run.rng.choice(SLOTS)
+        partitions, worker = run.partitions(stage, slot), run.worker(stage, slot)
+        # Below the session timeout: the group does not notice, the transaction ends.
+        os.kill(worker.pid, signal.SIGSTOP)
+        time.sleep(4)
+        run.fault(f"{stage} stands for 4 s", partitions)
+        os.kill(worker.pid, signal.SIGCONT)
+        run.send_note(MARK.encode())
+        run.injected["note that takes 3 s"] += 1
+
+
+@scenario()
+def same_id_twice(run):
+    """Two workers with one slot: one transactional id and one static member."""
+    run.start()
+    run.must_abort = False
+    for number in run.moments(faults_of(run, 3)):
+        stage, slot = SLOTS[number % len(SLOTS)]
+        twin = f"twin-{number}"
+        run.start_service(stage, slot, place=twin)
+        run.worker(stage, twin)
+        run.fault(f"second {stage} of one slot")
+        time.sleep(10)
+        run.stop_service(stage, twin, status=None)
+
+
+@scenario()
+def sigterm(run):
+    """SIGTERM at random moments, and a new service at once."""
+    run.start()
+    run.must_abort = False
+    for _ in run.moments(faults_of(run, 10)):
+        stage, slot = run.rng.choice(SLOTS)
+        partitions = run.partitions(stage, slot)
+        if not worker_processes(run.service(stage, slot)):
+            continue
+        run.stop_service(stage, slot, status=None)
+        run.fault(f"SIGTERM {stage}", partitions)
+        run.start_service(stage, slot)

@@ -1,0 +1,204 @@
+"""Faults of disks, files and clocks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from streams.engine.exit_status import EX_IOERR
+from tests.faults.run import Skipped
+from tests.faults.scenarios import faults_of, scenario
+
+MIB = 1024 * 1024
+HOUR = 3600
+
+
+@scenario()
+def store_deleted(run):
+    """The tables of a worker are deleted, stopped and running."""
+    run.start(intake=1, scrub=1)
+    run.must_abort = False
+    for number in run.moments(faults_of(run, 4)):
+        folder = run.tables_of("scrub", 0)
+        if number % 2:
+            run.stop_service("scrub", 0)
+        shutil.rmtree(folder, ignore_errors=True)
+        run.fault(f"tables deleted, {'stopped' if number % 2 else 'running'}")
+        if number % 2:
+            run.start_service("scrub", 0)
+        run.wait_for_progress()
+
+
+@scenario()
+def store_damaged(run):
+    """Files of a stopped worker's tables are overwritten, cut short or swapped."""
+    run.start(intake=1, scrub=1)
+    run.must_abort = False
+    for _ in run.moments(faults_of(run, 4)):
+        run.stop_service("scrub", 0)
+        folders = sorted(run.tables_of("scrub", 0).iterdir())
+        for folder in folders:
+            files = sorted(each for each in folder.iterdir() if each.is_file())
+            hit = run.rng.choice([each for each in files if each.stat().st_size])
+            size = hit.stat().st_size
+            with hit.open("r+b") as file:
+                if run.rng.random() < 0.5:
+                    file.truncate(run.rng.randrange(size))
+                else:
+                    file.seek(run.rng.randrange(size))
+                    file.write(run.rng.randbytes(64))
+            run.injected[f"damaged {hit.suffix or hit.name.split('-')[0]}"] += 1
+        run.fault("tables damaged")
+        run.start_service("scrub", 0)
+        run.wait_for_progress()
+
+
+@scenario()
+def state_full(run):
+    """The state folder of scrub has no space left; it stops, and goes on with space."""
+    with small_disk(24) as disk:
+        run.start(intake=1, scrub=0)
+        run.must_abort = False
+        state = {"state_dir": disk / "state"}
+        run.start_service("scrub", 0, **state)
+        for _ in run.moments(faults_of(run, 2)):
+            before = run.restarts[EX_IOERR]
+            fill(disk)
+            run.fault("state folder full")
+            # Rows go to files when a store is closed: hence the restart.
+            run.stop_service("scrub", 0, status=None)
+            run.start_service("scrub", 0, **state)
+            # The service may also have found room in what it had open.
+            deadline = time.monotonic() + 60
+            while run.restarts[EX_IOERR] == before and time.monotonic() < deadline:
+                time.sleep(0.5)
+            run.injected["exit 74"] += run.restarts[EX_IOERR] - before
+            (disk / "filling").unlink()
+            run.wait_for_progress()
+        run.finish_services()
+
+
+@scenario()
+def temp_full(run):
+    """The folder for temporary files has no space left."""
+    with small_disk(2) as disk, environment(TMPDIR=str(disk)):
+        fill(disk)
+        run.start()
+        run.must_abort = False
+        for number in run.moments(2):
+            run.fault("temp folder full")
+            if number == 1:
+                run.kill_worker("scrub", 0)
+        run.finish_services()
+
+
+@scenario(fresh=True)
+def broker_full(run):
+    """The log folder of a broker has no space left: it halts, and is freed."""
+    node = run.cluster.nodes[0]
+    folder = run.cluster.folder / f"node-{node.id}" / "data"
+    run.must_abort = False
+    run.cluster.stop(node.id)
+    with small_disk(400) as disk:
+        shutil.copytree(folder, disk, dirs_exist_ok=True)
+        shutil.rmtree(folder)
+        folder.symlink_to(disk)
+        try:
+            run.cluster.start(node.id)
+            run.cluster.wait()
+            run.start()
+            for _ in run.moments(faults_of(run, 2)):
+                fill(disk)
+                run.fault("broker's log folder full")
+                time.sleep(15)
+                (disk / "filling").unlink()
+                if not run.cluster.is_running(node):
+                    run.injected["broker halted"] += 1
+                    run.cluster.start(node.id)
+                elif not run.cluster.is_whole():
+                    run.cluster.kill(node.id)
+                    run.cluster.start(node.id)
+                run.cluster.wait()
+            run.finish_services()
+        finally:
+            run.cluster.down()
+
+
+@scenario()
+def clock_jumps(run):
+    """The clock of workers jumps by an hour, and by a year, in both directions."""
+    shim = run.settings.state_dir.parent / "clock.so"
+    offset = run.settings.state_dir.parent / "clock-offset"
+    offset.write_bytes((0).to_bytes(8, "little", signed=True))
+    build_clock(shim)
+    with environment(LD_PRELOAD=str(shim), TESTS_CLOCK_FILE=str(offset)):
+        run.start()
+        run.must_abort = False
+        jumps = [HOUR, -HOUR, 365 * 24 * HOUR, -365 * 24 * HOUR, 0]
+        for number in run.moments(max(5, faults_of(run, 10))):
+            seconds = jumps[number % len(jumps)]
+            offset.write_bytes(seconds.to_bytes(8, "little", signed=True))
+            run.fault(f"clock at {seconds / HOUR:+,.0f} h", set())
+            if number % 2:
+                run.kill_worker(*run.rng.choice([("intake", 0), ("scrub", 0)]))
+            run.wait_for_progress()
+        offset.write_bytes((0).to_bytes(8, "little", signed=True))
+        run.finish_services()
+
+
+@contextmanager
+def small_disk(mebibytes):
+    """Mount a file system in memory; only root may."""
+    if os.geteuid():
+        raise Skipped("needs root to mount a small file system in memory")
+    folder = Path(tempfile.mkdtemp(prefix="phistream-disk-"))
+    command = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        folder.rmdir()
+        raise Skipped(f"a small file system can't be mounted: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=False)
+        folder.rmdir()
+
+
+def fill(disk):
+    """Write until nothing more fits."""
+    with (disk / "filling").open("wb", buffering=0) as file:
+        for size in (MIB, 4096, 64):
+            try:
+                while True:
+                    file.write(b"\0" * size)
+            except OSError:
+                continue
+
+
+@contextmanager
+def environment(**changes):
+    """Set variables for the processes that are started inside the block."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def build_clock(target):
+    """Compile the library that shows processes another time of day."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise Skipped("needs a C compiler, to show services another time of day")
+    source = Path(__file__).with_name("clock.c")
+    command = [compiler, "-shared", "-fPIC", "-O2", "-o", target, source, "-ldl"]
+    subprocess.run(command, check=True, capture_output=True)

@@ -1,0 +1,114 @@
+"""The audit of the faults finds what is wrong, on topics where nothing else is."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from deid_core import Document, KnownIdentifiers, PersonName
+from streams.cluster.topics import DEAD_LETTERS, HL7_RAW, NOTES_SCRUBBED, PHI_AUDIT
+from tests.faults.audit import audit
+from tests.faults.ward import (
+    LINE,
+    LINES,
+    MarkedWard,
+    marker_of,
+    number_of,
+    numbers_in,
+    surnames_in,
+    take,
+)
+from tests.harness import produce
+
+FED = {number: (0, number) for number in range(4)}
+"""The first notes, all in partition 0 of hl7.raw."""
+
+
+def published(settings, *numbers, topic=NOTES_SCRUBBED, text=""):
+    value = [(b"k", f"{text} {marker_of(number)}".encode()) for number in numbers]
+    produce(settings, topic.name, value)
+
+
+def found(settings):
+    result = audit(settings, FED)
+    return dict(zip(("missing", "doubled", "order", "leaked"), result.faults, strict=1))
+
+
+NOTHING = {"missing": 0, "doubled": 0, "order": 0, "leaked": 0}
+
+
+def test_notes_that_are_published_once_and_in_order_are_sound(settings):
+    published(settings, 0, 1, 2, 3)
+
+    assert NOTHING == found(settings)
+
+
+def test_missing_doubled_and_foreign_notes_are_counted(settings):
+    published(settings, 0, 1, 1, 2, 9)
+
+    assert NOTHING | {"missing": 1, "doubled": 2} == found(settings)
+
+
+def test_notes_of_a_key_in_another_order_are_counted(settings):
+    published(settings, 0, 2, 1, 3)
+
+    assert NOTHING | {"order": 1} == found(settings)
+
+
+@pytest.mark.parametrize("topic", [NOTES_SCRUBBED, PHI_AUDIT])
+def test_a_surname_in_what_subscribers_get_is_a_leak(settings, topic):
+    published(settings, 0, 1, 2, 3)
+    produce(settings, topic.name, [(b"k", b"Plan: continue bodegatiq.")])
+
+    assert NOTHING | {"leaked": 1} == found(settings)
+
+
+def test_a_dead_letter_is_an_outcome_of_the_note_at_its_source(settings):
+    raw = [(b"k", marker_of(number).encode()) for number in range(4)]
+    produce(settings, HL7_RAW.name, raw)
+    fed = {}
+    from streams.demo.flow import read_topic
+
+    for message in read_topic(settings, HL7_RAW.name):
+        [number] = numbers_in(message.value())
+        fed[number] = message.partition(), message.offset()
+    published(settings, 0, 1, 2)
+    partition, offset = fed[3]
+    source = {"topic": HL7_RAW.name, "partition": partition, "offset": offset}
+    letter = {"stage": "intake", "code": "schema", "source": source}
+    produce(settings, DEAD_LETTERS.name, [(b"k", orjson.dumps(letter))])
+
+    result = audit(settings, fed)
+
+    assert (0, 0, 0, 0) == result.faults, result.examples
+    assert {("intake", "schema"): 1} == dict(result.letters)
+
+
+def test_every_note_of_the_ward_has_a_marker_of_its_own():
+    ward = MarkedWard(seed=3, merges=True, patients=30, note_words=20, split="test")
+    messages = [*ward.admissions(), *ward.notes(300)]
+
+    numbers = [n for each in messages for n in numbers_in(each.value)]
+    assert [*range(300)] == numbers
+    assert 300 <= len([1 for each in messages if surnames_in(each.value)])
+
+
+@pytest.mark.parametrize("number", [0, 1, 64, 65, 123_456, 65**5 - 1])
+def test_a_marker_gives_its_number_back(number):
+    assert number == number_of(marker_of(number))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_only_the_patient_record_reveals_a_surname_and_nothing_a_marker(line, hybrid):
+    text = f"Progress note.\n{line.format('bodegatiq')}\n{LINE.format(marker_of(7))}"
+    patient = PersonName(family="bodegatiq", given="Anna")
+    known = KnownIdentifiers(patient_names=(patient,))
+
+    without = hybrid.deidentify(Document("d", text)).text
+    assert "bodegatiq" in without
+    assert "bodegatiq" not in hybrid.deidentify(Document("d", text, known)).text
+    assert [7] == numbers_in(without.encode())
+
+
+def test_fewer_messages_than_asked_for_end_the_feed():
+    assert [1] == take(iter([1]), 5)
