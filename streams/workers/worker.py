@@ -71,9 +71,9 @@ def work(
 ) -> None:
     """Run one worker until it is stopped; ends the process with an exit status.
 
-    0 after a clean drain, 78 a wrong setting or a slot that is taken, 69 no broker, 74
-    no space for the tables or an unusable state folder, 71 tables that another process
-    keeps, 75 a broker that did not answer in time, 70 anything else.
+    0 after a clean drain, 78 a wrong setting, 69 no broker, 74 no space for the tables
+    or an unusable state folder, 71 tables that another process keeps, 75 a broker that
+    did not answer in time or a slot that is taken, 70 anything else.
 
     Args:
         stage: What the worker does.
