@@ -234,9 +234,9 @@ PHI_AUDIT = Topic(
 )
 DEAD_LETTERS = Topic(
     name="dead.letters",
-    key="topic, partition and offset of the original record",
+    key="position of the original record",
     schema_version=2,
-    readers="restricted: privacy office (the record is sealed for it), operations",
+    readers="privacy office, operations",
     phi=True,
     # No longer than the topics that the originals came from.
     retention_days=7,

@@ -135,9 +135,10 @@ def test_an_audit_key_is_made_of_a_pseudonym_key_and_is_none(tmp_path):
     assert 0o600 == (tmp_path / "a").stat().st_mode & 0o777
     again = phistream("key", "c", "--for-audit", "a", cwd=tmp_path)
     assert (78, True) == (again.returncode, "holds an audit key" in again.stderr)
+    phistream("keys", "pair", "o", cwd=tmp_path)
     refused = phistream(
         "run", "intake", "--bootstrap", "127.0.0.1:1", cwd=tmp_path,
-        PHISTREAM_PSEUDONYM_KEY_FILE="a",
+        PHISTREAM_PSEUDONYM_KEY_FILE="a", PHISTREAM_DEAD_LETTER_KEY_FILE="o.pub",
     )  # fmt: skip
     assert (78, True) == (refused.returncode, "holds an audit key" in refused.stderr)
 

@@ -27,6 +27,7 @@ from streams.events.seals import (
     audit_key_text,
     read_audit_key,
 )
+from tests.office import OFFICE
 
 SECRET = b"k" * 32
 SEALS = Seals(audit_key(SECRET))
@@ -157,7 +158,7 @@ def test_outputs_of_two_inputs_keep_their_own_digests():
 def test_seals_show_nothing_of_key_value_or_secret():
     error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
 
-    _letter, audit = SEALS.sealed(dead_letter(Stage.INTAKE, RECORD, error, 1))
+    _letter, audit = SEALS.sealed(dead_letter(Stage.INTAKE, RECORD, error, 1, OFFICE))
 
     shown = repr(SEALS) + repr(audit) + repr(audit.headers) + audit.value.decode()
     assert "ZZ" not in shown
@@ -176,6 +177,8 @@ def test_the_file_of_an_audit_key_gives_the_key_of_its_pseudonym_key(tmp_path):
     master.write_bytes(SECRET + b"\n")
     derived.write_text(audit_key_text(SECRET) + "\n")
     broken.write_text(audit_key_text(SECRET)[:-2])
+    for each in (master, derived, broken):
+        each.chmod(0o600)
 
     assert audit_key(SECRET) == read_audit_key(master, "--key-file")
     assert audit_key(SECRET) == read_audit_key(derived, "--key-file")

@@ -505,7 +505,7 @@ def test_a_damaged_model_fails(tmp_path):
     findings = [*detection.models(with_settings(preset=str(preset)))]
 
     assert [FAIL] == levels(findings)
-    assert "hash" in text_of(findings)
+    assert "digest" in text_of(findings)
 
 
 def test_a_list_of_terms_that_is_not_there_fails(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli.app import app
-from streams.operations.held import WaitingNote, _messages, not_first
+from streams.operations.held import WaitingNote, commands, not_first
 from streams.patients.demographics import PatientId
 from streams.patients.updates import HeldCommand, decode_update
 
@@ -35,7 +35,7 @@ def test_a_note_behind_one_that_is_not_chosen_is_not_first():
 def test_a_command_is_one_update_for_each_patient_under_its_key():
     notes = [waiting(7), waiting(2, OTHER), waiting(5)]
 
-    messages = [*_messages(notes, "release")]
+    messages = [*commands(notes, "release")]
 
     assert [ONE.key, OTHER.key] == [each.key for each in messages]
     updates = [decode_update(each.value) for each in messages]
@@ -46,7 +46,7 @@ def test_a_command_is_one_update_for_each_patient_under_its_key():
 
 
 def test_many_notes_of_a_patient_are_several_commands_in_their_order():
-    messages = [*_messages(map(waiting, range(250)), "discard")]
+    messages = [*commands(map(waiting, range(250)), "discard")]
 
     offsets = [decode_update(each.value).command.discard for each in messages]
     assert [100, 100, 50] == [len(each) for each in offsets]

@@ -165,10 +165,15 @@ def test_a_held_note_is_taken_once_and_not_published():
     assert {"audit/scrub": 1} == facts(PHI_AUDIT, held | {"outcome": "discarded"})
 
 
-@pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b"7"])
+@pytest.mark.parametrize("value", [b"", b"{", b"[]", b"7"])
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)
 def test_what_is_not_an_object_counts_as_unreadable(topic, value):
     assert UNREADABLE == counts_of(topic.name, value, {}, 0)
+
+
+def test_a_null_value_erases_a_dead_letter_and_is_unreadable_elsewhere():
+    assert not counts_of(DEAD_LETTERS.name, None, {}, 0)
+    assert UNREADABLE == counts_of(PHI_AUDIT.name, None, {}, 0)
 
 
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from deid_core import ConfigError, Deidentifier
+from streams.cluster.client import partition_of
 from streams.events.outputs import KEY_ID, RECEIVED
 from streams.keys.ring import PseudonymKey, PseudonymKeys
 from streams.scrub.held import UnknownPatients
@@ -52,7 +53,7 @@ def scrub_of(system, table, keys):
         max_bytes=10_000,
         clock=lambda: 2000.0,
     )
-    scrub.settled(range(4))
+    scrub.settled([partition_of(PATIENT.key, 4)])
     return scrub
 
 
