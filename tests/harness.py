@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import orjson
 import psutil
@@ -62,8 +62,13 @@ def drain(settings, services=(), turn=lambda: None):
             service.check()
         turn()
 
-    wait_until_drained(settings, check, lambda _progress: None)
-    _wait_for_group(settings, PATIENT_UPDATES.name, "scrub", check)
+    try:
+        wait_until_drained(settings, check, lambda _progress: None)
+        wait_for_group(settings, PATIENT_UPDATES.name, "scrub", check)
+    except BaseException:  # the end of a test's time is one too
+        for service in services:
+            print(f"{service.stage}:\n{service.tail(20)}")
+        raise
 
 
 def produce(settings, topic, records):
@@ -196,14 +201,18 @@ def feed_and_drain_intake(settings, services, messages):
             service.check()
 
     feed(settings, messages)
-    _wait_for_group(settings, HL7_RAW.name, "intake", check)
+    wait_for_group(settings, HL7_RAW.name, "intake", check)
 
 
-def _wait_for_group(settings, topic, stage, check):
+def wait_for_group(settings, topic, stage, check=lambda: None):
+    """Wait until a stage has processed one of its topics."""
     reader = LagReader(
         settings, admin_client(settings), topic, f"{settings.group}-{stage}"
     )
-    while not reader.is_drained(reader.read()):
+    is_drained = False
+    while not is_drained:
         check()
         time.sleep(0.2)
+        with suppress(RetriableError):
+            is_drained = reader.is_drained(reader.read())
     reader.close()

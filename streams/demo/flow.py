@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..cluster.topics import (
     Stage,
     partition_counts,
 )
-from ..engine.errors import FatalError
+from ..engine.errors import FatalError, RetriableError
 from ..engine.settings import Settings
 from ..events.outputs import SOURCE
 
@@ -95,11 +96,13 @@ def wait_until_drained(
     last, since = None, time.monotonic()
     while True:
         check()
-        done, end = _offsets([raw])
-        now = Progress(done, end, *_offsets([notes, updates]))
-        show(now)
-        if all(reader.is_drained(reader.read()) for reader in readers):
-            break
+        now = last
+        with suppress(RetriableError):  # a broker that doesn't answer is asked again
+            done, end = _offsets([raw])
+            now = Progress(done, end, *_offsets([notes, updates]))
+            show(now)
+            if all(reader.is_drained(reader.read()) for reader in readers):
+                break
         if now != last:
             last, since = now, time.monotonic()
         elif time.monotonic() - since > PATIENCE_SECONDS:

@@ -47,13 +47,13 @@ class Service:
                 f"its last lines:\n{self.tail()}"
             )
 
-    def tail(self) -> str:
+    def tail(self, lines: int = TAIL_LINES) -> str:
         """Return the last lines of its log, without those for debugging."""
         with Path(self.log.name).open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
-            lines = log.read().decode(errors="replace").splitlines()
-        told = [line for line in lines if '"level":"debug"' not in line]
-        return "\n".join(told[-TAIL_LINES:])
+            text = log.read().decode(errors="replace")
+        told = [line for line in text.splitlines() if '"level":"debug"' not in line]
+        return "\n".join(told[-lines:])
 
     def stop(self) -> None:
         """Terminate it, and kill it if it does not drain in time."""
