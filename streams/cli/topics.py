@@ -72,7 +72,7 @@ def list_(as_json: Json = False) -> None:
             (
                 each.name,
                 each.key,
-                each.value_form,
+                each.short_form,
                 "compacted"
                 if each.cleanup == "compact"
                 else f"{each.retention_days} days",

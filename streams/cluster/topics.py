@@ -94,6 +94,11 @@ class Topic:
         schema = str(self.schema)
         return f"{self.value}, or JSON {schema}" if self.value else schema
 
+    @property
+    def short_form(self) -> str:
+        """The same beside the topic's name, which a schema's name mostly repeats."""
+        return self.value_form.replace(f"{self.name}/", "JSON ")
+
     def require_known_version(self, value: bytes) -> None:
         """Check that a value which breaks the schema is not of a later version of it.
 

@@ -23,7 +23,7 @@ def test_no_terminal_is_too_narrow_for_the_words_of_the_list(columns):
     shown = topics("list", columns=columns)
 
     words = {word for topic in ALL_TOPICS for word in f"{topic.name} {topic.key} "
-             f"{topic.value_form} {topic.readers}".split()}  # fmt: skip
+             f"{topic.short_form} {topic.readers}".split()}  # fmt: skip
     assert [] == [word for word in words if word not in shown.split()]
     assert "…" not in shown
 

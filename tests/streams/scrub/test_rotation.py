@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from deid_core import ConfigError, Deidentifier
-from streams.cluster.client import partition_of
+from streams.cluster.partitioner import partition_of
 from streams.events.outputs import KEY_ID, RECEIVED
 from streams.keys.ring import PseudonymKey, PseudonymKeys
 from streams.scrub.held import UnknownPatients
