@@ -361,4 +361,4 @@ def test_status_without_topics_or_broker_says_what_to_do(ward):
     )
 
     assert (69, True) == (done.returncode, "no broker answers" in done.stderr)
-    assert (70, True) == (unwatched.returncode, "no answer" in unwatched.stderr)
+    assert (75, True) == (unwatched.returncode, "no answer" in unwatched.stderr)
