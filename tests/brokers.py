@@ -12,6 +12,8 @@ from confluent_kafka.admin import AdminClient
 from streams.cluster.local_broker import Cluster
 
 CACHE = Path("~/.cache/phistream/maven").expanduser()
+START_SECONDS = 240
+"""For a broker: on a busy machine its disk may stand still for a minute."""
 ANSWER_SECONDS = 30
 
 
@@ -43,7 +45,7 @@ class Brokers:
 
     def _start(self):
         cluster = Cluster(self._folder / f"kafka-{len(self._all) + 1}", cache=CACHE)
-        cluster.up()
+        cluster.up(seconds=START_SECONDS)
         self._all.append(cluster)
         return cluster
 

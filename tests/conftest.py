@@ -17,7 +17,7 @@ from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
 from streams.keys.files import write_private
 from streams.keys.office import make_pair, public_file
-from tests.brokers import CACHE, Brokers, wait_until
+from tests.brokers import CACHE, START_SECONDS, Brokers, wait_until
 
 STARTS_A_BROKER = {"brokers", "fresh_cluster"}
 """Fixtures whose tests need Kafka, and thus Java."""
@@ -75,7 +75,7 @@ def module_cluster(brokers):
 def fresh_cluster(tmp_path):
     """A broker that the test may kill and restart."""
     cluster = Cluster(tmp_path / "kafka", cache=CACHE)
-    cluster.up()
+    cluster.up(seconds=START_SECONDS)
     yield cluster
     cluster.down()
 

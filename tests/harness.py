@@ -68,7 +68,24 @@ def drain(settings, services=(), turn=lambda: None):
     except BaseException:  # the end of a test's time is one too
         for service in services:
             print(f"{service.stage}:\n{service.tail(20)}")
+        with suppress(RetriableError):
+            print(_lags(settings))
         raise
+
+
+def _lags(settings):
+    """Return where each group stands: stable ends and committed offsets."""
+    admin = admin_client(settings)
+    return {
+        topic.name: LagReader(
+            settings, admin, topic.name, f"{settings.group}-{stage}"
+        ).read()
+        for topic, stage in (
+            (HL7_RAW, "intake"),
+            (NOTES, "scrub"),
+            (PATIENT_UPDATES, "scrub"),
+        )
+    }
 
 
 def produce(settings, topic, records):

@@ -25,6 +25,7 @@ from streams.operations.doctor.checks import CHECKS, run_checks
 from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level
 from tests import commands
+from tests.brokers import START_SECONDS
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_main_job import FAMILY, MARKERS, MRN, adt, event
 from tests.harness import RawMessage, feed_and_drain, produce, raw, running
@@ -240,7 +241,7 @@ def become(settings, wanted):
 @pytest.mark.long
 def test_three_brokers_are_fine_until_one_of_them_dies(tmp_path):
     cluster = Cluster(tmp_path / "kafka", cache=CACHE)
-    cluster.up(brokers=3)
+    cluster.up(brokers=3, seconds=START_SECONDS)
     try:
         settings = with_topics(settings_for(cluster, tmp_path, replication=3))
         become(settings, [Level.OK])
