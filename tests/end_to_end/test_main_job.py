@@ -228,7 +228,10 @@ def test_nothing_published_or_logged_holds_a_marker(job):
             texts.append(message.value().decode())
     for message in read_topic(job.settings, DEAD_LETTERS.name):
         texts += [str(message.key()), str(message.headers())]
-        texts.append(message.value().decode())
+        letter = json.loads(message.value())
+        # Megabytes of base64 hold any five letters; test_dead_letters.py opens them.
+        del letter["sealed"]["ciphertext"]
+        texts.append(json.dumps(letter))
     # The unknown patient's own name is the one value that only a tagger could find.
     known_miss = f"{FAMILY} on [DATE]"
     everything = "\n".join(texts).replace(known_miss, "").lower()

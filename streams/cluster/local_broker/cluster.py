@@ -112,7 +112,7 @@ class Cluster:
             self._start(node, path)
         self._wait(seconds)
 
-    def restart(self, node_id: int, *, seconds: float = 60) -> None:
+    def restart(self, node_id: int, *, seconds: float = 240) -> None:
         """Start a node that was stopped or killed, on its old data and port."""
         node = self._node(node_id)
         self._start(node, self._class_path())
