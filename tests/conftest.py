@@ -19,8 +19,8 @@ from streams.keys.files import write_private
 from streams.keys.office import make_pair, public_file
 from tests.brokers import CACHE, START_SECONDS, Brokers, wait_until
 
-STARTS_A_BROKER = {"brokers", "fresh_cluster"}
-"""Fixtures whose tests need Kafka, and thus Java."""
+STARTS_A_BROKER = {"apicurio", "brokers", "fresh_cluster"}
+"""Fixtures whose tests need Kafka, or a schema registry, and thus Java."""
 
 MOST_PROCESSES = 8
 

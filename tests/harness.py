@@ -10,7 +10,7 @@ import orjson
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streams.cluster.client import PRODUCER, admin_client
+from streams.cluster.client import PRODUCER, admin_client, value_of
 from streams.cluster.lag import LagReader
 from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import (
@@ -97,7 +97,8 @@ def produce(settings, topic, records):
 
 
 def values(settings, topic):
-    return [orjson.loads(message.value()) for message in read_topic(settings, topic)]
+    messages = read_topic(settings, topic)
+    return [orjson.loads(value_of(each)) for each in messages]
 
 
 def count_records(settings, topic, isolation):

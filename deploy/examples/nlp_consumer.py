@@ -39,6 +39,11 @@ def finds(note: dict) -> list[dict]:
     ]
 
 
+def json_of(value: bytes) -> dict:
+    """Return a value, with the wire format of a schema registry or without."""
+    return json.loads(value[5:] if value[:1] == b"\0" else value)
+
+
 def main(bootstrap: str) -> None:
     """Read notes.scrubbed for ever; commit only what has been processed."""
     consumer = Consumer(
@@ -56,7 +61,7 @@ def main(bootstrap: str) -> None:
         for message in messages:
             if message.error():
                 raise KafkaException(message.error())
-            for find in finds(json.loads(message.value())):
+            for find in finds(json_of(message.value())):
                 print(json.dumps(find))
         if messages:
             sys.stdout.flush()

@@ -132,11 +132,16 @@ def partition_and_day(message: Message) -> tuple[int, str]:
 
 def row(message: Message) -> dict:
     """Return a message as a row."""
-    return json.loads(message.value()) | {
+    return json_of(message.value()) | {
         "partition": message.partition(),
         "offset": message.offset(),
         "timestamp_ms": message.timestamp()[1],
     }
+
+
+def json_of(value: bytes) -> dict:
+    """Return a value, with the wire format of a schema registry or without."""
+    return json.loads(value[5:] if value[:1] == b"\0" else value)
 
 
 def schema(topic: str) -> pa.Schema:

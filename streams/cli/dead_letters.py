@@ -23,6 +23,7 @@ from ..cluster.topics import (
     LETTERS_REPLAYED,
     require_topics,
 )
+from ..cluster.wire_format import split
 from ..engine.errors import ConfigError, FatalError
 from ..engine.reasons import REASONS
 from ..engine.records import Record
@@ -356,6 +357,9 @@ def _print_original(original: Record, *, is_masked: bool) -> None:
         typer.echo(f"{'header':9} {shown}: {_shown(raw, is_masked=is_masked)}")
     typer.echo(f"{'value':9} {'null' if value is None else f'{len(value):,} bytes'}")
     if value is not None:
+        schema_id, value = split(value)
+        if schema_id is not None:
+            typer.echo(f"{'schema':9} {schema_id} (id in a schema registry)")
         typer.echo(_shown(value, is_masked=is_masked))
 
 

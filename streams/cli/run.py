@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..cluster.topics import Stage
+from ..cluster.registry import schema_ids
+from ..cluster.topics import TOPICS_OF, Stage
 from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
@@ -48,5 +49,7 @@ def run(
     elif settings.json_map:
         load_json_map(settings.json_map)
     settings.office_key()
-    supervisor = Supervisor(stage, workers, settings)
+    # A worker that starts again needs no registry for what it writes.
+    ids = schema_ids(settings, TOPICS_OF[stage])
+    supervisor = Supervisor(stage, workers, settings, ids)
     raise typer.Exit(supervisor.run())

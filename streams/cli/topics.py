@@ -11,7 +11,8 @@ from rich.console import Console
 from ..cluster.acls import grants
 from ..cluster.asyncapi import asyncapi
 from ..cluster.client import wait_for_broker
-from ..cluster.topics import ALL_TOPICS, check_topics, create_topics
+from ..cluster.registry import opened, subject
+from ..cluster.topics import ALL_TOPICS, FRAMED, check_topics, create_topics
 from ..engine.errors import ConfigError
 from ..engine.settings import Settings, load_settings
 from ..patients.migration import (
@@ -85,9 +86,24 @@ def list_(as_json: Json = False) -> None:
 
 
 @app.command(name="asyncapi")
-def asyncapi_() -> None:
+def asyncapi_(config: Config = None) -> None:
     """Print the contract of all topics as an AsyncAPI 3.0 document (JSON)."""
-    print_json(asyncapi())
+    settings = load_settings(config)
+    print_json(asyncapi(has_registry=bool(settings.schema_registry.url)))
+
+
+@app.command()
+def register(config: Config = None) -> None:
+    """Register the schemas of published JSON at the schema registry of the settings.
+
+    Services do it themselves at their start with register = true.
+    """
+    settings = load_settings(config)
+    if not settings.schema_registry.url:
+        raise ConfigError("schema_registry.url: not set; name your registry")
+    with opened(settings) as registry:
+        for topic in FRAMED:
+            _tell(f"{subject(topic)}: id {registry.register(topic)}")
 
 
 @app.command()

@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from .acls import ONLY_READ, READ_AND_WRITTEN
-from .topics import TOPICS, TOPICS_OF, Stage, Topic
+from .topics import FRAMED, TOPICS, TOPICS_OF, Stage, Topic
 
 BINDING = "0.5.0"
 DRAFT_7 = "application/schema+json;version=draft-07"
@@ -28,14 +28,22 @@ of tables no seal."""
 Json = dict[str, Any]
 
 
-def asyncapi() -> Json:
-    """Return the AsyncAPI document of all topics that hold values."""
+def asyncapi(*, has_registry: bool = False) -> Json:
+    """Return the AsyncAPI document of all topics that hold values.
+
+    Args:
+        has_registry: Whether JSON has the wire format of a schema registry.
+    """
     messages: Json = {}
     schemas: Json = {}
     for topic in TOPICS:
         for name, message, parts in _messages(topic):
             messages[name] = message
             schemas |= parts
+    if has_registry:
+        for topic in FRAMED:
+            for name, *_ in _messages(topic):
+                messages[name] = _framed(messages[name])
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -50,6 +58,17 @@ def asyncapi() -> Json:
         "operations": dict(_operations()),
         "components": {"messages": messages, "schemas": schemas},
     }
+
+
+def _framed(message: Json) -> Json:
+    """Return a message whose JSON has the wire format of a schema registry."""
+    binding = message["bindings"]["kafka"] | {
+        "schemaIdLocation": "payload",
+        "schemaIdPayloadEncoding": "confluent",
+        "schemaLookupStrategy": "TopicNameStrategy",
+    }
+    says = "JSON follows a zero byte and the four bytes of its schema's id."
+    return message | {"description": says, "bindings": {"kafka": binding}}
 
 
 def _channel(topic: Topic) -> Json:

@@ -28,6 +28,7 @@ from ..engine.errors import (
 )
 from ..engine.records import Partition, Record
 from ..engine.settings import Settings
+from .wire_format import without_header
 
 log = logging.getLogger(__name__)
 
@@ -57,13 +58,18 @@ CONSUMER = {
 }
 
 
+def value_of(message: Message) -> bytes | None:
+    """Return the value of a message, without the wire format where we write it."""
+    return without_header(message.topic() or "", _bytes(message.value()))
+
+
 def record_of(message: Message) -> Record:
     """Return a message of the client, without an error, as a record."""
     return Record(
         Partition(message.topic() or "", message.partition() or 0),
         message.offset() or 0,
         _bytes(message.key()),
-        _bytes(message.value()),
+        value_of(message),
         _headers(message),
         message.timestamp()[1],
     )

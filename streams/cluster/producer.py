@@ -13,6 +13,7 @@ from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
 from ..engine.settings import Settings
 from .client import CALL_SECONDS, PRODUCER, log_error, transactional, translated
 from .partitioner import partition_of
+from .wire_format import SchemaIds, WireFormat
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +28,15 @@ class KafkaProducer:
         settings: Address of the cluster, and time limits.
         transactional_id: Stable per slot, so that a restart aborts the transaction of
             the previous process at once.
+        schema_ids: Of the topics whose JSON gets the wire format of a schema registry.
     """
 
-    def __init__(self, settings: Settings, transactional_id: str) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        transactional_id: str,
+        schema_ids: SchemaIds | None = None,
+    ) -> None:
         self._config = settings.client(
             **PRODUCER,
             **{
@@ -38,6 +45,7 @@ class KafkaProducer:
             },
             error_cb=log_error,
         )
+        self._wire_format = WireFormat(schema_ids or {})
         self._written: dict[Partition, int] = {}
         self._counts: dict[str, int] = {}
         self._producer = self._new()
@@ -54,6 +62,7 @@ class KafkaProducer:
 
     def produce(self, output: Output) -> None:
         """Add a record to the open transaction."""
+        value = self._wire_format.value_of(output)
         placed: dict[str, Any] = {}
         if output.partition is not None:
             placed = {"partition": output.partition, "on_delivery": self._delivered}
@@ -65,7 +74,7 @@ class KafkaProducer:
                 with transactional("produce"):
                     self._producer.produce(
                         output.topic,
-                        value=output.value,
+                        value=value,
                         key=output.key,
                         headers=list(output.headers.items()),
                         timestamp=NO_TIMESTAMP if output.timeless else STAMPED_NOW,

@@ -21,6 +21,7 @@ from schemas import Schema
 from ..engine.errors import ConfigError, RetriableError
 from ..engine.settings import Settings
 from .client import CALL_SECONDS, admin_client, translated
+from .wire_format import FRAMED_NAMES
 
 TO_HAVE_THEM = (
     "run: phistream topics create, or grant what phistream topics acls prints"
@@ -273,6 +274,9 @@ TOPICS = (
     DEAD_LETTERS,
     LETTERS_REPLAYED,
 )
+
+FRAMED = tuple(topic for topic in TOPICS if topic.name in FRAMED_NAMES)
+"""The topics whose JSON values have the wire format when a registry is set."""
 
 LETTERS_COME_FROM = (HL7_RAW, NOTES, PATIENT_UPDATES)
 """The topics whose records may become dead letters."""

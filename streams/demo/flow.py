@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from ..cluster.client import admin_client, translated
+from ..cluster.client import admin_client, translated, value_of
 from ..cluster.lag import LagReader
 from ..cluster.offsets import end_offsets
 from ..cluster.topics import (
@@ -124,8 +124,8 @@ def summarise(settings: Settings) -> Summary:
     audits: dict[bytes, list[dict[str, Any]]] = {}
     stamps = []
     for message in read_topic(settings, PHI_AUDIT.name):
-        event = orjson.loads(message.value() or b"{}")
-        if event["outcome"] != "scrubbed":
+        event = orjson.loads(value_of(message) or b"{}")
+        if event["outcome"] != "scrubbed" or "format" in event:
             continue
         summary.joins[event["join"]] += 1
         summary.labels.update(each["label"] for each in event["annotations"])
@@ -135,7 +135,7 @@ def summarise(settings: Settings) -> Summary:
         letter = orjson.loads(message.value() or b"{}")
         summary.dead_letters[letter["stage"], letter["reason"]] += 1
     scrubbed = {
-        _source(message): orjson.loads(message.value() or b"{}")
+        _source(message): orjson.loads(value_of(message) or b"{}")
         for message in read_topic(settings, NOTES_SCRUBBED.name)
     }
     summary.scrubbed = len(scrubbed)

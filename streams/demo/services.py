@@ -21,7 +21,7 @@ from ..cluster.client import wait_for_broker
 from ..cluster.local_broker import Cluster
 from ..cluster.topics import create_topics
 from ..engine.errors import FatalError
-from ..engine.settings import PREFIX, Settings
+from ..engine.settings import PREFIX, RegistrySettings, Settings
 from ..keys.files import write_private
 from ..keys.office import make_pair, public_file
 
@@ -72,7 +72,8 @@ def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings
 
     When the demo fails, the services' logs are kept and ``report`` gets their folder.
     The host's metrics ports are not used: its own services may listen there.  Repeated
-    messages are not looked for: those of the ward are keyed by patient.
+    messages are not looked for: those of the ward are keyed by patient.  No schema
+    registry is asked.
     """
     folder = Path(tempfile.mkdtemp(prefix="phistream-demo-"))
     key = folder / "pseudonym.key"
@@ -91,6 +92,7 @@ def home(settings: Settings, report: Callable[[str], None]) -> Iterator[Settings
                 "metrics_port": 0,
                 "repeated_seconds": 0,
                 "watch_workers": "",
+                "schema_registry": RegistrySettings.model_validate({}),
             }
         )
     except Exception:
@@ -205,5 +207,7 @@ def _environment(settings: Settings) -> dict[str, str]:
             for each in settings.pseudonym_keys
         ]
         given["pseudonym_keys"] = orjson.dumps(keys).decode()
+    registry = settings.schema_registry.model_dump(mode="json", by_alias=True)
+    given["schema_registry"] = orjson.dumps(registry).decode()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
     return inherited | {PREFIX + name.upper(): value for name, value in given.items()}

@@ -11,6 +11,7 @@
   x FatalError         a person must act                  -> stop the process
     * ConfigError        a setting is wrong               -> refuse to start
     * BrokerUnreachable  the cluster does not answer      -> stop after a bounded time
+    * RegistryUnreachable  no schema registry answers     -> likewise
     * InputError         a file is absent or unreadable   -> name it, stop
     * OutputError        a file can't be written          -> name it, stop
     * StateUnusable      the tables can't be used         -> stop; nothing is deleted
@@ -80,6 +81,10 @@ class ConfigError(FatalError):
 
 class BrokerUnreachable(FatalError):
     """No broker answered within the bounded time."""
+
+
+class RegistryUnreachable(FatalError):
+    """No schema registry answered, or it failed."""
 
 
 class InputError(FatalError):

@@ -11,6 +11,7 @@ from .errors import (
     ConfigError,
     InputError,
     OutputError,
+    RegistryUnreachable,
     RetriableError,
     SlotTaken,
     StateInUse,
@@ -31,6 +32,7 @@ NO_SPACE = (
 STATUSES: tuple[tuple[type[StreamError], int], ...] = (
     (ConfigError, EX_CONFIG),
     (BrokerUnreachable, EX_UNAVAILABLE),
+    (RegistryUnreachable, EX_UNAVAILABLE),
     (InputError, EX_NOINPUT),
     (OutputError, EX_CANTCREAT),
     (StateInUse, EX_OSERR),

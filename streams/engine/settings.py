@@ -130,6 +130,34 @@ class KeySettings(BaseModel):
         return self
 
 
+class RegistrySettings(BaseModel):
+    """The table [schema_registry]: the wire format, and where its ids are from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str = Field(
+        "",
+        pattern=r"^(https?://[^/?#@,\s]+[^?#@,\s]*(,|$))*$",
+        description="URL,... of the registry; empty: off",
+    )
+    user: str = Field("", pattern="^[^:]*$", description="user, with a password")
+    password_file: Path | None = Field(None, description="file of its password")
+    token_file: Path | None = Field(
+        None, description="file of a bearer token, in place of user and password"
+    )
+    logical_cluster: str = Field(
+        "", description="logical cluster of the registry (lsrc-...), with a token"
+    )
+    ca_file: Path | None = Field(
+        None, description="certificates in PEM that sign the registry's"
+    )
+    registers: bool = Field(
+        default=False,
+        alias="register",
+        description="schemas are registered at the start; else they must be there",
+    )
+
+
 class Settings(BaseModel):
     """The settings of a process; deploy/config/phistream.toml shows all of them."""
 
@@ -142,6 +170,16 @@ class Settings(BaseModel):
         description="further client properties, e.g. security.protocol",
     )
     kafka_password: SecretStr | None = Field(None, description="sasl.password")
+    schema_registry: RegistrySettings = Field(
+        default_factory=lambda: RegistrySettings.model_validate({}),
+        description="a schema registry, for the wire format of its ids",
+    )
+    schema_registry_password: SecretStr | None = Field(
+        None, description="password of schema_registry.user"
+    )
+    schema_registry_token: SecretStr | None = Field(
+        None, description="bearer token for the schema registry"
+    )
     group: str = Field(
         "phistream", min_length=1, description="prefix of groups and transactional ids"
     )
@@ -346,7 +384,13 @@ class Settings(BaseModel):
             for name, each in value.items()
         }
 
-    @field_validator("unknown_patient_types", "mllp", "pseudonym_keys", mode="before")
+    @field_validator(
+        "unknown_patient_types",
+        "mllp",
+        "pseudonym_keys",
+        "schema_registry",
+        mode="before",
+    )
     @classmethod
     def _read_json(cls, value: object) -> object:
         """Return what a JSON text holds, which is how the environment says it."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from ..cluster.wire_format import InputFormat
 from ..engine.errors import CorruptState, InvalidRecord
 from ..engine.observer import TableProgress
 from ..engine.records import Partition, Record
@@ -27,10 +28,11 @@ class DeduplicatingIntake(Intake):
         keys: Of the digests that are its keys and contents.
         window_ms: Time between two records after which the second is no repetition.
         partitions: The number of partitions of both topics.
-        max_bytes: As of `Intake`, like the next four.
+        max_bytes: As of `Intake`, like the next five.
         office: Likewise.
         rebuilds: Likewise.
         json_map: Likewise.
+        wire_format: Likewise.
         clock: Likewise.
     """
 
@@ -45,6 +47,7 @@ class DeduplicatingIntake(Intake):
         office: OfficePublicKey,
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
+        wire_format: InputFormat | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(
@@ -52,6 +55,7 @@ class DeduplicatingIntake(Intake):
             office=office,
             rebuilds=rebuilds,
             json_map=json_map,
+            wire_format=wire_format,
             clock=clock,
         )
         self._table = table

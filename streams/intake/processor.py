@@ -9,7 +9,8 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ..cluster.topics import NOTES, PATIENT_UPDATES, Stage
+from ..cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
+from ..cluster.wire_format import InputFormat
 from ..engine.errors import InvalidRecord, StreamError
 from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
@@ -43,6 +44,7 @@ class Intake:
         office: For which dead letters are sealed.
         rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
         json_map: How JSON of other forms becomes note events.
+        wire_format: Of values; by default they may not have a registry's.
         clock: Seconds since 1970.
     """
 
@@ -53,12 +55,14 @@ class Intake:
         office: OfficePublicKey,
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
+        wire_format: InputFormat | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_bytes = max_bytes
         self._office = office
         self._rebuilds = rebuilds
         self._json_map = json_map
+        self._wire_format = wire_format or InputFormat()
         self._clock = clock
         self._assigned: list[int] = []
 
@@ -126,8 +130,9 @@ class Intake:
 
     def _routed(self, record: Record, is_new: IsNew = every) -> Routed:
         try:
+            value = record.value
             return route(
-                record.value,
+                value and self._wire_format.accepted(value, HL7_RAW.name),
                 max_bytes=self._max_bytes,
                 json_map=self._json_map,
                 is_new=is_new,

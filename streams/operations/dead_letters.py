@@ -22,6 +22,7 @@ from ..cluster.bounded import committed_records
 from ..cluster.client import admin_client, record_of
 from ..cluster.offsets import end_offsets, first_offsets
 from ..cluster.producer import KafkaProducer
+from ..cluster.registry import schema_ids
 from ..cluster.topics import (
     DEAD_LETTERS,
     LETTERS_COME_FROM,
@@ -30,6 +31,7 @@ from ..cluster.topics import (
     Stage,
     partition_counts,
 )
+from ..cluster.wire_format import WireFormat
 from ..engine.errors import FatalError, StreamError
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
@@ -218,7 +220,8 @@ class Replay:
         self._actor = actor
         self._clock = clock
         # First of all: what an earlier run left open is ended, and it is fenced.
-        self._producer = KafkaProducer(settings, f"{settings.group}-replay")
+        ids = schema_ids(settings, [PHI_AUDIT])
+        self._producer = KafkaProducer(settings, f"{settings.group}-replay", ids)
         self._letters = DeadLetters(settings)
         self._marks = self._letters.marks()
 
@@ -332,7 +335,8 @@ def reveal(
     """
     original = letter.original(keys)
     event = audited("revealed", letter, actor, at_ms)
-    feed(settings, [RawMessage(event.value, event.key, event.headers)], topic=PHI_AUDIT)
+    value = WireFormat(schema_ids(settings, [PHI_AUDIT])).value_of(event)
+    feed(settings, [RawMessage(value, event.key, event.headers)], topic=PHI_AUDIT)
     return original
 
 

@@ -35,6 +35,7 @@ from ..cluster.offsets import (
 )
 from ..cluster.partitioner import partition_of
 from ..cluster.producer import KafkaProducer
+from ..cluster.registry import schema_ids
 from ..cluster.topics import (
     DAY_MS,
     DEAD_LETTERS,
@@ -42,6 +43,7 @@ from ..cluster.topics import (
     NOTES,
     PATIENT_UPDATES,
     PATIENTS,
+    PHI_AUDIT,
     Stage,
     Topic,
     partition_counts,
@@ -207,7 +209,11 @@ class Erasure:
             FatalError: A transaction failed; another run does the rest.
         """
         # Its start ends the transaction of a run that was killed, and fences it.
-        producer = KafkaProducer(self._settings, f"{self._settings.group}-erase")
+        producer = KafkaProducer(
+            self._settings,
+            f"{self._settings.group}-erase",
+            schema_ids(self._settings, [PHI_AUDIT]),
+        )
         facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
         counts: Counter[str] = Counter()
         deadline = time.monotonic() + seconds

@@ -16,6 +16,7 @@ from schemas.decoding import Decoder
 
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, Stage
+from ..cluster.wire_format import InputFormat
 from ..engine.errors import (
     ConfigError,
     CorruptState,
@@ -30,7 +31,7 @@ from ..events.notes import ClinicalNote
 from ..events.outputs import dead_letter, received_ms
 from ..keys.office import OfficePublicKey
 from ..patients.demographics import TYPES
-from ..patients.updates import decode_update
+from ..patients.updates import PatientUpdate, decode_update
 from ..tables.table import ChangelogTable
 from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
@@ -63,6 +64,7 @@ class Scrub:
         office: For which dead letters are sealed.
         max_bytes: A larger note is a dead letter.
         max_message_bytes: So is a larger part of a message.
+        wire_format: Of updates; by default they may not have a registry's.
         keep_copies: Called in each turn of the loop, for tables of other workers.
         clock: Seconds since 1970.
     """
@@ -79,6 +81,7 @@ class Scrub:
         office: OfficePublicKey,
         max_bytes: int,
         max_message_bytes: int = 0,
+        wire_format: InputFormat | None = None,
         keep_copies: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -94,6 +97,7 @@ class Scrub:
         self._office = office
         self._max_bytes = max_bytes
         self._max_message_bytes = max_message_bytes
+        self._wire_format = wire_format or InputFormat()
         self._keep_copies = keep_copies
         self._clock = clock
 
@@ -211,7 +215,7 @@ class Scrub:
 
     def _updated(self, record: Record) -> Outcome:
         try:
-            update = None if record.value is None else decode_update(record.value)
+            update = self._update(record.value)
             outputs = self._join.update(record, update)
         except (InvalidRecord, StreamError):
             raise
@@ -241,6 +245,11 @@ class Scrub:
                     "and notes would be joined with nothing: partitions were added "
                     "while records were there; see runbook, wrong_partition"
                 )
+
+    def _update(self, value: bytes | None) -> PatientUpdate | None:
+        if value is None:
+            return None
+        return decode_update(self._wire_format.accepted(value, PATIENT_UPDATES.name))
 
     def _require_key(self, record: Record, key: bytes) -> None:
         topic = record.partition.topic

@@ -12,6 +12,7 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 
 from ..cluster.topics import Stage
+from ..cluster.wire_format import SchemaIds
 from ..engine.exit_status import (
     EX_CONFIG,
     EX_IOERR,
@@ -55,10 +56,13 @@ class Supervisor:
     settings ends the service.
     """
 
-    def __init__(self, stage: Stage, workers: int, settings: Settings) -> None:
+    def __init__(
+        self, stage: Stage, workers: int, settings: Settings, schema_ids: SchemaIds
+    ) -> None:
         self._stage = stage
         self._workers = workers
         self._settings = settings
+        self._schema_ids = schema_ids
         self._is_stopping = False
         self._context = multiprocessing.get_context("spawn")
         self._slots: list[Slot] = []
@@ -116,7 +120,14 @@ class Supervisor:
         heartbeat.begin()
         process = self._context.Process(
             target=work,
-            args=(self._stage, ordinal, self._settings, heartbeat, os.getpid()),
+            args=(
+                self._stage,
+                ordinal,
+                self._settings,
+                heartbeat,
+                os.getpid(),
+                self._schema_ids,
+            ),
             name=f"{self._stage}-{ordinal}",
         )
         process.start()

@@ -16,6 +16,7 @@ from deid_core import Deidentifier
 from ..cluster.client import wait_for_broker
 from ..cluster.consumer import KafkaConsumer, require_assignor
 from ..cluster.producer import KafkaProducer
+from ..cluster.registry import KnownIds
 from ..cluster.topics import (
     INPUT,
     MESSAGES_SEEN,
@@ -27,6 +28,7 @@ from ..cluster.topics import (
     Topic,
     require_topics,
 )
+from ..cluster.wire_format import InputFormat, SchemaIds
 from ..engine import gc_tuning
 from ..engine.checkpoint import Checkpoint
 from ..engine.custody import Custody
@@ -67,7 +69,12 @@ class StageProcessor(Processor, PartitionListener, TableView, Protocol):
 
 
 def work(
-    stage: Stage, slot: int, settings: Settings, heartbeat: Heartbeat, parent: int
+    stage: Stage,
+    slot: int,
+    settings: Settings,
+    heartbeat: Heartbeat,
+    parent: int,
+    schema_ids: SchemaIds | None = None,
 ) -> None:
     """Run one worker until it is stopped; ends the process with an exit status.
 
@@ -81,11 +88,14 @@ def work(
         settings: Of the service.
         heartbeat: Read by the supervisor.
         parent: The supervisor's process id.
+        schema_ids: Of the topics that get the wire format of a schema registry.
     """
     set_up_logging(settings.log_level)
     pulse = Pulse(heartbeat, settings.silence)
     stop = Stop(Parent(parent), pulse)
-    raise SystemExit(status_of(lambda: run(stage, slot, settings, stop, pulse)))
+    raise SystemExit(
+        status_of(lambda: run(stage, slot, settings, stop, pulse, schema_ids))
+    )
 
 
 def run(
@@ -94,6 +104,7 @@ def run(
     settings: Settings,
     stop: Callable[[], bool],
     pulse: Pulse,
+    schema_ids: SchemaIds | None = None,
 ) -> None:
     """Process records until ``stop()``; the batch in progress is still committed.
 
@@ -102,7 +113,7 @@ def run(
     """
     limit = settings.silence(Phase.RUNNING)
     with observing(stage, slot, settings, pulse.silent, limit) as observer:
-        _run(stage, slot, settings, stop, pulse, observer)
+        _run(stage, slot, settings, stop, pulse, observer, schema_ids)
 
 
 def _run(
@@ -112,6 +123,7 @@ def _run(
     stop: Callable[[], bool],
     pulse: Pulse,
     observer: Observer,
+    schema_ids: SchemaIds | None,
 ) -> None:
     seals = Seals(audit_key(settings.pseudonym_key()))
     wait_for_broker(settings)
@@ -123,7 +135,7 @@ def _run(
     processor = _processor(stage, slot, settings, counts[topic], observer.damaged)
     restore_offsets(settings, stage, beat=pulse.beat)
     name = f"{group}-{slot}"
-    checkpoint = Checkpoint(KafkaProducer(settings, name))
+    checkpoint = Checkpoint(KafkaProducer(settings, name, schema_ids))
     custody = Custody(
         [updates.name, topic] if updates else [topic],
         checkpoint,
@@ -216,6 +228,7 @@ def _processor(
         max_bytes=settings.max_note_bytes,
         # JSON escapes the ends of a message's segments.
         max_message_bytes=2 * settings.max_message_bytes,
+        wire_format=_input_format(settings),
         keep_copies=_standby(settings, slot, [table, held], partitions),
     )
 
@@ -232,9 +245,14 @@ def _intake(
     max_bytes, rebuilds = settings.max_message_bytes, settings.rebuild_messages
     office = settings.office_key()
     json_map = load_json_map(settings.json_map) if settings.json_map else None
+    wire_format = _input_format(settings)
     if not settings.repeated_seconds:
         return Intake(
-            max_bytes=max_bytes, office=office, rebuilds=rebuilds, json_map=json_map
+            max_bytes=max_bytes,
+            office=office,
+            rebuilds=rebuilds,
+            json_map=json_map,
+            wire_format=wire_format,
         )
     return DeduplicatingIntake(
         table_of(MESSAGES_SEEN),
@@ -245,7 +263,12 @@ def _intake(
         office=office,
         rebuilds=rebuilds,
         json_map=json_map,
+        wire_format=wire_format,
     )
+
+
+def _input_format(settings: Settings) -> InputFormat:
+    return InputFormat(KnownIds(settings) if settings.schema_registry.url else None)
 
 
 def _standby(

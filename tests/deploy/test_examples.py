@@ -167,3 +167,11 @@ def test_a_second_writer_of_a_folder_is_refused(folder, tmp_path):
 
         with pytest.raises(BlockingIOError):
             lake.main("127.0.0.1:9", "phi.audit", tmp_path, 1)
+
+
+@pytest.mark.parametrize("example", [nlp, lake], ids=["nlp_consumer", "parquet_lake"])
+def test_a_value_is_read_with_the_wire_format_of_a_registry_and_without(example):
+    note = {"text": "a"}
+    plain = json.dumps(note).encode()
+
+    assert note == example.json_of(plain) == example.json_of(b"\0\0\0\0\7" + plain)

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES, PHI_AUDIT, Stage
+from streams.cluster.wire_format import without_header
 from streams.events.outputs import RECEIVED
 
 from . import allowed_values as allowed
@@ -37,7 +38,7 @@ def counts_of(
     if value is None and topic == DEAD_LETTERS.name:
         return Counter()  # it erases a letter
     try:
-        body = orjson.loads(value or b"")
+        body = orjson.loads(without_header(topic, value) or b"")
     except orjson.JSONDecodeError:
         return UNREADABLE
     if not isinstance(body, dict):

@@ -6,10 +6,12 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 from confluent_kafka import Message
 
+from streams.cluster.client import value_of
 from streams.cluster.topics import NOTES_SCRUBBED
 from streams.engine.errors import ConfigError
 from streams.keys.office import MAKE
@@ -85,11 +87,12 @@ def key_in_use(context: CheckContext) -> Iterator[Finding]:
 
 def key_ids(messages: list[Message]) -> set[str]:
     """Return the ids of the keys in scrubbed notes."""
-    return {
-        str(value["key_id"])
-        for value in (orjson.loads(each.value() or b"{}") for each in messages)
-        if "key_id" in value
-    }
+    return {str(value["key_id"]) for value in map(_json, messages) if "key_id" in value}
+
+
+def _json(message: Message) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(value_of(message) or b"{}")
+    return found
 
 
 def judge_key_id(own: Sequence[str], used: set[str]) -> Finding:

@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar
 from confluent_kafka import Message
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from streams.cluster.client import record_of
+from streams.cluster.client import record_of, value_of
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -219,7 +219,7 @@ def tells_of_a_person(message: Message) -> bool:
     The source is a dead letter or a row of a table: nothing is counted by it.
     """
     try:
-        event = _read(Event, message.value() or b"")
+        event = _read(Event, value_of(message) or b"")
     except Refused:
         return False
     return event.source.topic not in INPUTS and event.outcome in ACTS

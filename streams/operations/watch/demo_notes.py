@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import CONSUMER, translated
+from streams.cluster.client import CONSUMER, translated, value_of
 from streams.cluster.local_broker import Cluster
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, require_topics
 from streams.engine.errors import ConfigError, StreamError
@@ -99,7 +99,7 @@ class DemoNotes:
 
     def _sort(self, message: Message) -> None:
         source = dict(message.headers() or []).get(SOURCE)
-        value = orjson.loads(message.value() or b"{}")
+        value = orjson.loads(value_of(message) or b"{}")
         if not isinstance(source, bytes) or value.get("stage") == "intake":
             return
         if message.topic() == PHI_AUDIT.name:

@@ -67,3 +67,16 @@ def test_every_stage_sends_or_receives_each_of_its_topics(document):
     assert ("intake", "receive", "hl7.raw") in named
     assert ("intake", "send", "hl7.raw") not in named
     assert ("scrub", "send", "hl7.scrubbed") in named
+
+
+def test_with_a_registry_the_bindings_name_the_wire_format(document):
+    plain = document["components"]["messages"]
+    framed = asyncapi(has_registry=True)["components"]["messages"]
+
+    changed = {name for name in plain if plain[name] != framed[name]}
+    assert {"notes.scrubbed.v1", "phi.audit.v1", "hl7.scrubbed.message"} == changed
+    for name in changed:
+        binding = framed[name]["bindings"]["kafka"]
+        assert "payload" == binding["schemaIdLocation"]
+        assert "TopicNameStrategy" == binding["schemaLookupStrategy"]
+        assert plain[name]["contentType"] == framed[name]["contentType"]

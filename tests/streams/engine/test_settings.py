@@ -131,6 +131,8 @@ def test_the_shipped_configuration_holds_the_defaults():
     assert {
         "bootstrap",
         "kafka_password",
+        "schema_registry_password",
+        "schema_registry_token",
         "pseudonym_key_file",
         "dead_letter_key_file",
         "java_home",
