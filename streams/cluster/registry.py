@@ -21,7 +21,7 @@ from pydantic import SecretStr
 
 from schemas import FOLDER
 
-from ..engine.errors import ConfigError, RegistryUnreachable, RetriableError
+from ..engine.errors import ConfigError, RegistryUnreachable
 from ..engine.settings import Settings
 from .topics import FRAMED, Topic
 from .wire_format import SchemaIds, header
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TIMEOUT_SECONDS = 10
-RETRIES = 3
+TIMEOUT_SECONDS, RETRIES = 5, 3
+"""Bounded, so that a worker that waits stays a member of its group (poll_seconds)."""
 ASK_AGAIN_SECONDS = 10.0
 """After which an unknown id may have been registered."""
 MAX_IDS = 10_000
@@ -110,18 +110,14 @@ class KnownIds:
         """Return whether the registry has it.
 
         Raises:
-            RetriableError: The registry does not answer.
-            ConfigError: It refuses to answer.
+            ConfigError: The registry refuses to answer.
+            RegistryUnreachable: It did not answer, or failed.
         """
         is_known, asked_at = self._answers.get(schema_id, (False, -math.inf))
         if is_known or self._clock() - asked_at < ASK_AGAIN_SECONDS:
             return is_known
-        try:
-            # The batch is tried again, so this is not.
-            with opened(self._settings, retries=0) as registry:
-                is_known = registry.has(schema_id)
-        except RegistryUnreachable as error:
-            raise RetriableError(str(error)) from None
+        with opened(self._settings) as registry:
+            is_known = registry.has(schema_id)
         if len(self._answers) >= MAX_IDS:
             self._answers.clear()
         self._answers[schema_id] = is_known, self._clock()
@@ -133,13 +129,12 @@ class Registry:
 
     Args:
         settings: Where it is, and who asks.
-        retries: How often a failed request is sent again.
 
     Raises:
         ConfigError: The extra is not installed, or a setting is wrong.
     """
 
-    def __init__(self, settings: Settings, retries: int) -> None:
+    def __init__(self, settings: Settings) -> None:
         try:
             # Only those who use a registry need the extra.
             import httpx2  # noqa: F401  # `_asked` knows its errors
@@ -149,7 +144,7 @@ class Registry:
                 f"schema_registry: {error.name} is missing; install: "
                 "pip install 'phistream[registry]'"
             ) from None
-        properties = _properties(settings) | {"max.retries": retries}
+        properties = _properties(settings)
         try:
             self._client = SchemaRegistryClient(properties)
         except OSError as error:
@@ -204,9 +199,9 @@ class Registry:
 
 
 @contextmanager
-def opened(settings: Settings, retries: int | None = None) -> Iterator[Registry]:
+def opened(settings: Settings) -> Iterator[Registry]:
     """Open the registry of the settings, and close it in the end."""
-    registry = Registry(settings, RETRIES if retries is None else retries)
+    registry = Registry(settings)
     try:
         yield registry
     finally:
@@ -228,6 +223,7 @@ def _properties(settings: Settings) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "url": table.url,
         "timeout": TIMEOUT_SECONDS,
+        "max.retries": RETRIES,
     }
     if table.ca_file is not None:
         properties["ssl.ca.location"] = str(table.ca_file.expanduser())

@@ -73,7 +73,7 @@ class InputFormat:
         Raises:
             InvalidRecord: It has the wire format although no registry is set, or a
                 header whose id the registry does not know.
-            StreamError: The registry does not answer.
+            FatalError: The registry does not answer, or refuses to.
         """
         if value[:1] != _FIRST:
             return value

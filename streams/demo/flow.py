@@ -132,6 +132,8 @@ def summarise(settings: Settings) -> Summary:
         audits[_source(message)] = event["annotations"]
         stamps.append(message.timestamp()[1])
     for message in read_topic(settings, DEAD_LETTERS.name):
+        if message.value() is None:
+            continue  # it erases a letter
         letter = orjson.loads(message.value() or b"{}")
         summary.dead_letters[letter["stage"], letter["reason"]] += 1
     scrubbed = {

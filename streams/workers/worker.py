@@ -33,7 +33,12 @@ from ..engine import gc_tuning
 from ..engine.checkpoint import Checkpoint
 from ..engine.custody import Custody
 from ..engine.deadline import Deadline
-from ..engine.errors import BrokerUnreachable, ConfigError, StateUnusable
+from ..engine.errors import (
+    BrokerUnreachable,
+    ConfigError,
+    RegistryUnreachable,
+    StateUnusable,
+)
 from ..engine.exit_status import status_of
 from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
@@ -78,9 +83,10 @@ def work(
 ) -> None:
     """Run one worker until it is stopped; ends the process with an exit status.
 
-    0 after a clean drain, 78 a wrong setting, 69 no broker, 74 no space for the tables
-    or an unusable state folder, 71 tables that another process keeps, 75 a broker that
-    did not answer in time or a slot that is taken, 70 anything else.
+    0 after a clean drain, 78 a wrong setting, 69 no broker or schema registry, 74 no
+    space for the tables or an unusable state folder, 71 tables that another process
+    keeps, 75 a broker that did not answer in time or a slot that is taken, 70 anything
+    else.
 
     Args:
         stage: What the worker does.
@@ -172,7 +178,7 @@ def _run(
             runner.run_once()
             observer.turned(consumer.paused, processor, custody.quarantined)
         custody.release()
-    except (ConfigError, BrokerUnreachable, StateUnusable):
+    except (ConfigError, BrokerUnreachable, RegistryUnreachable, StateUnusable):
         # These are never caused by a record.
         custody.release()
         raise

@@ -29,10 +29,12 @@ from streams.cluster.topics import (
 )
 from streams.cluster.wire_format import header
 from streams.demo.flow import read_topic, summarise
-from streams.files.feed import RawMessage
+from streams.files.feed import RawMessage, feed
 from streams.operations.counts.counters import UNREADABLE, counts_of
 from streams.operations.dead_letters import DeadLetters, Replay, Selection, reveal
+from streams.operations.erasure import Erasure
 from streams.operations.reconcile import Auditor
+from streams.patients.demographics import PatientId
 from tests.apicurio import apicurio as run_apicurio
 from tests.conftest import settings_for, with_topics
 from tests.deploy.example import load
@@ -44,9 +46,9 @@ pytestmark = pytest.mark.timeout(600)
 
 SAMPLES = Path(__file__).parents[1] / "streams/fhir/samples"
 MSH = "MSH|^~\\&|LAB|NORTH|PHI|X|20250107||ORU^R01|C{n}|P|2.5.1\r"
-PID = "PID|1||77001122^^^NORTH^MR\r"
+PID = "PID|1||{patient}^^^NORTH^MR\r"
 TEXT = "Ms. Zzfamquist was seen; takes aspirin."
-OBX = f"OBR|1||R1|11506-3^Progress note^LN|||20250105\rOBX|1|TX|||{TEXT}||||||F\r"
+OBX = "OBR|1||R1|11506-3^Progress note^LN|||20250105\rOBX|1|TX|||{text}||||||F\r"
 PATIENT = {"assigning_authority": "NORTH", "id": "77001122"}
 UPDATE = {
     "patient": PATIENT,
@@ -58,8 +60,9 @@ NOTES = 6  # three messages (one replayed), a FHIR resource, an event, one witho
 HEADER_BYTES = 5
 
 
-def message(n):
-    return (MSH.format(n=n) + PID + OBX).encode()
+def message(n, patient="77001122", text=TEXT):
+    pid, obx = PID.format(patient=patient), OBX.format(text=text)
+    return (MSH.format(n=n) + pid + obx).encode()
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +80,10 @@ def job(module_cluster, apicurio, tmp_path_factory):
     )
     table = settings_of(apicurio.url, register=True).schema_registry
     named = settings.model_copy(update={"schema_registry": table})
-    client = SchemaRegistryClient({"url": apicurio.url})
     office = private_key(settings)
     keys = {office.public.id: office}
+
+    client = SchemaRegistryClient({"url": apicurio.url})
 
     def sent_by_confluent(topic, value):
         """Return a value as another program's serializer writes it."""
@@ -89,8 +93,8 @@ def job(module_cluster, apicurio, tmp_path_factory):
     update = sent_by_confluent(PATIENT_UPDATES, UPDATE)
     event = sent_by_confluent(HL7_RAW, EVENT)
     sender = event[:HEADER_BYTES]
-    later = Schema(json.dumps({"type": "object", "title": "later"}), "JSON")
-    with running(named, "intake", "scrub") as services:
+    later = Schema(json.dumps({"type": "object", "properties": {"x": {}}}), "JSON")
+    with client, running(named, "intake", "scrub") as services:
         produce(settings, PATIENT_UPDATES.name, [(b"NORTH|77001122", update)])
         drain(settings, services)
         # What the services register has ids by now, so the next one is free.
@@ -122,6 +126,11 @@ def job(module_cluster, apicurio, tmp_path_factory):
         drain(settings, services)
         [first, *_] = DeadLetters(named).read(Selection(), pytest.fail)
         revealed = reveal(named, first, keys, "tester", 1)
+        erasure = Erasure(named, [PatientId.from_json(PATIENT)])
+        found = erasure.find()
+        erased = erasure.erase(
+            found, actor="tester", reason="R-1", seconds=120, at_ms=1
+        )
         reading = {
             topic: deserialized(client, topic, published_on(settings, topic))
             for topic in (NOTES_SCRUBBED, PHI_AUDIT)
@@ -130,10 +139,14 @@ def job(module_cluster, apicurio, tmp_path_factory):
             each: client.get_latest_version(each).schema_id
             for each in client.get_subjects()
         }
-        client.close()
         # Workers that run have their ids, and know those of their senders.
         apicurio.stop()
-        feed_and_drain(settings, services, [RawMessage(sender + message(4), b"own")])
+        last = message(4, "88002233", "Seen again; takes aspirin.")
+        feed_and_drain(settings, services, [RawMessage(sender + last, b"own")])
+        # Of an id that it has not seen, a worker can't know without the registry.
+        feed(settings, [RawMessage(header(newest + 2) + last, b"own")])
+        status = services[0].process.wait(120)
+        said = services[0].tail()
     return SimpleNamespace(
         settings=settings,
         ids={topic: subjects[subject(topic)] for topic in FRAMED},
@@ -144,6 +157,9 @@ def job(module_cluster, apicurio, tmp_path_factory):
         letters=letters,
         replayed=replayed,
         revealed=revealed,
+        found=found,
+        erased=erased,
+        ended=(status, said),
         reading=reading,
     )
 
@@ -170,7 +186,9 @@ def test_nothing_is_missing_doubled_changed_or_out_of_order(job):
     assert auditor._marks.are_checked
     [raw] = [each for each in verdicts if each.topic == HL7_RAW.name]
     # Both letters were replayed; one of them has become a letter again.
-    assert (9, 6, 3) == (raw.inputs, raw.scrubbed, raw.dead_letters)
+    assert (10, 6, 1) == (raw.inputs, raw.scrubbed, raw.pending)
+    # One letter was erased with its patient.
+    assert (2, 1) == (raw.dead_letters, raw.no_note)
 
 
 def test_the_registry_has_our_schemas_and_those_of_the_senders(job):
@@ -196,6 +214,7 @@ def test_audit_events_of_persons_have_the_wire_format_too(job):
 
     assert 2 == outcomes.count("replayed")
     assert 1 == outcomes.count("revealed")
+    assert 2 == outcomes.count("erased")  # a row and a letter
 
 
 def test_of_rebuilt_messages_json_alone_has_a_header(job):
@@ -223,10 +242,10 @@ def test_a_cut_header_and_an_unknown_id_are_dead_letters_with_all_their_bytes(jo
     assert [job.sender[:3], header(job.unknown) + message(3)] == sorted(
         (each.value for each in job.letters), key=len
     )
-    reasons = [orjson.loads(each.value())["reason"] for each in stored]
-    assert 2 == sum("begins with a zero byte" in each for each in reasons)
-    assert 1 == sum("does not know the id" in each for each in reasons)
-    assert {"unsupported"} == {orjson.loads(each.value())["code"] for each in stored}
+    said = [orjson.loads(each.value()) for each in stored if each.value()]
+    assert {"unsupported"} == {each["code"] for each in said}
+    assert 2 == sum("begins with a zero byte" in each["reason"] for each in said)
+    assert 1 == sum("does not know the id" in each["reason"] for each in said)
 
 
 def test_a_letter_is_replayed_with_its_header_and_read_once_its_id_is_known(job):
@@ -236,6 +255,24 @@ def test_a_letter_is_replayed_with_its_header_and_read_once_its_id_is_known(job)
     again = [each.value() for each in published_on(job.settings, HL7_RAW)][6:8]
     assert {job.sender[:3], header(job.unknown) + message(3)} == {*again}
     assert job.revealed.value in again
+
+
+def test_a_patient_is_erased_whose_letter_and_update_have_headers(job):
+    assert (1, 1) == (len(job.found.rows), len(job.found.letters))
+    assert job.erased.is_carried_out
+    assert job.erased.left.is_empty
+    gone = [
+        each for each in published_on(job.settings, DEAD_LETTERS) if not each.value()
+    ]
+    assert 1 == len(gone)
+
+
+def test_an_id_not_seen_before_ends_a_worker_without_the_registry(job):
+    """Its record waits: it is neither published nor a dead letter."""
+    status, said = job.ended
+
+    assert 69 == status
+    assert "the registry did not answer" in said
 
 
 def test_the_readers_of_the_product_read_it(job):

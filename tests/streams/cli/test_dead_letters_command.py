@@ -6,7 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli.app import app
-from streams.cli.dead_letters import _shown, masked
+from streams.cli.dead_letters import _print_original, _shown, masked
+from streams.cluster.wire_format import header
+from streams.engine.records import Partition, Record
 from streams.keys.office import make_pair
 
 MESSAGE = "MSH|^~\\&|ZZLAB|NORTH\nPID|1||48291^^^Zürich||Øst^Mabelle||19520314\nZZ Joe"
@@ -25,6 +27,18 @@ def test_what_is_shown_can_not_change_a_terminal(is_masked):
     shown = _shown(b"a\x1b[2Jb\rc\x00\xff\xc2\x9b", is_masked=is_masked)
 
     assert not [each for each in shown if not each.isprintable() and each != "\n"]
+
+
+def test_of_an_original_in_the_wire_format_the_id_is_named(capsys):
+    event = b'{"text": "zzJoe"}'
+    original = Record(Partition("hl7.raw", 0), 1, None, header(77) + event)
+
+    _print_original(original, is_masked=True)
+
+    assert "schema    77 (id in a schema registry)\n" in (
+        shown := capsys.readouterr().out
+    )
+    assert '{"xxxx": "xxxxx"}' in shown
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from streams.cluster.topics import (
     TOPICS_OF,
     Stage,
 )
-from streams.engine.errors import ConfigError, RegistryUnreachable, RetriableError
+from streams.engine.errors import ConfigError, RegistryUnreachable
 from streams.engine.settings import Settings, load_settings
 from streams.keys.office import make_pair, public_file
 from streams.operations.doctor.registry import registry as check
@@ -429,17 +429,17 @@ def test_a_known_id_is_asked_for_once_and_an_unknown_one_again_later(server):
     assert known(8)
 
 
-def test_not_knowing_whether_an_id_is_known_is_tried_again(server, monkeypatch):
-    """No record becomes a dead letter because the registry is away."""
+def test_a_registry_that_is_away_is_asked_again_by_the_next_worker(server, monkeypatch):
+    """The worker ends: no record becomes a dead letter for that."""
     monkeypatch.setattr("streams.cluster.registry.TIMEOUT_SECONDS", 0.1)
-    with pytest.raises(RetriableError, match="did not answer"):
+    with pytest.raises(RegistryUnreachable, match="did not answer"):
         KnownIds(settings_of(free_url()))(7)
     known = KnownIds(settings_of(server.url))
     server.fails(503, 50003)
-    with pytest.raises(RetriableError, match="HTTP 503"):
+    with pytest.raises(RegistryUnreachable, match="HTTP 503"):
         known(7)
     server.status, server.seconds = 200, 0.5
-    with pytest.raises(RetriableError, match="ReadTimeout"):
+    with pytest.raises(RegistryUnreachable, match="ReadTimeout"):
         known(7)
     server.seconds, server.answer = 0, {"schema": "{}", "schemaType": "JSON"}
     assert known(7)

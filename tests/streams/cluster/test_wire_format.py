@@ -29,7 +29,7 @@ from streams.cluster.wire_format import (
     split,
     without_header,
 )
-from streams.engine.errors import InvalidRecord, RetriableError
+from streams.engine.errors import InvalidRecord, RegistryUnreachable
 from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import SOURCE
 from streams.events.seals import SEAL, Seals, audit_key
@@ -157,9 +157,9 @@ def test_intake_refuses_other_headers(value, wire_format):
 
 def test_a_registry_that_is_away_makes_no_dead_letter():
     def is_known(_schema_id):
-        raise RetriableError("away")
+        raise RegistryUnreachable("away")
 
-    with pytest.raises(RetriableError, match="away"):
+    with pytest.raises(RegistryUnreachable, match="away"):
         outcome(HEADER + MSH, InputFormat(is_known))
 
 
