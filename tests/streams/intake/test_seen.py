@@ -17,6 +17,7 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     TOPICS,
 )
+from streams.cluster.wire_format import InputFormat, header
 from streams.engine.errors import CorruptState, FatalError, InvalidRecord
 from streams.engine.observer import TableProgress
 from streams.engine.reasons import ReasonCode
@@ -69,7 +70,7 @@ class MemoryTable:
 class Loop:
     """Intake, a table, and records one after the other."""
 
-    def __init__(self, window=WINDOW, keys=None):
+    def __init__(self, window=WINDOW, keys=None, wire_format=None):
         self.table = MemoryTable()
         self.intake = DeduplicatingIntake(
             self.table,
@@ -79,6 +80,7 @@ class Loop:
             max_bytes=100_000,
             office=OFFICE,
             rebuilds=False,
+            wire_format=wire_format,
             clock=lambda: 1.5,
         )
         self.offsets = itertools.count()
@@ -234,6 +236,13 @@ def test_framing_and_line_ends_make_no_other_message(loop):
     loop.send(oru())
 
     assert REPEATED == loop.send(b"\x0b" + oru().replace(b"\r", b"\r\n") + b"\x1c\r")
+
+
+def test_the_wire_format_makes_no_other_message():
+    loop = Loop(wire_format=InputFormat(lambda _schema_id: True))
+    loop.send(oru())
+
+    assert REPEATED == loop.send(header(7) + oru())
 
 
 def test_json_notes_are_never_repetitions(loop):

@@ -20,6 +20,7 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
+from streams.cluster.wire_format import InputFormat, header
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
@@ -75,7 +76,7 @@ def scrub(table, hybrid):
     return scrub_made_by(lambda: hybrid, table)
 
 
-def scrub_made_by(make, table):
+def scrub_made_by(make, table, wire_format=None):
     scrub = Scrub(
         make,
         table,
@@ -87,6 +88,7 @@ def scrub_made_by(make, table):
         4,
         office=OFFICE,
         max_bytes=10_000,
+        wire_format=wire_format,
         clock=lambda: 2000.0,
     )
     scrub.settled(range(4))
@@ -147,6 +149,26 @@ def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
     assert "[NAME:PATIENT] is well." == orjson.loads(note.value)["text"]
     assert note.key == audit.key == Pseudonyms(b"k" * 32).patient(PATIENT.key).encode()
     assert b"1" == audit.headers["outputs"]
+
+
+def test_an_update_may_have_the_wire_format_with_an_id_that_is_known(table, hybrid):
+    known = InputFormat(lambda schema_id: schema_id == 7)
+    patient = {"assigning_authority": PATIENT.assigning_authority, "id": PATIENT.id}
+    update = orjson.dumps({"patient": patient, "demographics": {}})
+    place = Partition("patient.updates", partition_of(PATIENT.key, 4))
+
+    def outcome(value, wire_format=known):
+        scrub = scrub_made_by(lambda: hybrid, table, wire_format)
+        return scrub.process([Record(place, 1, PATIENT.key, value)])[0]
+
+    assert outcome(update) == outcome(header(7) + update)
+    assert not isinstance(outcome(update), InvalidRecord)
+    for refused in (
+        outcome(header(8) + update),
+        outcome(header(7)),
+        outcome(header(7) + update, None),
+    ):
+        assert "unsupported" == refused.code
 
 
 def test_a_note_of_a_later_version_of_phistream_waits_for_one_that_reads_it(scrub):

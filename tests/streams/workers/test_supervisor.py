@@ -40,7 +40,7 @@ def run(monkeypatch):
             "time",
             SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _s: None),
         )
-        return Supervisor(Stage.SCRUB, 1, Settings()).run(), len(started)
+        return Supervisor(Stage.SCRUB, 1, Settings(), {}).run(), len(started)
 
     return run
 
