@@ -23,7 +23,7 @@ from ..engine.reasons import ReasonCode
 from ..engine.records import Output
 
 FRAMED_NAMES = frozenset({"notes.scrubbed", "hl7.scrubbed", "phi.audit"})
-"""Those topics; `topics` has them as FRAMED."""
+"""The topics whose JSON values have it when a registry is set; FRAMED in `topics`."""
 
 SchemaIds = Mapping[str, int]
 """The id of the schema of a topic's values, by topic."""

@@ -90,8 +90,9 @@ def apicurio(tmp_path_factory):
 
 
 @pytest.fixture
-def registry(apicurio):
-    """The registry, without schemas."""
+def registry(apicurio, monkeypatch):
+    """The registry, without schemas; on a busy machine it takes its time."""
+    monkeypatch.setattr("streams.cluster.registry.TIMEOUT_SECONDS", 60)
     for name in apicurio.admin.get_subjects():
         apicurio.admin.delete_subject(name)
         apicurio.admin.delete_subject(name, permanent=True)
