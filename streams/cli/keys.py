@@ -178,7 +178,8 @@ def _listed(line: bytes, where: str) -> tuple[PatientId, list[str]]:
         notes = found.get("note_ids", [])
         parts = [patient.assigning_authority, patient.id, *notes]
         known = {"assigning_authority", "id", "note_ids"}
-        if found.keys() <= known and all(isinstance(each, str) for each in parts):
+        is_listed = isinstance(notes, list) and found.keys() <= known
+        if is_listed and all(isinstance(each, str) for each in parts):
             return patient, notes
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
@@ -196,7 +197,10 @@ def _as_toml(settings: Settings, file: Path, start: datetime) -> str:
     parts = []
     for source, moment in (*entries, (f"file:{file.absolute()}", start)):
         # A JSON text is a basic string of TOML.
-        lines = ["[[pseudonym_keys]]", f"source = {orjson.dumps(source).decode()}"]
+        shown = _kind(source)
+        comment = "" if shown == source else "  # put the command of now here"
+        text = orjson.dumps(source if shown == source else f"{shown}:...").decode()
+        lines = ["[[pseudonym_keys]]", f"source = {text}{comment}"]
         if moment is not None:
             lines.append(f"from = {moment.astimezone(UTC).isoformat()}")
         parts.append("\n".join(lines))

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cryptography.exceptions import InvalidTag
+from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.x25519 import (
     X25519PrivateKey,
     X25519PublicKey,
@@ -64,7 +64,8 @@ class OfficePublicKey:
             where: The setting or option, for messages.
 
         Raises:
-            ConfigError: It is unreadable, no public key of X25519, or a private key.
+            ConfigError: It is unreadable, no public key of X25519, a private key, or
+                one that seals nothing.
         """
         content = read_public(path, where, MAKE)
         if b"PRIVATE KEY" in content:
@@ -74,13 +75,22 @@ class OfficePublicKey:
             )
         try:
             key = load_pem_public_key(content)
-        except ValueError:
+        except (ValueError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, X25519PublicKey):
             raise ConfigError(
                 f"{where}: no public key of X25519 in PEM; make a pair with: {MAKE}"
             )
-        return cls.of(key)
+        office = cls.of(key)
+        try:
+            office.seal(b"", b"")
+        except ValueError:
+            # Of small order, e.g. all zero (RFC 7748, section 6.1).
+            raise ConfigError(
+                f"{where}: nothing can be sealed with this key; make a pair with: "
+                f"{MAKE}"
+            ) from None
+        return office
 
     def seal(self, content: bytes, bound: bytes) -> bytes:
         """Return content that only the private key opens.
@@ -125,6 +135,8 @@ class OfficePrivateKey:
             raise ConfigError(
                 f"{where}: the passphrase is wrong, or the file is damaged"
             ) from None
+        except UnsupportedAlgorithm:
+            key = None
         if not isinstance(key, X25519PrivateKey):
             raise ConfigError(f"{where}: no key of X25519; make a pair with: {MAKE}")
         return cls(key)
