@@ -8,12 +8,14 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import orjson
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from streams.cluster.client import admin_client, record_of
 from streams.cluster.topics import (
     HL7_RAW,
+    LETTERS_REPLAYED,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -29,6 +31,7 @@ from streams.events.outputs import (
     HELD,
     OUTCOME,
     POLICY,
+    REPLAYED,
     SCHEMA,
     SOURCE,
     audit_event,
@@ -64,11 +67,16 @@ class Stages:
         self._next = dict.fromkeys((HL7_RAW.name, NOTES.name, PATIENT_UPDATES.name), 0)
         self.now = int(time.time() * 1000)
 
-    def produce(self, topic, value, *, key=b"k", headers=None, partition=0):
+    def produce(self, topic, value, *, key=b"k", headers=None, partition=0, at_ms=0):
         """Write a record, as anybody may; return it if it is an input."""
         headers = dict(headers or {})
         self._producer.produce(
-            topic, key=key, value=value, headers=headers, partition=partition
+            topic,
+            key=key,
+            value=value,
+            headers=headers,
+            partition=partition,
+            timestamp=at_ms,
         )
         assert 0 == self._producer.flush(30)
         if topic not in self._next:
@@ -156,6 +164,23 @@ class Stages:
     def _routed(self, headers):
         message = self.message(headers)
         return self.write(self.note(message), self.audit(message, "routed", 1))
+
+    def replayed(self, letter, note):
+        """Return a note as `dead-letters replay` writes it, without its mark."""
+        headers = {**note.headers, REPLAYED: letter.encode()}
+        return self.produce(NOTES.name, note.value, key=note.key, headers=headers)
+
+    def mark(self, letter):
+        """Write the mark of a dead letter that was replayed."""
+        source = {"topic": NOTES.name, "partition": 0, "offset": 0}
+        value = orjson.dumps({"schema_version": 1, "source": source, "at_ms": 1})
+        self.produce(LETTERS_REPLAYED.name, value, key=letter.encode())
+
+    def erased(self, record, **extra):
+        """Write the audit event of an erasure, as a person's command does: unsealed."""
+        facts = {"outcome": "erased", "at_ms": self.now, "actor": "x", "reason": "x"}
+        event = audit_event(Stage.SCRUB, record, None, 0, facts | extra)
+        self.produce(event.topic, event.value, key=event.key, headers=event.headers)
 
     def scrub(self, *notes, **options):
         """Have notes scrubbed, each with its audit event."""

@@ -37,10 +37,11 @@ from ..operations.dead_letters import (
     Replay,
     Replayed,
     Selection,
+    is_replayed,
     reveal,
     to_replay,
 )
-from .options import Bootstrap, Config, Json
+from .options import TIMES, Bootstrap, Config, Json
 from .terminal import counting, print_json, say, show_table
 
 app = typer.Typer(
@@ -113,14 +114,13 @@ OfPartition = Annotated[
     int | None,
     typer.Option("--partition", min=0, help="Only from this partition of the topic."),
 ]
-FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 Since = Annotated[
     datetime | None,
-    typer.Option("--since", formats=FORMATS, help="Only from this time on (UTC)."),
+    typer.Option("--since", formats=TIMES, help="Only from this time on (UTC)."),
 ]
 Until = Annotated[
     datetime | None,
-    typer.Option("--until", formats=FORMATS, help="Only from before this time (UTC)."),
+    typer.Option("--until", formats=TIMES, help="Only from before this time (UTC)."),
 ]
 PrivateKeys = Annotated[
     list[Path] | None,
@@ -246,7 +246,7 @@ def replay(
     The command may be killed and run again: it goes on where it ended.  Correct the
     cause first: a letter that fails again is a new dead letter.
 
-    Exits 1 if a letter does not open.
+    Exits 1 if a letter does not open, or can't be written back.
     """
     selection = _selection(places, codes, topics, partition, since, until)
     if everything is not selection.is_all:
@@ -338,13 +338,18 @@ def _row(letter: Letter, marks: dict[str, str]) -> dict[str, Any]:
         "code": letter.code,
         "source": letter.source_place,
         "key": letter.key_id or "not sealed (written by an earlier version)",
-        "replayed": "yes" if marks.get(letter.place) == letter.source_place else "no",
+        "replayed": "yes" if is_replayed(letter, marks) else "no",
         "reason": _shown(letter.reason.encode(), is_masked=False),
     }
 
 
 def _time(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
+    try:
+        at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        # A sender may give its records any time.
+        return f"{at_ms} ms after 1970"
+    return at.isoformat(timespec="seconds")
 
 
 def _print_original(original: Record, *, is_masked: bool) -> None:

@@ -21,5 +21,7 @@ JsonMapFile = Annotated[
         "--map", help="How JSON of other forms becomes note events; see phistream map."
     ),
 ]
+TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
+"""Formats of options that are a time, in UTC."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]

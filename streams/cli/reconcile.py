@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from ..cluster.client import wait_for_broker
 from ..engine.settings import load_settings
 from ..events.seals import read_audit_key
 from ..operations.reconcile import Auditor, Verdict
-from .options import Bootstrap, Config, Json
+from .options import TIMES, Bootstrap, Config, Json
 from .terminal import counting, print_json
 
 COLUMNS = {
@@ -52,12 +53,14 @@ def reconcile(
         bool, typer.Option("--without-key", help="Do not check seals.")
     ] = False,
     accept_unsealed: Annotated[
-        bool,
+        datetime | None,
         typer.Option(
             "--accept-unsealed",
-            help="Believe records without a seal, e.g. of an earlier version.",
+            formats=TIMES,
+            help="Believe records without a seal that were written before this time "
+            "(UTC), e.g. by an earlier version.",
         ),
-    ] = False,
+    ] = None,
 ) -> None:
     """Match every input with its outputs; exit 1 if any is missing or doubled.
 
@@ -72,7 +75,7 @@ def reconcile(
         auditor = Auditor(
             settings,
             keys=keys if keys or without_key else None,
-            accept_unsealed=accept_unsealed,
+            accept_unsealed=accept_unsealed and accept_unsealed.replace(tzinfo=UTC),
             progress=lambda n: bar.update(task, count=n),
         )
         verdicts = auditor.verdicts()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
+import orjson
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import (
@@ -26,7 +28,7 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.engine.records import Output
+from streams.engine.records import Output, Partition, Record
 from streams.events.outputs import SOURCE, source_header
 from streams.events.seals import Seals, audit_key
 from streams.operations.reconcile import Auditor
@@ -36,6 +38,7 @@ from tests.conftest import has_leaders
 from tests.stages import Stages
 
 OUTPUTS = 18
+HOUR = 3_600_000
 
 
 @pytest.fixture
@@ -240,15 +243,11 @@ def test_an_output_that_was_changed_is_found(stages, settings, change):
     stages.put_back([first], **change)
     stages.put_back(others)
 
-    kind, missing = (
-        ("unsealed", {"altered": 1})
-        if "headers" in change
-        else (
-            "forged",
-            {"missing": 1},
-        )
-    )
-    assert {NOTES.name: missing, NOTES_SCRUBBED.name: {kind: 1}} == found(settings)
+    kind = "unsealed" if "headers" in change else "forged"
+    assert {
+        NOTES.name: {"missing": 1},
+        NOTES_SCRUBBED.name: {kind: 1},
+    } == found(settings)
 
 
 def test_an_output_of_an_aborted_transaction_replaces_none(stages, settings):
@@ -334,12 +333,65 @@ def test_records_without_a_seal_are_believed_only_on_demand(stages, settings, tm
         stages.produce(each.topic, each.value, key=each.key, headers=each.headers)
     stages.commit(HL7_RAW.name, 1)
 
-    assert {NOTES.name: {"unsealed": 1}, PHI_AUDIT.name: {"unsealed": 1}} == found(
-        settings
-    )
-    done = reconcile(settings, tmp_path, "--accept-unsealed")
+    assert {
+        HL7_RAW.name: {"missing": 1},
+        NOTES.name: {"unsealed": 1},
+        PHI_AUDIT.name: {"unsealed": 1},
+    } == found(settings)
+    done = reconcile(settings, tmp_path, "--accept-unsealed", "2101-01-01")
     assert 0 == done.returncode
     assert "2 records without a seal are believed" in done.stdout
+    assert (
+        1 == reconcile(settings, tmp_path, "--accept-unsealed", "2020-01-01").returncode
+    )
+
+
+def test_a_record_with_a_time_of_before_is_not_believed_behind_later_ones(
+    stages, settings
+):
+    """The writer of a record chooses its time, but not what is ahead of it."""
+    old, young = stages.routed(2)
+    unsealed = [stages.scrubbed(old), stages.audit(old, "scrubbed", 1)]
+    for each in unsealed:
+        stages.produce(each.topic, each.value, key=each.key, headers=each.headers)
+    upgraded = datetime.now(UTC) + timedelta(hours=1)
+    later = int(upgraded.timestamp() * 1000) + 1
+    sealed = stages.seals.sealed(
+        [stages.scrubbed(young), stages.audit(young, "scrubbed", 1)]
+    )
+    for each in sealed:
+        stages.produce(
+            each.topic, each.value, key=each.key, headers=each.headers, at_ms=later
+        )
+    stages.commit_all()
+    assert {} == found(settings, accept_unsealed=upgraded)
+
+    forged = stages.audit(young, "scrubbed", 1)
+    stages.produce(PHI_AUDIT.name, forged.value, headers=forged.headers, at_ms=1000)
+
+    assert {PHI_AUDIT.name: {"unsealed": 1}} == found(
+        settings, accept_unsealed=upgraded
+    )
+
+
+def test_audit_events_of_inputs_that_are_gone_are_not_judged(stages, settings):
+    """After a rotation or upgrade the events of a year have other seals, or none."""
+    other = secrets.token_bytes(32)
+    own, stages.seals = stages.seals, Seals(audit_key(other))
+    stages.done(2)
+    for topic in (HL7_RAW, NOTES, NOTES_SCRUBBED):
+        stages.delete(topic.name)
+    plain = stages.audit(stages.routed(1)[0], "scrubbed", 1)
+    stages.seals = own
+    for topic in (HL7_RAW, NOTES):
+        stages.delete(topic.name)
+    stages.produce(PHI_AUDIT.name, plain.value, headers=plain.headers)
+    stages.done(1)
+
+    auditor = Auditor(settings)
+
+    assert all(each.is_sound for each in auditor.verdicts())
+    assert "6 audit events without a seal of a given key" in auditor.not_checked[0]
 
 
 def test_an_update_of_intake_that_is_gone_is_missing(stages, settings):
@@ -376,9 +428,9 @@ def test_a_rebuilt_message_is_judged_by_its_seal(stages, settings):
 def test_a_note_that_was_replayed_is_an_input_and_replaces_no_output(stages, settings):
     [note] = stages.done(1)
     stages.delete(NOTES_SCRUBBED.name)
-    again = {**note.headers, "replayed": b"dead.letters/0/0"}
+    stages.mark("dead.letters/0/0")
 
-    replayed = stages.produce(NOTES.name, note.value, key=note.key, headers=again)
+    replayed = stages.replayed("dead.letters/0/0", note)
     stages.scrub(replayed)
     stages.commit_all()
 
@@ -386,6 +438,142 @@ def test_a_note_that_was_replayed_is_an_input_and_replaces_no_output(stages, set
     auditor = Auditor(settings)
     assert 1 == auditor.verdicts()[1].scrubbed
     assert ["1 records of notes are said to be replayed"] == auditor.not_checked
+
+
+def test_a_note_that_no_replay_has_written_or_two_notes_of_one_are_found(
+    stages, settings
+):
+    [note] = stages.done(1)
+    stages.mark("dead.letters/0/0")
+    replays = [
+        stages.replayed(letter, note)
+        for letter in ("dead.letters/0/0", "dead.letters/0/0", "SMITH")
+    ]
+    stages.scrub(*replays)
+    stages.commit_all()
+
+    assert {NOTES.name: {"not_replayed": 2}} == found(settings)
+
+
+def test_the_audit_event_of_a_replay_confirms_it_when_its_mark_is_gone(
+    stages, settings
+):
+    [note] = stages.done(1)
+    replay = stages.replayed("dead.letters/0/3", note)
+    stages.scrub(replay)
+    stages.commit_all()
+    letter = Record(Partition(DEAD_LETTERS.name, 0), 3, None, None)
+    stages.erased(letter, outcome="replayed")
+
+    assert {} == found(settings)
+
+
+# --- erasures, which have no seal
+
+
+def letters_of(stages, count):
+    notes = stages.routed(count)
+    for note in notes:
+        stages.write(*stages.letter(note))
+    stages.commit_all()
+    return notes
+
+
+def test_a_dead_letter_that_was_erased_is_not_missing(stages, settings):
+    gone, still_there = letters_of(stages, 2)
+    gone_letter, *others = stages.delete(DEAD_LETTERS.name)
+    stages.put_back(others)
+    assert {NOTES.name: {"missing": 1}} == found(settings)
+
+    for each in (gone, still_there):
+        stages.erased(each)
+
+    assert {} == found(settings)
+    assert 2 == Auditor(settings).verdicts()[1].no_note
+    stages.put_back([gone_letter, gone_letter])
+    assert {NOTES.name: {"doubled": 1}} == found(settings)
+
+
+def test_a_forged_erasure_hides_no_missing_output(stages, settings):
+    note, *_others = stages.done(2)
+    stages.delete(NOTES_SCRUBBED.name)
+
+    for each in (note, replace(note, partition=Partition(HL7_RAW.name, 0))):
+        stages.erased(each)
+
+    assert {NOTES.name: {"missing": 2}} == found(settings)
+
+
+def test_a_forged_erasure_hides_no_doubled_output(stages, settings):
+    [note] = stages.done(1)
+    stages.put_back(stages.read(NOTES_SCRUBBED.name))
+
+    stages.erased(note)
+
+    assert {NOTES.name: {"doubled": 1}} == found(settings)
+
+
+def test_a_forged_erasure_hides_no_altered_output(stages, settings):
+    [note] = stages.done(1)
+    stages.delete(NOTES_SCRUBBED.name)
+    stages.write(stages.scrubbed(note, text="Mabelle"))
+
+    stages.erased(note)
+
+    assert {NOTES.name: {"altered": 1}} == found(settings)
+
+
+def test_an_erasure_that_scrub_has_not_read_yet_moves_no_offsets(stages, settings):
+    """It names updates and held notes that are pending."""
+    stages.done(2)
+    updates = [stages.produce(PATIENT_UPDATES.name, b"{}") for _ in range(2)]
+    for each in updates:
+        stages.erased(each)
+    stages.erased(stages.routed(1)[0])
+    stages.commit(HL7_RAW.name, 3)
+
+    assert {} == found(settings)
+    by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
+    assert 2 == by_topic[PATIENT_UPDATES.name].pending
+    assert 1 == by_topic[NOTES.name].pending
+
+
+# --- keys
+
+
+@pytest.mark.parametrize("is_altered", [False, True])
+def test_a_held_note_may_be_released_under_the_next_key(stages, settings, is_altered):
+    [note] = stages.routed(1)
+    stages.hold(note)
+    other = secrets.token_bytes(32)
+    keys = [audit_key(settings.pseudonym_key()), audit_key(other)]
+    stages.seals = Seals(keys[1])
+    text = replace(note, value=note.value + b" ") if is_altered else note
+
+    [released] = stages.release(text)
+    stages.scrub(released)
+    stages.commit_all()
+
+    expected = {NOTES.name: {"altered": 1}} if is_altered else {}
+    assert expected == found(settings, keys=keys)
+
+
+def test_numbers_that_no_stage_writes_are_findings(stages, settings):
+    [note] = stages.done(1)
+    event = orjson.loads(stages.audit(note, "scrubbed", 1).value)
+    for changes in (
+        {"outputs": 2**31},
+        {"outputs": 10**17},
+        {"digests": {"key_id": "SMITH", "input": "0" * 32, "outputs": {}}},
+    ):
+        stages.produce(PHI_AUDIT.name, orjson.dumps(event | changes))
+    most = orjson.dumps(event | {"outputs": 2**31 - 1})
+    for _ in range(2):
+        stages.produce(PHI_AUDIT.name, most)
+
+    assert {PHI_AUDIT.name: {"malformed": 3, "unsealed": 2}} == found(settings)
+    # They count without a key, and overflow nothing.
+    assert {"doubled": 1} == found(settings, keys=[])[NOTES.name]
 
 
 # --- inputs and offsets
@@ -473,6 +661,82 @@ def test_what_retention_has_deleted_is_expired_and_not_missing(stages, settings)
     notes = auditor.verdicts()[1]
     assert (3, 1, 4) == (notes.expired, notes.missing, notes.inputs)
     assert "retention has deleted what 3 records gave" in " ".join(auditor.not_checked)
+
+
+def set_retention(settings, topic, ms):
+    entry = ConfigEntry(
+        "retention.ms", str(ms), incremental_operation=AlterConfigOpType.SET
+    )
+    resource = ConfigResource(
+        ResourceType.TOPIC, topic.name, incremental_configs=[entry]
+    )
+    admin = admin_client(settings)
+    admin.incremental_alter_configs([resource])[resource].result(30)
+
+
+def test_a_shorter_retention_of_another_topic_excuses_no_missing_note(stages, settings):
+    stages.now -= 2 * HOUR
+    stages.done(3)
+    letters_of(stages, 1)
+    stages.delete(DEAD_LETTERS.name)
+    stages.delete(NOTES_SCRUBBED.name)
+
+    set_retention(settings, DEAD_LETTERS, HOUR)
+    wait_until(lambda: Auditor(settings).verdicts()[1].expired == 1)
+
+    assert {NOTES.name: {"missing": 3}} == found(settings)
+
+
+def test_an_input_without_an_event_is_expired_only_by_the_retention_of_events(
+    stages, settings
+):
+    notes = stages.routed(3)
+    stages.commit_all()
+    stages.delete(PHI_AUDIT.name)
+    stages.scrub(notes[1])
+    for topic in (NOTES_SCRUBBED, DEAD_LETTERS, PATIENT_UPDATES):
+        set_retention(settings, topic, 1)
+    stages.delete(NOTES_SCRUBBED.name)
+    wait_until(lambda: Auditor(settings).verdicts()[1].expired == 1)
+
+    wrong = found(settings)
+
+    assert {HL7_RAW.name: {"missing": 3}, NOTES.name: {"missing": 2}} == wrong
+    set_retention(settings, PHI_AUDIT, 1)
+    wait_until(lambda: Auditor(settings).verdicts()[0].expired == 3)
+    assert {} == found(settings)
+
+
+def test_outputs_show_what_was_processed_when_audit_events_and_offsets_are_gone(
+    stages, settings
+):
+    stages.done(3)
+    gone = stages.delete(NOTES_SCRUBBED.name)
+    stages.delete(PHI_AUDIT.name)
+    stages.put_back(gone[:2])
+    delete_groups(settings)
+
+    wrong = found(settings)
+
+    assert {"offsets_gone": 1, "missing": 3} == wrong[HL7_RAW.name]
+    assert {"offsets_gone": 1, "missing": 2} == wrong[NOTES.name]
+    assert {"audit_gone": 1} == wrong[PHI_AUDIT.name]
+
+
+def test_audit_events_that_were_deleted_before_their_time_are_a_finding(
+    stages, settings
+):
+    """Even if nothing else is left that shows what was processed."""
+    stages.message()
+    event = stages.audit(stages.message(), "routed")
+    stages.write(event)
+    assert {"offsets_gone": 1} == found(settings)[HL7_RAW.name]
+
+    stages.delete(PHI_AUDIT.name)
+
+    assert {PHI_AUDIT.name: {"audit_gone": 1}} == found(settings)
+    set_retention(settings, PHI_AUDIT, 1)
+    wait_until(lambda: found(settings) == {})
 
 
 def in_a_transaction(settings, *outputs):

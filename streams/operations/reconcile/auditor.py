@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import struct
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from confluent_kafka import Message
@@ -23,11 +26,17 @@ from confluent_kafka.admin import AdminClient
 
 from streams.cluster.bounded import committed_records
 from streams.cluster.client import admin_client, record_of
-from streams.cluster.offsets import end_offsets, first_offsets, high_watermarks
+from streams.cluster.offsets import (
+    end_offsets,
+    first_offsets,
+    high_watermarks,
+    offsets_at,
+)
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
+    LETTERS_REPLAYED,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -36,13 +45,24 @@ from streams.cluster.topics import (
     partition_counts,
     topic_settings,
 )
+from streams.engine.records import Record
 from streams.engine.settings import Settings
 from streams.events.held import read_key
-from streams.events.outputs import REPLAYED
+from streams.events.outputs import REPLAYED as HAS_BEEN_LETTER
 from streams.events.seals import audit_key, read_audit_key
 
 from .inputs import Flags, Inputs
-from .marks import ERASED, INPUTS, SOURCES, Mark, Marks, Refused, tells_of_a_person
+from .marks import (
+    ERASED,
+    INPUTS,
+    OWING,
+    REPLAYED,
+    Event,
+    Mark,
+    Marks,
+    Refused,
+    act_of_a_person,
+)
 from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
 
@@ -50,11 +70,26 @@ SCRUBBED = (NOTES_SCRUBBED.name, HL7_SCRUBBED.name)
 OUTPUTS = (
     PHI_AUDIT.name, NOTES.name, PATIENT_UPDATES.name, *SCRUBBED, DEAD_LETTERS.name,
 )  # fmt: skip
-OUTPUTS_OF: Mapping[str, tuple[str, ...]] = {
-    origin: tuple(topic for topic, origins in SOURCES.items() if origin in origins)
-    for origin in INPUTS
-}
+TIMELESS = {NOTES_SCRUBBED.name, HL7_SCRUBBED.name}
+"""Topics whose records have no time: that of their inputs stands for it."""
 MARGIN_SECONDS = 5.0
+
+
+class _Place(NamedTuple):
+    """A record of a topic."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class _Release(NamedTuple):
+    """A released note whose seal is of another key than the event of its input."""
+
+    where: _Place
+    input: _Place
+    key_id: str
+    digest: bytes
 
 
 class Auditor:
@@ -64,8 +99,8 @@ class Auditor:
         settings: Connection settings.
         keys: The audit keys; by default that of the pseudonym key, if one is set.
             Without any, seals are not checked.
-        accept_unsealed: Whether records without a seal are believed, e.g. of versions
-            that wrote none.
+        accept_unsealed: Before when records without a seal are believed, e.g. those of
+            versions that wrote none.
         progress: Called with the number of records read so far.
     """
 
@@ -74,7 +109,7 @@ class Auditor:
         settings: Settings,
         *,
         keys: Sequence[bytes] | None = None,
-        accept_unsealed: bool = False,
+        accept_unsealed: datetime | None = None,
         progress: Callable[[int], None] = lambda _n: None,
     ) -> None:
         self._settings = settings
@@ -87,9 +122,13 @@ class Auditor:
         self._order: dict[tuple[str, str, int, bytes, bytes], int] = {}
         self._verdicts = {topic: Verdict(topic) for topic in (*INPUTS, *OUTPUTS)}
         self._waiting: set[tuple[int, int]] = set()
+        self._accepted: dict[str, Mapping[int, int]] = {}
+        self._releases: list[_Release] = []
+        self._said_replayed: dict[bytes, list[_Place]] = defaultdict(list)
+        self._replays: set[bytes] = set()
         self._read = 0
         self._unsealed = 0
-        self._replayed = 0
+        self._unjudged = 0
         self._acts = 0
 
     def verdicts(self) -> list[Verdict]:
@@ -107,11 +146,13 @@ class Auditor:
         # keep an order.
         for message in self._messages(PHI_AUDIT.name):
             self._add_output(message)
+        self._waiting = set(self._held_notes())
+        self._read_all()
         due, findings = progress.judge(self._inputs)
         for each in findings:
             self._fault(each.fault, each.topic, each.partition, each.offset, each.says)
-        self._waiting = set(self._held_notes())
-        self._read_all()
+        self._judge_releases()
+        self._judge_replays()
         self._judge(due)
         found = [self._verdicts[topic] for topic in INPUTS]
         others = [each for each in self._verdicts.values() if each not in found]
@@ -129,8 +170,13 @@ class Auditor:
                 "replaced are not found, nor missing updates of intake; name the key "
                 "with --key-file"
             )
-        if self._unsealed and self._accept_unsealed:
+        if self._unsealed:
             yield f"{self._unsealed} records without a seal are believed"
+        if self._unjudged:
+            yield (
+                f"{self._unjudged} audit events without a seal of a given key are of "
+                "inputs that retention has deleted"
+            )
         yield from self._of_the_office()
         for topic, verdict in self._verdicts.items():
             if topic not in self._counts:
@@ -148,8 +194,9 @@ class Auditor:
                 )
 
     def _of_the_office(self) -> Iterator[str]:
-        if self._replayed:
-            yield f"{self._replayed} records of notes are said to be replayed"
+        if self._said_replayed:
+            count = sum(map(len, self._said_replayed.values()))
+            yield f"{count} records of notes are said to be replayed"
         if self._acts:
             yield (
                 f"{self._acts} audit events say who replayed or saw dead letters, or "
@@ -232,9 +279,11 @@ class Auditor:
         if topic == PATIENT_UPDATES.name:
             return self._marks.has_own_seal(message)
         # What was a dead letter is an input of its own, whatever it said at first.
-        if topic == NOTES.name and REPLAYED in dict(message.headers() or ()):
-            self._replayed += 1
-            return False
+        if topic == NOTES.name:
+            record = record_of(message)
+            if HAS_BEEN_LETTER in record.headers:
+                self._add_replay(record)
+                return False
         # What erases a dead letter; the letter itself is missed without its event.
         if topic == DEAD_LETTERS.name and message.value() is None:
             return False
@@ -260,37 +309,107 @@ class Auditor:
                 record.offset,
                 "its audit event is of another record",
             )
+        if inputs.is_held[row]:
+            # Another key may be in force when it is released.
+            inputs.held_digests[record.offset] = self._marks.all_of_input(record)
 
     def _add_output(self, message: Message) -> None:
         topic, place = message.topic() or "", message.partition() or 0
-        offset = message.offset() or 0
+        where = _Place(topic, place, message.offset() or 0)
         try:
             mark = self._marks.read(message)
             inputs = self._inputs_of(mark)
         except Refused as error:
-            if topic == PHI_AUDIT.name and tells_of_a_person(message):
-                self._acts += 1
-            else:
-                self._fault(error.fault, topic, place, offset, error.says)
+            if topic != PHI_AUDIT.name or not self._add_act(message):
+                self._fault(error.fault, *where, error.says)
             return
-        source = mark.source
-        self._judge_seal(mark, topic, place, offset)
         if mark.event is not None:
-            inputs.last_audited = max(inputs.last_audited, source.offset)
-        row = inputs.row(source.offset)
+            self._add_event(mark, mark.event, inputs, where)
+        elif self._is_believed(mark, where):
+            self._add_record(mark, inputs, where, message)
+
+    def _add_event(
+        self, mark: Mark, event: Event, inputs: Inputs, where: _Place
+    ) -> None:
+        offset = mark.source.offset
+        row = inputs.row(offset)
+        if event.outcome == ERASED:
+            # A person's: no stage has sealed it, and no offset was committed with it.
+            self._acts += 1
+            if row is not None:
+                inputs.is_erased[row] = True
+        elif offset < inputs.first and not mark.is_sealed:
+            self._unjudged += self._marks.are_checked
+        elif self._is_believed(mark, where):
+            inputs.add_progress(mark)
+            if row is not None:
+                inputs.add_audit(row, event, mark)
+
+    def _add_record(
+        self, mark: Mark, inputs: Inputs, where: _Place, message: Message
+    ) -> None:
+        inputs.add_progress(mark)
+        row = inputs.row(mark.source.offset)
         if row is None:
             return
-        if mark.event is not None:
-            inputs.add_audit(row, mark.event, mark)
+        self._check_input(mark, inputs, row, where)
+        if where.topic == NOTES.name and mark.is_release:
+            first_offsets = self._inputs[where[:2]].first_offsets
+            first_offsets[where.offset] = mark.source.offset
+        inputs.add_output(row, where.topic, mark)
+        self._check_order(where.topic, mark, message)
+
+    def _check_input(self, mark: Mark, inputs: Inputs, row: int, where: _Place) -> None:
+        """Check that an output is of the input that the audit event is of."""
+        seal, key_id = mark.seal, inputs.key_id(row)
+        if seal is None or key_id is None:
             return
-        if mark.seal is not None and not inputs.has_input(row, mark.seal.input):
-            self._fault(
-                Fault.ALTERED, topic, place, offset, "it is of another input record"
-            )
-        if topic == NOTES.name and mark.is_release:
-            self._inputs[topic, place].first_offsets[offset] = source.offset
-        inputs.add_output(row, topic, mark)
-        self._check_order(topic, mark, message)
+        if mark.is_release and seal.key_id != key_id and self._marks.are_checked:
+            source = mark.source
+            place = _Place(source.topic, source.partition, source.offset)
+            self._releases.append(_Release(where, place, seal.key_id, seal.input))
+        elif seal.key_id != key_id or not inputs.has_input(row, seal.input):
+            self._fault(Fault.ALTERED, *where, "it is of another input record")
+
+    def _judge_releases(self) -> None:
+        """Check notes that were released under another key, now that all are read."""
+        for where, place, key_id, digest in self._releases:
+            known = self._inputs[place[:2]].held_digests.get(place.offset, {})
+            if known and known.get(key_id) != digest:
+                self._fault(Fault.ALTERED, *where, "it is of another input record")
+
+    def _add_act(self, message: Message) -> bool:
+        """Return whether an audit event tells what a person did, and note it."""
+        event = act_of_a_person(message)
+        if event is None:
+            return False
+        self._acts += 1
+        if event.outcome == REPLAYED and event.source.topic == DEAD_LETTERS.name:
+            self._replays.add(_letter(event.source.partition, event.source.offset))
+        return True
+
+    def _add_replay(self, record: Record) -> None:
+        place = _Place(*record.partition, record.offset)
+        # What is later may be confirmed by what is later than the marks.
+        if self._inputs[record.partition].row(record.offset) is not None:
+            self._said_replayed[record.headers[HAS_BEEN_LETTER]].append(place)
+
+    def _judge_replays(self) -> None:
+        """Report records that no replay of the privacy office has returned."""
+        if not self._said_replayed:
+            return
+        for message in self._messages(LETTERS_REPLAYED.name):
+            key = message.key()
+            if isinstance(key, bytes) and message.value() is not None:
+                self._replays.add(key)
+        for letter, places in self._said_replayed.items():
+            for number, place in enumerate(places):
+                if letter not in self._replays:
+                    says = "no mark and no audit event says that it was replayed"
+                    self._fault(Fault.NOT_REPLAYED, *place, says)
+                elif number:
+                    says = "another record says that it is the same dead letter"
+                    self._fault(Fault.NOT_REPLAYED, *place, says)
 
     def _inputs_of(self, mark: Mark) -> Inputs:
         inputs = self._inputs.get((mark.source.topic, mark.source.partition))
@@ -298,17 +417,38 @@ class Auditor:
             raise Refused(Fault.MALFORMED, "names a partition that does not exist")
         return inputs
 
-    def _judge_seal(self, mark: Mark, topic: str, partition: int, offset: int) -> None:
-        if mark.event is not None and mark.event.outcome == ERASED:
-            self._acts += 1  # a person's: no stage has sealed it
-        elif mark.seal is None and self._marks.are_checked:
-            self._unsealed += 1
-            if not self._accept_unsealed:
-                says = "it has no seal"
-                self._fault(Fault.UNSEALED, topic, partition, offset, says)
-        elif mark.seal is not None and not mark.is_known_key:
+    def _is_believed(self, mark: Mark, place: _Place) -> bool:
+        """Return whether an output counts; report it if it does not."""
+        if not self._marks.are_checked or mark.is_sealed:
+            return True
+        if mark.seal is not None:
             says = f"name the file of audit key {mark.seal.key_id} with --key-file"
-            self._fault(Fault.UNKNOWN_KEY, topic, partition, offset, says)
+            self._fault(Fault.UNKNOWN_KEY, *place, says)
+            return False
+        if self._is_accepted(mark, place):
+            self._unsealed += 1
+            return True
+        self._fault(Fault.UNSEALED, *place, "it has no seal")
+        return False
+
+    def _is_accepted(self, mark: Mark, place: _Place) -> bool:
+        """Return whether a record is believed without a seal.
+
+        Its offset decides, not the time that its writer gave it: it must lie before
+        all that the broker has of the time and later.
+        """
+        if self._accept_unsealed is None:
+            return False
+        topic, partition, offset = place
+        if topic in TIMELESS:
+            source = mark.source
+            topic, partition, offset = source.topic, source.partition, source.offset
+        if topic not in self._accepted:
+            since = int(self._accept_unsealed.timestamp() * 1000)
+            partitions = range(self._counts.get(topic, 0))
+            found = offsets_at(self._admin, topic, partitions, since)
+            self._accepted[topic] = found
+        return offset < self._accepted[topic].get(partition, 0)
 
     def _is_held(self, topic: str, partition: int, inputs: Inputs) -> Flags:
         """Return whether a note waits, by its audit event and its row in notes.held."""
@@ -335,6 +475,7 @@ class Auditor:
 
     def _judge(self, due: Offsets) -> None:
         cutoffs = self._cutoffs()
+        self._judge_audit(due, cutoffs)
         missing: set[tuple[str, int, int]] = set()
         for (topic, partition), inputs in self._inputs.items():
             until, verdict = due[topic, partition], self._verdicts[topic]
@@ -344,8 +485,8 @@ class Auditor:
             short = _short(topic, inputs) & ~is_held
             over = inputs.is_input & _over(topic, inputs)
             held = is_due & is_held
-            expired = is_due & short & (inputs.at_ms < cutoffs[topic])
-            lost = is_due & short & ~expired
+            lost = is_due & short & _lost(topic, inputs, cutoffs)
+            expired = is_due & short & ~lost
             counted = is_due & ~expired
             _count(verdict, inputs, counted, _without_note(topic, inputs) & ~short)
             verdict.held += int(held.sum())
@@ -389,20 +530,39 @@ class Auditor:
         )
 
     def _cutoffs(self) -> dict[str, float]:
-        """Return, by input topic, before when retention has deleted outputs.
+        """Return, by topic, before when retention has deleted records.
 
-        Minus infinity if all outputs are still there.
+        Minus infinity if all are still there.
         """
         settings, now = self._topic_settings(), time.time() * 1000
-        cutoffs = dict.fromkeys(INPUTS, -np.inf)
-        for origin, topics in OUTPUTS_OF.items():
-            for topic in topics:
-                kept = int(settings.get(topic, {}).get("retention.ms", -1))
-                if kept >= 0 and any(
-                    first > 0 for first, _end in self._ranges(topic).values()
-                ):
-                    cutoffs[origin] = max(cutoffs[origin], now - kept)
+        cutoffs = dict.fromkeys(OUTPUTS, -np.inf)
+        for topic in OUTPUTS:
+            kept = int(settings.get(topic, {}).get("retention.ms", -1))
+            if kept >= 0 and any(
+                first > 0 for first, _end in self._ranges(topic).values()
+            ):
+                cutoffs[topic] = now - kept
         return cutoffs
+
+    def _judge_audit(self, due: Offsets, cutoffs: Mapping[str, float]) -> None:
+        """Report audit events that were deleted before their retention has ended.
+
+        Kafka's retention has left none only if none is younger: no input is that was
+        processed, or may have been.
+        """
+        last = -1
+        for place, inputs in self._inputs.items():
+            until = due[place]
+            due_rows = inputs.is_input
+            if until is not None:
+                due_rows = due_rows & (inputs.offsets < until)
+            last = max(last, *inputs.at_ms[due_rows].tolist(), -1)
+        if last < max(0, cutoffs[PHI_AUDIT.name]):
+            return
+        for partition, (first, end) in self._ranges(PHI_AUDIT.name).items():
+            if first == end > 0:
+                says = f"all {end} offsets were deleted before their retention ended"
+                self._fault(Fault.AUDIT_GONE, PHI_AUDIT.name, partition, first, says)
 
     def _explain(self, missing: Collection[tuple[str, int, int]]) -> None:
         """Add examples of missing outputs, with what became of their transactions."""
@@ -466,6 +626,11 @@ def _own_keys(settings: Settings) -> list[bytes]:
     return [] if file is None else [read_audit_key(file, "pseudonym_key_file")]
 
 
+def _letter(partition: int, offset: int) -> bytes:
+    """Return the position of a dead letter as headers and marks have it."""
+    return f"{DEAD_LETTERS.name}/{partition}/{offset}".encode()
+
+
 def _promised(
     topic: str, inputs: Inputs
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
@@ -473,16 +638,45 @@ def _promised(
     is_note = topic == NOTES.name
     promised = np.ones_like(inputs.outputs) if is_note else inputs.promised
     promised = np.where(inputs.is_discarded, np.int32(0), promised)
-    return np.where(inputs.is_erased, inputs.outputs, promised)
+    promised -= inputs.excused
+    return np.maximum(promised, np.int32(0), out=promised)
 
 
 def _short(topic: str, inputs: Inputs) -> Flags:
     """Return whether an input lacks its audit event, or outputs."""
-    short: Flags = inputs.outputs < _promised(topic, inputs)
-    if topic != PATIENT_UPDATES.name:
-        short |= inputs.audits == 0
-    short |= inputs.has_digests & (inputs.updates < inputs.promised_updates)
-    return short
+    return (
+        _without_event(topic, inputs)
+        | _with_few_outputs(topic, inputs)
+        | _with_few_updates(inputs)
+    )
+
+
+def _lost(topic: str, inputs: Inputs, cutoffs: Mapping[str, float]) -> Flags:
+    """Return whether retention can't have deleted what an input lacks."""
+    at_ms, has_event = inputs.times(), inputs.audits > 0
+    is_kept = np.ones_like(has_event)
+    for each in OWING:
+        is_kept &= ~(inputs.owes(each) & (at_ms < cutoffs[each]))
+    lost: Flags = _without_event(topic, inputs) & (at_ms >= cutoffs[PHI_AUDIT.name])
+    lost |= _with_few_outputs(topic, inputs) & has_event & is_kept
+    lost |= _with_few_updates(inputs) & (at_ms >= cutoffs[PATIENT_UPDATES.name])
+    return lost
+
+
+def _without_event(topic: str, inputs: Inputs) -> Flags:
+    """Updates have one only if they became dead letters."""
+    without: Flags = inputs.audits == 0
+    return without & (topic != PATIENT_UPDATES.name)
+
+
+def _with_few_outputs(topic: str, inputs: Inputs) -> Flags:
+    few: Flags = inputs.outputs < _promised(topic, inputs)
+    return few
+
+
+def _with_few_updates(inputs: Inputs) -> Flags:
+    few: Flags = inputs.has_digests & (inputs.updates < inputs.promised_updates)
+    return few
 
 
 def _over(topic: str, inputs: Inputs) -> Flags:

@@ -40,14 +40,18 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     DEAD_LETTERS.name: INPUTS,
 }
 """The topics whose records give records of a topic."""
-ERASED = "erased"
-ACTS = frozenset({"replayed", "revealed", ERASED})
+OWING = (NOTES.name, NOTES_SCRUBBED.name, HL7_SCRUBBED.name, DEAD_LETTERS.name)
+"""Topics on which audit events promise outputs; updates are counted apart."""
+ERASED, REPLAYED = "erased", "replayed"
+ACTS = frozenset({REPLAYED, "revealed", ERASED})
 """Outcomes of audit events of persons."""
 HAS_SOURCE = {NOTES_SCRUBBED.name, DEAD_LETTERS.name, PHI_AUDIT.name}
 """The topics whose values say the source themselves."""
 
 _POSITION = re.compile(rb"([a-z.0-9]{1,64})/([0-9]{1,9})/([0-9]{1,18})")
 _Number = Annotated[int, Field(ge=0, lt=10**18)]
+_Count = Annotated[int, Field(ge=0, lt=2**31)]
+_KeyId = Annotated[str, Field(pattern="^[0-9a-f]{8}$")]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 
 
@@ -75,7 +79,7 @@ class _Sourced(_Model):
 class Digests(_Model):
     """The digests that an audit event holds."""
 
-    key_id: str
+    key_id: _KeyId
     input: _Digest
     outputs: dict[str, list[_Digest]]
 
@@ -84,9 +88,22 @@ class Event(_Sourced):
     """The part of an audit event that is needed here."""
 
     outcome: str
-    outputs: _Number
+    outputs: _Count
     at_ms: _Number
+    format: str = ""
     digests: Digests | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Return on which topics the outputs are, but patient updates."""
+        if self.outcome == "held":
+            return (NOTES.name,)  # once the note is released
+        if self.digests is not None:
+            return tuple(topic for topic in OWING if topic in self.digests.outputs)
+        if self.outcome == "scrubbed":
+            return (HL7_SCRUBBED.name if self.format else NOTES_SCRUBBED.name,)
+        named = {"routed": NOTES.name, "dead_letter": DEAD_LETTERS.name}
+        return (named[self.outcome],) if self.outcome in named else ()
 
 
 class Refused(Exception):
@@ -114,6 +131,7 @@ class Mark:
         is_release: Whether it is a note that was held.
         policy: For notes of unknown patients; empty for the usual one.
         event: The audit event, if it is one.
+        at_ms: When it was written: as a sealed event says, else as the broker does.
     """
 
     source: Position
@@ -122,6 +140,12 @@ class Mark:
     is_release: bool
     policy: bytes
     event: Event | None
+    at_ms: int
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it has a seal, of a key that was given if any was."""
+        return self.seal is not None and self.is_known_key
 
 
 class Marks:
@@ -143,6 +167,10 @@ class Marks:
         """Return the digest of an input record; None if the key was not given."""
         seals = self._seals.get(key_id)
         return None if seals is None else seals.of_input(record)
+
+    def all_of_input(self, record: Record) -> dict[str, bytes]:
+        """Return the digests of an input record by the ids of the given keys."""
+        return {name: seals.of_input(record) for name, seals in self._seals.items()}
 
     def has_own_seal(self, message: Message) -> bool:
         """Return whether a stage of this service wrote a record."""
@@ -183,6 +211,7 @@ class Marks:
             is_release,
             record.headers.get(POLICY, b""),
             event,
+            record.timestamp_ms if event is None or seal is None else event.at_ms,
         )
 
     def _seal(self, message: Message, record: Record) -> Seal | None:
@@ -213,16 +242,17 @@ class Marks:
         return seal
 
 
-def tells_of_a_person(message: Message) -> bool:
-    """Return whether an audit event tells what somebody did, and is of no input.
+def act_of_a_person(message: Message) -> Event | None:
+    """Return the audit event of what somebody did, if it is one, and of no input.
 
     The source is a dead letter or a row of a table: nothing is counted by it.
     """
     try:
         event = _read(Event, value_of(message) or b"")
     except Refused:
-        return False
-    return event.source.topic not in INPUTS and event.outcome in ACTS
+        return None
+    is_act = event.source.topic not in INPUTS and event.outcome in ACTS
+    return event if is_act else None
 
 
 def _read(model: type[Model], value: bytes) -> Model:

@@ -55,7 +55,7 @@ class Progress:
     ) -> tuple[Offsets, list[Finding]]:
         """Return up to which offsets records must have been processed, and faults.
 
-        Call it when all audit events have been read: the offsets of their inputs were
+        Call it when all outputs have been read: the offsets of their inputs were
         committed with them.
 
         Args:
@@ -74,7 +74,7 @@ class Progress:
             for each in _findings(place, now[place], ends[place], inputs):
                 findings.append(each)
                 if each.fault in (Fault.OFFSETS_GONE, Fault.OFFSETS_SET_BACK):
-                    due[place] = inputs[place].last_audited + 1
+                    due[place] = inputs[place].last_processed + 1
         return due, findings
 
     def _committed(self) -> dict[tuple[str, int], int | None]:
@@ -102,7 +102,7 @@ def _findings(
     inputs: Mapping[tuple[str, int], Inputs],
 ) -> Iterator[Finding]:
     topic, partition = place
-    processed = inputs[place].last_audited + 1
+    processed = inputs[place].last_processed + 1
     if at is None and _is_begun(topic, partition, inputs):
         says = "records were processed, but the group has no committed offset"
         yield Finding(Fault.OFFSETS_GONE, topic, partition, processed, says)
@@ -128,7 +128,7 @@ def _is_begun(
     A worker commits the offsets of all its topics when it takes them over.
     """
     return any(
-        inputs[each, partition].last_audited >= 0
+        inputs[each, partition].last_processed >= 0
         for each in INPUTS
         if STAGES[each] == STAGES[topic] and (each, partition) in inputs
     )

@@ -15,10 +15,12 @@ class Fault(StrEnum):
     """
 
     ALTERED = "altered"  # input or output is not the one of the audit event
+    AUDIT_GONE = "audit_gone"  # audit events were deleted before their retention ended
     DELETED_UNREAD = "deleted_unread"  # inputs were deleted before they were processed
     FORGED = "forged"  # the seal does not fit: another program wrote or changed it
     MALFORMED = "malformed"  # it names no input record
     NO_INPUT = "no_input"  # an audit event or output of a record that is not there
+    NOT_REPLAYED = "not_replayed"  # no replay confirms that it was a dead letter
     NULL_VALUE = "null_value"  # an output without content
     OFFSETS_AHEAD = "offsets_ahead"  # committed beyond the topic's end
     OFFSETS_GONE = "offsets_gone"  # none is committed, but records were processed
