@@ -17,6 +17,7 @@ from .topics import (
     HL7_RAW,
     HL7_SCRUBBED,
     LETTERS_COME_FROM,
+    LETTERS_ID,
     LETTERS_REPLAYED,
     MESSAGES_SEEN,
     NOTES,
@@ -152,7 +153,7 @@ def _privacy_office(group: str) -> Iterator[Grant]:
     for topic in (PHI_AUDIT, *LETTERS_COME_FROM):
         yield _topic(topic, WRITE)
     yield Grant("group", f"{group}-dead-letters", ("Read", "Describe"))
-    yield Grant("transactional-id", f"{group}-replay", WRITE)
+    yield Grant("transactional-id", LETTERS_ID, WRITE)
 
 
 def _erasure(group: str) -> Iterator[Grant]:
@@ -164,7 +165,7 @@ def _erasure(group: str) -> Iterator[Grant]:
         yield _topic(topic, ("Describe", "DescribeConfigs", *read, *written))
     for name in (f"{group}-{Stage.SCRUB}", f"{group}-held", f"{group}-erase"):
         yield Grant("group", name, ("Read", "Describe"))
-    yield Grant("transactional-id", f"{group}-erase", WRITE)
+    yield Grant("transactional-id", LETTERS_ID, WRITE)
 
 
 def _topic(topic: Topic, operations: tuple[str, ...]) -> Grant:

@@ -38,13 +38,15 @@ _FENCED_TEXT = KafkaError(FENCED_INSTANCE).str()
 REFUSED_SECONDS = 5.0
 """Time in which a broker that has just started may refuse users that it has."""
 
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""Of keys, values and headers before they are compressed; the broker has its own."""
 PRODUCER = {
     # The default of Java, Connect and Faust; a join by partition needs the same one.
     "partitioner": "murmur2_random",
     # librdkafka waits so long while the markers of the last transaction are written.
     "retry.backoff.ms": 1,
     "compression.type": "lz4",
-    "message.max.bytes": 64 * 1024 * 1024,
+    "message.max.bytes": MAX_MESSAGE_BYTES + 1024 * 1024,
     "log.connection.close": False,
 }
 CONSUMER = {

@@ -240,7 +240,7 @@ PHI_AUDIT = Topic(
 )
 DEAD_LETTERS = Topic(
     name="dead.letters",
-    key="position of the original record",
+    key="position and time of the original record",
     schema_version=2,
     readers="privacy office, operations",
     phi=True,
@@ -280,6 +280,13 @@ FRAMED = tuple(topic for topic in TOPICS if topic.name in FRAMED_NAMES)
 
 LETTERS_COME_FROM = (HL7_RAW, NOTES, PATIENT_UPDATES)
 """The topics whose records may become dead letters."""
+
+LETTERS_ID = f"{DEAD_LETTERS.name}-office"
+"""Transactional id of persons' commands on dead letters: replay and erase.
+
+The one that starts ends what the other has open, and fences it: no letter is replayed
+once it was erased.  It depends on the topic alone, as the letters do.
+"""
 
 INPUT: Mapping[Stage, Topic] = {Stage.INTAKE: HL7_RAW, Stage.SCRUB: NOTES}
 """The topic whose partitions a stage owns."""

@@ -7,8 +7,9 @@ does not open as that of another letter.
 from __future__ import annotations
 
 import base64
-import binascii
+import hashlib
 import struct
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +18,20 @@ import orjson
 
 from schemas import Schema, SchemaError
 
-from ..cluster.topics import DEAD_LETTERS, Stage
+from ..cluster.client import MAX_MESSAGE_BYTES
+from ..cluster.topics import DEAD_LETTERS, MIB, Stage
 from ..engine.errors import InvalidRecord
 from ..engine.records import Partition, Record
 from ..keys.office import SUITE, NotOpened, OfficePrivateKey, OfficePublicKey
 
 FORMAT = 1
-"""Of the sealed record; another one is not opened."""
+"""Of the sealed record, which is compressed; another one is not opened."""
+MAX_CONTENT = MAX_MESSAGE_BYTES
+"""Of a sealed record before it is compressed: the largest that a client can replay."""
+MAX_CIPHERTEXT = DEAD_LETTERS.max_message_bytes - MIB
+"""Of a sealed record as text; the rest of the letter, and of its batch, is less."""
 _LENGTH = struct.Struct(">I")
+_DAMAGED = (struct.error, zlib.error)
 _LAST_OPEN_VERSION = 1
 """Of the schema: letters up to this version hold the record as it was."""
 
@@ -68,6 +75,14 @@ class Letter:
         return f"{self.source.topic}/{self.source.index}/{self.source_offset}"
 
     @property
+    def identity(self) -> str:
+        """The place of the original, and when the letter was written.
+
+        Topics that were deleted and made again have other letters at the same places.
+        """
+        return f"{self.source_place}@{self.at_ms}"
+
+    @property
     def key_id(self) -> str:
         """Of the key that opens it; empty if it is not sealed."""
         sealed = self.body.get("sealed")
@@ -94,8 +109,9 @@ class Letter:
             body["stage"],
             body["code"],
             body["reason"],
-            Partition(source["topic"], source["partition"]),
-            source["offset"],
+            # JSON Schema calls 1.0 an integer.
+            Partition(source["topic"], int(source["partition"])),
+            int(source["offset"]),
             version,
             body,
         )
@@ -107,8 +123,16 @@ class Letter:
             keys: Private keys by the ids of their public keys.
 
         Raises:
-            NotOpened: The key is another one, or the letter was changed.
+            NotOpened: The key is another one, the letter was changed, or its original
+                is not in it.
         """
+        try:
+            return self._opened(keys)
+        except (ValueError, LookupError, TypeError, AttributeError, *_DAMAGED):
+            # The errors of parsers may show a value.
+            raise NotOpened("what it holds is no record") from None
+
+    def _opened(self, keys: Mapping[str, OfficePrivateKey]) -> Record:
         if self.version <= _LAST_OPEN_VERSION:
             return self._unsealed_original()
         sealed = self.body["sealed"]
@@ -120,15 +144,22 @@ class Letter:
                 f"it was sealed for key {sealed['key_id']}, and given is: {given}"
             )
         bound = _bound({n: v for n, v in self.body.items() if n != "sealed"}, sealed)
-        try:
-            ciphertext = base64.b64decode(sealed["ciphertext"], validate=True)
-        except binascii.Error:
-            raise NotOpened("its ciphertext is not base64") from None
+        ciphertext = base64.b64decode(sealed["ciphertext"], validate=True)
         return self._unpacked(keys[sealed["key_id"]].open(ciphertext, bound))
 
-    def _unpacked(self, content: bytes) -> Record:
+    def _unpacked(self, compressed: bytes) -> Record:
+        inflate = zlib.decompressobj()
+        content = inflate.decompress(compressed, MAX_CONTENT)
+        if not inflate.eof or inflate.unused_data:
+            raise NotOpened("its content is cut off, or larger than any record")
         start = _LENGTH.size + _LENGTH.unpack_from(content)[0]
         found = orjson.loads(content[_LENGTH.size : start])
+        if left_out := found.get("left_out"):
+            raise NotOpened(
+                f"its original of {left_out['bytes']} bytes is too large for a letter: "
+                f"it is at {self.source_place} alone, as long as that topic keeps it "
+                f"(SHA-256 of its value: {left_out['sha256']})"
+            )
         return self._record(found, content[start:] if found["has_value"] else None)
 
     def _unsealed_original(self) -> Record:
@@ -143,7 +174,7 @@ class Letter:
             _from_base64(found["key"]),
             value,
             headers,
-            found["timestamp_ms"],
+            int(found["timestamp_ms"]),
         )
 
 
@@ -163,15 +194,25 @@ def letter_value(
         source: The record's place, as the schema has it.
         office: Whoever has the private key may read it.
     """
+    content, reason = _packed(record), error.reason[:500]
+    compressed = zlib.compress(content, zlib.Z_BEST_SPEED)
+    # In base64 the ciphertext grows by a third.
+    is_too_large = 4 * len(compressed) > 3 * MAX_CIPHERTEXT
+    if is_too_large or len(content) > MAX_CONTENT:
+        compressed = zlib.compress(_without_content(record, len(content)))
+        reason = (
+            f"{error.reason[:400]}; the original of {len(content):,} bytes is too "
+            "large for a dead letter: it is at its source alone"
+        )
     value: dict[str, Any] = {
         "stage": stage,
         "code": error.code,
-        "reason": error.reason[:500],
+        "reason": reason,
         "source": dict(source),
     }
     sealed: dict[str, Any] = {"format": FORMAT, "suite": SUITE, "key_id": office.id}
     bound = _bound(DEAD_LETTERS.schema.versioned(value), sealed)
-    ciphertext = office.seal(_packed(record), bound)
+    ciphertext = office.seal(compressed, bound)
     return value | {"sealed": sealed | {"ciphertext": _base64(ciphertext)}}
 
 
@@ -193,6 +234,13 @@ def _packed(record: Record) -> bytes:
         }
     )
     return _LENGTH.pack(len(about)) + about + (record.value or b"")
+
+
+def _without_content(record: Record, size: int) -> bytes:
+    """Return what shows which record it was: the broker would refuse the whole."""
+    digest = hashlib.sha256(record.value or b"").hexdigest()
+    about = orjson.dumps({"left_out": {"bytes": size, "sha256": digest}})
+    return _LENGTH.pack(len(about)) + about
 
 
 def _base64(raw: bytes | None) -> str | None:

@@ -190,15 +190,23 @@ def dead_letter(
     return letter, audit_event(stage, record, None, 1, facts)
 
 
-def erased_letter(record: Record) -> Output:
-    """Return what deletes the dead letter of a record, when the topic is compacted."""
-    group = _letter_group(record)
-    return Output(DEAD_LETTERS.name, letter_key(record), None, grouped_by=group)
+def erased_letter(key: bytes, partition: int) -> Output:
+    """Return what deletes a dead letter when the topic is compacted.
+
+    Args:
+        key: Of the letter.
+        partition: Its own: that of its group is another one once partitions were added.
+    """
+    return Output(DEAD_LETTERS.name, key, None, partition=partition)
 
 
 def letter_key(record: Record) -> bytes:
-    """Return the key of the dead letter of a record: no other letter has it."""
-    return source_header(record)
+    """Return the key of the dead letter of a record: no other letter has it.
+
+    A topic that was deleted and made again has other records at the same positions, but
+    of another time.
+    """
+    return b"%b/%d" % (source_header(record), record.timestamp_ms)
 
 
 def _letter_group(record: Record) -> bytes:

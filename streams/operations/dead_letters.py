@@ -19,26 +19,29 @@ from typing import Literal
 import orjson
 
 from ..cluster.bounded import committed_records
-from ..cluster.client import admin_client, record_of
+from ..cluster.client import MAX_MESSAGE_BYTES, admin_client, record_of
 from ..cluster.offsets import end_offsets, first_offsets
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import schema_ids
 from ..cluster.topics import (
     DEAD_LETTERS,
+    HL7_RAW,
     LETTERS_COME_FROM,
+    LETTERS_ID,
     LETTERS_REPLAYED,
     PHI_AUDIT,
     Stage,
     partition_counts,
 )
 from ..cluster.wire_format import WireFormat
-from ..engine.errors import FatalError, StreamError
+from ..engine.errors import FatalError, RetriableError, StreamError
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.settings import Settings
 from ..events.letters import Letter
 from ..events.outputs import REPLAYED, audit_event, encoded
 from ..files.feed import RawMessage, feed
+from ..hl7.sender import sender_key
 from ..keys.office import NotOpened, OfficePrivateKey
 
 log = logging.getLogger(__name__)
@@ -95,7 +98,8 @@ class Replayed:
     Args:
         counts: Letters returned, by topic and code.
         before: Letters that an earlier run had returned.
-        unreadable: Places of what is no dead letter, or does not open; and why.
+        unreadable: Places of what could not be replayed, and why: what is no dead
+            letter, does not open, or is refused by the cluster.
     """
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -135,7 +139,7 @@ class DeadLetters:
         erased = self._erased()
         for partition, ends in self.ranges(DEAD_LETTERS.name).items():
             for record in self._records(DEAD_LETTERS.name, {partition: ends}):
-                if record.value is None or record.key in erased:
+                if record.value is None or erased.hides(record):
                     continue
                 try:
                     letter = Letter.decode(record)
@@ -161,7 +165,7 @@ class DeadLetters:
             wanted = {int(partition): (int(offset), int(offset) + 1)}
             erased = self._erased()
             for record in self._records(DEAD_LETTERS.name, wanted):
-                if record.value is None or record.key in erased:
+                if record.value is None or erased.hides(record):
                     break
                 try:
                     return Letter.decode(record)
@@ -169,31 +173,58 @@ class DeadLetters:
                     raise FatalError(f"{place}: no dead letter: unreadable") from None
         raise FatalError(f"{place}: not there (any more); see phistream dead-letters")
 
+    def partitions(self, topic: str) -> int:
+        """Return the number of partitions of a topic."""
+        return self._counts.get(topic, 0)
+
     def marks(self) -> dict[str, str]:
-        """Return which letters were replayed: their places, and their sources."""
+        """Return which letters were replayed: their places, and their identities."""
         topic = LETTERS_REPLAYED.name
         found: dict[str, str] = {}
         for record in self._records(topic, self.ranges(topic)):
             place = (record.key or b"").decode()
             found.pop(place, None)
             if record.value is not None:
-                source = orjson.loads(record.value)["source"]
-                found[place] = "{topic}/{partition}/{offset}".format(**source)
+                mark = orjson.loads(record.value)
+                source = "{topic}/{partition}/{offset}".format(**mark["source"])
+                found[place] = f"{source}@{mark['written_ms']}"
         return found
 
-    def _erased(self) -> set[bytes | None]:
-        """Return the keys of letters that `phistream erase` has deleted.
+    def _erased(self) -> _Erased:
+        """Return which letters `phistream erase` has deleted.
 
         They are read until the topic is compacted.
         """
         topic = DEAD_LETTERS.name
         records = self._records(topic, self.ranges(topic))
-        return {each.key for each in records if each.value is None}
+        return _Erased(
+            {
+                (each.partition.index, each.key): each.offset
+                for each in records
+                if each.value is None
+            }
+        )
 
     def _records(self, topic: str, ranges: Range) -> Iterator[Record]:
         for message in committed_records(self._settings, topic, ranges, self._group):
             if message is not None:
                 yield record_of(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Erased:
+    """The letters that were deleted.
+
+    Args:
+        offsets: Of the last null value, by partition and key.
+    """
+
+    offsets: Mapping[tuple[int, bytes | None], int] = field(repr=False)
+
+    def hides(self, record: Record) -> bool:
+        """Return whether a null value follows a record."""
+        place = (record.partition.index, record.key)
+        return record.offset < self.offsets.get(place, -1)
 
 
 class Replay:
@@ -221,7 +252,7 @@ class Replay:
         self._clock = clock
         # First of all: what an earlier run left open is ended, and it is fenced.
         ids = schema_ids(settings, [PHI_AUDIT])
-        self._producer = KafkaProducer(settings, f"{settings.group}-replay", ids)
+        self._producer = KafkaProducer(settings, LETTERS_ID, ids)
         self._letters = DeadLetters(settings)
         self._marks = self._letters.marks()
 
@@ -248,9 +279,7 @@ class Replay:
         try:
             self._forget_marks()
             for batch in _batches(opened, limit):
-                self._commit(batch)
-                total += len(batch)
-                done.counts.update((e.source.topic, e.code) for e, _original in batch)
+                total += self._replay(batch, done)
                 progress(total)
         except StreamError as error:
             raise FatalError(
@@ -258,6 +287,20 @@ class Replay:
                 "on where it ended"
             ) from None
         return done
+
+    def _replay(self, batch: Sequence[tuple[Letter, Record]], done: Replayed) -> int:
+        """Replay letters together, or one by one if that fails; return how many."""
+        try:
+            self._commit(batch)
+        except RetriableError as error:
+            self._producer.abort()
+            if len(batch) > 1:
+                return sum(self._replay([each], done) for each in batch)
+            why = f"the cluster refuses it: {error}"
+            done.unreadable.append((batch[0][0].place, why))
+            return 0
+        done.counts.update((e.source.topic, e.code) for e, _original in batch)
+        return len(batch)
 
     def _commit(self, batch: Sequence[tuple[Letter, Record]]) -> None:
         self._producer.begin()
@@ -309,8 +352,7 @@ def to_replay(
 
     known = {topic.name for topic in LETTERS_COME_FROM}
     for letter in letters.read(selection, refuse):
-        # A topic that was deleted and made again has other letters at these places.
-        if marks.get(letter.place) == letter.source_place:
+        if is_replayed(letter, marks):
             done.before += 1
             continue
         if letter.source.topic not in known:
@@ -320,8 +362,35 @@ def to_replay(
             original = letter.original(keys)
         except NotOpened as error:
             refuse(letter.place, str(error))
+            continue
+        if why := _obstacle(letter, original, letters.partitions(letter.source.topic)):
+            refuse(letter.place, why)
         else:
             yield letter, original
+
+
+def is_replayed(letter: Letter, marks: Mapping[str, str]) -> bool:
+    """Return whether a mark of `DeadLetters.marks` is of this letter.
+
+    A topic that was deleted and made again has other letters at the same places.
+    """
+    return marks.get(letter.place) == letter.identity
+
+
+def _obstacle(letter: Letter, original: Record, partitions: int) -> str:
+    """Return why the cluster would refuse an original; "" if nothing is known."""
+    output = _again(letter, original)
+    size = original.size + sum(len(n) + len(v) for n, v in output.headers.items())
+    if output.partition is not None and output.partition >= partitions:
+        return f"{letter.source.topic} has no partition {letter.source.index} any more"
+    if size > MAX_MESSAGE_BYTES:
+        return f"it has {size:,} bytes, more than a client may write"
+    if _is_misplaced(letter) and output.grouped_by is None:
+        return (
+            "its partition can't be found: it has no key, or no sender (MSH-3, MSH-4); "
+            "correct it, then: phistream feed --by-sender"
+        )
+    return ""
 
 
 def reveal(
@@ -358,16 +427,22 @@ def audited(
 def _again(letter: Letter, original: Record) -> Output:
     """Return the original, for its topic and partition, with all of its headers.
 
-    What was in a wrong partition goes to the one of its key.
+    What was in a wrong partition goes to the one of its key; on `hl7.raw`, where intake
+    refuses it if repeated messages are to be found, to that of its sender.
     """
-    is_misplaced = letter.code == ReasonCode.WRONG_PARTITION
+    is_of_sender = _is_misplaced(letter) and letter.source.topic == HL7_RAW.name
     return Output(
         letter.source.topic,
         original.key,
         original.value,
         {**original.headers, REPLAYED: letter.place.encode()},
-        partition=None if is_misplaced else letter.source.index,
+        partition=None if _is_misplaced(letter) else letter.source.index,
+        grouped_by=sender_key(original.value) if is_of_sender else original.key,
     )
+
+
+def _is_misplaced(letter: Letter) -> bool:
+    return letter.code == ReasonCode.WRONG_PARTITION
 
 
 def _mark(letter: Letter, at_ms: int) -> Output:
@@ -376,7 +451,7 @@ def _mark(letter: Letter, at_ms: int) -> Output:
         "partition": letter.source.index,
         "offset": letter.source_offset,
     }
-    value = {"source": source, "at_ms": at_ms}
+    value = {"source": source, "written_ms": letter.at_ms, "at_ms": at_ms}
     key = letter.place.encode()
     return encoded(LETTERS_REPLAYED, key, value, _record_of(letter))
 

@@ -40,6 +40,7 @@ from ..cluster.topics import (
     DAY_MS,
     DEAD_LETTERS,
     HL7_RAW,
+    LETTERS_ID,
     NOTES,
     PATIENT_UPDATES,
     PATIENTS,
@@ -51,7 +52,13 @@ from ..cluster.topics import (
 from ..engine.errors import FatalError, RetriableError, StreamError
 from ..engine.records import Output, Partition, Record
 from ..engine.settings import Settings
-from ..events.outputs import OUTCOME, audit_event, erased_letter, letter_key
+from ..events.outputs import (
+    OUTCOME,
+    audit_event,
+    erased_letter,
+    letter_key,
+    source_header,
+)
 from ..patients.demographics import PatientId
 from .held import WaitingNote, commands, waiting_notes
 
@@ -73,18 +80,20 @@ class _Letter:
 
     Args:
         key: Of its record.
+        partition: Of its record.
         source: Where its original was.
         original: Key and value of the original; None if they are sealed.
     """
 
     key: bytes = field(repr=False)
+    partition: int
     source: Place
     original: bytes | None = field(repr=False)
 
     @property
     def can_be_erased(self) -> bool:
         """Whether its key is its own: letters of earlier versions share keys."""
-        return self.key == letter_key(_record(self.source))
+        return self.key.startswith(b"%b/" % source_header(_record(self.source)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +105,7 @@ class Found:
             included.
         rows: Of `patients`.
         held: Notes that wait for demographics.
-        letters: Originals of dead letters that name the patient.
+        letters: Dead letters that name the patient.
         stuck: Dead letters that name the patient and can't be erased alone.
         sealed: Dead letters whose originals can't be read any more.
         updates: Updates of the patient that scrub has not read yet.
@@ -106,7 +115,7 @@ class Found:
     identifiers: int
     rows: tuple[Place, ...]
     held: tuple[WaitingNote, ...]
-    letters: tuple[Place, ...]
+    letters: tuple[_Letter, ...]
     stuck: int
     sealed: int
     updates: tuple[Place, ...]
@@ -208,12 +217,10 @@ class Erasure:
         Raises:
             FatalError: A transaction failed; another run does the rest.
         """
-        # Its start ends the transaction of a run that was killed, and fences it.
-        producer = KafkaProducer(
-            self._settings,
-            f"{self._settings.group}-erase",
-            schema_ids(self._settings, [PHI_AUDIT]),
-        )
+        # Its start ends the transaction of a run that was killed, and fences it; so it
+        # does with a replay, which else would return letters that are erased.
+        ids = schema_ids(self._settings, [PHI_AUDIT])
+        producer = KafkaProducer(self._settings, LETTERS_ID, ids)
         facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
         counts: Counter[str] = Counter()
         deadline = time.monotonic() + seconds
@@ -253,11 +260,12 @@ class Erasure:
             yield Output(PATIENT_UPDATES.name, message.key, message.value)
         for key in self._keys:
             yield Output(PATIENT_UPDATES.name, key, None)
-        for place in found.letters:
-            yield erased_letter(_record(place))
+        for letter in found.letters:
+            yield erased_letter(letter.key, letter.partition)
         headers = {OUTCOME: b"erased"}
         held = [(NOTES.name, each.partition, each.offset) for each in found.held]
-        for place in (*found.rows, *found.updates, *held, *found.letters):
+        letters = [each.source for each in found.letters]
+        for place in (*found.rows, *found.updates, *held, *letters):
             yield audit_event(Stage.SCRUB, _record(place), None, 0, facts, headers)
 
     def _wait(self, deadline: float) -> bool:
@@ -327,7 +335,7 @@ class Erasure:
             if _bytes(message.key()) in self._keys
         ]
 
-    def _letters(self) -> tuple[list[Place], int, int]:
+    def _letters(self) -> tuple[list[_Letter], int, int]:
         """Return the letters that name the patient, and the numbers of two others."""
         letters: dict[bytes, list[_Letter]] = defaultdict(list)
         for message in self._messages(DEAD_LETTERS, self._all(DEAD_LETTERS)):
@@ -338,8 +346,9 @@ class Erasure:
                 letters[key].append(letter)
         every = [each for group in letters.values() for each in group]
         naming, sealed = self._naming(every)
-        own = [each.source for each in naming if each.can_be_erased]
-        return sorted(set(own)), len(naming) - len(own), sealed
+        own = [each for each in naming if each.can_be_erased]
+        own.sort(key=lambda each: each.source)
+        return own, len(naming) - len(own), sealed
 
     def _naming(self, letters: list[_Letter]) -> tuple[list[_Letter], int]:
         """Return the letters that name the patient; how many could not be read."""
@@ -347,15 +356,18 @@ class Erasure:
         originals = self._sources(sealed)
         naming, unread = [], 0
         for each in letters:
-            original = each.original or originals.get(each.source)
+            original = each.original or originals.get(each.key)
             if original is None:
                 unread += 1
             elif any(names(original, p) for p in self._patients.values()):
                 naming.append(each)
         return naming, unread
 
-    def _sources(self, places: Iterable[Place]) -> dict[Place, bytes]:
-        """Return the records at these places that their topics still have."""
+    def _sources(self, places: Iterable[Place]) -> dict[bytes, bytes]:
+        """Return the records at these places, by the keys that their letters have.
+
+        A topic that was made anew has other records there, whose letters have others.
+        """
         wanted: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
         for topic, partition, offset in places:
             wanted[topic][partition].add(offset)
@@ -369,7 +381,8 @@ class Erasure:
             for message in self._messages(source, ranges):
                 record = record_of(message)
                 if record.offset in offsets_of[record.partition.index]:
-                    found[_place(message)] = _content(record.key, record.value)
+                    content = _content(record.key, record.value)
+                    found[letter_key(record)] = content
         return found
 
     def _messages(self, topic: Topic, ranges: Ranges) -> Iterator[Message]:
@@ -481,7 +494,7 @@ def _letter(key: bytes, record: Record) -> _Letter | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         log.warning("%s: no dead letter: not searched", record)
         return None
-    return _Letter(key, place, content)
+    return _Letter(key, record.partition.index, place, content)
 
 
 def _content(key: bytes | None, value: bytes | None) -> bytes:

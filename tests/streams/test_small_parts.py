@@ -36,7 +36,7 @@ def test_a_dead_letter_holds_the_record_byte_for_byte():
     letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1, OFFICE)
 
     assert RECORD == original_of(letter.value)
-    assert b"hl7.raw/2/9" == letter.key
+    assert b"hl7.raw/2/9/5" == letter.key
     clear = (letter.key, letter.value, str(letter.headers).encode())
     # In base64, too, at each of the three places within four letters.
     hidden = (b"ZZ", b"WlpLRV", b"paS0", b"aWktF", b"WlpWQU", b"WlpIRU")
@@ -47,17 +47,18 @@ def test_each_dead_letter_has_a_key_of_its_own_by_which_it_can_be_erased():
     """The topic is compacted: a key that two letters share would delete one of them."""
     error = InvalidRecord(ReasonCode.NO_PATIENT, "PID-3: why")
     records = [replace(RECORD, offset=n, key=b"ZZKEY") for n in (9, 10)]
+    # The topic was deleted and made again: another record at the same position.
+    records.append(replace(records[0], timestamp_ms=6))
 
     letters = [dead_letter(Stage.INTAKE, each, error, 1, OFFICE)[0] for each in records]
 
-    assert [b"hl7.raw/2/9", b"hl7.raw/2/10"] == [each.key for each in letters]
+    keys = [b"hl7.raw/2/9/5", b"hl7.raw/2/10/5", b"hl7.raw/2/9/6"]
+    assert keys == [each.key for each in letters]
     # Letters of a partition stay in the order of their originals.
     assert {b"hl7.raw/2"} == {each.grouped_by for each in letters}
-    erased = [erased_letter(each) for each in records]
-    assert [(e.key, e.grouped_by) for e in letters] == [
-        (e.key, e.grouped_by) for e in erased
-    ]
-    assert [None, None] == [each.value for each in erased]
+    erased = [erased_letter(each, 7) for each in keys]
+    assert keys == [each.key for each in erased]
+    assert {(7, None)} == {(each.partition, each.value) for each in erased}
     assert "compact,delete" == DEAD_LETTERS.config()["cleanup.policy"]
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import os
+import random
 import stat
+import zlib
+from dataclasses import replace
 
 import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import (
+    X25519PrivateKey,
+    X25519PublicKey,
+)
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -18,6 +24,7 @@ from streams.cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, Stage
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
+from streams.events.letters import MAX_CONTENT
 from streams.events.outputs import dead_letter
 from streams.keys.office import (
     NotOpened,
@@ -28,6 +35,11 @@ from streams.keys.office import (
 )
 from tests.office import OFFICE, PRIVATE, letter_of, original_of
 
+UNKNOWN = b"""-----BEGIN PUBLIC KEY-----
+MCowBQYDK2UZAyEAeHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHg=
+-----END PUBLIC KEY-----
+"""
+"""A key in PEM of a kind (OID 1.3.101.25) that nobody knows."""
 RECORD = Record(
     Partition("notes", 3), 17, b"ZZKEY|1", b"ZZVALUE\xff\x00", {"h": b"ZZHEAD"}, 1234
 )
@@ -135,7 +147,7 @@ def test_a_letter_opens_as_the_schemas_readme_says_without_our_code():
     suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
     ciphertext = base64.b64decode(body["sealed"]["ciphertext"])
 
-    content = suite.decrypt(ciphertext, PRIVATE.key, info.encode())
+    content = zlib.decompress(suite.decrypt(ciphertext, PRIVATE.key, info.encode()))
 
     start = 4 + int.from_bytes(content[:4])
     about = json.loads(content[4:start])
@@ -143,6 +155,96 @@ def test_a_letter_opens_as_the_schemas_readme_says_without_our_code():
     assert base64.b64decode(about["key"]) == RECORD.key
     assert {"h": "WlpIRUFE"} == about["headers"]
     assert (1234, True) == (about["timestamp_ms"], about["has_value"])
+
+
+def sealed_by_hand(content):
+    """Return a letter whose content anybody with the public key may have sealed."""
+    body = orjson.loads(letter())
+    sealed = {n: v for n, v in body["sealed"].items() if n != "ciphertext"}
+    shown = {name: each for name, each in body.items() if name != "sealed"}
+    parts = {"letter": shown, "sealed": sealed, "topic": "dead.letters"}
+    bound = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+    ciphertext = base64.b64encode(OFFICE.seal(content, bound)).decode()
+    return body | {"sealed": sealed | {"ciphertext": ciphertext}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\0\0\x02{}",
+        zlib.compress(b""),
+        zlib.compress(b"\0\0\0\x02{}"),
+        zlib.compress(b"\xff\xff\xff\xff"),
+        zlib.compress(b"\0\0\0\x06ZZZZZZ"),
+        zlib.compress(b"\0\0\0\x02[]"),
+        zlib.compress(b"\0\0\0\x02{}")[:-3],
+        zlib.compress(b"\0\0\0\x02{}") + b"more",
+        zlib.compress(bytes(MAX_CONTENT + 1)),
+    ],
+)
+def test_content_that_is_no_record_opens_nothing_and_shows_no_value(content):
+    with pytest.raises(NotOpened) as caught:
+        original_of(sealed_by_hand(content))
+
+    assert "ZZ" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        {"key": None, "value": "A", "headers": {}, "timestamp_ms": 1},
+        {"key": None, "value": "é", "headers": {}, "timestamp_ms": 1},
+    ],
+)
+def test_an_unsealed_letter_that_is_broken_opens_nothing(original):
+    body = {
+        "schema_version": 1,
+        "stage": "intake",
+        "code": "bad_msh",
+        "reason": "MSH: why",
+        "source": {"topic": "hl7.raw", "partition": 1.0, "offset": 2.0},
+        "original": original,
+    }
+
+    with pytest.raises(NotOpened, match="no record"):
+        original_of(body)
+    source = letter_of(orjson.dumps(body)).source
+    assert "1" == str(source.index)
+
+
+HUGE = 30 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        replace(RECORD, value=b"OBX|1|NM|ZZ\r" * (HUGE // 12)),
+        replace(RECORD, headers={"\x01" * (HUGE // 6): b""}),
+    ],
+)
+def test_an_original_that_compresses_well_makes_a_small_letter(record):
+    value = letter(record)
+
+    assert len(value) < DEAD_LETTERS.max_message_bytes / 10
+    assert record == original_of(value)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        replace(RECORD, value=random.Random(1).randbytes(HUGE)),
+        replace(RECORD, value=bytes(MAX_CONTENT)),
+    ],
+)
+def test_an_original_that_no_letter_holds_is_named_in_its_place(record):
+    value = letter(record)
+
+    assert len(value) < 2000
+    reason = orjson.loads(value)["reason"]
+    assert "bytes is too large for a dead letter: it is at its source alone" in reason
+    with pytest.raises(NotOpened, match="too large for a letter: it is at notes/3/17"):
+        original_of(value)
 
 
 def test_two_letters_of_one_record_share_no_byte_of_the_record():
@@ -196,12 +298,32 @@ def test_a_worker_refuses_what_is_no_public_key(tmp_path):
     )
     (tmp_path / "text").write_bytes(b"ZZVALUE")
 
+    (tmp_path / "unknown").write_bytes(UNKNOWN)
+    zero = X25519PublicKey.from_public_bytes(bytes(32))
+    (tmp_path / "zero").write_bytes(
+        zero.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+
     with pytest.raises(ConfigError, match="holds a private key, which no worker"):
         OfficePublicKey.read(tmp_path / "k", "w")
-    for name in ("signing", "text"):
+    with pytest.raises(ConfigError, match="nothing can be sealed"):
+        OfficePublicKey.read(tmp_path / "zero", "w")
+    for name in ("signing", "text", "unknown"):
         with pytest.raises(ConfigError, match="no public key of X25519") as caught:
             OfficePublicKey.read(tmp_path / name, "w")
         assert "ZZ" not in str(caught.value)
+
+
+def test_the_office_refuses_a_private_key_of_an_unknown_kind(tmp_path):
+    body = base64.b64decode("MC4CAQAwBQYDK2UZBCI0" + "eHh4" * 11 + "eHg=")
+    text = base64.b64encode(body[:2] + body[2:])
+    pem = b"-----BEGIN PRIVATE KEY-----\n%b\n-----END PRIVATE KEY-----\n" % text
+    (tmp_path / "odd").write_bytes(pem)
+    (tmp_path / "odd").chmod(0o600)
+
+    for passphrase in (None, b"x"):
+        with pytest.raises(ConfigError):
+            OfficePrivateKey.read(tmp_path / "odd", "w", passphrase)
 
 
 def test_keys_and_letters_have_no_repr(tmp_path):

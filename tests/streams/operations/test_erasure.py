@@ -80,7 +80,7 @@ def letter(offset, *, original=None, key=None, value=True):
     else:
         raw = base64.b64encode(original).decode()
         body["original"] = {"key": None, "value": raw}
-    own = f"{NOTES.name}/1/{offset}".encode()
+    own = f"{NOTES.name}/1/{offset}/0".encode()
     place = Partition(DEAD_LETTERS.name, 0)
     content = orjson.dumps(body) if value else None
     return Record(place, offset, own if key is None else key, content)
@@ -108,8 +108,22 @@ def test_letters_are_attributed_by_their_original_or_by_its_source():
 
     places, stuck, sealed = topics._letters()
 
-    assert [(NOTES.name, 1, 1), (NOTES.name, 1, 3)] == places
+    assert [(NOTES.name, 1, 1), (NOTES.name, 1, 3)] == [e.source for e in places]
     assert (1, 1) == (stuck, sealed)
+
+
+def test_a_letter_of_a_topic_that_was_made_anew_is_not_that_of_the_record_there_now():
+    before, now = b"notes/1/3/999", b"notes/1/3/0"
+    topics = Topics(
+        [letter(3, key=before), letter(3, key=now)],
+        [source(3, b"PID|1||770011^^^NORTH")],
+        LONG,
+    )
+
+    letters, stuck, sealed = topics._letters()
+
+    assert [now] == [each.key for each in letters]
+    assert (0, 1) == (stuck, sealed)
 
 
 def test_what_is_no_letter_is_passed_over():
