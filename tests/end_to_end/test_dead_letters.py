@@ -15,8 +15,9 @@ import orjson
 import psutil
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import NewPartitions
 
-from streams.cluster.client import PRODUCER, record_of
+from streams.cluster.client import PRODUCER, admin_client, record_of
 from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import (
     DEAD_LETTERS,
@@ -33,8 +34,9 @@ from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.events.outputs import REPLAYED, dead_letter
-from streams.keys.office import make_pair
-from streams.operations.dead_letters import Replay, Selection
+from streams.keys.office import NotOpened, make_pair
+from streams.operations.dead_letters import DeadLetters, Replay, Selection
+from streams.operations.erasure import Erasure, Found, _Letter
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import PatientId
 from tests.brokers import wait_until
@@ -444,3 +446,73 @@ def test_a_second_replay_fences_the_first_and_nothing_is_doubled(settings):
     assert 300 == others[0].counts.total()
     assert {1} == {*Counter(each.value for each in returned(settings)).values()}
     assert 400 == len(returned(settings))
+
+
+def erase_letter(settings, message):
+    """Erase one letter, as `phistream erase` does."""
+    letter = _Letter(message.key(), message.partition(), (NOTES.name, 0, 0), None)
+    found = Found(0, (), (), (letter,), 0, 0, (), {})
+    erasure = Erasure(settings, [PatientId("ZZWARD", NUMBER)])
+    erasure.erase(found, actor="x", reason="x", seconds=0, at_ms=1)
+
+
+def test_an_erasure_fences_a_replay_which_returns_nothing_that_was_erased(settings):
+    originals = letters(settings, 300, partitions=1)
+    keys = {(key := private_key(settings)).public.id: key}
+    *_others, last = read_topic(settings, DEAD_LETTERS.name)
+    erased = []
+
+    def erase(_count):
+        if not erased:
+            erased.append(erase_letter(settings, last))
+
+    with pytest.raises(FatalError, match="run it again, it goes on"):
+        Replay(settings, keys, "first").run(Selection(), progress=erase)
+    Replay(settings, keys, "second").run(Selection())
+
+    assert [each.value for each in originals[:-1]] == [
+        each.value for each in returned(settings)
+    ]
+
+
+def test_a_letter_is_erased_when_partitions_were_added(settings):
+    letters(settings, 8, partitions=4)
+    admin = admin_client(settings)
+    more = NewPartitions(DEAD_LETTERS.name, 9)
+    admin.create_partitions([more])[DEAD_LETTERS.name].result(30)
+    wait_until(lambda: DeadLetters(settings).partitions(DEAD_LETTERS.name) == 9)
+    messages = [*read_topic(settings, DEAD_LETTERS.name)]
+
+    for each in messages[:-1]:
+        erase_letter(settings, each)
+
+    *_before, null = read_topic(settings, DEAD_LETTERS.name)
+    assert null.value() is None
+    left = [*DeadLetters(settings).read(Selection(), pytest.fail)]
+    last = messages[-1]
+    assert [(last.partition(), last.offset())] == [
+        (each.partition, each.offset) for each in left
+    ]
+
+
+def test_the_letter_of_any_original_is_small_enough_for_the_broker(settings):
+    """A message that packs well passes the limits of its topic, and is over ours."""
+    producer = KafkaProducer(settings, "test-letters")
+    error = InvalidRecord(ReasonCode.TOO_LARGE, "why")
+    values = (b"OBX|1|NM|" * (40 << 17), random.Random(1).randbytes(40 << 20))
+    for offset, value in enumerate(values):
+        record = Record(Partition(HL7_RAW.name, 0), offset, b"k", value, {}, 1)
+        producer.begin()
+        for output in dead_letter(
+            Stage.INTAKE, record, error, 1, settings.office_key()
+        ):
+            producer.produce(output)
+        producer.commit()
+
+    keys = {(key := private_key(settings)).public.id: key}
+    one, other = DeadLetters(settings).read(Selection(), pytest.fail)
+
+    assert len(values[0]) > DEAD_LETTERS.max_message_bytes
+    assert values[0] == one.original(keys).value
+    with pytest.raises(NotOpened, match=r"it is at hl7\.raw/0/1 alone"):
+        other.original(keys)
