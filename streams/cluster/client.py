@@ -46,6 +46,7 @@ PRODUCER = {
     # librdkafka waits so long while the markers of the last transaction are written.
     "retry.backoff.ms": 1,
     "compression.type": "lz4",
+    # Of the client's own framing, and the header of a replay, there is a little more.
     "message.max.bytes": MAX_MESSAGE_BYTES + 1024 * 1024,
     "log.connection.close": False,
 }

@@ -3,7 +3,8 @@
 A replay returns records to the topics that they came from.  Record, mark and audit
 event are one transaction, under one transactional id: a second run fences the first,
 and reads marks only when nothing of it is open any more.  So each letter is replayed
-once, wherever a run is killed.
+once, wherever a run is killed.  An erasure has the same id: nothing is replayed after
+it was erased.
 """
 
 from __future__ import annotations

@@ -556,6 +556,7 @@ def test_a_held_note_may_be_released_under_the_next_key(stages, settings, is_alt
 
     expected = {NOTES.name: {"altered": 1}} if is_altered else {}
     assert expected == found(settings, keys=keys)
+    assert {} == found(settings, keys=[])
 
 
 def test_numbers_that_no_stage_writes_are_findings(stages, settings):

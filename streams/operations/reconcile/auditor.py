@@ -309,7 +309,7 @@ class Auditor:
                 record.offset,
                 "its audit event is of another record",
             )
-        if inputs.is_held[row]:
+        if inputs.is_held[row] and self._marks.are_of_several_keys:
             # Another key may be in force when it is released.
             inputs.held_digests[record.offset] = self._marks.all_of_input(record)
 
@@ -364,7 +364,7 @@ class Auditor:
         seal, key_id = mark.seal, inputs.key_id(row)
         if seal is None or key_id is None:
             return
-        if mark.is_release and seal.key_id != key_id and self._marks.are_checked:
+        if mark.is_release and seal.key_id != key_id:
             source = mark.source
             place = _Place(source.topic, source.partition, source.offset)
             self._releases.append(_Release(where, place, seal.key_id, seal.input))
@@ -553,10 +553,9 @@ class Auditor:
         last = -1
         for place, inputs in self._inputs.items():
             until = due[place]
-            due_rows = inputs.is_input
-            if until is not None:
-                due_rows = due_rows & (inputs.offsets < until)
-            last = max(last, *inputs.at_ms[due_rows].tolist(), -1)
+            end = inputs.first + inputs.size if until is None else until
+            may_be = inputs.is_input & (inputs.offsets < end)
+            last = max(last, int(inputs.at_ms.max(initial=-1, where=may_be)))
         if last < max(0, cutoffs[PHI_AUDIT.name]):
             return
         for partition, (first, end) in self._ranges(PHI_AUDIT.name).items():

@@ -163,6 +163,11 @@ class Marks:
         """Whether seals are checked."""
         return bool(self._seals)
 
+    @property
+    def are_of_several_keys(self) -> bool:
+        """Whether more than one key was given."""
+        return len(self._seals) > 1
+
     def of_input(self, record: Record, key_id: str) -> bytes | None:
         """Return the digest of an input record; None if the key was not given."""
         seals = self._seals.get(key_id)

@@ -136,7 +136,9 @@ def test_a_map_links_pseudonyms_and_shows_no_patient(config, tmp_path):
 
 @pytest.mark.parametrize(
     "line", ["ZZ", "[]", '{"id": "ZZ"}', '{"assigning_authority": 1, "id": "ZZ"}',
-             '{"assigning_authority": "", "id": "ZZ", "name": "ZZ"}'],
+             '{"assigning_authority": "", "id": "ZZ", "name": "ZZ"}',
+             '{"assigning_authority": "", "id": "ZZ", "note_ids": "ZZ"}',
+             '{"assigning_authority": "", "id": "ZZ", "note_ids": {"ZZ": 1}}'],
 )  # fmt: skip
 def test_a_list_of_patients_is_refused_by_its_line_alone(config, tmp_path, line):
     patients = tmp_path / "p.jsonl"
@@ -149,3 +151,18 @@ def test_a_list_of_patients_is_refused_by_its_line_alone(config, tmp_path, line)
     assert "p.jsonl line 2: needs" in str(done.exception)
     assert "ZZ" not in str(done.exception).replace(str(tmp_path), "")
     assert not (tmp_path / "o").exists()
+
+
+def test_a_rotation_prints_no_command_of_a_key(tmp_path):
+    """It may hold a token; the person who writes the settings has it there already."""
+    command = f"command:/bin/echo {KEY.decode()}"
+    config = tmp_path / "c.toml"
+    config.write_text(
+        f"[[pseudonym_keys]]\nsource = {orjson.dumps(command).decode()}\n"
+    )
+
+    done = run("rotate", tmp_path / "n", "--from", FROM, "--config", config)
+
+    assert 0 == done.exit_code, done.output
+    assert "SECRET" not in done.output
+    assert 'source = "command:..."  # put the command of now here' in done.output
