@@ -149,8 +149,9 @@ class Letter:
 
     def _unpacked(self, compressed: bytes) -> Record:
         inflate = zlib.decompressobj()
-        content = inflate.decompress(compressed, MAX_CONTENT)
-        if not inflate.eof or inflate.unused_data:
+        content = inflate.decompress(compressed, MAX_CONTENT + 1)
+        is_whole = inflate.eof and not inflate.unused_data
+        if not is_whole or len(content) > MAX_CONTENT:
             raise NotOpened("its content is cut off, or larger than any record")
         start = _LENGTH.size + _LENGTH.unpack_from(content)[0]
         found = orjson.loads(content[_LENGTH.size : start])

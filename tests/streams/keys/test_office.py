@@ -24,7 +24,7 @@ from streams.cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, Stage
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
-from streams.events.letters import MAX_CONTENT
+from streams.events.letters import MAX_CONTENT, _packed
 from streams.events.outputs import dead_letter
 from streams.keys.office import (
     NotOpened,
@@ -228,6 +228,13 @@ def test_an_original_that_compresses_well_makes_a_small_letter(record):
 
     assert len(value) < DEAD_LETTERS.max_message_bytes / 10
     assert record == original_of(value)
+
+
+def test_the_largest_original_that_a_letter_holds_comes_back():
+    about = len(_packed(replace(RECORD, value=b"")))
+    record = replace(RECORD, value=bytes(MAX_CONTENT - about))
+
+    assert record == original_of(letter(record))
 
 
 @pytest.mark.parametrize(
