@@ -22,6 +22,9 @@ from streams.cluster.topics import (
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.engine.errors import RetriableError
+from streams.engine.records import Partition, Record
+from streams.events.outputs import encoded
+from streams.events.seals import Seals, audit_key
 from streams.files.feed import RawMessage, feed
 
 
@@ -93,6 +96,19 @@ def produce(settings, topic, records):
     producer = Producer(settings.client(**PRODUCER))
     for key, value in records:
         producer.produce(topic, key=key, value=value)
+    assert 0 == producer.flush(30)
+
+
+def produce_notes(settings, *notes):
+    """Publish notes, sealed, as intake does."""
+    producer = Producer(settings.client(**PRODUCER))
+    seals = Seals(audit_key(settings.pseudonym_key()))
+    message = Record(Partition(HL7_RAW.name, 0), 0, None, b"")
+    for each in notes:
+        made = encoded(NOTES, each.patient.key, each.to_json(), message)
+        [sealed] = seals.sealed([made])
+        headers = dict(sealed.headers)
+        producer.produce(NOTES.name, sealed.value, sealed.key, headers=headers)
     assert 0 == producer.flush(30)
 
 

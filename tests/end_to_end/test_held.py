@@ -10,11 +10,8 @@ from types import SimpleNamespace
 
 import orjson
 import pytest
-from confluent_kafka import Producer
 
-from streams.cluster.client import PRODUCER
 from streams.cluster.topics import (
-    HL7_RAW,
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
@@ -22,17 +19,21 @@ from streams.cluster.topics import (
     PHI_AUDIT,
 )
 from streams.demo.flow import read_topic
-from streams.engine.records import Partition, Record
 from streams.events.notes import ClinicalNote
-from streams.events.outputs import encoded
-from streams.events.seals import Seals, audit_key
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics
-from tests.harness import drain, produce, running, values, worker_processes
+from tests.harness import (
+    drain,
+    produce,
+    produce_notes,
+    running,
+    values,
+    worker_processes,
+)
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -47,16 +48,19 @@ def patient(name):
 
 def send_notes(settings, *names, note_type=""):
     """Publish notes, each named PATIENT.NUMBER, as intake does."""
-    producer = Producer(settings.client(**PRODUCER))
-    seals = Seals(audit_key(settings.pseudonym_key()))
-    for name in names:
-        of = patient(name.partition(".")[0])
-        note = ClinicalNote(name, of, note_type, "", f"{FAMILY} was seen, {name}")
-        message = Record(Partition(HL7_RAW.name, 0), 0, None, b"")
-        [sealed] = seals.sealed([encoded(NOTES, of.key, note.to_json(), message)])
-        headers = dict(sealed.headers)
-        producer.produce(NOTES.name, sealed.value, sealed.key, headers=headers)
-    assert 0 == producer.flush(30)
+    produce_notes(
+        settings,
+        *(
+            ClinicalNote(
+                name,
+                patient(name.partition(".")[0]),
+                note_type,
+                "",
+                f"{FAMILY} was seen, {name}",
+            )
+            for name in names
+        ),
+    )
 
 
 def send_names(settings, *names):
