@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -133,6 +134,8 @@ def holder(folder: Path) -> int | None:
 
 
 def _of_rocksdb(text: str, name: str, folder: Path) -> StreamError:
+    # Paths may hold any words.
+    text = text.replace(str(folder), "")
     if any(each in text for each in _LOCKED):
         return _locked(folder)
     # First: RocksDB reports as corruption that it can't open a file while it starts.
@@ -143,7 +146,7 @@ def _of_rocksdb(text: str, name: str, folder: Path) -> StreamError:
     if text.startswith("Corruption") or is_absent:
         kind = next((each for each in _DAMAGE if each in text), "corruption")
         return DamagedState(f"table {folder.name}: RocksDB reports damage: {kind}")
-    if "closed" in text.lower():
+    if re.search(r"\b(?:already|is|was) closed\b", text):
         return FatalError(f"table {folder.name}: used after it was closed: report it")
     return StorageFailed(
         f"table {folder.name}: RocksDB failed ({name}); nothing was deleted: look at "

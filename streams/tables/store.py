@@ -9,10 +9,12 @@ deletes it (`rocksdb`).
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import orjson
 from rocksdict import (
@@ -30,16 +32,14 @@ from ..engine.errors import CorruptState, StreamError
 from ..engine.private_files import private_folder
 from .rocksdb import translated
 
+log = logging.getLogger(__name__)
+
 FORMAT = 2
 """Version of the files; a store of another version is restored."""
 ROW = b"r"
 META = b"m"
 MIB = 1024 * 1024
 MEMORY_TABLE_BYTES = 16 * MIB
-MAX_DELETED = 100_000
-"""Deleted keys whose values a store removes from its files, at most."""
-SMALL_BYTES = 32 * MIB
-"""Files of this size are merged as a whole in a fraction of a second."""
 
 
 class StoreMemory:
@@ -91,7 +91,9 @@ class PartitionStore:
         # Until the first read ends, what the topic held when it began must be there.
         self._current_at = clock()
         self.is_damaged = False
-        self._deleted: dict[bytes, None] = {}
+        self._is_purged = True
+        self._purging: Thread | None = None
+        self.merge_seconds = 0.0
         with self._translated():
             private_folder(folder)
             self._rows = Rdict(str(folder), options=_options(memory or StoreMemory()))
@@ -160,8 +162,7 @@ class PartitionStore:
         for key, value in changes:
             if value is None:
                 batch.delete(ROW + key)
-                if len(self._deleted) < MAX_DELETED:
-                    self._deleted[ROW + key] = None
+                self._is_purged = False
             else:
                 batch.put(ROW + key, value)
         before = self._next_offset, self._current_at
@@ -187,32 +188,49 @@ class PartitionStore:
             self._rows.put(META, self._meta())
             self._rows.flush(wait)
 
-    def purge(self, seconds: float) -> None:
+    def purge(self) -> None:
         """Remove what was deleted from the files, which keep it until they are merged.
 
-        Args:
-            seconds: After which further calls do the rest.
+        They are merged in the background, and as a whole: RocksDB logs the bounds of a
+        part, which are keys.  After a crash the next owner of the files does it.
         """
-        if not self._deleted:
+        if self.is_purging:
             return
-        deadline = time.monotonic() + seconds
+        if self._purging is not None:
+            # The MANIFEST that the merge began still names what was there before it.
+            self._purging = None
+            self.flush()
+        if self._is_purged:
+            return
         self.flush()
-        with self._translated():
-            size = self._rows.property_int_value("rocksdb.total-sst-files-size") or 0
-            if size <= SMALL_BYTES:
-                self._deleted.clear()
-                self._rows.compact_range(None, None)
-            while self._deleted and time.monotonic() < deadline:
-                key, _ = self._deleted.popitem()
-                self._rows.compact_range(key, key + b"\0")
+        self._is_purged = True
+        self._purging = Thread(target=self._merge, daemon=True)
+        self._purging.start()
+
+    @property
+    def is_purging(self) -> bool:
+        """Whether files are being merged to remove what was deleted."""
+        return self._purging is not None and self._purging.is_alive()
 
     def close(self) -> None:
         """Flush and close the files; the next owner resumes from the offset."""
+        if self._purging is not None:
+            self._purging.join()
         try:
             self.flush()
         finally:
             with self._translated():
                 self._rows.close()
+
+    def _merge(self) -> None:
+        begun = time.monotonic()
+        try:
+            with self._translated():
+                self._rows.compact_range(None, None)
+            self.merge_seconds = time.monotonic() - begun
+        except StreamError as error:
+            self._is_purged = False
+            log.warning("%s; deleted rows stay in its files for now", error)
 
     def _meta(self) -> bytes:
         return orjson.dumps(
@@ -221,6 +239,7 @@ class PartitionStore:
                 "identity": self._identity,
                 "next_offset": self._next_offset,
                 "current_at": self._current_at,
+                "is_purged": self._is_purged and not self.is_purging,
             }
         )
 
@@ -235,6 +254,7 @@ class PartitionStore:
             else:
                 self._next_offset = int(meta["next_offset"])
                 self._current_at = float(meta["current_at"])
+                self._is_purged = meta.get("is_purged") is True
         except (ValueError, KeyError, TypeError, AttributeError):
             reason = "its offset is unreadable"
         if not reason and self._clock() - self._current_at > oldest:
@@ -265,6 +285,9 @@ def _options(memory: StoreMemory) -> Options:
     options.create_if_missing(True)
     options.set_paranoid_checks(True)
     options.set_keep_log_file_num(2)
+    # It names the first and last key of each file, of those before the last as well:
+    # with each change a new one is begun.
+    options.set_max_manifest_file_size(1)
     options.set_compression_type(DBCompressionType.lz4())
     options.set_write_buffer_size(MEMORY_TABLE_BYTES)
     options.set_write_buffer_manager(memory.buffers)

@@ -16,6 +16,7 @@ A released partition stays open for a moment: a rebalance often gives it back at
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -35,11 +36,12 @@ from ..engine.errors import (
     RetriableError,
     StateInUse,
     StateLocked,
+    StateUnusable,
     StreamError,
 )
 from ..engine.observer import TableProgress
 from ..engine.settings import Settings
-from .rocksdb import drop_store
+from .rocksdb import LOCK, drop_store, holder
 from .store import PartitionStore, StoreMemory
 
 log = logging.getLogger(__name__)
@@ -54,8 +56,10 @@ KEPT_SECONDS = 30.0
 LOCK_SECONDS, LOCK_LOG_SECONDS = 0.5, 5.0
 """How often a store that is locked is tried again, and how often that is logged."""
 FLUSH_SECONDS = 3600.0
-PURGE_SECONDS, PURGE_AT_ONCE = 15.0, 0.2
-"""How often deleted rows are removed from the files, and for how long at once."""
+PURGE_SECONDS, PURGE_SHARE = 15.0, 0.05
+"""How often deleted rows are removed from the files, and for which part of the time."""
+UNUSED_SECONDS = 600.0
+"""How long the files of a store that nobody has open are kept, if they may hold PHI."""
 OLDEST_SECONDS = TOMBSTONE_DAYS * DAY_MS / 1000 / 2
 
 RESTORE = {
@@ -155,6 +159,8 @@ class ChangelogTable:
         self._newly_settled: list[int] = []
         self._flush_at = clock() + FLUSH_SECONDS
         self._purges = topic.phi
+        self._unused: dict[Path, float] = {}
+        self._look_at = clock()
         self._copy_at = clock()
         self._consumer = Consumer(
             settings.client(
@@ -266,7 +272,7 @@ class ChangelogTable:
         self._newly_settled = [p for p in self._newly_settled if p not in known]
 
     def release(self, partitions: Iterable[int]) -> None:
-        """Give partitions up; their files are kept."""
+        """Give partitions up; their files are kept for a while."""
         wanted = list(partitions)
         for noted in (self._to_open, self._to_settle, self._to_reread):
             noted.difference_update(wanted)
@@ -542,6 +548,7 @@ class ChangelogTable:
             if now - self._parts[p].since > KEPT_SECONDS
         )
         self._purge(self._in(_Phase.SETTLED))
+        self._drop_unused()
         if now < self._flush_at:
             return
         # Otherwise a quiet table that is killed would be too old after some days.
@@ -558,8 +565,41 @@ class ChangelogTable:
         now = self._clock()
         for part in (self._parts[partition] for partition in partitions):
             if now >= part.purge_at:
-                part.purge_at = now + PURGE_SECONDS
-                part.store.purge(PURGE_AT_ONCE / len(partitions))
+                part.store.purge()
+                pause = part.store.merge_seconds / PURGE_SHARE
+                part.purge_at = now + max(PURGE_SECONDS, pause)
+
+    def _drop_unused(self) -> None:
+        """Delete stores of this topic, of any slot, that nobody has had open for long.
+
+        Only owners and copies learn what is deleted: an erased patient would stay in
+        the files of a former owner, or of a slot that there is no more.
+        """
+        now = self._clock()
+        if not self._purges or now < self._look_at:
+            return
+        self._look_at = now + UNUSED_SECONDS / 10
+        wanted = {*self._parts, *self._to_open, *self._wanted_copies}
+        ours = {self._path(partition) for partition in wanted}
+        found = {
+            folder
+            for folder in self._folder.parent.glob(f"*/{self._topic}-*")
+            if _is_partition(folder, self._topic)
+            and folder not in ours
+            and holder(folder) is None
+            and _holds_files(folder)
+        }
+        self._unused = {each: self._unused.get(each, now) for each in found}
+        for folder, since in self._unused.items():
+            if now - since >= UNUSED_SECONDS:
+                try:
+                    drop_store(folder)
+                except (StateLocked, StateUnusable) as error:
+                    log.warning("%s; not deleted", error)
+                else:
+                    log.info(
+                        "%s/%s: not used: deleted", folder.parent.name, folder.name
+                    )
 
     def _follow(self, partitions: Iterable[int]) -> None:
         new = [p for p in partitions if p not in self._followed]
@@ -656,6 +696,18 @@ class ChangelogTable:
                 f"{partitions}: both need the same count"
             )
         return str(topic.topic_id)
+
+
+def _is_partition(folder: Path, topic: str) -> bool:
+    return folder.name.removeprefix(f"{topic}-").isdigit() and folder.is_dir()
+
+
+def _holds_files(folder: Path) -> bool:
+    try:
+        return any(each.name != LOCK for each in folder.iterdir())
+    except OSError as error:
+        log.warning("%s: %s", folder.name, os.strerror(error.errno or 0))
+        return False
 
 
 def _is_reached(part: _Part) -> bool:

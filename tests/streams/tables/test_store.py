@@ -436,15 +436,17 @@ def test_a_full_disk_is_no_damage(opened, monkeypatch):
     assert not store.is_damaged
 
 
-@pytest.mark.parametrize("small", [0, 10**9])
-def test_a_purge_removes_what_was_deleted_from_the_files(
-    opened, tmp_path, monkeypatch, small
-):
-    """Merged as a whole, or key by key; other rows stay."""
-    monkeypatch.setattr("streams.tables.store.SMALL_BYTES", small)
+def purge(store):
+    store.purge()
+    store._purging.join()
+    store.purge()
+
+
+def test_a_purge_removes_what_was_deleted_from_the_files(opened, tmp_path):
+    """Rows, and their keys, which are identifiers; also from RocksDB's own files."""
     store = opened()
     rows = {b"%05d" % n: os.urandom(20) for n in range(5000)}
-    gone = {b"02500": b"ZZMARKER-2500", b"04999": b"ZZMARKER-4999"}
+    gone = {b"00000-ZZKEY": b"ZZMARKER-0", b"02500-ZZKEY": b"ZZMARKER-2", b"ZZKEY": b""}
     write(store, rows | gone, 5)
     store.flush()
     assert found_in(tmp_path / "t", b"ZZMARKER")
@@ -452,10 +454,12 @@ def test_a_purge_removes_what_was_deleted_from_the_files(
     store.flush()
     assert found_in(tmp_path / "t", b"ZZMARKER")
 
-    store.purge(60)
+    purge(store)
 
     assert [] == found_in(tmp_path / "t", b"ZZMARKER")
-    assert {key: rows[key] for key in rows.keys() - gone} == dict(store.scan(b""))
+    assert [] == found_in(tmp_path / "t", b"ZZKEY")
+    assert [] == found_in(tmp_path / "t", b"ZZKEY".hex().upper().encode())
+    assert rows == dict(store.scan(b""))
     assert 7 == store.next_offset
     store.close()
     assert [] == found_in(tmp_path / "t", b"ZZMARKER")
@@ -466,18 +470,46 @@ def found_in(folder, marker):
     return [path.name for path in folder.iterdir() if marker in path.read_bytes()]
 
 
-def test_a_purge_goes_on_where_its_time_had_ended(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr("streams.tables.store.SMALL_BYTES", 0)
+def test_a_purge_is_done_by_the_next_owner_of_the_files(opened, tmp_path):
     store = opened()
-    write(store, {b"%d" % n: b"ZZMARKER" for n in range(9)}, 5)
-    store.flush()
-    write(store, {b"%d" % n: None for n in range(9)}, 7)
+    write(
+        store, {b"%d" % n: os.urandom(50) for n in range(99)} | {b"a": b"ZZMARKER"}, 5
+    )
+    store.close()
+    store = opened()
+    write(store, {b"a": None}, 7)
+    store.close()
+    assert found_in(tmp_path / "t", b"ZZMARKER")
 
-    store.purge(0)
-    assert 9 == len(store._deleted)
-    store.purge(60)
+    store = opened()
+    purge(store)
+    store.close()
 
     assert [] == found_in(tmp_path / "t", b"ZZMARKER")
+    store = opened()
+    store.purge()
+    assert store._purging is None
+
+
+def test_a_purge_that_fails_is_tried_again(opened, monkeypatch):
+    store = opened()
+    write(store, {b"a": b"1"}, 1)
+    write(store, {b"a": None}, 2)
+    rows, merged = store._rows, []
+
+    class Failing:
+        def __getattr__(self, name):
+            return getattr(rows, name)
+
+        def compact_range(self, *_bounds):
+            merged.append(1)
+            raise RocksError("IO error: Input/output error")
+
+    monkeypatch.setattr(store, "_rows", Failing())
+    purge(store)
+    store._purging.join()
+
+    assert 2 == len(merged)
 
 
 def error_of(text, folder):
@@ -514,3 +546,11 @@ def test_each_error_of_rocksdb_has_its_consequence_and_shows_no_key(
     assert kind is type(error)
     assert step in str(error)
     assert "ZZMARKER" not in str(error)
+
+
+def test_a_word_in_the_path_of_a_store_decides_nothing(tmp_path):
+    folder = tmp_path / "was closed" / "Input/output error"
+    error = error_of(f"IO error: While open {folder}/x: Unknown error 512", folder)
+
+    assert type(error) is StorageFailed
+    assert "nothing was deleted: look at" in str(error)

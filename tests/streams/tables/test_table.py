@@ -679,3 +679,53 @@ def test_what_is_deleted_leaves_the_files_of_owned_partitions_and_copies(
 def is_in_files(table, partition, marker):
     files = table._path(partition).glob("*.sst")
     return any(marker in each.read_bytes() for each in files)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def stores(settings):
+    """Return the stores that hold anything, by slot and partition."""
+    return {
+        f"{each.parent.name}/{each.name}"
+        for each in (settings.state_dir / settings.group).glob("*/*-*")
+        if [path for path in each.iterdir() if path.name != "LOCK"]
+    }
+
+
+def test_files_that_nobody_uses_are_deleted_after_a_while(settings, owner):
+    """Of a former owner, and of a slot that there is no more: they miss erasures."""
+    owner.commit(0, [(b"a", b"1")])
+    owner.commit(1, [(b"b", b"1")])
+    gone = take_over(ChangelogTable(settings, CHANGELOG, "scrub-1", PARTITIONS), [1])
+    gone.close()
+    clock = Clock()
+    table = ChangelogTable(settings, CHANGELOG, "scrub-0", PARTITIONS, clock=clock)
+    other = ChangelogTable(settings, CHANGELOG, "scrub-2", PARTITIONS)
+    table.open([0, 1])
+    take_over(other, [2])
+    for _ in range(50):
+        clock.now += 0.1
+        table.ready()
+    table.release([1])
+    both = {"scrub-0/changelog-0", "scrub-2/changelog-2"}
+    former = {"scrub-0/changelog-1", "scrub-1/changelog-1"}
+
+    for _ in range(8):
+        table.ready()
+        assert both | former == stores(settings)
+        clock.now += 60
+    for _ in range(6):
+        clock.now += 60
+        table.ready()
+
+    assert both == stores(settings)
+    take_over(other, [1])
+    assert {b"b": b"1"} == rows_of(other, 1)
+    table.close()
+    other.close()
