@@ -25,12 +25,15 @@ from ..cluster.topics import (
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
+    Topic,
     require_topics,
 )
 from ..engine.errors import InvalidRecord
 from ..engine.settings import Settings, load_settings
-from ..operations.erasure import Erased, Erasure, Found, kept_ms
+from ..operations.erasure import Erased, Erasure, Found, kept_by
+from ..operations.naming import SURE_LENGTH, is_sure
 from ..patients.demographics import PatientId
+from ..tables.table import KEPT_SECONDS, UNUSED_SECONDS
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json, say, show_table
 
@@ -81,11 +84,20 @@ def erase(
     """Erase a patient, with all linked identifiers; print what remains, and until when.
 
     Exits 1 if nothing is known of the patient, or if something is not erased yet.
+    Nothing is written before scrub has read all that waits for it.
     """
     if reason is None and not dry_run:
         raise typer.BadParameter("--reason is missing: the audit events need it")
     settings = load_settings(config, {"bootstrap": bootstrap})
     asked = list(_patients(patients))
+    for _ in (
+        each for each in asked if not is_sure(each) and not each.assigning_authority
+    ):
+        say(
+            f"an identifier has fewer than {SURE_LENGTH} characters and no authority: "
+            "dead letters are found by it in fields of HL7 and JSON alone; name the "
+            "authority if there is one"
+        )
     wait_for_broker(settings)
     require_topics(settings, [topic.name for topic in TOPICS])
     with counting("records read") as bar:
@@ -103,8 +115,8 @@ def erase(
         )
         raise typer.Exit(1)
     done: Erased | None = None
-    if not dry_run and not found.is_empty:
-        if not sure:
+    if not dry_run:
+        if not sure and not found.is_empty:
             typer.confirm(f"{_sentence(found)}: erase it for good?", abort=True)
         done = erasure.erase(
             found,
@@ -118,8 +130,7 @@ def erase(
         print_json(_as_json(found, done, rows))
     else:
         _show(found, done, rows, is_dry=dry_run)
-    is_left = done is not None and not (done.is_carried_out and done.left.is_empty)
-    raise typer.Exit(1 if is_left else 0)
+    raise typer.Exit(0 if done is None or done.is_done else 1)
 
 
 def _patients(given: list[str]) -> Iterator[PatientId]:
@@ -154,47 +165,73 @@ def _remaining(
     settings: Settings, left: Found, *, is_dry: bool
 ) -> list[dict[str, str]]:
     """Return what remains by place: what it is, and until when."""
-    kept = kept_ms(settings, TOPICS)
+    kept = kept_by(settings, TOPICS)
     now = time.time() * 1000
 
-    def until(topic: str, since_ms: float = now) -> str:
-        if kept[topic] < 0:
-            return "for ever"
-        at = datetime.fromtimestamp((since_ms + kept[topic]) / 1000, UTC)
-        return at.isoformat(timespec="minutes")
+    def at(since_ms: float) -> str:
+        return datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(
+            timespec="minutes"
+        )
 
-    count = {name: number for name, (number, _last) in left.raw.items()}
-    last = {name: at for name, (_number, at) in left.raw.items()}
-    said = "" if is_dry else "erased; "
-    letters = f"{said}old bytes until compaction, or retention where it is not set"
-    if left.stuck:
-        letters += f"; {left.stuck} letters of an earlier version, until retention"
-    if left.sealed:
-        letters += f"; {left.sealed} sealed letters that nobody here can attribute"
+    def until(topic: Topic, since_ms: float = now) -> str:
+        retention = kept[topic.name].retention
+        return "for ever" if retention is None else at(since_ms + retention)
+
+    def merged(topic: Topic) -> str:
+        lag = kept[topic.name].compaction
+        if lag is None:
+            return until(topic)
+        found = f"{lag / 3_600_000:.3g} h after the next record of the partition"
+        is_bounded = kept[topic.name].retention is not None
+        return f"{found}, or {until(topic)}" if is_bounded else found
+
+    old = (
+        "old bytes until compaction" if is_dry else "erased; old bytes until compaction"
+    )
+    of_patient = [
+        (
+            topic.name,
+            f"{count} records under the patient's keys",
+            until(topic, last) if last > 0 else "",
+        )
+        for topic in (NOTES, PATIENT_UPDATES)
+        for count, last in [left.raw[topic.name]]
+    ]
+    letters = [(DEAD_LETTERS.name, old, merged(DEAD_LETTERS))]
+    for count, what in (
+        (left.stuck, "name the patient and share a key: of an earlier version"),
+        (left.unjudged, "could not be judged: sealed, and their source is gone"),
+    ):
+        if count:
+            text = f"{count} letters that {what}"
+            letters.append((DEAD_LETTERS.name, text, until(DEAD_LETTERS)))
+    unused = now + (KEPT_SECONDS + 2 * UNUSED_SECONDS) * 1000
     rows = (
-        (HL7_RAW.name, "messages as they came, not searched", until(HL7_RAW.name)),
-        *(
-            (
-                name,
-                f"{count[name]} records under the patient's keys",
-                until(name, last[name]) if last[name] > 0 else "",
-            )
-            for name in (NOTES.name, PATIENT_UPDATES.name)
-        ),
+        (HL7_RAW.name, "messages as they came, not searched", until(HL7_RAW)),
+        *of_patient,
         (
             PATIENTS.name,
-            f"{said}old bytes until compaction; the keys as tombstones for 7 days more",
-            until(PATIENTS.name),
+            f"{old}; the keys as tombstones for 7 days more",
+            merged(PATIENTS),
         ),
-        (NOTES_HELD.name, "the same", until(NOTES_HELD.name)),
-        (DEAD_LETTERS.name, letters, until(DEAD_LETTERS.name)),
-        ("tables in state_dir", "files are merged within a minute", ""),
+        (NOTES_HELD.name, "the same", merged(NOTES_HELD)),
+        *letters,
+        (
+            "tables in state_dir",
+            "files of owners and copies are merged; tables of gigabytes take longer",
+            at(now + 60_000),
+        ),
+        (
+            f"{settings.group}/SLOT/{PATIENTS.name}-N in state_dir",
+            "of former owners, on any host: deleted while the service runs there",
+            at(unused),
+        ),
         (
             f"{NOTES_SCRUBBED.name}, {HL7_SCRUBBED.name}",
             "pseudonyms and scrubbed texts; with subscribers as long as they keep them",
-            until(NOTES_SCRUBBED.name),
+            until(NOTES_SCRUBBED),
         ),
-        (PHI_AUDIT.name, "pseudonyms, no text", until(PHI_AUDIT.name)),
+        (PHI_AUDIT.name, "pseudonyms, no text", until(PHI_AUDIT)),
         ("backups, sender's systems", "not reached by this command", ""),
     )
     return [{"where": a, "what": b, "until": c} for a, b, c in rows]
@@ -204,20 +241,41 @@ def _show(
     found: Found, done: Erased | None, rows: list[dict[str, str]], *, is_dry: bool
 ) -> None:
     console = Console()
-    if done is None:
+    if done is None or not done.counts:
         verb = "would be erased" if is_dry and not found.is_empty else "found"
         console.print(f"{verb}: {_sentence(found)}", highlight=False)
     else:
         gone = ", ".join(f"{count} {what}" for what, count in done.counts.items())
         console.print(f"erased: {gone}", highlight=False)
-        if not done.is_carried_out:
-            say("published, but scrub has not read it: start scrub, then run it again")
-        elif not done.left.is_empty:
-            say(f"came back, {_sentence(done.left)}: is the patient sent again?")
+    if done is not None:
+        for line in _problems(done):
+            say(line)
     show_table(
         ("remains in", "what", "until, at the latest"),
         [tuple(each.values()) for each in rows],
     )
+
+
+def _problems(done: Erased) -> Iterator[str]:
+    if done.refusal:
+        yield (
+            f"nothing was erased: scrub {done.refusal}, and notes that it has not read "
+            "would go out without the patient's names; start scrub, then run it again"
+        )
+    elif not done.is_carried_out:
+        yield "published, but scrub has not read it: start scrub, then run it again"
+    elif not done.left.is_empty:
+        yield f"came back, {_sentence(done.left)}: is the patient sent again?"
+    if done.late:
+        yield (
+            f"{done.late} notes of the patient were published meanwhile, and may have "
+            "been handled as those of an unknown patient: is the patient sent again?"
+        )
+    if done.left.stuck:
+        yield (
+            f"{done.left.stuck} dead letters name the patient and can't be erased "
+            "alone: they stay until their retention ends"
+        )
 
 
 def _as_json(
@@ -230,9 +288,13 @@ def _as_json(
             "held": len(found.held),
             "letters": len(found.letters),
             "updates": len(found.updates),
+            "stuck": found.stuck,
+            "unjudged": found.unjudged,
         },
+        "refusal": done.refusal if done else "",
+        "late": done.late if done else 0,
         "erased": dict(done.counts) if done else {},
         "carried_out": done is not None and done.is_carried_out,
-        "left": not done.left.is_empty if done else not found.is_empty,
+        "left": not (done.is_done if done else found.is_empty),
         "remains": rows,
     }

@@ -5,16 +5,20 @@ commands that discard held notes, null values on `patient.updates` for all ident
 of the patient, null values for dead letters, and audit events.  A run that was killed
 has erased all of that or nothing, and another run does the rest.
 
-Scrub carries the commands and null values out, in order with everything else.  What it
-forwarded between linked identifiers in the meantime may bring rows back: they are
-looked for until there are none.
+Scrub carries the commands and null values out, before the notes that it has not read
+yet: those would be joined with nothing, and published with the names that only the row
+held.  So nothing is written before scrub has read all that `notes` and
+`patient.updates` held when the command began, and all notes of the patient that came
+meanwhile.  What is published later is a later note, handled by `unknown_patient`.
+
+What scrub forwarded between linked identifiers, or held, in the meantime is looked for
+and erased again until there is nothing.
 """
 
 from __future__ import annotations
 
 import base64
 import logging
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +30,7 @@ from confluent_kafka import KafkaException, Message
 from confluent_kafka.admin import ConfigResource, ResourceType
 
 from ..cluster.bounded import committed_records
-from ..cluster.client import CALL_SECONDS, admin_client, record_of
+from ..cluster.client import CALL_SECONDS, admin_client, record_of, translated
 from ..cluster.offsets import (
     GroupOffsets,
     end_offsets,
@@ -54,20 +58,23 @@ from ..engine.records import Output, Partition, Record
 from ..engine.settings import Settings
 from ..events.outputs import (
     OUTCOME,
+    RECEIVED,
     audit_event,
     erased_letter,
     letter_key,
+    received_header,
     source_header,
 )
 from ..patients.demographics import PatientId
 from .held import WaitingNote, commands, waiting_notes
+from .naming import content_of, names
 
 log = logging.getLogger(__name__)
 
 MAX_ROUNDS = 5
 """How often rows that came back are erased again."""
-SURE_LENGTH = 6
-"""An identifier of this length is hardly a number of something else."""
+NEVER_MS = 2**62
+"""What Kafka means by longer times: its default is the largest number."""
 _LINKED = b'"merged":[{'
 
 Place = tuple[str, int, int]
@@ -82,12 +89,14 @@ class _Letter:
         key: Of its record.
         partition: Of its record.
         source: Where its original was.
+        received: When the message behind its original came, as a header's value.
         original: Key and value of the original; None if they are sealed.
     """
 
     key: bytes = field(repr=False)
     partition: int
     source: Place
+    received: bytes
     original: bytes | None = field(repr=False)
 
     @property
@@ -107,9 +116,11 @@ class Found:
         held: Notes that wait for demographics.
         letters: Dead letters that name the patient.
         stuck: Dead letters that name the patient and can't be erased alone.
-        sealed: Dead letters whose originals can't be read any more.
+        unjudged: Dead letters whose originals can't be read, here or at their source.
         updates: Updates of the patient that scrub has not read yet.
+        unread: Number of notes of the patient that scrub has not read yet.
         raw: Records of the patient by input topic, and when the last was written.
+        received: When the messages behind what is to be erased came.
     """
 
     identifiers: int
@@ -117,9 +128,11 @@ class Found:
     held: tuple[WaitingNote, ...]
     letters: tuple[_Letter, ...]
     stuck: int
-    sealed: int
+    unjudged: int
     updates: tuple[Place, ...]
+    unread: int
     raw: Mapping[str, tuple[int, int]]
+    received: Mapping[Place, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def is_empty(self) -> bool:
@@ -141,11 +154,21 @@ class Erased:
         counts: Rows, held notes and letters.
         left: What was found in the end.
         is_carried_out: Whether scrub has carried it out.
+        refusal: Why nothing was written; empty if something was.
+        late: Notes of the patient that were published while it was erased.
     """
 
     counts: Counter[str]
     left: Found
     is_carried_out: bool
+    refusal: str = ""
+    late: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to be done by another run."""
+        is_clean = self.left.is_empty and not self.left.stuck
+        return self.is_carried_out and is_clean and not self.late
 
 
 class Erasure:
@@ -175,24 +198,27 @@ class Erasure:
     def find(self) -> Found:
         """Return what is held now."""
         self._add_linked()
+        letters, stuck, unjudged = self._letters()
+        raw = {each.name: self._of_patient(each) for each in (NOTES, PATIENT_UPDATES)}
+        updates = self._unread(PATIENT_UPDATES, raw[PATIENT_UPDATES.name])
+        unread = len(self._unread(NOTES, raw[NOTES.name]))
+        # Last: what scrub has read by now is in them.
+        rows = self._rows()
         held = [e for e in waiting_notes(self._settings) if e.patient.key in self._keys]
-        letters, stuck, sealed = self._letters()
-        updates = self._of_patient(PATIENT_UPDATES)
-        committed = self._committed()
-        raw = {NOTES.name: self._of_patient(NOTES), PATIENT_UPDATES.name: updates}
+        received = {_place_of(each): received_header(each) for each in updates}
+        received |= {each.source: each.received for each in letters}
+        received |= {place: b"%013d" % max(0, at) for place, at in rows.items()}
+        for each in held:
+            received[NOTES.name, each.partition, each.offset] = each.received.encode()
         return Found(
             identifiers=len(self._patients),
-            rows=tuple(self._rows()),
+            rows=tuple(sorted(rows)),
             held=tuple(held),
             letters=tuple(letters),
             stuck=stuck,
-            sealed=sealed,
-            updates=tuple(
-                (each.partition.topic, each.partition.index, each.offset)
-                for each in updates
-                if each.value is not None
-                and each.offset >= committed.get(each.partition.index, 0)
-            ),
+            unjudged=unjudged,
+            updates=tuple(map(_place_of, updates)),
+            unread=unread,
             raw={
                 name: (
                     sum(each.value is not None for each in records),
@@ -200,15 +226,16 @@ class Erasure:
                 )
                 for name, records in raw.items()
             },
+            received=received,
         )
 
     def erase(
         self, found: Found, *, actor: str, reason: str, seconds: float, at_ms: int
     ) -> Erased:
-        """Erase what was found, and what comes back meanwhile.
+        """Erase the patient, as soon as scrub has read what there was before.
 
         Args:
-            found: By `find`, of this object.
+            found: By `find`, of this object; returned if nothing can be written.
             actor: Who does it.
             reason: Why; both are in the audit events.
             seconds: How long to wait for scrub.
@@ -217,14 +244,23 @@ class Erasure:
         Raises:
             FatalError: A transaction failed; another run does the rest.
         """
+        deadline = time.monotonic() + seconds
+        begun = {p: end for p, (_first, end) in self._all(NOTES).items()}
+        settled = self._settled(deadline)
+        if settled is None or (not settled.is_empty and not self._scrub_runs()):
+            why = "has not read all notes and updates in time"
+            if not self._scrub_runs():
+                why = "does not run"
+            return Erased(
+                Counter(), settled or found, is_carried_out=False, refusal=why
+            )
+        found = settled
         # Its start ends the transaction of a run that was killed, and fences it; so it
         # does with a replay, which else would return letters that are erased.
         ids = schema_ids(self._settings, [PHI_AUDIT])
         producer = KafkaProducer(self._settings, LETTERS_ID, ids)
         facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
         counts: Counter[str] = Counter()
-        deadline = time.monotonic() + seconds
-        is_carried_out = True
         for _round in range(MAX_ROUNDS):
             if found.is_empty:
                 break
@@ -232,11 +268,16 @@ class Erasure:
             counts.update(
                 rows=len(found.rows), held=len(found.held), letters=len(found.letters)
             )
-            is_carried_out = self._wait(deadline)
-            if not is_carried_out:
-                break
-            found = self.find()
-        return Erased(counts, found, is_carried_out)
+            settled = self._settled(deadline)
+            if settled is None:
+                return Erased(counts, found, is_carried_out=False)
+            found = settled
+        late = [
+            each
+            for each in self._of_patient(NOTES)
+            if each.offset >= begun[each.partition.index]
+        ]
+        return Erased(counts, found, is_carried_out=True, late=len(late))
 
     @property
     def _keys(self) -> Collection[bytes]:
@@ -266,36 +307,69 @@ class Erasure:
         held = [(NOTES.name, each.partition, each.offset) for each in found.held]
         letters = [each.source for each in found.letters]
         for place in (*found.rows, *found.updates, *held, *letters):
-            yield audit_event(Stage.SCRUB, _record(place), None, 0, facts, headers)
+            record = _record(place, found.received.get(place, b""))
+            yield audit_event(Stage.SCRUB, record, None, 0, facts, headers)
 
-    def _wait(self, deadline: float) -> bool:
-        """Wait until scrub has read all that is in `patient.updates` now."""
-        ends = {p: end for p, (_first, end) in self._own(PATIENT_UPDATES).items()}
+    def _settled(self, deadline: float) -> Found | None:
+        """Return what is held once scrub has read all that is there now.
+
+        Notes of the patient that are published meanwhile are waited for as well.
+        """
+        while self._is_read(NOTES, deadline) and self._is_read(
+            PATIENT_UPDATES, deadline
+        ):
+            found = self.find()
+            if not found.unread:
+                return found
+            if time.monotonic() > deadline:
+                break
+        return None
+
+    def _is_read(self, topic: Topic, deadline: float) -> bool:
+        """Wait until scrub has read all that is in a topic now."""
+        ends = {p: end for p, (_first, end) in self._all(topic).items()}
         partitions = sorted(ends)
-        offsets = self._offsets()
+        offsets = self._offsets(topic)
         try:
-            while time.monotonic() < deadline:
+            while True:
                 done = offsets.read(partitions)
                 behind = {p: done[p] for p in partitions if done[p] < ends[p]}
                 # Markers of transactions are never committed.
                 if not behind or not offsets.has_records_from(behind):
                     return True
+                if time.monotonic() > deadline or not self._scrub_runs():
+                    return False
                 self._progress("waiting for scrub", len(behind))
                 time.sleep(0.5)
-            return False
         finally:
             offsets.close()
 
-    def _committed(self) -> dict[int, int]:
-        offsets = self._offsets()
+    def _scrub_runs(self) -> bool:
+        with translated("describe group"):
+            answers = self._admin.describe_consumer_groups(
+                [self._group], request_timeout=CALL_SECONDS
+            )
+            return bool(answers[self._group].result().members)
+
+    def _unread(self, topic: Topic, records: Sequence[Record]) -> list[Record]:
+        """Return those of the records that scrub has not read yet, but null values."""
+        offsets = self._offsets(topic)
         try:
-            return offsets.read(sorted(self._partitions(PATIENT_UPDATES)))
+            done = offsets.read(sorted(self._partitions(topic)))
         finally:
             offsets.close()
+        return [
+            each
+            for each in records
+            if each.value is not None and each.offset >= done[each.partition.index]
+        ]
 
-    def _offsets(self) -> GroupOffsets:
-        group = f"{self._settings.group}-{Stage.SCRUB}"
-        return GroupOffsets(self._settings, group, PATIENT_UPDATES.name)
+    @property
+    def _group(self) -> str:
+        return f"{self._settings.group}-{Stage.SCRUB}"
+
+    def _offsets(self, topic: Topic) -> GroupOffsets:
+        return GroupOffsets(self._settings, self._group, topic.name)
 
     def _add_linked(self) -> None:
         """Add the identifiers that links lead to, in either direction."""
@@ -315,8 +389,9 @@ class Erasure:
                 if linked.keys() & self._patients.keys():
                     self._patients |= linked
 
-    def _rows(self) -> list[Place]:
-        rows: dict[bytes, Place] = {}
+    def _rows(self) -> dict[Place, int]:
+        """Return the places of the patient's rows, and when they were written."""
+        rows: dict[bytes, tuple[Place, int]] = {}
         for message in self._messages(PATIENTS, self._own(PATIENTS)):
             key = _bytes(message.key())
             if key not in self._keys:
@@ -324,8 +399,8 @@ class Erasure:
             if message.value() is None:
                 rows.pop(key, None)
             else:
-                rows[key] = _place(message)
-        return sorted(rows.values())
+                rows[key] = _place(message), message.timestamp()[1]
+        return dict(rows.values())
 
     def _of_patient(self, topic: Topic) -> list[Record]:
         """Return the records of an input topic under the patient's keys."""
@@ -337,6 +412,7 @@ class Erasure:
 
     def _letters(self) -> tuple[list[_Letter], int, int]:
         """Return the letters that name the patient, and the numbers of two others."""
+        unjudged = 0
         letters: dict[bytes, list[_Letter]] = defaultdict(list)
         for message in self._messages(DEAD_LETTERS, self._all(DEAD_LETTERS)):
             key = _bytes(message.key())
@@ -344,11 +420,13 @@ class Erasure:
                 letters.pop(key, None)
             elif (letter := _letter(key, record_of(message))) is not None:
                 letters[key].append(letter)
+            else:
+                unjudged += 1
         every = [each for group in letters.values() for each in group]
-        naming, sealed = self._naming(every)
+        naming, unread = self._naming(every)
         own = [each for each in naming if each.can_be_erased]
         own.sort(key=lambda each: each.source)
-        return own, len(naming) - len(own), sealed
+        return own, len(naming) - len(own), unread + unjudged
 
     def _naming(self, letters: list[_Letter]) -> tuple[list[_Letter], int]:
         """Return the letters that name the patient; how many could not be read."""
@@ -374,6 +452,8 @@ class Erasure:
         found = {}
         for source in (HL7_RAW, NOTES, PATIENT_UPDATES):
             offsets_of = wanted[source.name]
+            known = range(self._counts.get(source.name, 0))
+            offsets_of = {p: each for p, each in offsets_of.items() if p in known}
             ranges = self._all(source, offsets_of)
             for partition, offsets in offsets_of.items():
                 first, end = ranges[partition]
@@ -381,7 +461,7 @@ class Erasure:
             for message in self._messages(source, ranges):
                 record = record_of(message)
                 if record.offset in offsets_of[record.partition.index]:
-                    content = _content(record.key, record.value)
+                    content = content_of(record.key, record.value)
                     found[letter_key(record)] = content
         return found
 
@@ -428,11 +508,23 @@ class Erasure:
         return {partition_of(key, self._counts[topic.name]) for key in self._keys}
 
 
-def kept_ms(settings: Settings, topics: Iterable[Topic]) -> dict[str, int]:
-    """Return for how long at most each topic keeps what was written or deleted.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """For how long a topic keeps what was written or deleted, in milliseconds.
 
-    As the cluster says, or as declared if it does not: a segment goes as a whole.
+    Args:
+        retention: What was written, at most, since a segment goes as a whole; None is
+            for ever.
+        compaction: What was deleted by key.  A segment stays open until a later record
+            comes.  None: the topic is not compacted, or at no known time.
     """
+
+    retention: int | None
+    compaction: int | None
+
+
+def kept_by(settings: Settings, topics: Iterable[Topic]) -> dict[str, Kept]:
+    """Return for how long topics keep records, as the cluster says, or as declared."""
     wanted = {topic.name: topic for topic in topics}
     found = {name: topic.config() for name, topic in wanted.items()}
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
@@ -447,38 +539,21 @@ def kept_ms(settings: Settings, topics: Iterable[Topic]) -> dict[str, int]:
     return {name: _kept(config) for name, config in found.items()}
 
 
-def _kept(config: Mapping[str, str]) -> int:
-    lag = int(config.get("max.compaction.lag.ms", 0))
-    if "compact" in config["cleanup.policy"] and lag:
-        return lag
+def _kept(config: Mapping[str, str]) -> Kept:
+    policy, segment = config["cleanup.policy"], int(config.get("segment.ms", DAY_MS))
     retention = int(config.get("retention.ms", -1))
-    return retention + int(config.get("segment.ms", DAY_MS)) if retention >= 0 else -1
+    lag = int(config.get("max.compaction.lag.ms", NEVER_MS))
+    return Kept(
+        retention + segment if "delete" in policy and retention >= 0 else None,
+        max(lag, segment) if "compact" in policy and lag < NEVER_MS else None,
+    )
 
 
-def names(content: bytes, patient: PatientId) -> bool:
-    """Return whether a record has a patient's key, or the identifier as a word.
-
-    A short identifier counts only together with its assigning authority.
-    """
-    if content.startswith(_content(patient.key, None)):
-        return True
-    if not _holds(content, patient.id):
-        return False
-    authority = patient.assigning_authority
-    is_sure = len(patient.id) >= SURE_LENGTH
-    return is_sure or (bool(authority) and _holds(content, authority))
-
-
-def _holds(content: bytes, word: str) -> bool:
-    found = rb"(?<![0-9A-Za-z])" + re.escape(word.encode()) + rb"(?![0-9A-Za-z])"
-    if re.search(found, content):
-        return True
-    return any(word.encode(each) in content for each in ("utf-16-le", "utf-16-be"))
-
-
-def _record(place: Place) -> Record:
+def _record(place: Place, received: bytes = b"") -> Record:
     topic, partition, offset = place
-    return Record(Partition(topic, partition), offset, None, None)
+    headers = {RECEIVED: received} if received else {}
+    at = int(received) if received.isdigit() else 0
+    return Record(Partition(topic, partition), offset, None, None, headers, at)
 
 
 def _letter(key: bytes, record: Record) -> _Letter | None:
@@ -490,15 +565,16 @@ def _letter(key: bytes, record: Record) -> _Letter | None:
         content = None
         if original is not None:
             parts = (original["key"], original["value"])
-            content = _content(*(base64.b64decode(each or "") for each in parts))
+            content = content_of(*(base64.b64decode(each or "") for each in parts))
     except (ValueError, KeyError, TypeError, AttributeError):
         log.warning("%s: no dead letter: not searched", record)
         return None
-    return _Letter(key, record.partition.index, place, content)
+    received = record.headers.get(RECEIVED, b"")
+    return _Letter(key, record.partition.index, place, received, content)
 
 
-def _content(key: bytes | None, value: bytes | None) -> bytes:
-    return (key or b"") + b"\0" + (value or b"")
+def _place_of(record: Record) -> Place:
+    return record.partition.topic, record.partition.index, record.offset
 
 
 def _place(message: Message) -> Place:

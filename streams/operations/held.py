@@ -54,6 +54,7 @@ class WaitingNote:
         policy: Why it was held.
         since_ms: When it was held, in milliseconds since 1970.
         until_ms: When it is released at the latest; 0 for no bound.
+        received: The header `received` of its record.
     """
 
     partition: int
@@ -63,6 +64,7 @@ class WaitingNote:
     policy: str
     since_ms: int
     until_ms: int
+    received: str = ""
 
     @property
     def place(self) -> str:
@@ -207,4 +209,5 @@ def _waiting(record: Record) -> WaitingNote | None:
         held.policy,
         held.since_ms,
         held.until_ms,
+        held.received,
     )

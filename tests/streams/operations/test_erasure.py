@@ -1,48 +1,19 @@
-"""Which records name a patient, and for how long topics keep them."""
+"""Which dead letters name a patient, and for how long topics keep them."""
 
 from __future__ import annotations
 
 import base64
 
 import orjson
-import pytest
 
-from streams.cluster.topics import DAY_MS, DEAD_LETTERS, NOTES, PATIENTS
+from streams.cluster.topics import DAY_MS, DEAD_LETTERS, NOTES, PATIENTS, PHI_AUDIT
 from streams.engine.records import Partition, Record
 from streams.operations import erasure
-from streams.operations.erasure import Erasure, kept_ms, names
+from streams.operations.erasure import Erasure, Found, Kept, kept_by
 from streams.patients.demographics import PatientId
 
-LONG, SHORT = PatientId("NORTH", "770011"), PatientId("NORTH", "77")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"PID|1||770011^^^NORTH^MR",
-        b'{"patient": {"assigning_authority": "NORTH", "id": "770011"}}',
-        b"PID|1||770011^^^SOUTH^MR",
-        b"NORTH|770011\0null",
-        "PID|1||770011".encode("utf-16-le"),
-        "PID|1||770011".encode("utf-16-be"),
-    ],
-)
-def test_a_record_with_the_identifier_as_a_word_names_the_patient(content):
-    assert names(content, LONG)
-
-
-@pytest.mark.parametrize(
-    "content", [b"PID|1||1770011^^^NORTH", b"order 7700112", b"", b"\0"]
-)
-def test_a_part_of_a_longer_number_does_not(content):
-    assert not names(content, LONG)
-
-
-def test_a_short_identifier_counts_with_its_authority_or_as_the_key():
-    assert names(b"PID|1||77^^^NORTH^MR", SHORT)
-    assert not names(b"OBX|1|NM|77|mmHg", SHORT)
-    assert not names(b"OBX|1|NM|77|mmHg", PatientId("", "77"))
-    assert names(b"|77\0text", PatientId("", "77"))
+LONG = PatientId("NORTH", "770011")
+RECEIVED = 1_795_000_000_000
 
 
 class Topics(Erasure):
@@ -50,6 +21,7 @@ class Topics(Erasure):
 
     def __init__(self, letters, sources, *patients):
         self._patients = {each.key: each for each in patients}
+        self._counts = {NOTES.name: 2}
         self._read = {DEAD_LETTERS.name: letters, NOTES.name: sources}
 
     def _all(self, topic, partitions=None):
@@ -68,8 +40,8 @@ class Message:
         self.offset = lambda: record.offset
         self.key = lambda: record.key
         self.value = lambda: record.value
-        self.headers = list
-        self.timestamp = lambda: (1, 0)
+        self.headers = lambda: list(record.headers.items())
+        self.timestamp = lambda: (1, record.timestamp_ms)
         self.error = lambda: None
 
 
@@ -83,11 +55,13 @@ def letter(offset, *, original=None, key=None, value=True):
     own = f"{NOTES.name}/1/{offset}/0".encode()
     place = Partition(DEAD_LETTERS.name, 0)
     content = orjson.dumps(body) if value else None
-    return Record(place, offset, own if key is None else key, content)
+    headers = {"received": b"%d" % RECEIVED}
+    return Record(place, offset, own if key is None else key, content, headers)
 
 
-def source(offset, text):
-    return Record(Partition(NOTES.name, 1), offset, b"k", text)
+def source(offset, text, at=0):
+    headers = {"received": b"%d" % RECEIVED}
+    return Record(Partition(NOTES.name, 1), offset, b"k", text, headers, at)
 
 
 def test_letters_are_attributed_by_their_original_or_by_its_source():
@@ -106,30 +80,53 @@ def test_letters_are_attributed_by_their_original_or_by_its_source():
         LONG,
     )
 
-    places, stuck, sealed = topics._letters()
+    letters, stuck, unjudged = topics._letters()
 
-    assert [(NOTES.name, 1, 1), (NOTES.name, 1, 3)] == [e.source for e in places]
-    assert (1, 1) == (stuck, sealed)
+    assert [(NOTES.name, 1, 1), (NOTES.name, 1, 3)] == [e.source for e in letters]
+    assert (1, 1) == (stuck, unjudged)
 
 
 def test_a_letter_of_a_topic_that_was_made_anew_is_not_that_of_the_record_there_now():
-    before, now = b"notes/1/3/999", b"notes/1/3/0"
-    topics = Topics(
-        [letter(3, key=before), letter(3, key=now)],
-        [source(3, b"PID|1||770011^^^NORTH")],
-        LONG,
-    )
+    """It has the place of the original, and came at another time."""
+    other = source(3, b"PID|1||770011^^^NORTH", at=1)
+    now = letter(3, key=b"notes/1/3/1")
 
-    letters, stuck, sealed = topics._letters()
+    letters, stuck, unjudged = Topics([letter(3), now], [other], LONG)._letters()
 
-    assert [now] == [each.key for each in letters]
-    assert (0, 1) == (stuck, sealed)
+    assert [now.key] == [each.key for each in letters]
+    assert (0, 1) == (stuck, unjudged)
 
 
-def test_what_is_no_letter_is_passed_over():
+def test_what_is_no_letter_can_not_be_judged():
     broken = Record(Partition(DEAD_LETTERS.name, 0), 1, b"k", b"{")
 
-    assert ([], 0, 0) == Topics([broken], [], LONG)._letters()
+    assert ([], 0, 1) == Topics([broken], [], LONG)._letters()
+
+
+def test_audit_events_of_an_erasure_say_when_the_original_came():
+    """As those of its processing do."""
+    topics = Topics([letter(1, original=b"PID|1||770011^^^NORTH")], [], LONG)
+    [found], _, _ = topics._letters()
+    everything = Found(
+        identifiers=1,
+        rows=(("patients", 0, 7),),
+        held=(),
+        letters=(found,),
+        stuck=0,
+        unjudged=0,
+        updates=(),
+        unread=0,
+        raw={},
+        received={found.source: found.received},
+    )
+    facts = {"outcome": "erased", "at_ms": 1, "actor": "x", "reason": "x"}
+
+    outputs = list(topics._outputs(everything, facts))
+
+    events = {e.headers["source"]: e for e in outputs if e.topic == PHI_AUDIT.name}
+    event = events[b"notes/1/1"]
+    assert b"%d" % RECEIVED == event.headers["received"]
+    assert b"erased" == event.headers["outcome"]
 
 
 class Admin:
@@ -140,10 +137,10 @@ class Admin:
 def test_topics_keep_records_until_their_segment_goes(monkeypatch):
     monkeypatch.setattr(erasure, "admin_client", lambda _settings: Admin())
 
-    kept = kept_ms(None, [NOTES, PATIENTS, DEAD_LETTERS])
+    kept = kept_by(None, [NOTES, PATIENTS, DEAD_LETTERS])
 
     assert {
-        NOTES.name: 8 * DAY_MS,
-        PATIENTS.name: DAY_MS,
-        DEAD_LETTERS.name: DAY_MS,
+        NOTES.name: Kept(8 * DAY_MS, None),
+        PATIENTS.name: Kept(None, DAY_MS),
+        DEAD_LETTERS.name: Kept(8 * DAY_MS, DAY_MS),
     } == kept
