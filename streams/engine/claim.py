@@ -11,6 +11,9 @@ any host, whether a record may have ended the process of the previous one:
     in hand    The suspect being processed; committed before its processing starts.
     deaths     Number of owners that died with this record in hand.  After the second
                one the record becomes a dead letter (`poison`) without being processed.
+    again      Records below this offset were processed before, and are read again.
+    of         The topics that the offset counts in: one that was deleted and made anew
+               has other records at the same offsets (`workers.lost_offsets`).
 
 A record that always ends its worker therefore costs three workers: one with a batch,
 two with the record in hand.  A worker killed for another reason costs some records
@@ -31,6 +34,7 @@ _FORM = re.compile(
     r"phistream/1 (held|released)"
     r"(?: suspects=([0-9]{1,9}))?"
     r"(?: (record|in-hand)=([0-9]{1,18}) deaths=([0-9]{1,9}))?"
+    r"(?: again=([0-9]{1,18}))?(?: of=([0-9A-Za-z_.+/-]{1,99}))?"
 )
 
 
@@ -44,6 +48,8 @@ class Claim:
         record: The offset of the suspect that was last in hand; -1 for none.
         is_in_hand: Whether that suspect is in hand now.
         deaths: Number of owners that died with that suspect in hand.
+        again: Records below this offset were processed before.
+        of: Ids of the topics; empty if they are not known.
     """
 
     is_held: bool = False
@@ -51,6 +57,8 @@ class Claim:
     record: int = -1
     is_in_hand: bool = False
     deaths: int = 0
+    again: int = 0
+    of: str = ""
 
     @classmethod
     def read(cls, metadata: str | None) -> Claim:
@@ -58,13 +66,15 @@ class Claim:
         form = _FORM.fullmatch(metadata or "")
         if form is None:
             return cls()
-        held, suspects, hand, record, deaths = form.groups()
+        held, suspects, hand, record, deaths, again, of = form.groups()
         return cls(
             is_held=held == "held",
             suspects=int(suspects or 0),
             record=-1 if record is None else int(record),
             is_in_hand=hand == "in-hand",
             deaths=int(deaths or 0),
+            again=int(again or 0),
+            of=of or "",
         )
 
     def __str__(self) -> str:
@@ -75,6 +85,10 @@ class Claim:
         if self.record >= 0:
             hand = "in-hand" if self.is_in_hand else "record"
             parts.append(f"{hand}={self.record} deaths={self.deaths}")
+        if self.again:
+            parts.append(f"again={self.again}")
+        if self.of:
+            parts.append(f"of={self.of}")
         return " ".join(parts)
 
     @property
@@ -98,7 +112,7 @@ class Claim:
             return replace(self, is_in_hand=False, deaths=self.deaths + 1)
         if self.is_quarantine:
             return self
-        return Claim(is_held=True, suspects=batch)
+        return replace(self._without_suspect(), suspects=batch)
 
     def suspecting(self, records: int) -> Claim:
         """Return the claim with at least so many suspects."""
@@ -116,8 +130,15 @@ class Claim:
     def passed(self) -> Claim:
         """Return the claim after the suspect in hand is processed or refused."""
         suspects = max(0, self.suspects - 1)
-        return Claim(is_held=self.is_held, suspects=suspects)
+        return replace(self._without_suspect(), suspects=suspects)
+
+    def read_up_to(self, offset: int) -> Claim:
+        """Return the claim after the records below an offset were processed."""
+        return replace(self, again=0) if 0 < self.again <= offset else self
 
     def released(self) -> Claim:
         """Return the claim after its owner left in order; suspects stay suspects."""
         return replace(self.put_down(), is_held=False)
+
+    def _without_suspect(self) -> Claim:
+        return replace(self, record=-1, is_in_hand=False, deaths=0)

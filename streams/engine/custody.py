@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol
 
 from .checkpoint import Checkpoint
@@ -47,6 +49,7 @@ class Custody:
         topics: The topics that the worker reads.
         checkpoint: Commits the claims.
         batch: Maximum number of records in a batch.
+        identities: Ids of the topics by name; see `Claim.of`.
         died: Called with a partition whose previous owner died without releasing it.
         clock: Monotonic seconds.
     """
@@ -57,12 +60,14 @@ class Custody:
         checkpoint: Checkpoint,
         *,
         batch: int,
+        identities: Mapping[str, str] = MappingProxyType({}),
         died: Callable[[int], None] = lambda _partition: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._topics = tuple(topics)
         self._checkpoint = checkpoint
         self._batch = batch
+        self._identities = identities
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
@@ -198,7 +203,15 @@ class Custody:
     def committed(self, records: Iterable[Record]) -> None:
         """Record that the offsets of these records are committed."""
         for record in records:
-            self._offsets[record.partition] = record.next_offset
+            place = record.partition
+            self._offsets[place] = record.next_offset
+            if claim := self._claims.get(place):
+                self._claims[place] = claim.read_up_to(record.next_offset)
+
+    def marked(self, record: Record) -> Record:
+        """Return a record of a claimed partition, with whether it is read again."""
+        is_repeated = record.offset < self._claims[record.partition].again
+        return replace(record, is_repeated=True) if is_repeated else record
 
     def fences(self, partition: int) -> Mapping[Partition, int]:
         """Return the committed offsets of a claimed partition.
@@ -223,7 +236,9 @@ class Custody:
         found = self._committed(partitions)
         claims = {}
         for partition, each in found.items():
-            claims[partition] = Claim.read(each.metadata).taken_over(self._batch)
+            claim = Claim.read(each.metadata).taken_over(self._batch)
+            of = self._identities.get(partition.topic, "")
+            claims[partition] = replace(claim, of=of)
             self._offsets[partition] = each.offset
         self._mark(claims)
         self._unclaimed = {

@@ -18,6 +18,7 @@
       * StateInUse         another process keeps them
       * StorageFull        the state folder has no space
       * StorageFailed      it can't be read or written
+    * TopicReplaced      a topic was made anew           -> stop; begin anew with it
     * SlotTaken          another worker has this name     -> stop; the supervisor tries
                                                              again some times
 
@@ -93,6 +94,10 @@ class InputError(FatalError):
 
 class OutputError(FatalError):
     """A file or folder can't be written; the message names the path."""
+
+
+class TopicReplaced(FatalError):
+    """A topic was deleted and made anew under the running worker."""
 
 
 class SlotTaken(FatalError):

@@ -17,6 +17,7 @@ from .errors import (
     StateInUse,
     StateUnusable,
     StreamError,
+    TopicReplaced,
 )
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ STATUSES: tuple[tuple[type[StreamError], int], ...] = (
     (StateUnusable, EX_IOERR),
     (RetriableError, EX_TEMPFAIL),
     (SlotTaken, EX_TEMPFAIL),
+    (TopicReplaced, EX_TEMPFAIL),
     (StreamError, EX_SOFTWARE),
 )
 """The status by kind of error; the first that fits."""

@@ -31,6 +31,8 @@ class Record:
     headers: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     timestamp_ms: int = 0
     """Milliseconds since 1970, or NO_TIMESTAMP."""
+    is_repeated: bool = False
+    """Whether it was processed before: a table that was lost is made again from it."""
 
     @property
     def next_offset(self) -> int:

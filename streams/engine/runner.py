@@ -224,7 +224,8 @@ class Runner:
         for record in records:
             if record.partition in ours:
                 is_suspect = record.partition.index in suspects
-                (alone if is_suspect else rest).append(record)
+                marked = self._custody.marked(record)
+                (alone if is_suspect else rest).append(marked)
         done = self._together(rest) if rest else 0
         done += self._one_by_one(alone) if alone else 0
         if done < len(records):

@@ -110,7 +110,10 @@ class PatientJoin:
         row = self._row(partition, key)
         known = None if row is None else row.record
         folded = fold(known, update)
-        outputs = [_forward(each, record) for each in folded.forwards]
+        # What a repeated update forwards is on the topic already.  Behind the null
+        # value of an identifier that was erased it would bring the patient back.
+        forwards = () if record.is_repeated else folded.forwards
+        outputs = [_forward(each, record) for each in forwards]
         if folded.record != known:
             outputs.append(self._put(record, key, folded.record))
         return outputs

@@ -4,17 +4,26 @@ Kafka deletes the committed offsets of a group without members after a week, and
 person may delete them, or a topic.  A group without offsets would begin at the first
 record, and publish everything once more.  But each record that was processed has an
 audit event that names it, written in the transaction that committed its offset.  So the
-last event of each partition gives back the offset.
+last event of each partition whose record is still there gives back the offset.
+
+The metadata of an offset names the topics that it counts in, and those of `patients` as
+well where it counts updates: if `patients` was made anew, all updates are read again.
+Of them nothing is forwarded between linked identifiers: that is on the topic already,
+and once more it would come behind the null values of patients who were erased.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 import time
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -26,6 +35,7 @@ from ..cluster.client import (
     record_of,
     translated,
 )
+from ..cluster.identities import CHECK_SECONDS
 from ..cluster.offsets import (
     GroupOffsets,
     end_offsets,
@@ -39,43 +49,101 @@ from ..cluster.topics import (
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
+    READ_ALONG,
     Stage,
     Topic,
+    inputs_of,
     partition_counts,
 )
+from ..engine.claim import Claim
 from ..engine.errors import ConfigError, RetriableError
+from ..engine.records import Record
 from ..engine.settings import Settings
-from ..events.outputs import RECEIVED, SOURCE, received_header
+from ..events.outputs import OUTCOME, RECEIVED, SOURCE, received_header
+from ..events.seals import SEAL, Seal, Seals, audit_key
 
 log = logging.getLogger(__name__)
 
 SOURCE_FORM = re.compile(
     rb"(?P<topic>[\w.-]+)/(?P<partition>[0-9]{1,9})/(?P<offset>[0-9]{1,18})"
 )
+NOT_OF_PROCESSING = frozenset({b"replayed", b"revealed", b"erased", b"discarded"})
+"""Outcomes of audit events that tell of a record later than its processing."""
+BLOCK = 2000
+"""Records of a partition that are compared with audit events at once."""
+
+
+class _HasMembersError(RetriableError):
+    """Offsets can't be set while workers are in the group."""
+
+
+def watched_topics(stage: Stage) -> list[str]:
+    """Return the topics that a worker of a stage can't do without as they were."""
+    tables = (PATIENTS,) if stage in READ_ALONG else ()
+    return [topic.name for topic in (*inputs_of(stage), *tables)]
+
+
+def identities_of(stage: Stage, ids: Mapping[str, str]) -> dict[str, str]:
+    """Return what the metadata of a stage's offsets names, by topic.
+
+    Args:
+        stage: The stage.
+        ids: Of `watched_topics`.
+    """
+    found = {topic.name: ids[topic.name] for topic in inputs_of(stage)}
+    if stage in READ_ALONG:
+        found[READ_ALONG[stage].name] += f".{ids[PATIENTS.name]}"
+    return found
 
 
 def restore_offsets(
-    settings: Settings, stage: Stage, *, beat: Callable[[], None]
+    settings: Settings,
+    stage: Stage,
+    ids: Mapping[str, str],
+    *,
+    beat: Callable[[], None],
 ) -> None:
     """Restore the committed offsets of a stage's group if they are gone.
 
     Args:
         settings: Of the service.
         stage: Its inputs' offsets.
+        ids: Of `watched_topics`.
         beat: Called now and then.
 
     Raises:
         ConfigError: The table's rows are gone, and can't be made again from updates.
         RetriableError: The cluster does not answer, or another worker was quicker.
     """
+    # Other workers leave as soon as they notice that a topic was made anew.
+    deadline = time.monotonic() + settings.session_seconds + 3 * CHECK_SECONDS
+    while True:
+        try:
+            _restore(settings, stage, ids, beat)
+        except _HasMembersError:
+            if time.monotonic() > deadline:
+                raise
+            beat()
+            time.sleep(1.0)
+        else:
+            return
+
+
+def _restore(
+    settings: Settings, stage: Stage, ids: Mapping[str, str], beat: Callable[[], None]
+) -> None:
     admin = admin_client(settings)
-    group = _Group(settings, f"{settings.group}-{stage}", partition_counts(admin))
+    counts = partition_counts(admin)
+    name = f"{settings.group}-{stage}"
+    group = _Group(settings, name, counts, identities_of(stage, ids))
+    topic = INPUT[stage]
     try:
-        if not group.offsets(INPUT[stage]):
-            found = _processed(settings, admin, group, INPUT[stage], beat)
-            group.set(INPUT[stage], found)
+        is_lost = not group.offsets(topic)
+        if is_lost:
+            found = _processed(settings, admin, group, topic, beat)
+            group.set(topic, group.first_of_others(admin, topic) | found)
         if stage is Stage.SCRUB:
-            _require_rows(admin, group)
+            _require_rows(settings, admin, group, beat)
     finally:
         group.close()
 
@@ -87,13 +155,19 @@ class _Group:
         settings: Address of the cluster.
         name: Of the group.
         counts: The number of partitions of each topic.
+        identities: Of `identities_of`.
     """
 
     def __init__(
-        self, settings: Settings, name: str, counts: Mapping[str, int]
+        self,
+        settings: Settings,
+        name: str,
+        counts: Mapping[str, int],
+        identities: Mapping[str, str],
     ) -> None:
         self.name = name
         self._counts = counts
+        self._identities = identities
         # Whether there are any does not depend on transactions that are open.
         level = {"isolation.level": "read_uncommitted", "group.id": name}
         self._consumer = Consumer(settings.client(**(CONSUMER | level)), logger=log)
@@ -102,8 +176,26 @@ class _Group:
         """Return the partitions of a topic."""
         return range(self._counts.get(topic.name, 0))
 
-    def offsets(self, topic: Topic) -> dict[int, int]:
-        """Return the committed offsets of those partitions that have one."""
+    def offsets(self, topic: Topic) -> dict[int, tuple[int, Claim]]:
+        """Return the committed offsets in a topic as it is, with their claims."""
+        own, _, _ = self._identities[topic.name].partition(".")
+        return {
+            p: (offset, claim)
+            for p, (offset, claim) in self._committed(topic).items()
+            if claim.of.partition(".")[0] in ("", own)
+        }
+
+    def first_of_others(self, admin: AdminClient, topic: Topic) -> dict[int, int]:
+        """Return the first offsets where those of a former topic are committed."""
+        others = self._committed(topic).keys() - self.offsets(topic)
+        return first_offsets(admin, topic.name, sorted(others))
+
+    def is_of_another_table(self, claim: Claim) -> bool:
+        """Return whether an offset of updates belongs to former `patients`."""
+        own = self._identities[PATIENT_UPDATES.name]
+        return bool(claim.of) and claim.of != own
+
+    def _committed(self, topic: Topic) -> dict[int, tuple[int, Claim]]:
         wanted = [TopicPartition(topic.name, p) for p in self.partitions(topic)]
         deadline = time.monotonic() + CALL_SECONDS
         while True:
@@ -117,18 +209,40 @@ class _Group:
                 time.sleep(0.2)
             else:
                 return {
-                    each.partition: each.offset for each in found if each.offset >= 0
+                    each.partition: (each.offset, Claim.read(each.metadata))
+                    for each in found
+                    if each.offset >= 0
                 }
 
-    def set(self, topic: Topic, offsets: Mapping[int, int]) -> None:
-        """Commit offsets; refused by the broker once the group has members."""
+    def set(
+        self,
+        topic: Topic,
+        offsets: Mapping[int, int],
+        again: Mapping[int, int] | None = None,
+    ) -> None:
+        """Commit offsets; refused by the broker once the group has members.
+
+        Args:
+            topic: An input.
+            offsets: By partition.
+            again: Below which offsets records were processed before.
+        """
         if not offsets:
             return
-        places = [TopicPartition(topic.name, p, at) for p, at in offsets.items()]
-        with translated(f"commit to {self.name}, which has members already"):
-            self._consumer.commit(offsets=places, asynchronous=False)
+        of = self._identities[topic.name]
+        places = [
+            TopicPartition(
+                topic.name, p, at, str(Claim(again=(again or {}).get(p, 0), of=of))
+            )
+            for p, at in offsets.items()
+        ]
+        try:
+            with translated(f"commit to {self.name}, which has members already"):
+                self._consumer.commit(offsets=places, asynchronous=False)
+        except RetriableError as error:
+            raise _HasMembersError(str(error)) from None
         log.warning(
-            "%s: the group's offsets are set to what was processed: %s",
+            "%s: the group's offsets are set to %s",
             topic.name,
             dict(sorted(offsets.items())),
         )
@@ -154,14 +268,15 @@ def _processed(
     first = offsets_at(admin, PHI_AUDIT.name, partitions, since)
     _wait_until_stable(settings, admin, high, beat)
     ranges = {p: (first[p], high[p]) for p in partitions}
-    last: dict[int, _Event] = {}
+    seals = Seals(audit_key(settings.pseudonym_key()))
+    events: dict[int, _Events] = defaultdict(_Events)
     reader = f"{group.name}-offsets"
     for message in committed_records(settings, PHI_AUDIT.name, ranges, reader):
         beat()
-        event = _event(message, topic) if message is not None else None
-        if event and event.offset >= last.get(event.partition, event).offset:
-            last[event.partition] = event
-    return _confirmed(settings, admin, group, topic, last)
+        event = _event(message, topic, seals) if message is not None else None
+        if event is not None:
+            events[event.partition].add(event)
+    return _confirmed(settings, admin, group, topic, events, seals, beat)
 
 
 def _confirmed(
@@ -169,28 +284,37 @@ def _confirmed(
     admin: AdminClient,
     group: _Group,
     topic: Topic,
-    last: Mapping[int, _Event],
+    events: Mapping[int, _Events],
+    seals: Seals,
+    beat: Callable[[], None],
 ) -> dict[int, int]:
-    """Return the offsets after those events whose record is still the same.
+    """Return the offsets after the last records that audit events tell of.
 
-    A topic that was made anew has other records at the same offsets.
+    A topic that was made anew has other records at the offsets of events of before.
     """
-    first = first_offsets(admin, topic.name, group.partitions(topic))
-    ends = end_offsets(admin, topic.name, group.partitions(topic))
-    ranges = {
-        p: (event.offset, event.offset + 1)
-        for p, event in last.items()
-        if p in ends and first[p] <= event.offset < ends[p]
-    }
-    return {
-        message.partition() or 0: (message.offset() or 0) + 1
-        for message in committed_records(
-            settings, topic.name, ranges, f"{group.name}-offsets"
-        )
-        if message is not None
-        and received_header(record_of(message))
-        == last[message.partition() or 0].received
-    }
+    partitions = group.partitions(topic)
+    first = first_offsets(admin, topic.name, partitions)
+    ends = end_offsets(admin, topic.name, partitions)
+    left = {p: ends[p] for p in events if p in ends}
+    found: dict[int, int] = {}
+    while left:
+        ranges = {p: events[p].block(first[p], end) for p, end in left.items()}
+        wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
+        reader = f"{group.name}-offsets"
+        for message in committed_records(settings, topic.name, ranges, reader):
+            beat()
+            if message is None:
+                continue
+            record = record_of(message)
+            p = record.partition.index
+            if not wanted[p][record.offset].isdisjoint(_marks(record, seals)):
+                found[p] = record.next_offset
+        left = {
+            p: start
+            for p, (start, end) in ranges.items()
+            if p not in found and first[p] < start < end
+        }
+    return found
 
 
 def _oldest_ms(
@@ -228,45 +352,148 @@ def _wait_until_stable(
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What an audit event says of its record: where it is, and when it came."""
+    """What an audit event says of its record: where it is, and a digest of it."""
 
     partition: int
     offset: int
-    received: bytes
+    mark: int
 
 
-def _event(message: Message, topic: Topic) -> _Event | None:
-    headers = record_of(message).headers
+@dataclass(slots=True)
+class _Events:
+    """The events of the records of one partition, which may be many millions."""
+
+    _offsets: array[int] = field(default_factory=lambda: array("q"))
+    _marks: array[int] = field(default_factory=lambda: array("Q"))
+
+    def add(self, event: _Event) -> None:
+        self._offsets.append(event.offset)
+        self._marks.append(event.mark)
+
+    def block(self, first: int, end: int) -> tuple[int, int]:
+        """Return the last offsets of a range that have events, at most `BLOCK`."""
+        offsets = np.asarray(self._offsets)
+        offsets = offsets[(offsets >= first) & (offsets < end)]
+        if not offsets.size:
+            return end, end
+        last = int(offsets.max()) + 1
+        return max(first, last - BLOCK), last
+
+    def marks(self, start: int, end: int) -> Mapping[int, set[int]]:
+        """Return the marks of a range by offset."""
+        offsets = np.asarray(self._offsets)
+        found: dict[int, set[int]] = defaultdict(set)
+        for at in np.flatnonzero((offsets >= start) & (offsets < end)).tolist():
+            found[self._offsets[at]].add(self._marks[at])
+        return found
+
+
+def _event(message: Message, topic: Topic, seals: Seals) -> _Event | None:
+    """Return what an audit event says; None if it tells of no processing.
+
+    Others than workers write events of erasures and replays, which have no seal.
+    """
+    record = record_of(message)
+    headers = record.headers
     found = SOURCE_FORM.fullmatch(headers.get(SOURCE, b""))
     if found is None or found["topic"] != topic.name.encode():
         return None
-    received = headers.get(RECEIVED, b"")
-    return _Event(int(found["partition"]), int(found["offset"]), received)
+    seal = Seal.read(headers.get(SEAL, b""))
+    if seal is None or headers.get(OUTCOME) in NOT_OF_PROCESSING:
+        return None
+    digest = b""
+    if seal.key_id == seals.key_id:
+        digest = seal.input
+        made = seals.of_output(
+            PHI_AUDIT.name, record.key, record.value, headers.items(), digest
+        )
+        if made != seal:
+            return None
+    mark = _mark(digest, headers.get(RECEIVED, b""))
+    return _Event(int(found["partition"]), int(found["offset"]), mark)
 
 
-def _require_rows(admin: AdminClient, group: _Group) -> None:
-    """Have all updates read again if the table's changelog was made anew.
+def _marks(record: Record, seals: Seals) -> set[int]:
+    """Return the marks that an event of a record may have.
+
+    With a former key its seal can't be checked: only the time is compared.
+    """
+    received = received_header(record)
+    return {_mark(digest, received) for digest in (seals.of_input(record), b"")}
+
+
+def _mark(digest: bytes, received: bytes) -> int:
+    found = hashlib.blake2b(digest + b"/" + received, digest_size=8).digest()
+    return int.from_bytes(found, "big")
+
+
+def _require_rows(
+    settings: Settings, admin: AdminClient, group: _Group, beat: Callable[[], None]
+) -> None:
+    """Have all updates read again if offsets or the table's changelog are gone.
 
     Raises:
         ConfigError: Retention has deleted some of the updates.
     """
-    if any(high_watermarks(admin, PATIENTS.name, group.partitions(PATIENTS)).values()):
+    topic = PATIENT_UPDATES
+    group.set(topic, group.first_of_others(admin, topic))
+    partitions = group.partitions(topic)
+    first = first_offsets(admin, topic.name, partitions)
+    committed = group.offsets(topic)
+    rows = high_watermarks(admin, PATIENTS.name, group.partitions(PATIENTS))
+    if not committed:
+        if any(rows.values()):
+            again = _after_erasures(settings, admin, group, first, beat)
+            group.set(topic, {p: first[p] for p in again}, again)
         return
-    partitions = group.partitions(PATIENT_UPDATES)
-    first = first_offsets(admin, PATIENT_UPDATES.name, partitions)
-    committed = group.offsets(PATIENT_UPDATES)
-    lost = [p for p, at in committed.items() if at > first[p]]
+    is_other = any(
+        group.is_of_another_table(claim) for _at, claim in committed.values()
+    )
+    if any(rows.values()) and not is_other:
+        return
+    lost = [p for p, (at, _claim) in committed.items() if at > first[p]]
     if not lost:
         return
     if any(first.values()):
         raise ConfigError(
-            f"{PATIENTS.name} is empty, though updates of partitions {lost} were "
-            "processed: notes would be joined with nothing; restore its records, or "
-            "send all patients again and set the group's offsets of "
-            f"{PATIENT_UPDATES.name} to the first (runbook, Lost offsets)"
+            f"{PATIENTS.name} was made anew, though updates of partitions {lost} were "
+            "processed: notes would be joined with nothing; restore its records and "
+            f"reset the group's offsets of {topic.name} to the current ones, or send "
+            "all patients again and reset them to the first (runbook, Lost offsets)"
         )
     log.warning(
-        "%s is empty, though updates were processed: all are read again",
+        "%s was made anew, though updates were processed: all are read again; repeat "
+        "the erasures of the last days (runbook, Lost offsets)",
         PATIENTS.name,
     )
-    group.set(PATIENT_UPDATES, first)
+    again = {p: max(at, claim.again) for p, (at, claim) in committed.items()}
+    group.set(topic, {p: first[p] for p in committed}, again)
+
+
+def _after_erasures(
+    settings: Settings,
+    admin: AdminClient,
+    group: _Group,
+    first: Mapping[int, int],
+    beat: Callable[[], None],
+) -> dict[int, int]:
+    """Return the offset after the last null value of each partition that has one.
+
+    Where offsets are gone it is not known what was processed, but null values are
+    processed at once: `phistream erase` waits for that.
+    """
+    topic = PATIENT_UPDATES.name
+    ends = end_offsets(admin, topic, first)
+    ranges = {p: (first[p], ends[p]) for p in first}
+    after: dict[int, int] = {}
+    for message in committed_records(settings, topic, ranges, f"{group.name}-offsets"):
+        beat()
+        if message is not None and message.value() is None:
+            after[message.partition() or 0] = (message.offset() or 0) + 1
+    if after:
+        log.warning(
+            "%s: the group has no offsets: all updates are read again; repeat the "
+            "erasures of the last days (runbook, Lost offsets)",
+            topic,
+        )
+    return after

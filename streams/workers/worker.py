@@ -13,8 +13,9 @@ from typing import Protocol
 from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
 
-from ..cluster.client import wait_for_broker
+from ..cluster.client import admin_client, wait_for_broker
 from ..cluster.consumer import KafkaConsumer, require_assignor
+from ..cluster.identities import Identities, topic_ids
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import KnownIds
 from ..cluster.topics import (
@@ -61,7 +62,7 @@ from ..scrub.outputs import ScrubOutputs
 from ..scrub.processor import Scrub
 from ..tables.standby import Standby
 from ..tables.table import ChangelogTable
-from .lost_offsets import restore_offsets
+from .lost_offsets import identities_of, restore_offsets, watched_topics
 
 log = logging.getLogger(__name__)
 
@@ -138,14 +139,19 @@ def _run(
     group = f"{settings.group}-{stage}"
     if updates:
         require_assignor(settings, group)
+    # First: what changes from here on is noticed.
+    admin = admin_client(settings)
+    ids = topic_ids(admin, watched_topics(stage))
     processor = _processor(stage, slot, settings, counts[topic], observer.damaged)
-    restore_offsets(settings, stage, beat=pulse.beat)
+    restore_offsets(settings, stage, ids, beat=pulse.beat)
+    identities = Identities(admin, ids)
     name = f"{group}-{slot}"
     checkpoint = Checkpoint(KafkaProducer(settings, name, schema_ids))
     custody = Custody(
         [updates.name, topic] if updates else [topic],
         checkpoint,
         batch=settings.batch_records,
+        identities=identities_of(stage, ids),
         died=observer.died,
     )
     consumer = KafkaConsumer(
@@ -175,6 +181,7 @@ def _run(
     pulse.enter(Phase.RUNNING)
     try:
         while not stop():
+            identities.check()
             runner.run_once()
             observer.turned(consumer.paused, processor, custody.quarantined)
         custody.release()

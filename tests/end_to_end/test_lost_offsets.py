@@ -8,34 +8,53 @@ from __future__ import annotations
 
 import time
 
+import orjson
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from streams.cluster.client import CONSUMER, PRODUCER
+from streams.cluster.identities import topic_ids
 from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
+    NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
     Stage,
 )
+from streams.demo.flow import read_topic
+from streams.engine.claim import Claim
 from streams.engine.errors import ConfigError, RetriableError
-from streams.workers.lost_offsets import restore_offsets
+from streams.engine.records import Partition, Record
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import audit_event
+from streams.events.seals import Seals, audit_key
+from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.patients.updates import PatientUpdate
+from streams.workers.lost_offsets import (
+    identities_of,
+    restore_offsets,
+    watched_topics,
+)
+from tests import harness
 from tests.brokers import topics_of, wait_until
-from tests.conftest import with_topics
+from tests.conftest import settings_for, with_topics
+from tests.harness import drain, produce_notes, running, values
 
 RECEIVED = int(time.time() * 1000) - 60_000
 """Recently: the broker deletes what is older than the retention of its topic."""
 
 
-def produce(settings, topic, value=b"{}", *, partition=0, headers=None, at=RECEIVED):
+def produce(
+    settings, topic, value=b"{}", *, key=b"k", partition=0, headers=None, at=RECEIVED
+):
     producer, failures = Producer(settings.client(**PRODUCER)), []
     producer.produce(
         topic.name,
         value,
-        b"k",
+        key,
         partition=partition,
         headers=headers or {},
         timestamp=at,
@@ -45,11 +64,24 @@ def produce(settings, topic, value=b"{}", *, partition=0, headers=None, at=RECEI
     assert not failures
 
 
-def audited(settings, topic, offset, *, partition=0, received=RECEIVED):
-    source = f"{topic.name}/{partition}/{offset}".encode()
-    headers = {"source": source, "received": b"%013d" % received}
+def audited(settings, topic, offset, *, received=RECEIVED, outcome="", is_sealed=True):
+    """Write the audit event of a record, as a worker does, or as an erasure does."""
+    record = Record(
+        Partition(topic.name, 0), offset, b"k", b"{}", timestamp_ms=received
+    )
+    facts = {"outcome": "dead_letter", "code": "schema", "at_ms": 1}
+    headers = {"outcome": outcome.encode()} if outcome else None
+    event = audit_event(Stage.INTAKE, record, None, 1, facts, headers)
+    if is_sealed:
+        [event] = Seals(audit_key(settings.pseudonym_key())).sealed([event])
     produce(
-        settings, PHI_AUDIT, headers=headers, partition=1, at=int(time.time() * 1000)
+        settings,
+        PHI_AUDIT,
+        event.value,
+        key=event.key,
+        headers=dict(event.headers),
+        partition=1,
+        at=int(time.time() * 1000),
     )
 
 
@@ -64,7 +96,8 @@ def committed(settings, stage, topic):
 
 
 def restore(settings, stage):
-    restore_offsets(settings, stage, beat=lambda: None)
+    ids = topic_ids(AdminClient(settings.client()), watched_topics(stage))
+    restore_offsets(settings, stage, ids, beat=lambda: None)
     return committed(settings, stage, {Stage.INTAKE: HL7_RAW}.get(stage, NOTES))
 
 
@@ -89,6 +122,48 @@ def test_records_of_a_topic_that_was_made_anew_are_not_taken_for_the_former(sett
     audited(settings, HL7_RAW, 0, received=RECEIVED)
 
     assert {} == restore(settings, Stage.INTAKE)
+
+
+def test_acts_of_persons_and_events_without_a_seal_are_not_of_processing(settings):
+    """`erase` writes an event of each dead letter, also of the last record."""
+    for number in range(4):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    for number in (0, 1):
+        audited(settings, HL7_RAW, number, received=RECEIVED + number)
+    audited(settings, HL7_RAW, 1, received=0, outcome="erased", is_sealed=False)
+    audited(settings, HL7_RAW, 2, received=RECEIVED + 2, outcome="erased")
+    audited(settings, HL7_RAW, 3, received=RECEIVED + 3, is_sealed=False)
+
+    assert {0: 2} == restore(settings, Stage.INTAKE)
+
+
+def test_later_records_of_a_former_topic_do_not_hide_those_of_the_new_one(settings):
+    for number in range(5):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    for number in range(40):
+        audited(settings, HL7_RAW, number, received=RECEIVED - 1000 + number)
+    for number in (0, 1):
+        audited(settings, HL7_RAW, number, received=RECEIVED + number)
+
+    assert {0: 2} == restore(settings, Stage.INTAKE)
+
+
+def test_offsets_of_a_former_topic_are_not_those_of_the_new_one(settings):
+    """As committed by a worker that had not noticed it."""
+    for number in range(4):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    audited(settings, HL7_RAW, 0)
+    commit(settings, Stage.INTAKE, HL7_RAW, 3, Claim(of="a-former-topic"))
+
+    assert {0: 1} == restore(settings, Stage.INTAKE)
+
+
+def commit(settings, stage, topic, offset, claim):
+    group = {"group.id": f"{settings.group}-{stage}"}
+    consumer = Consumer(settings.client(**CONSUMER, **group))
+    place = TopicPartition(topic.name, 0, offset, str(claim))
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
 
 
 def test_offsets_that_are_there_are_left_alone(settings):
@@ -122,14 +197,11 @@ def test_events_behind_an_open_transaction_are_waited_for(settings):
     assert {0: 1} == restore(settings, Stage.INTAKE)
 
 
-def processed_update(settings):
+def processed_update(settings, of=""):
     """An update that was processed: its row is not in `patients`, which is new."""
     produce(settings, PATIENT_UPDATES)
-    group = {"group.id": f"{settings.group}-scrub"}
-    consumer = Consumer(settings.client(**CONSUMER, **group))
-    places = [TopicPartition(topic, 0, 1) for topic in ("notes", "patient.updates")]
-    consumer.commit(offsets=places, asynchronous=False)
-    consumer.close()
+    commit(settings, Stage.SCRUB, NOTES, 1, Claim())
+    commit(settings, Stage.SCRUB, PATIENT_UPDATES, 1, Claim(of=of))
 
 
 def test_updates_are_read_again_when_the_tables_changelog_is_new(settings):
@@ -138,6 +210,7 @@ def test_updates_are_read_again_when_the_tables_changelog_is_new(settings):
     restore(settings, Stage.SCRUB)
 
     assert 0 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
+    assert 1 == claim(settings).again
 
 
 def test_no_note_is_joined_with_a_table_whose_updates_are_gone_as_well(settings):
@@ -149,7 +222,7 @@ def test_no_note_is_joined_with_a_table_whose_updates_are_gone_as_well(settings)
         future.result(30)
     consumer_is_behind(settings)
 
-    with pytest.raises(ConfigError, match="patients is empty"):
+    with pytest.raises(ConfigError, match="patients was made anew"):
         restore(settings, Stage.SCRUB)
 
 
@@ -161,13 +234,53 @@ def consumer_is_behind(settings):
     consumer.close()
 
 
-def test_a_table_with_rows_is_trusted(settings):
-    processed_update(settings)
+def claim(settings):
+    group = {"group.id": f"{settings.group}-scrub"}
+    consumer = Consumer(settings.client(**CONSUMER, **group))
+    [found] = consumer.committed([TopicPartition(PATIENT_UPDATES.name, 0)], 30)
+    consumer.close()
+    return Claim.read(found.metadata)
+
+
+def own_identity(settings):
+    names = watched_topics(Stage.SCRUB)
+    ids = topic_ids(AdminClient(settings.client()), names)
+    return identities_of(Stage.SCRUB, ids)[PATIENT_UPDATES.name]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_table_whose_updates_were_processed_is_trusted(settings, is_known):
+    """Its id is not known where a version before this one committed."""
+    processed_update(settings, own_identity(settings) if is_known else "")
     produce(settings, PATIENTS)
 
     restore(settings, Stage.SCRUB)
 
     assert 1 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
+
+
+def test_a_table_that_was_made_anew_is_not_trusted_for_its_new_rows(settings):
+    own = own_identity(settings)
+    former = f"{own.partition('.')[0]}.a-former-table"
+    processed_update(settings, former)
+    produce(settings, PATIENTS)
+
+    restore(settings, Stage.SCRUB)
+
+    assert 0 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
+    assert Claim(again=1, of=own) == claim(settings)
+
+
+def test_updates_before_a_null_value_are_not_forwarded_again_without_offsets(settings):
+    """Behind it, what is forwarded would bring an erased patient back."""
+    for value in (b"{}", None, b"{}"):
+        produce(settings, PATIENT_UPDATES, value)
+    produce(settings, PATIENTS)
+
+    restore(settings, Stage.SCRUB)
+
+    assert 0 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
+    assert 2 == claim(settings).again
 
 
 def test_a_topic_that_was_deleted_has_no_offsets_to_restore(settings):
@@ -179,3 +292,51 @@ def test_a_topic_that_was_deleted_has_no_offsets_to_restore(settings):
     with_topics(settings)
 
     assert {} == restore(settings, Stage.INTAKE)
+
+
+ANEW = "was deleted and made anew"
+
+
+@pytest.mark.timeout(900)
+def test_a_table_that_is_made_anew_under_a_running_worker_gets_all_rows_again(
+    module_cluster, tmp_path
+):
+    """The worker's next update would otherwise be the only row of the new topic."""
+    settings = with_topics(settings_for(module_cluster, tmp_path, preset="lexical"))
+    before = [(PatientId("ZZ", f"zz{n}"), f"Zzquell{n}") for n in range(6)]
+    later = (PatientId("ZZ", "zz-later"), "Zzquelllater")
+    admin = AdminClient(settings.client())
+    with running(settings, "scrub") as [service]:
+        harness.produce(settings, PATIENT_UPDATES.name, map(named, before))
+        drain(settings, [service])
+        admin.delete_topics([PATIENTS.name])[PATIENTS.name].result(30)
+        wait_until(lambda: PATIENTS.name not in topics_of(admin))
+        with_topics(settings)
+        harness.produce(settings, PATIENT_UPDATES.name, [named(later)])
+        wait_until(lambda: f"{PATIENTS.name}: {ANEW}" in service.tail(500), 120)
+        keys = {each.key for each, _family in (*before, later)}
+        wait_until(lambda: keys == rows_of(settings), 240)
+        produce_notes(
+            settings,
+            *(
+                ClinicalNote(each.id, each, "", "", f"{family} was seen.")
+                for each, family in (*before, later)
+            ),
+        )
+        drain(settings, [service])
+
+    events = values(settings, PHI_AUDIT.name)
+    assert ["found"] * 7 == [each["join"] for each in events]
+    assert b"Zzquell" not in orjson.dumps(values(settings, NOTES_SCRUBBED.name))
+
+
+def named(given):
+    patient, family = given
+    said = PatientRecord(patient, "", Demographics(names=(Name(family),)))
+    value = PATIENT_UPDATES.schema.versioned(PatientUpdate(said).to_json())
+    return patient.key, orjson.dumps(value)
+
+
+def rows_of(settings):
+    rows = {e.key(): e.value() for e in read_topic(settings, PATIENTS.name)}
+    return {key for key, value in rows.items() if value is not None}

@@ -19,6 +19,9 @@ HELD = Claim(is_held=True)
         record=st.integers(0, 10**15),
         is_in_hand=st.booleans(),
         deaths=st.integers(0, 9),
+        again=st.integers(0, 10**15),
+        # Of librdkafka's ids, in base64.
+        of=st.text("azAZ09+/_.-", max_size=60),
     )
 )
 def test_a_claim_is_read_back_as_it_was_written(claim):
@@ -79,3 +82,16 @@ def test_as_many_suspects_pass_as_a_batch_holds():
         claim = claim.taking(offset).passed()
 
     assert HELD == claim
+
+
+def test_each_owner_learns_what_is_read_again_and_of_which_topics():
+    claim = Claim(again=9, of="a.b").taken_over(500)
+    for each in (
+        claim.taken_over(500),
+        claim.taken_over(500).taking(3).passed(),
+        claim.taking(3).taken_over(500).put_down(),
+        claim.suspecting(7).released(),
+    ):
+        assert (9, "a.b") == (each.again, each.of)
+    assert 9 == claim.read_up_to(8).again
+    assert Claim(is_held=True, of="a.b") == claim.read_up_to(9)

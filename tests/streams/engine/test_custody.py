@@ -23,13 +23,14 @@ class Clock:
 class Owner:
     """A worker's custody of all partitions of a broker."""
 
-    def __init__(self, broker, batch=10, topics=("notes",)):
+    def __init__(self, broker, batch=10, topics=("notes",), identity=""):
         self.broker, self.clock, self.dead = broker, Clock(), []
         self.consumer = local.LocalConsumer(broker)
         self.custody = Custody(
             topics,
             Checkpoint(local.LocalProducer(broker)),
             batch=batch,
+            identities=dict.fromkeys(topics, identity),
             died=self.dead.append,
             clock=self.clock,
         )
@@ -181,3 +182,19 @@ def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
     } == owner.custody.fences(2)
     with pytest.raises(RetriableError, match="not claimed"):
         owner.custody.fences(0)
+
+
+def test_records_below_an_offset_are_marked_as_read_again_until_it_is_reached(broker):
+    place = Partition("notes", 1)
+    broker.offsets[place] = CommittedOffset(3, "phistream/1 released again=5 of=a")
+    owner = Owner(broker, identity="b")
+    owner.custody.open([1])
+
+    marked = [owner.custody.marked(record(1, at)) for at in (3, 4, 5)]
+    assert [True, True, False] == [each.is_repeated for each in marked]
+    assert "phistream/1 held again=5 of=b" == owner.custody.metadata(place)
+
+    owner.custody.committed([record(1, 3)])
+    assert "phistream/1 held again=5 of=b" == owner.custody.metadata(place)
+    owner.custody.committed([record(1, 4)])
+    assert "phistream/1 held of=b" == owner.custody.metadata(place)
