@@ -12,9 +12,8 @@ from rich.console import Group
 from rich.table import Table
 
 from streams.cluster.client import wait_for_broker
-from streams.engine.settings import Settings
 from tests.brokers import empty
-from tests.conftest import with_topics
+from tests.conftest import settings_for, with_topics
 from tests.faults.audit import Audit
 from tests.faults.cluster import FaultyCluster
 from tests.faults.run import Report, Run, Skipped
@@ -110,13 +109,9 @@ class Stage:
             run.close()
 
     def _settings(self, scenario, cluster, folder, notes):
-        key = folder / "pseudonym.key"
-        key.write_text(secrets.token_hex(32))
-        settings = Settings(
-            bootstrap=cluster.bootstrap,
-            state_dir=folder / "state",
-            broker_dir=folder / "none",
-            pseudonym_key_file=key,
+        settings = settings_for(
+            cluster,
+            folder,
             group=f"faults-{secrets.token_hex(4)}",
             partitions=PARTITIONS,
             replication=self._brokers,
