@@ -84,6 +84,11 @@ def demographics_disorder(run):
             patient.admission(again)
 
 
+def identifier_of(number):
+    """Return an identifier that no patient of a ward has: theirs are of digits."""
+    return f"NEW{number:05}"
+
+
 class Newcomer:
     """A patient with an identifier that nobody has named yet."""
 
@@ -91,7 +96,7 @@ class Newcomer:
         self._run, self._ward, self._feed = run, run.ward, run.feed
         people = [each for each in self._ward._ward.people if not each.is_stranger]
         self._person = people[number % len(people)]
-        self._mrn = f"8{number:07}"
+        self._mrn = identifier_of(number)
 
     def surname(self):
         with self._feed.lock:

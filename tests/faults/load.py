@@ -139,6 +139,8 @@ class Feed(threading.Thread):
         self.places: dict[int, tuple[int, int]] = {}
         self.sent = 0
         self.is_over = False
+        """Whether the ward has no more notes; scenarios may still send theirs."""
+        self._is_closed = False
         self.error = None
 
     @property
@@ -147,9 +149,8 @@ class Feed(threading.Thread):
 
     def run(self):
         try:
-            while not self.is_over:
+            while not self._is_closed:
                 self._turn()
-            self._producer.flush()
         except BaseException as error:
             self.error = error
             raise
@@ -159,14 +160,14 @@ class Feed(threading.Thread):
             self.also()
         self._producer.poll(0.01)
         is_ahead = self.sent - self._watch.done > self.window or self.sent > self.limit
-        if self._paused.is_set() or is_ahead:
+        if self._paused.is_set() or self.is_over or is_ahead:
             self._idle.set()
             time.sleep(0.02)
             return
         self._idle.clear()
         with self.lock:
             chunk = take(self._messages, CHUNK)
-            self.is_over = self.is_over or not chunk
+            self.is_over = not chunk
             for message in chunk:
                 self.send(message)
 
@@ -194,6 +195,12 @@ class Feed(threading.Thread):
                 self._producer.poll(0.2)
             else:
                 return
+
+    def close(self):
+        """End; what is sent until then is confirmed."""
+        self.is_over = self._is_closed = True
+        if self.is_alive():
+            self.join(30)
 
     @contextmanager
     def paused(self):

@@ -403,6 +403,7 @@ class Run:
             self.wait_until_idle()
         except AssertionError as error:
             self.wrong.append(str(error))
+        self.feed.close()
         self._is_over = True
         self._keeper.join(10)
         for stage, slot in list(self._services):
@@ -428,7 +429,7 @@ class Run:
     def close(self):
         """End whatever still runs."""
         self._is_over = True
-        self.feed.is_over = True
+        self.feed.close()
         with self._lock:
             services, self._services = list(self._services.values()), {}
         for service in services:

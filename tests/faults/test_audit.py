@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+
 import orjson
 import pytest
 
 from deid_core import Document, KnownIdentifiers, PersonName
 from streams.cluster.topics import DEAD_LETTERS, HL7_RAW, NOTES_SCRUBBED, PHI_AUDIT
+from tests.brokers import wait_until
 from tests.faults.audit import audit
+from tests.faults.inputs import identifier_of
+from tests.faults.load import Feed
 from tests.faults.ward import (
     LINE,
     LINES,
@@ -112,3 +118,28 @@ def test_only_the_patient_record_reveals_a_surname_and_nothing_a_marker(line, hy
 
 def test_fewer_messages_than_asked_for_end_the_feed():
     assert [1] == take(iter([1]), 5)
+
+
+def test_a_newcomer_is_no_patient_of_the_ward():
+    ward = MarkedWard(seed=1, merges=True, patients=200, note_words=20, split="test")
+    newcomers = {identifier_of(number).encode() for number in range(60)}
+
+    for message in ward.admissions():
+        assert not [each for each in newcomers if each in message.value]
+
+
+def test_what_is_sent_after_the_last_note_of_the_ward_is_confirmed(settings):
+    ward = MarkedWard(seed=3, merges=True, patients=30, note_words=20, split="test")
+    feed = Feed(settings, ward, 5, SimpleNamespace(done=5), window=10)
+    for message in ward.admissions():
+        feed.send(message)
+    feed.start()
+    wait_until(lambda: feed.is_through)
+    time.sleep(0.2)
+
+    feed.send(ward.note_of(ward.keys()[0]))
+
+    try:
+        wait_until(lambda: len(feed.places) == 6, 20)
+    finally:
+        feed.close()
