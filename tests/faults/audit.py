@@ -23,8 +23,6 @@ from tests.harness import count_records
 
 PUBLISHED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
 TRANSACTIONAL = (NOTES, PATIENT_UPDATES, PATIENTS, NOTES_SCRUBBED, PHI_AUDIT)
-RESIDUE = "residue"
-"""Some invented notes hold a word that the last look refuses, faults or not."""
 
 
 @dataclass(slots=True)

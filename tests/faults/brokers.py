@@ -24,16 +24,20 @@ def broker_kill(run):
         run.cluster.wait()
 
 
-@scenario()
+@scenario(effects={"broker out of the cluster": ""})
 def broker_freeze(run):
     """SIGSTOP of a broker past its session, then SIGCONT."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 4)):
         node = run.rng.choice(run.cluster.nodes).id
         run.cluster.freeze(node)
         run.fault("SIGSTOP broker")
-        time.sleep(10)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and node in run.cluster.answering():
+            time.sleep(0.5)
+        run.effect("broker out of the cluster", node not in run.cluster.answering())
+        time.sleep(max(0, deadline - time.monotonic()))
         run.cluster.thaw(node)
         run.cluster.wait()
 
@@ -69,32 +73,38 @@ def coordinator_kill(run):
         run.cluster.wait()
 
 
-@scenario(brokers=3)
+@scenario(brokers=3, effects={"coordinators elsewhere": ""})
 def coordinator_moves(run):
     """Coordinators move away by an orderly shutdown, and back by an election."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 4)):
         stage = run.rng.choice(["intake", "scrub"])
         name = f"{run.settings.group}-{stage}" + ("" if number % 2 else "-0")
-        node = run.cluster.leader_for(COORDINATORS[not number % 2], name)
+        topic = COORDINATORS[not number % 2]
+        node = run.cluster.leader_for(topic, name)
         run.cluster.stop(node)
         run.fault("coordinators moved away")
+        moved = run.cluster.leader_for(topic, name) != node
+        run.effect("coordinators elsewhere", moved)
         run.cluster.start(node)
         run.cluster.wait()
         elect(run.cluster)
         run.fault("coordinators moved back")
 
 
-@scenario(brokers=3)
+@scenario(brokers=3, effects={"partitions with another leader": ""})
 def rolling_restart(run):
     """All brokers restarted in order, one after the other."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 2)):
         for node in run.cluster.nodes:
+            led = run.cluster.led_by(node.id)
             run.cluster.stop(node.id)
             run.fault("broker restarted")
+            elsewhere = led - run.cluster.led_by(node.id)
+            run.effect("partitions with another leader", len(elsewhere))
             run.cluster.start(node.id)
             run.cluster.wait()
 

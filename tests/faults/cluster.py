@@ -80,6 +80,23 @@ class FaultyCluster(Cluster):
             for partition in topic.partitions.values()
         )
 
+    def answering(self):
+        """Return the nodes that belong to the cluster now."""
+        try:
+            return set(self.admin.list_topics(timeout=2).brokers)
+        except KafkaException:
+            return set()
+
+    def led_by(self, node_id):
+        """Return the partitions that a node leads."""
+        topics = self.admin.list_topics(timeout=10).topics
+        return {
+            (name, number)
+            for name, topic in topics.items()
+            for number, partition in topic.partitions.items()
+            if partition.leader == node_id
+        }
+
     def mend(self):
         """Have all nodes run, whatever was done to them."""
         for proxy in self._proxies.values():

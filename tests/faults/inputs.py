@@ -14,10 +14,12 @@ from confluent_kafka.admin import (
 )
 
 from streams.cluster.client import PRODUCER
+from streams.cluster.offsets import end_offsets, high_watermarks
 from streams.cluster.topics import (
     HL7_RAW,
     HL7_SCRUBBED,
     NOTES,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
@@ -30,6 +32,7 @@ from streams.files.feed import RawMessage
 from streams.patients.demographics import PatientId
 from tests.faults.scenarios import faults_of, scenario
 from tests.faults.ward import _event, _nameless, numbers_in
+from tests.harness import count_records
 from tests.poison import CODES, MARK, faulty
 
 FOREIGN_SECONDS = 8
@@ -41,29 +44,32 @@ def poison(run):
     fault = run.rng.choice(["segfault", "pattern", "ends"])
     with faulty(fault):
         run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 3)):
         for kind in run.rng.sample(sorted(BROKEN_KINDS), 4):
             run.feed.send(RawMessage(broken_record(kind), b"%d" % number))
             run.feed.sent += 1
-            run.allowed_letters["intake", BROKEN_KINDS[kind].code] += 1
+            run.seen.letters["intake", BROKEN_KINDS[kind].code] += 1
             run.fault(f"broken record: {kind}", set())
         run.send_note(MARK.encode())
-        run.allowed_letters["scrub", CODES.get(fault, "poison")] += 1
+        run.seen.letters["scrub", CODES.get(fault, "poison")] += 1
         run.fault(f"note: {fault}")
         run.send_note(b" ".join([b"well"] * 400_000))
-        run.allowed_letters["scrub", "too_large"] += 1
+        run.seen.letters["scrub", "too_large"] += 1
         run.fault("note of 2 MB", set())
 
 
-@scenario(settings={"unknown_patient": "wait", "unknown_patient_seconds": 3600})
+@scenario(
+    settings={"unknown_patient": "wait", "unknown_patient_seconds": 3600},
+    effects={"notes that waited": ""},
+)
 def demographics_disorder(run):
     """Demographics late, out of order, doubled, erased by a tombstone, absent at first.
 
     Notes of unknown patients wait: the default publishes them, scrubbed by rules alone.
     """
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(max(8, faults_of(run, 40))):
         patient = Newcomer(run, number)
         first, second = patient.surname(), patient.surname()
@@ -82,6 +88,8 @@ def demographics_disorder(run):
             run.fault("tombstone", set())
             patient.note([again := patient.surname()])
             patient.admission(again)
+    waited = count_records(run.direct, NOTES_HELD.name, "read_committed")
+    run.effect("notes that waited", waited)
 
 
 def identifier_of(number):
@@ -138,11 +146,11 @@ class Newcomer:
         self._feed.send(RawMessage(value, b"%d" % self._person.index))
 
 
-@scenario()
+@scenario(effects={"inputs that end at an open transaction": ""})
 def foreign_transaction(run):
     """A foreign producer leaves transactions open on the inputs, and commits others."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 4)):
         producer = Producer(
             run.direct.client(
@@ -160,6 +168,12 @@ def foreign_transaction(run):
             for partition in range(run.settings.partitions):
                 producer.produce(topic.name, b"{}", b"foreign", partition=partition)
         producer.flush(30)
+        admin, partitions = run.cluster.admin, range(run.settings.partitions)
+        for topic in (HL7_RAW, NOTES, PATIENT_UPDATES):
+            stable = end_offsets(admin, topic.name, partitions)
+            written = high_watermarks(admin, topic.name, partitions)
+            held = sum(stable[each] < written[each] for each in partitions)
+            run.effect("inputs that end at an open transaction", held)
         run.fault("open foreign transaction")
         if number % 2:
             time.sleep(run.rng.uniform(1, FOREIGN_SECONDS / 2))
@@ -174,7 +188,6 @@ def foreign_transaction(run):
 def record_too_large(run):
     """A topic of outputs takes only smaller records than it should, until mended."""
     run.start()
-    run.must_abort = False
     for _ in run.moments(faults_of(run, 2)):
         _limit(run, NOTES_SCRUBBED.name, 200)
         run.fault("records too large for notes.scrubbed")
@@ -198,7 +211,7 @@ def _limit(run, topic, size):
 def output_topics_missing(run):
     """Topics of outputs are deleted under running workers, and made again later."""
     run.start(feeds=False)
-    run.must_abort = False
+    run.seen.must_abort = False
     names = [NOTES_SCRUBBED.name, HL7_SCRUBBED.name, PHI_AUDIT.name]
     run.wait_until_idle()
     run.restore_topics(names, seconds=15, meanwhile=run.feed.start)

@@ -46,6 +46,7 @@ class Watch(threading.Thread):
         self.seen: set[int] = set()
         self.letters: set[tuple] = set()
         self.recovery: list[float] = []
+        self.unrecovered: list[float] = []
         self.moved_at = time.monotonic()
 
     @property
@@ -77,6 +78,8 @@ class Watch(threading.Thread):
     def close(self):
         self._is_over = True
         self.join(30)
+        now = time.monotonic()
+        self.unrecovered = [now - each.at for each in self._open]
 
     def _see(self, message):
         self.moved_at = time.monotonic()

@@ -12,45 +12,53 @@ def start(run):
     run.start()
 
 
-@scenario()
+def hits(run):
+    return sum(each.hit for each in run.cluster.proxies.values())
+
+
+@scenario(effects={"frames delayed": ""})
 def network_slow(run):
     """Every request and answer takes up to 300 ms longer for a while."""
     start(run)
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 6)):
         for proxy in run.cluster.proxies.values():
             proxy.delay = run.rng.uniform(0.02, 0.3)
         run.fault("slow network")
+        before = hits(run)
         time.sleep(run.rng.uniform(3, 10))
+        run.effect("frames delayed", hits(run) - before)
         for proxy in run.cluster.proxies.values():
             proxy.delay = 0.0
 
 
-@scenario()
+@scenario(effects={"connections cut and frames held": ""})
 def network_cut(run):
     """Connections to one broker or to all are cut, or swallow everything."""
     start(run)
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 8)):
         proxies = list(run.cluster.proxies.values())
         hit = proxies if number % 2 else [run.rng.choice(proxies)]
         is_cut = run.rng.random() < 0.5
+        before = hits(run)
         for proxy in hit:
             proxy.cut() if is_cut else proxy.silence()
         where = "all brokers" if number % 2 else "one broker"
         run.fault(f"{where} {'cut' if is_cut else 'silent'}")
         # Some of them longer than sessions, transactions and calls may take.
         time.sleep(run.rng.choice([0.5, 3, 8, 18]))
+        run.effect("connections cut and frames held", hits(run) - before)
         for proxy in hit:
             proxy.mend()
         run.wait_for_progress()
 
 
-@scenario()
+@scenario(effects={"answers lost": ""})
 def end_txn_lost(run):
     """The broker ends a transaction, and its answer is lost with the connection."""
     start(run)
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 12)):
         before = sum(each.lost for each in run.cluster.proxies.values())
         for proxy in run.cluster.proxies.values():
@@ -60,9 +68,7 @@ def end_txn_lost(run):
                 sum(each.lost for each in run.cluster.proxies.values()) > seen
             )
         )
-        run.fault("answer to EndTxn lost", count=0)
+        run.fault("answer to EndTxn lost")
         for proxy in run.cluster.proxies.values():
             proxy.to_lose = 0
-    run.injected["answer to EndTxn lost"] = sum(
-        each.lost for each in run.cluster.proxies.values()
-    )
+    run.effect("answers lost", sum(p.lost for p in run.cluster.proxies.values()))

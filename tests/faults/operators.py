@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 
+from confluent_kafka import TopicCollection
 from confluent_kafka.admin import NewPartitions
 
 from streams.cluster.topics import HL7_RAW, NOTES, NOTES_HELD, PATIENT_UPDATES, PATIENTS
+from streams.engine.exit_status import EX_CONFIG
 from tests.brokers import wait_until
 from tests.conftest import has_leaders
 from tests.faults.scenarios import faults_of, scenario
@@ -24,11 +26,11 @@ def start_all(run):
         run.start_service(stage, slot)
 
 
-@scenario()
+@scenario(effects={"offsets set": "offsets are set to what was processed"})
 def offsets_expired(run):
     """The committed offsets of both groups are gone after a stop."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 3)):
         stop_all(run)
         stages = ("intake", "scrub") if number % 2 else ("scrub",)
@@ -40,28 +42,31 @@ def offsets_expired(run):
         run.wait_for_progress()
 
 
-@scenario()
+@scenario(effects={"topics with another id": ""})
 def topics_made_anew(run):
     """Input topics whose records are all processed are deleted and made again."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     names = [HL7_RAW.name, NOTES.name, PATIENT_UPDATES.name]
     for _ in run.moments(2):
         with run.feed.paused():
             run.wait_until_idle()
             stop_all(run)
+            before = topic_ids(run, names)
             run.restore_topics(names, seconds=2)
+            anew = topic_ids(run, names) - before
+            run.effect("topics with another id", len(anew))
             run.feed.base += 1 << 40
             start_all(run)
             run.fault("inputs deleted")
         run.wait_for_progress()
 
 
-@scenario()
+@scenario(effects={"updates read again": "all are read again"})
 def changelog_made_anew(run):
     """The table's changelog is deleted after a stop: updates are read once more."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 2)):
         stop_all(run)
         run.restore_topics([PATIENTS.name], seconds=1)
@@ -70,11 +75,11 @@ def changelog_made_anew(run):
         run.wait_for_progress()
 
 
-@scenario()
+@scenario(effects={f"refusal ({EX_CONFIG})": ""})
 def partitions_added(run):
     """More partitions of `hl7.raw` under load; then of the keyed topics: refused."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(1):
         _grow(run, HL7_RAW.name)
         run.fault("hl7.raw: partitions added")
@@ -90,6 +95,11 @@ def partitions_added(run):
         run.expect_refusal(run.start_service("scrub", 0), "partitions were added")
         run.feed.is_over = True
     time.sleep(1)
+
+
+def topic_ids(run, names):
+    described = run.cluster.admin.describe_topics(TopicCollection(names))
+    return {str(each.result(30).topic_id) for each in described.values()}
 
 
 def _grow(run, topic):

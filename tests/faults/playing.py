@@ -92,7 +92,7 @@ class Stage:
         run = Run(
             settings,
             cluster,
-            scenario.name,
+            scenario,
             notes=notes,
             seed=seed,
             progress=self._progress,
@@ -104,7 +104,9 @@ class Stage:
             return Report(scenario.name, Audit(), skipped=str(reason))
         except Exception:
             run.wrong.append(traceback.format_exc())
-            return Report(scenario.name, Audit(), run.injected, wrong=tuple(run.wrong))
+            return Report(
+                scenario.name, Audit(), run.seen.injected, wrong=tuple(run.wrong)
+            )
         finally:
             run.close()
 
@@ -136,24 +138,31 @@ def table(reports):
             continue
         found = each.audit
         letters = sum(found.letters.values())
-        worst = (
-            f"{each.recovery_p50:.1f}/{max(each.recovery):.1f}"
-            if (each.recovery)
-            else ""
-        )
         injected = ", ".join(f"{n} {what}" for what, n in each.injected.items())
         restarts = ", ".join(f"{n}x {s}" for s, n in sorted(each.restarts.items()))
         counts = (found.notes, found.published, letters, *found.faults, found.aborted)
         grid.add_row(
             each.name,
             *(f"{count:,}" for count in counts),
-            worst,
+            recovery_of(each),
             restarts,
             f"{each.seconds:.0f}",
             injected,
             style=None if each.is_sound else "bold red",
         )
     return Group(grid, *_lines(reports))
+
+
+def recovery_of(report):
+    """Return the median and the longest recovery; ">" if it did not end."""
+    if report.unrecovered:
+        worst = f">{max((*report.unrecovered, *report.recovery)):.1f}"
+    elif report.recovery:
+        worst = f"{max(report.recovery):.1f}"
+    else:
+        return ""
+    p50 = f"{report.recovery_p50:.1f}" if report.recovery else "-"
+    return f"{p50}/{worst}"
 
 
 def _lines(reports):

@@ -23,7 +23,7 @@ def worker_kill(run):
         run.kill_worker(*run.rng.choice(SLOTS))
 
 
-@scenario()
+@scenario(effects={"inside of a transaction": ""})
 def worker_freeze(run):
     """SIGSTOP past the session timeout, then SIGCONT; others take over meanwhile."""
     run.start(intake=2, scrub=2)
@@ -35,7 +35,7 @@ def worker_freeze(run):
         run.wait_for_progress()
 
 
-@scenario()
+@scenario(effects={"inside of a transaction": ""})
 def worker_freeze_replaced(run):
     """The same with a replacement on the same transactional id; then both are there."""
     run.start(intake=1, scrub=2)
@@ -52,7 +52,7 @@ def worker_freeze_replaced(run):
         run.stop_service(stage, replacement, status=None)
 
 
-@scenario()
+@scenario(effects={"workers without supervisor": ""})
 def supervisor_kill(run):
     """kill -9 of supervisors: their workers end, and are replaced at once."""
     run.start()
@@ -69,14 +69,15 @@ def supervisor_kill(run):
         time.sleep(0.2)
     if alive := sum(each.is_running() for each in orphans):
         run.wrong.append(f"{alive} workers outlive their supervisors")
-    run.must_abort = False  # a worker that loses its supervisor ends in order
+    run.effect("workers without supervisor", len(orphans))
+    run.seen.must_abort = False  # a worker that loses its supervisor ends in order
 
 
-@scenario()
+@scenario(effects={"workers replaced": ""})
 def supervisor_freeze(run):
     """SIGSTOP of supervisors alone, while their workers die or go on."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 4)):
         stage, slot = run.rng.choice(SLOTS)
         partitions, worker = run.partitions(stage, slot), run.worker(stage, slot)
@@ -87,15 +88,18 @@ def supervisor_freeze(run):
         time.sleep(FROZEN_SECONDS)
         run.fault(f"SIGSTOP supervisor of {stage}", partitions)
         os.kill(pid, signal.SIGCONT)
+        if number % 2:
+            run.wait_for(lambda s=stage, n=slot, w=worker: run.worker(s, n) != w)
+            run.effect("workers replaced")
 
 
-@scenario()
+@scenario(effects={"partitions given to added workers": ""})
 def workers_come_and_go(run):
     """Every two seconds a worker of scrub is added or removed."""
     run.start(intake=1, scrub=1)
     extra = [1, 2, 3]
     running = set()
-    run.must_abort = False
+    run.seen.must_abort = False
     run.wait_for_progress()
     # As long as there is work, however many changes that takes.
     while run.watch.done < 0.75 * run.notes:
@@ -108,9 +112,11 @@ def workers_come_and_go(run):
             running.add(slot)
             run.start_service("scrub", slot)
             run.fault("worker added", count=1)
-        if run.injected.total() > 60:
+        if run.seen.injected.total() > 60:
             break
         time.sleep(2)
+    given = run.count_lines(r"assigned \[\d", "scrub-[123]")
+    run.effect("partitions given to added workers", given)
     run.remarks.append(
         "the next change comes two seconds after the last; removing one waits for it"
     )
@@ -130,14 +136,14 @@ def slow_processing(run):
         run.fault(f"{stage} stands for 4 s", partitions)
         os.kill(worker.pid, signal.SIGCONT)
         run.send_note(MARK.encode())
-        run.injected["note that takes 3 s"] += 1
+        run.seen.injected["note that takes 3 s"] += 1
 
 
-@scenario()
+@scenario(effects={"slot taken": "has joined the group under this one's name"})
 def same_id_twice(run):
     """Two workers with one slot: one transactional id and one static member."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 3)):
         stage, slot = SLOTS[number % len(SLOTS)]
         twin = f"twin-{number}"
@@ -148,11 +154,11 @@ def same_id_twice(run):
         run.stop_service(stage, twin, status=None)
 
 
-@scenario()
+@scenario(effects={"workers drained": "has drained"})
 def sigterm(run):
     """SIGTERM at random moments, and a new service at once."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 10)):
         stage, slot = run.rng.choice(SLOTS)
         partitions = run.partitions(stage, slot)

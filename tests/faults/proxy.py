@@ -25,13 +25,14 @@ class Proxy:
         is_silent: Nothing is forwarded, and nothing is closed.
         to_lose: How many further answers to EndTxn are lost with their connection.
         lost: How many were.
+        hit: How many connections and frames were cut, delayed or held.
     """
 
     def __init__(self, port, target):
         self.port, self._target = port, target
         self.delay = 0.0
         self.is_cut = self.is_silent = False
-        self.to_lose = self.lost = 0
+        self.to_lose = self.lost = self.hit = 0
         self._writers = set()
         self._loop = asyncio.new_event_loop()
         started = threading.Event()
@@ -73,6 +74,7 @@ class Proxy:
         self._loop.close()
 
     def _close_all(self):
+        self.hit += len(self._writers)
         for writer in self._writers:
             writer.transport.abort()
         self._writers.clear()
@@ -127,6 +129,7 @@ class Proxy:
         return size + await reader.readexactly(int.from_bytes(size, "big"))
 
     async def _forward(self, frame, writer):
+        self.hit += self.is_silent or bool(self.delay)
         if self.delay:
             await asyncio.sleep(self.delay)
         while self.is_silent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -21,9 +22,12 @@ from confluent_kafka import (
 )
 
 from streams.cluster.client import admin_client
+from streams.cluster.offsets import end_offsets, high_watermarks
 from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
 )
 from streams.demo.services import start_service
 from streams.engine.exit_status import EX_CONFIG
@@ -31,10 +35,12 @@ from tests.brokers import topics_of, wait_until
 from tests.conftest import with_topics
 from tests.faults.audit import Audit, audit
 from tests.faults.load import Feed, Watch
+from tests.faults.verdict import Seen, judge
 from tests.faults.ward import MarkedWard, Observer, numbers_in
 from tests.harness import drain, worker_processes
 
 INPUTS = {"intake": HL7_RAW.name, "scrub": NOTES.name}
+OUTPUTS = {"intake": (NOTES, PATIENT_UPDATES), "scrub": (NOTES_SCRUBBED,)}
 WINDOW_BATCHES = 4
 """How far the feed runs ahead of the outputs, so that faults always hit work."""
 PATIENCE = 240.0
@@ -49,10 +55,11 @@ class Report:
     Args:
         name: Of the scenario.
         audit: Of its topics.
-        injected: What was done, and how often.
+        injected: What was done and seen to be done, and how often.
         recovery: Seconds from each fault to the next committed output of each partition
             that it affected.
-        restarts: Exit statuses of services that were started again.
+        unrecovered: Seconds from each fault after which a partition had no output.
+        restarts: Exit statuses of services that ended by themselves.
         seconds: Of the whole run.
         skipped: Why the scenario can't be had here, if it can't.
         remarks: Further facts to print.
@@ -63,6 +70,7 @@ class Report:
     audit: Audit
     injected: Counter = field(default_factory=Counter)
     recovery: tuple[float, ...] = ()
+    unrecovered: tuple[float, ...] = ()
     restarts: Counter = field(default_factory=Counter)
     seconds: float = 0.0
     skipped: str = ""
@@ -88,22 +96,21 @@ class Run:
     Args:
         settings: Of its services; the topics exist.
         cluster: A `FaultyCluster`.
-        name: Of the scenario.
+        scenario: What it plays.
         notes: How many are fed.
         seed: Decides everything.
         progress: Called with a line of text.
     """
 
-    def __init__(self, settings, cluster, name, *, notes, seed, progress):
-        self.settings, self.cluster, self.name = settings, cluster, name
+    def __init__(self, settings, cluster, scenario, *, notes, seed, progress):
+        self.settings, self.cluster, self.scenario = settings, cluster, scenario
+        self.name = name = scenario.name
         self.notes, self.seed = notes, seed
         self.rng = random.Random(f"{seed}/{name}")
-        self.allowed_letters = Counter()
-        self.injected: Counter = Counter()
-        self.restarts: Counter = Counter()
+        self.seen = Seen()
         self.remarks: list[str] = []
         self.wrong: list[str] = []
-        self.must_abort = True
+        self._refused = ""
         self._progress = progress
         self._services: dict[tuple[str, int], object] = {}
         self._settings_of: dict[tuple[str, int], object] = {}
@@ -214,6 +221,7 @@ class Run:
         while not condition():
             if self.feed.error is not None:
                 raise self.feed.error
+            assert not self._refused, self._refused
             now = time.monotonic()
             still = now - max(begun, self.watch.moved_at)
             assert still < PATIENCE, (
@@ -245,12 +253,26 @@ class Run:
 
     def fault(self, what, partitions=None, *, count=1):
         """Count an injected fault, and measure the recovery from it."""
-        self.injected[what] += count
+        self.seen.injected[what] += count
         self.say(f"{what} at {self.watch.done:,} of {self.notes:,} notes")
         if partitions is None:
             partitions = self.partitions("intake") | self.partitions("scrub")
         if partitions:
             self.watch.expect(partitions)
+
+    def effect(self, what, count=1):
+        """Count what a fault was seen to do."""
+        self.seen.effects[what] += count
+
+    def count_lines(self, pattern, places="*"):
+        """Count the lines of services' logs that a regular expression finds."""
+        logs = self.settings.state_dir.parent.glob(f"{places}/*.log")
+        found = re.compile(pattern)
+        return sum(
+            bool(found.search(line))
+            for log in logs
+            for line in log.read_text("utf-8", "replace").splitlines()
+        )
 
     def partitions(self, stage, slot=None):
         """Return the partitions of a stage's input, or those of a slot."""
@@ -295,13 +317,37 @@ class Run:
         self.fault(f"{what} {stage}", partitions)
 
     def freeze_worker(self, stage, slot=0):
-        """Stop the worker and its supervisor, as a host does that stands still."""
+        """Stop the worker and its supervisor, as a host does that stands still.
+
+        It happens inside of a transaction if one is met in time.
+        """
         partitions = self.partitions(stage, slot)
         worker = self.worker(stage, slot)
-        for pid in (self.service(stage, slot).process.pid, worker.pid):
-            os.kill(pid, signal.SIGSTOP)
+        supervisor = self.service(stage, slot).process.pid
+        self.feed.limit = math.inf
+        deadline = time.monotonic() + 30
+        while True:
+            os.kill(supervisor, signal.SIGSTOP)
+            os.kill(worker.pid, signal.SIGSTOP)
+            # What it sent before has arrived by then, and others' markers too.
+            time.sleep(0.3)
+            is_inside = self._is_open(stage)
+            if is_inside or time.monotonic() > deadline:
+                break
+            self.thaw(stage, slot, worker)
+            time.sleep(self.rng.uniform(0, 0.2))
+        self.effect("inside of a transaction", is_inside)
         self.fault(f"SIGSTOP {stage}", partitions)
         return worker
+
+    def _is_open(self, stage):
+        """Return whether outputs of a stage end at an open transaction."""
+        admin, partitions = self.cluster.admin, range(self.settings.partitions)
+        return any(
+            end_offsets(admin, topic.name, partitions)
+            != high_watermarks(admin, topic.name, partitions)
+            for topic in OUTPUTS[stage]
+        )
 
     def thaw(self, stage, slot, worker):
         with suppress(ProcessLookupError):
@@ -347,7 +393,7 @@ class Run:
         if found != status or words not in tail:
             self.wrong.append(f"{stage} ended with {found}, not {status}: {tail}")
         else:
-            self.injected[f"refusal ({status})"] += 1
+            self.effect(f"refusal ({status})")
 
     def say(self, text):
         self._progress(f"{self.name}: {text}")
@@ -414,13 +460,17 @@ class Run:
         """Finish the services, and audit."""
         self.finish_services()
         found = audit(self.direct, self.feed.places)
-        self._judge(found)
+        for effect, pattern in self.scenario.effects.items():
+            if pattern:
+                self.effect(effect, self.count_lines(pattern))
+        self.wrong += judge(found, self.seen, self.scenario)
         return Report(
             self.name,
             found,
-            self.injected,
+            self.seen.injected + self.seen.effects,
             tuple(self.watch.recovery),
-            self.restarts,
+            tuple(self.watch.unrecovered),
+            self.seen.exits,
             time.monotonic() - self.began,
             remarks=tuple(self.remarks),
             wrong=tuple(self.wrong),
@@ -444,22 +494,6 @@ class Run:
         if self.watch.is_alive():
             self.watch.close()
 
-    def _judge(self, found):
-        unexpected = {
-            place: count
-            for place, count in found.letters.items()
-            if place[1] != "residue" and self.allowed_letters[place] != count
-        }
-        if unexpected:
-            self.wrong.append(f"dead letters that no fault explains: {unexpected}")
-        lacking = self.allowed_letters.keys() - found.letters.keys()
-        if lacking:
-            self.wrong.append(f"dead letters that are not there: {lacking}")
-        if not self.injected:
-            self.wrong.append("nothing was injected")
-        if self.must_abort and not found.aborted:
-            self.wrong.append("no transaction was hit: no aborted record")
-
     def _keep(self):
         """Start services again that end, as an orchestrator does; not after 78."""
         while not self._is_over:
@@ -468,9 +502,13 @@ class Run:
                     status = each.process.poll()
                     if status is None or self._is_over:
                         continue
-                    self.restarts[status] += 1
-                    self.say(f"{stage} {slot} ended with {status}")
+                    self.seen.exits[status] += 1
+                    self.say(f"{stage} {slot} ended with {status}: {each.tail(1)}")
                     each.log.close()
+                    if status == EX_CONFIG:
+                        del self._services[stage, slot]
+                        self._refused = f"{stage} {slot} refuses to run: {each.tail()}"
+                        continue
                     settings = self._settings_of[stage, slot]
                     start = self._starters[stage, slot]
                     self._services[stage, slot] = start(stage, settings)

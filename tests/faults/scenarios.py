@@ -18,6 +18,9 @@ class Scenario:
         fresh: Whether it needs a cluster of its own.
         prepare: Called with a cluster of its own before it starts.
         settings: Changes of the services' settings.
+        exits: Statuses that services may end with; any other is wrong.
+        effects: What it has to be seen to do.  Those with a regular expression are
+            looked for in the services' logs, the others are counted by `Run.effect`.
     """
 
     name: str
@@ -26,6 +29,8 @@ class Scenario:
     fresh: bool = False
     prepare: Callable = lambda _cluster: None
     settings: dict = field(default_factory=dict)
+    exits: tuple[int, ...] = ()
+    effects: dict[str, str] = field(default_factory=dict)
 
 
 MODULES = (
@@ -41,12 +46,14 @@ def load_scenarios():
     return SCENARIOS
 
 
-def scenario(*, settings=None, **options):
+def scenario(*, settings=None, effects=None, **options):
     """Register a function under its name; its docstring says what it does."""
 
     def register(play):
         name = play.__name__.replace("_", "-")
-        SCENARIOS[name] = Scenario(name, play, settings=settings or {}, **options)
+        SCENARIOS[name] = Scenario(
+            name, play, settings=settings or {}, effects=effects or {}, **options
+        )
         return play
 
     return register

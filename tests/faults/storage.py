@@ -8,8 +8,13 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
+from errno import ENOSPC
 from pathlib import Path
 
+import orjson
+
+from streams.cluster.topics import PHI_AUDIT
+from streams.demo.flow import read_topic
 from streams.engine.exit_status import EX_IOERR
 from tests.faults.run import Skipped
 from tests.faults.scenarios import faults_of, scenario
@@ -18,27 +23,31 @@ MIB = 1024 * 1024
 HOUR = 3600
 
 
-@scenario()
+@scenario(effects={"files deleted": "", "tables made anew": ""})
 def store_deleted(run):
     """The tables of a worker are deleted, stopped and running."""
     run.start(intake=1, scrub=1)
-    run.must_abort = False
+    run.seen.must_abort = False
     for number in run.moments(faults_of(run, 4)):
         folder = run.tables_of("scrub", 0)
         if number % 2:
             run.stop_service("scrub", 0)
+        run.effect("files deleted", sum(e.is_file() for e in folder.rglob("*")))
         shutil.rmtree(folder, ignore_errors=True)
         run.fault(f"tables deleted, {'stopped' if number % 2 else 'running'}")
         if number % 2:
             run.start_service("scrub", 0)
         run.wait_for_progress()
+        if number % 2:
+            anew = sum(each.is_dir() for each in folder.iterdir())
+            run.effect("tables made anew", anew)
 
 
-@scenario()
+@scenario(effects={"tables restored": r"patients\[\d+\]: .*; restored"})
 def store_damaged(run):
     """Files of a stopped worker's tables are overwritten, cut short or swapped."""
     run.start(intake=1, scrub=1)
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 4)):
         run.stop_service("scrub", 0)
         folders = sorted(run.tables_of("scrub", 0).iterdir())
@@ -52,22 +61,26 @@ def store_damaged(run):
                 else:
                     file.seek(run.rng.randrange(size))
                     file.write(run.rng.randbytes(64))
-            run.injected[f"damaged {hit.suffix or hit.name.split('-')[0]}"] += 1
+            run.seen.injected[f"damaged {hit.suffix or hit.name.split('-')[0]}"] += 1
         run.fault("tables damaged")
         run.start_service("scrub", 0)
         run.wait_for_progress()
 
 
-@scenario()
+@scenario(exits=(EX_IOERR,), effects={"exit 74": ""})
 def state_full(run):
     """The state folder of scrub has no space left; it stops, and goes on with space."""
     with small_disk(24) as disk:
         run.start(intake=1, scrub=0)
-        run.must_abort = False
+        run.seen.must_abort = False
         state = {"state_dir": disk / "state"}
+        # The log needs space of its own.
+        log = run.settings.state_dir.parent / "scrub-0" / "scrub.log"
+        log.parent.mkdir()
+        (disk / log.name).symlink_to(log)
         run.start_service("scrub", 0, **state)
         for _ in run.moments(faults_of(run, 2)):
-            before = run.restarts[EX_IOERR]
+            before = run.seen.exits[EX_IOERR]
             fill(disk)
             run.fault("state folder full")
             # Rows go to files when a store is closed: hence the restart.
@@ -75,34 +88,35 @@ def state_full(run):
             run.start_service("scrub", 0, **state)
             # The service may also have found room in what it had open.
             deadline = time.monotonic() + 60
-            while run.restarts[EX_IOERR] == before and time.monotonic() < deadline:
+            while run.seen.exits[EX_IOERR] == before and time.monotonic() < deadline:
                 time.sleep(0.5)
-            run.injected["exit 74"] += run.restarts[EX_IOERR] - before
+            run.effect("exit 74", run.seen.exits[EX_IOERR] - before)
             (disk / "filling").unlink()
             run.wait_for_progress()
         run.finish_services()
 
 
-@scenario()
+@scenario(effects={"workers without temp folder": ""})
 def temp_full(run):
     """The folder for temporary files has no space left."""
     with small_disk(2) as disk, environment(TMPDIR=str(disk)):
         fill(disk)
         run.start()
-        run.must_abort = False
+        run.seen.must_abort = False
         for number in run.moments(2):
             run.fault("temp folder full")
             if number == 1:
                 run.kill_worker("scrub", 0)
+            run.effect("workers without temp folder", has_no_temp(run.worker("scrub")))
         run.finish_services()
 
 
-@scenario(fresh=True)
+@scenario(fresh=True, effects={"broker halted or offline": ""})
 def broker_full(run):
     """The log folder of a broker has no space left: it halts, and is freed."""
     node = run.cluster.nodes[0]
     folder = run.cluster.folder / f"node-{node.id}" / "data"
-    run.must_abort = False
+    run.seen.must_abort = False
     run.cluster.stop(node.id)
     with small_disk(400) as disk:
         shutil.copytree(folder, disk, dirs_exist_ok=True)
@@ -117,10 +131,12 @@ def broker_full(run):
                 run.fault("broker's log folder full")
                 time.sleep(15)
                 (disk / "filling").unlink()
-                if not run.cluster.is_running(node):
-                    run.injected["broker halted"] += 1
+                is_running = run.cluster.is_running(node)
+                is_hit = not is_running or not run.cluster.is_whole()
+                run.effect("broker halted or offline", is_hit)
+                if not is_running:
                     run.cluster.start(node.id)
-                elif not run.cluster.is_whole():
+                elif is_hit:
                     run.cluster.kill(node.id)
                     run.cluster.start(node.id)
                 run.cluster.wait()
@@ -129,7 +145,7 @@ def broker_full(run):
             run.cluster.down()
 
 
-@scenario()
+@scenario(effects={"audit events of another time": ""})
 def clock_jumps(run):
     """The clock of workers jumps by an hour, and by a year, in both directions."""
     shim = run.settings.state_dir.parent / "clock.so"
@@ -138,17 +154,37 @@ def clock_jumps(run):
     build_clock(shim)
     with environment(LD_PRELOAD=str(shim), TESTS_CLOCK_FILE=str(offset)):
         run.start()
-        run.must_abort = False
+        run.seen.must_abort = False
         jumps = [HOUR, -HOUR, 365 * 24 * HOUR, -365 * 24 * HOUR, 0]
         for number in run.moments(max(5, faults_of(run, 10))):
             seconds = jumps[number % len(jumps)]
             offset.write_bytes(seconds.to_bytes(8, "little", signed=True))
             run.fault(f"clock at {seconds / HOUR:+,.0f} h", set())
             if number % 2:
-                run.kill_worker(*run.rng.choice([("intake", 0), ("scrub", 0)]))
+                run.worker(*run.rng.choice([("intake", 0), ("scrub", 0)])).kill()
+                run.fault("kill -9", set())
             run.wait_for_progress()
         offset.write_bytes((0).to_bytes(8, "little", signed=True))
         run.finish_services()
+        run.effect("audit events of another time", count_strays(run))
+
+
+def count_strays(run):
+    """Count the audit events whose time is an hour off, or more."""
+    now = time.time() * 1000
+    events = (orjson.loads(e.value()) for e in read_topic(run.direct, PHI_AUDIT.name))
+    return sum(abs(each.get("at_ms", now) - now) > HOUR * 900 for each in events)
+
+
+def has_no_temp(worker):
+    """Return whether the folder for temporary files of a worker is full."""
+    folder = Path(worker.environ().get("TMPDIR", tempfile.gettempdir()))
+    try:
+        with (folder / "one-more").open("wb", buffering=0) as file:
+            file.write(b"\0")
+    except OSError as error:
+        return error.errno == ENOSPC
+    return False
 
 
 @contextmanager

@@ -37,11 +37,11 @@ def earlier_kafka(cluster):
     cluster.jars = jars_of("dependencies")
 
 
-@scenario(fresh=True, prepare=earlier_kafka)
+@scenario(fresh=True, prepare=earlier_kafka, effects={"metadata.version changed": ""})
 def brokers_upgraded(run):
     """Brokers of Kafka 4.2 go on with 4.3, one by one; then the metadata's version."""
     run.start()
-    run.must_abort = False
+    run.seen.must_abort = False
     for _ in run.moments(1, until=0.4):
         run.cluster.jars = ()
         for node in run.cluster.nodes:
@@ -58,7 +58,9 @@ def brokers_upgraded(run):
             *("upgrade", "--release-version", "4.3"),
         )
         run.fault("metadata.version raised")
-        run.remarks += [line for line in done.stdout.splitlines() if "metadata" in line]
+        lines = [line for line in done.stdout.splitlines() if "metadata" in line]
+        run.effect("metadata.version changed", len(lines))
+        run.remarks += lines
 
 
 @scenario()
@@ -69,7 +71,7 @@ def workers_upgraded(run):
         for stage, slot in slots:
             start_earlier(run, checkout, stage, slot)
         run.start(intake=0, scrub=0)
-        run.must_abort = False
+        run.seen.must_abort = False
         for number in run.moments(len(slots)):
             stage, slot = slots[number - 1]
             run.stop_service(stage, slot)
@@ -87,7 +89,7 @@ def workers_downgraded(run):
     """The way back: intake first, then scrub once it has read all notes v2."""
     with earlier_version() as checkout:
         run.start()
-        run.must_abort = False
+        run.seen.must_abort = False
         for _ in run.moments(1, until=0.3):
             run.stop_service("intake", 0)
             start_earlier(run, checkout, "intake", 0)
