@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ..cluster.consumer import check_consumers
+from ..cluster.producer import check_producer
 from ..cluster.registry import schema_ids
 from ..cluster.topics import TOPICS_OF, Stage
 from ..engine.log import set_up_logging
@@ -43,7 +45,8 @@ def run(
     is_scrub = stage is Stage.SCRUB
     model = f", model {models(settings.preset)}" if is_scrub else ""
     log.info("%s%s: starting %s", runtime(), model, stage.value)
-    settings.client()
+    check_producer(settings)
+    check_consumers(settings)
     if is_scrub or settings.repeated_seconds:
         settings.pseudonym_key()
     elif settings.json_map:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from ..engine.errors import RetriableError
 from ..engine.settings import Settings
-from .client import CONSUMER, translated
-
-log = logging.getLogger(__name__)
+from .client import CONSUMER, consumer_client, translated
 
 SILENT_SECONDS = 30.0
 
@@ -46,7 +43,7 @@ def committed_records(
         "enable.partition.eof": True,
         "isolation.level": isolation,
     }
-    consumer = Consumer(settings.client(**properties), logger=log)
+    consumer = consumer_client(settings, **properties)
     try:
         consumer.assign([TopicPartition(topic, p, ranges[p][0]) for p in left])
         silent_since = time.monotonic()

@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
+from ..engine.client_properties import REFUSED
 from ..engine.errors import (
     BrokerUnreachable,
     ConfigError,
@@ -31,6 +32,7 @@ from ..engine.settings import Settings
 from .wire_format import without_header
 
 log = logging.getLogger(__name__)
+_Client = TypeVar("_Client", AdminClient, Consumer, Producer)
 
 CALL_SECONDS = 15.0
 FENCED_INSTANCE = KafkaError.FENCED_INSTANCE_ID
@@ -93,7 +95,8 @@ def log_error(error: KafkaError) -> None:
     log.warning("kafka client: %s", error.name())
 
 
-_PROPERTY = re.compile(r'property:? "([\w.]+)"')
+_PROPERTY = re.compile(r'(?:property:? "|`)([a-z]+\.[\w.]+)')
+_INVALID = KafkaError._INVALID_ARG  # noqa: SLF001  # the client's public name
 _ADDRESS = re.compile(r"^\w+://([^/]*)/")
 _PROBLEMS = (
     (
@@ -129,16 +132,48 @@ def admin_client(settings: Settings, **extra: Any) -> AdminClient:  # noqa: ANN4
     Raises:
         ConfigError: A property is wrong.
     """
-    properties = settings.client(**extra)
+    return _new(AdminClient, settings, extra)
+
+
+def consumer_client(settings: Settings, **extra: Any) -> Consumer:  # noqa: ANN401  # as client() takes
+    """Return a consumer.
+
+    Raises:
+        ConfigError: A property is wrong, or does not go with another.
+    """
+    return _new(Consumer, settings, extra)
+
+
+def producer_client(settings: Settings, **extra: Any) -> Producer:  # noqa: ANN401  # as client() takes
+    """Return a producer.
+
+    Raises:
+        ConfigError: A property is wrong, or does not go with another.
+    """
+    return _new(Producer, settings, extra)
+
+
+def _new(
+    kind: Callable[..., _Client], settings: Settings, extra: Mapping[str, Any]
+) -> _Client:
+    properties = {"logger": log, **settings.client(**extra)}
     try:
-        return AdminClient(properties, logger=log)
+        return kind(properties)
     except KafkaException as error:
-        # The client's own text may show the value, which may be a password.
-        named = _PROPERTY.search(error.args[0].str())
-        what = f"property {named[1]}" if named else "a property or a file it names"
-        raise ConfigError(
-            f"[kafka]: the client refuses {what}; correct it (librdkafka's names)"
-        ) from None
+        cause: KafkaError = error.args[0]
+        if cause.code() != _INVALID:
+            raise RetriableError(f"no client of Kafka: {cause.name()}") from None
+        raise ConfigError(f"[kafka]: the client refuses {_refused(cause)}") from None
+
+
+def _refused(error: KafkaError) -> str:
+    """Return which properties are wrong; the client's own text may show a password."""
+    names = [*dict.fromkeys(_PROPERTY.findall(error.str()))]
+    if not names:
+        return "a property or a file it names; correct it (librdkafka's names)"
+    hints = [f"; for {name} {REFUSED[name]}" for name in names if name in REFUSED]
+    said = " beside ".join(names)
+    return f"property {said}; correct it (librdkafka's names){''.join(hints)}"
 
 
 def security_problem(error: KafkaError) -> str:

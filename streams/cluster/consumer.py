@@ -18,6 +18,7 @@ from .client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
+    consumer_client,
     log_error,
     record_of,
     require_slot,
@@ -82,20 +83,7 @@ class KafkaConsumer:
         self._order = _updates_first(settings, updates) if updates else None
         self._throttled: set[int] = set()
         self._is_eager = bool(updates) and not _is_new_protocol(settings)
-        self._consumer = Consumer(
-            settings.client(
-                **(CONSUMER if updates else CONSUMER | ALONE),
-                **_assignment(settings, is_even=bool(updates)),
-                **{
-                    "group.id": group,
-                    "group.instance.id": member,
-                    "max.poll.interval.ms": int(settings.poll_seconds * 1000),
-                    "enable.partition.eof": bool(updates),
-                },
-                error_cb=log_error,
-            ),
-            logger=log,
-        )
+        self._consumer = _client(settings, updates, group, member)
         self._consumer.subscribe(
             list(self._topics),
             on_assign=self._on_assign,
@@ -422,6 +410,32 @@ def _assignment(settings: Settings, *, is_even: bool) -> dict[str, object]:
         "partition.assignment.strategy": "range" if is_even else "cooperative-sticky",
         "session.timeout.ms": int(settings.session_seconds * 1000),
     }
+
+
+def check_consumers(settings: Settings) -> None:
+    """Check that a worker's consumer can be had with the settings.
+
+    Raises:
+        ConfigError: Properties are wrong, or do not go with one another.
+    """
+    group = f"{settings.group}-check"
+    for updates in ("", "updates"):
+        _client(settings, updates, group, group).close()
+
+
+def _client(settings: Settings, updates: str, group: str, member: str) -> Consumer:
+    return consumer_client(
+        settings,
+        **(CONSUMER if updates else CONSUMER | ALONE),
+        **_assignment(settings, is_even=bool(updates)),
+        **{
+            "group.id": group,
+            "group.instance.id": member,
+            "max.poll.interval.ms": int(settings.poll_seconds * 1000),
+            "enable.partition.eof": bool(updates),
+        },
+        error_cb=log_error,
+    )
 
 
 def _check(error: KafkaError) -> None:

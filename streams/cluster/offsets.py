@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 
 from confluent_kafka import (
-    Consumer,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -18,9 +16,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from ..engine.claim import Claim
 from ..engine.errors import RetriableError
 from ..engine.settings import Settings
-from .client import CALL_SECONDS, CONSUMER, translated
-
-log = logging.getLogger(__name__)
+from .client import CALL_SECONDS, CONSUMER, consumer_client, translated
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 MOVED = {
@@ -49,13 +45,11 @@ class GroupOffsets:
 
     def __init__(self, settings: Settings, group: str, topic: str) -> None:
         self._topic = topic
-        self._consumer = Consumer(
-            settings.client(
-                **CONSUMER,
-                **PEEK,
-                **{"group.id": group, "enable.partition.eof": True},
-            ),
-            logger=log,
+        self._consumer = consumer_client(
+            settings,
+            **CONSUMER,
+            **PEEK,
+            **{"group.id": group, "enable.partition.eof": True},
         )
 
     def read(self, partitions: Iterable[int]) -> dict[int, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer, TopicPartition
@@ -11,11 +11,16 @@ from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from ..engine.errors import RetriableError
 from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
 from ..engine.settings import Settings
-from .client import CALL_SECONDS, PRODUCER, log_error, transactional, translated
+from .client import (
+    CALL_SECONDS,
+    PRODUCER,
+    log_error,
+    producer_client,
+    transactional,
+    translated,
+)
 from .partitioner import partition_of
 from .wire_format import SchemaIds, WireFormat
-
-log = logging.getLogger(__name__)
 
 STAMPED_NOW = 0
 """The timestamp that librdkafka replaces by the time of the call."""
@@ -37,14 +42,7 @@ class KafkaProducer:
         transactional_id: str,
         schema_ids: SchemaIds | None = None,
     ) -> None:
-        self._config = settings.client(
-            **PRODUCER,
-            **{
-                "transactional.id": transactional_id,
-                "transaction.timeout.ms": int(settings.transaction_seconds * 1000),
-            },
-            error_cb=log_error,
-        )
+        self._client = partial(_client, settings, transactional_id)
         self._wire_format = WireFormat(schema_ids or {})
         self._written: dict[Partition, int] = {}
         self._counts: dict[str, int] = {}
@@ -128,7 +126,28 @@ class KafkaProducer:
             self._written[partition] = max(after, self._written.get(partition, 0))
 
     def _new(self) -> Producer:
-        producer = Producer(self._config, logger=log)
+        producer = self._client()
         with transactional("init"):
             producer.init_transactions(CALL_SECONDS)
         return producer
+
+
+def check_producer(settings: Settings) -> None:
+    """Check that a worker's producer can be had with the settings.
+
+    Raises:
+        ConfigError: Properties are wrong, or do not go with one another.
+    """
+    _client(settings, f"{settings.group}-check")
+
+
+def _client(settings: Settings, transactional_id: str) -> Producer:
+    return producer_client(
+        settings,
+        **PRODUCER,
+        **{
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": int(settings.transaction_seconds * 1000),
+        },
+        error_cb=log_error,
+    )

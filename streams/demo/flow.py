@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
-from ..cluster.client import admin_client, translated, value_of
+from ..cluster.client import admin_client, consumer_client, translated, value_of
 from ..cluster.lag import LagReader
 from ..cluster.offsets import end_offsets
 from ..cluster.topics import (
@@ -29,8 +28,6 @@ from ..cluster.topics import (
 from ..engine.errors import FatalError, RetriableError
 from ..engine.settings import Settings
 from ..events.outputs import SOURCE
-
-log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 600.0
 
@@ -160,16 +157,14 @@ def read_topic(settings: Settings, topic: str) -> Iterator[Message]:
     admin = admin_client(settings)
     ends = end_offsets(admin, topic, range(partition_counts(admin)[topic]))
     left = {p for p, end in ends.items() if end}
-    consumer = Consumer(
-        settings.client(
-            **{
-                "group.id": f"{settings.group}-demo",
-                "isolation.level": "read_committed",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-            }
-        ),
-        logger=log,
+    consumer = consumer_client(
+        settings,
+        **{
+            "group.id": f"{settings.group}-demo",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        },
     )
     consumer.assign([TopicPartition(topic, p, 0) for p in sorted(left)])
     try:

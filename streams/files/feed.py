@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from ..cluster.client import PRODUCER
+from ..cluster.client import PRODUCER, producer_client
 from ..cluster.topics import HL7_RAW, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.settings import Settings
@@ -16,8 +15,6 @@ from ..formats.json_map import JsonMap
 from ..hl7.sender import sender_key
 from .json_notes import for_topic
 from .sources import SourceRecord
-
-log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 60.0
 
@@ -70,9 +67,8 @@ def feed(
         FatalError: A message was not confirmed, e.g. because it is too large.
     """
     failures: list[str] = []
-    producer = Producer(
-        settings.client(**PRODUCER, **{"enable.idempotence": True, "linger.ms": 20}),
-        logger=log,
+    producer = producer_client(
+        settings, **PRODUCER, **{"enable.idempotence": True, "linger.ms": 20}
     )
 
     def confirm(error: KafkaError | None, _message: Message) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from ..cluster.client import PRODUCER, log_error
+from ..cluster.client import PRODUCER, log_error, producer_client
 from ..cluster.topics import HL7_RAW
 from ..engine.settings import Settings
 from ..hl7.acknowledgement import Refusal
@@ -46,17 +46,16 @@ class KafkaPublisher:
     """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
-        self._config = settings.client(
+        self._settings = settings
+        self._properties = {
             **PRODUCER,
-            **{
-                "enable.idempotence": True,
-                "acks": "all",
-                "linger.ms": 1,
-                "message.timeout.ms": int(settings.mllp.answer_seconds * 1000),
-                "queue.buffering.max.kbytes": QUEUE_KB,
-            },
-            error_cb=log_error,
-        )
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 1,
+            "message.timeout.ms": int(settings.mllp.answer_seconds * 1000),
+            "queue.buffering.max.kbytes": QUEUE_KB,
+            "error_cb": log_error,
+        }
         self._loop = loop
         self._producer = self._new()
         self._answers: list[tuple[Stored, KafkaError | None]] = []
@@ -106,7 +105,7 @@ class KafkaPublisher:
         self._producer.flush(CHECK_SECONDS)
 
     def _new(self) -> Producer:
-        return Producer(self._config, logger=log)
+        return producer_client(self._settings, **self._properties)
 
     def _take_answers(self) -> None:
         while not self._is_closing:

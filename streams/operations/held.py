@@ -14,12 +14,13 @@ from itertools import groupby
 from typing import Literal
 
 import orjson
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from ..cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
+    consumer_client,
     record_of,
     translated,
 )
@@ -90,7 +91,7 @@ class HeldReader:
         self._waiting: dict[tuple[int, bytes], WaitingNote] = {}
         group = f"{settings.group}-held"
         properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
-        self._consumer = Consumer(settings.client(**properties), logger=log)
+        self._consumer = consumer_client(settings, **properties)
         places = [TopicPartition(NOTES_HELD.name, p, 0) for p in self._behind]
         self._consumer.assign(places)
 

@@ -10,19 +10,19 @@ next one writes what is still lacking.
 
 from __future__ import annotations
 
-import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from ..cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
+    consumer_client,
     record_of,
     translated,
 )
@@ -54,8 +54,6 @@ from ..engine.records import Output, Record
 from ..engine.settings import Settings
 from ..tables.rocksdb import drop_store
 from .folded import FoldedPatients
-
-log = logging.getLogger(__name__)
 
 READ_AT_ONCE = 2000
 SILENT_SECONDS = 60.0
@@ -226,15 +224,13 @@ class PatientsMigration:
             time.sleep(0.2)
 
     def _records(self) -> Iterator[list[Record]]:
-        consumer = Consumer(
-            self._settings.client(
-                **CONSUMER,
-                **{
-                    "group.id": f"{self._settings.group}-migrate",
-                    "enable.partition.eof": True,
-                },
-            ),
-            logger=log,
+        consumer = consumer_client(
+            self._settings,
+            **CONSUMER,
+            **{
+                "group.id": f"{self._settings.group}-migrate",
+                "enable.partition.eof": True,
+            },
         )
         left = {p for p, end in self._ends.items() if end}
         consumer.assign([TopicPartition(PATIENTS.name, p, 0) for p in sorted(left)])

@@ -24,9 +24,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
-from confluent_kafka import Consumer, Message, TopicCollection, TopicPartition
+from confluent_kafka import Message, TopicCollection, TopicPartition
 
-from ..cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
+from ..cluster.client import (
+    CALL_SECONDS,
+    CONSUMER,
+    admin_client,
+    consumer_client,
+    translated,
+)
 from ..cluster.offsets import END_OF_PARTITION, end_offsets, high_watermarks
 from ..cluster.topics import DAY_MS, TOMBSTONE_DAYS, Topic
 from ..engine.errors import (
@@ -162,16 +168,14 @@ class ChangelogTable:
         self._unused: dict[Path, float] = {}
         self._look_at = clock()
         self._copy_at = clock()
-        self._consumer = Consumer(
-            settings.client(
-                **CONSUMER,
-                **RESTORE,
-                **{
-                    "group.id": f"{settings.group}-{owner}-{self._topic}",
-                    "enable.partition.eof": True,
-                },
-            ),
-            logger=log,
+        self._consumer = consumer_client(
+            settings,
+            **CONSUMER,
+            **RESTORE,
+            **{
+                "group.id": f"{settings.group}-{owner}-{self._topic}",
+                "enable.partition.eof": True,
+            },
         )
 
     def open(self, partitions: Iterable[int]) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ..cluster.bounded import committed_records
@@ -32,6 +32,7 @@ from ..cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
+    consumer_client,
     record_of,
     translated,
 )
@@ -170,7 +171,7 @@ class _Group:
         self._identities = identities
         # Whether there are any does not depend on transactions that are open.
         level = {"isolation.level": "read_uncommitted", "group.id": name}
-        self._consumer = Consumer(settings.client(**(CONSUMER | level)), logger=log)
+        self._consumer = consumer_client(settings, **(CONSUMER | level))
 
     def partitions(self, topic: Topic) -> range:
         """Return the partitions of a topic."""

@@ -14,7 +14,12 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata
 
-from streams.cluster.client import CONSUMER, security_problem
+from streams.cluster.client import (
+    CONSUMER,
+    admin_client,
+    consumer_client,
+    security_problem,
+)
 from streams.engine.errors import BrokerUnreachable
 from streams.engine.settings import Settings, load_settings
 
@@ -68,7 +73,7 @@ class CheckContext:
     @cached_property
     def admin(self) -> AdminClient:
         """An admin client."""
-        return AdminClient(self.settings.client(), logger=client_log)
+        return admin_client(self.settings, logger=client_log)
 
     @cached_property
     def broker(self) -> BrokerInfo:
@@ -80,11 +85,12 @@ class CheckContext:
         with _recorded_versions() as recorded:
             # Only the client's own log shows the API versions.
             problems: list[str] = []
-            properties = self.settings.client(
+            admin = admin_client(
+                self.settings,
                 debug="feature",
                 error_cb=lambda error: problems.append(security_problem(error)),
+                logger=client_log,
             )
-            admin = AdminClient(properties, logger=client_log)
             try:
                 metadata = admin.list_topics(timeout=TIMEOUT_SECONDS)
             except KafkaException as error:
@@ -104,7 +110,7 @@ class CheckContext:
     def consumer(self, group: str) -> Consumer:
         """Return a consumer of committed records that joins no group."""
         properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
-        return Consumer(self.settings.client(**properties), logger=client_log)
+        return consumer_client(self.settings, logger=client_log, **properties)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from importlib import metadata
 
 import confluent_kafka
 
-from streams.cluster.client import admin_client
+from streams.cluster.consumer import check_consumers
+from streams.cluster.producer import check_producer
 from streams.engine.errors import ConfigError
 from streams.engine.http_access import is_loopback
 from streams.engine.settings import PREFIX
@@ -107,7 +108,8 @@ def client_properties(context: CheckContext) -> Iterator[Finding]:
         yield fail(str(error), "the checks that need no broker run nevertheless")
         return
     try:
-        admin_client(settings)
+        check_producer(settings)
+        check_consumers(settings)
     except ConfigError as error:
         yield fail(str(error), "correct it")
         return

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from confluent_kafka import Consumer, ConsumerGroupState
+from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
 
-from streams.cluster.client import CALL_SECONDS, CONSUMER, admin_client, translated
+from streams.cluster.client import (
+    CALL_SECONDS,
+    CONSUMER,
+    admin_client,
+    consumer_client,
+    translated,
+)
 from streams.cluster.lag import WINDOW, LagMonitor, PartitionLag
 from streams.cluster.offsets import GroupOffsets, end_offsets
 from streams.cluster.topics import PHI_AUDIT, TO_HAVE_THEM, partition_counts
@@ -20,8 +25,6 @@ from ..held import HeldReader, WaitingNote
 from ..lag import ArrivalRate, stage_groups
 from .audit_counts import AuditReader
 from .snapshot import GroupView, Held, Member, Quarantine, Snapshot, printable
-
-log = logging.getLogger(__name__)
 
 
 class KafkaSource:
@@ -98,7 +101,7 @@ class KafkaSource:
         ends = end_offsets(self._admin, PHI_AUDIT.name, partitions)
         group = f"{self._settings.group}-status"
         properties = {**CONSUMER, "group.id": group, "enable.partition.eof": True}
-        consumer = Consumer(self._settings.client(**properties), logger=log)
+        consumer = consumer_client(self._settings, **properties)
         return AuditReader(consumer, ends, self._clock)
 
     def _quarantine(self, lags: Iterable[PartitionLag]) -> Iterator[Quarantine]:

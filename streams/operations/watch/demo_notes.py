@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import CONSUMER, translated, value_of
+from streams.cluster.client import CONSUMER, consumer_client, translated, value_of
 from streams.cluster.local_broker import Cluster
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, require_topics
 from streams.engine.errors import ConfigError, StreamError
@@ -134,12 +134,10 @@ class DemoNotes:
         return str(orjson.loads(message.value() or b"{}").get("text", ""))
 
     def _consumer(self) -> Consumer:
-        return Consumer(
-            self._settings.client(
-                **(CONSUMER | {"auto.offset.reset": "latest"}),
-                **{"group.id": f"{self._settings.group}-examples"},
-            ),
-            logger=log,
+        return consumer_client(
+            self._settings,
+            **(CONSUMER | {"auto.offset.reset": "latest"}),
+            **{"group.id": f"{self._settings.group}-examples"},
         )
 
 

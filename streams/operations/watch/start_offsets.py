@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable
 
 from confluent_kafka import Consumer, TopicPartition
 
-from streams.cluster.client import CALL_SECONDS, CONSUMER, translated
+from streams.cluster.client import CALL_SECONDS, CONSUMER, consumer_client, translated
 from streams.cluster.topics import require_topics
 from streams.engine.settings import Settings
 
 from ..counts.windows import DAY
-
-log = logging.getLogger(__name__)
 
 MARGIN_SECONDS = 3600
 
@@ -36,7 +33,7 @@ def skip_older_than_a_day(
     at = time.time() if now is None else now
     since_ms = int((at - DAY.seconds - MARGIN_SECONDS) * 1000)
     counts = require_topics(settings, list(topics))
-    consumer = Consumer(settings.client(**CONSUMER, **{"group.id": group}), logger=log)
+    consumer = consumer_client(settings, **CONSUMER, **{"group.id": group})
     try:
         with translated("offsets"):
             return sum(

@@ -4,6 +4,8 @@ import pytest
 from confluent_kafka import KafkaError
 
 from streams.cluster.client import admin_client, security_problem
+from streams.cluster.consumer import check_consumers
+from streams.cluster.producer import check_producer
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 
@@ -44,3 +46,40 @@ def test_a_value_that_the_client_refuses_is_named_and_not_shown(tmp_path):
         with pytest.raises(ConfigError, match=r"\[kafka\]") as caught:
             admin_client(Settings(bootstrap="127.0.0.1:9", kafka=kafka))
         assert "ZZMARKER" not in str(caught.value)
+
+
+def settings_with(**changes):
+    return Settings(bootstrap="127.0.0.1:9", log_level="error", **changes)
+
+
+@pytest.mark.parametrize(
+    ("check", "kafka", "said"),
+    [
+        (check_producer, {"socket.timeout.ms": 30_000}, "setting transaction_seconds"),
+        (check_producer, {"reconnect.backoff.max.ms": 1}, "reconnect.backoff.ms"),
+        (
+            check_producer,
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "ZZMARKER"},
+            "a property or a file",
+        ),
+        (check_consumers, {"receive.message.max.bytes": 20_000_000}, "fetch.max.bytes"),
+        (check_consumers, {"fetch.max.bytes": 1000}, "message.max.bytes"),
+        (
+            check_consumers,
+            {"group.protocol": "consumer", "heartbeat.interval.ms": 500},
+            "heartbeat.interval.ms",
+        ),
+    ],
+)
+def test_properties_that_do_not_go_with_the_workers_own_are_named(check, kafka, said):
+    with pytest.raises(ConfigError, match=r"\[kafka\]") as caught:
+        check(settings_with(kafka=kafka))
+    assert said in str(caught.value)
+    assert "ZZMARKER" not in str(caught.value)
+
+
+def test_usual_properties_go_with_the_workers_own():
+    settings = settings_with(kafka={"socket.timeout.ms": 9000, "linger.ms": 50})
+
+    check_producer(settings)
+    check_consumers(settings)
