@@ -33,7 +33,7 @@ from deid_core import TermFiles
 from ..keys.office import MAKE, OfficePublicKey
 from ..keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from ..keys.sources import directory_of, read_key
-from .client_properties import require_allowed
+from .client_properties import milliseconds, require_allowed, require_safe
 from .errors import ConfigError
 from .heartbeat import Phase
 
@@ -379,10 +379,19 @@ class Settings(BaseModel):
         if any(isinstance(each, Mapping) for each in value.values()):
             raise ValueError('names need quotes: "security.protocol" = "SASL_SSL"')
         require_allowed([str(name) for name in value])
+        require_safe(value)
         return {
             name: str(each).lower() if isinstance(each, bool | int) else each
             for name, each in value.items()
         }
+
+    @model_validator(mode="after")
+    def _check_linger(self) -> Settings:
+        """Reject batches that wait for longer than a transaction may take."""
+        # The client itself would only say so with the first record.
+        if milliseconds(self.kafka.get("linger.ms")) >= self.transaction_seconds * 1000:
+            raise ValueError("linger.ms: must be shorter than transaction_seconds")
+        return self
 
     @field_validator(
         "unknown_patient_types",

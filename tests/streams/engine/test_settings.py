@@ -206,6 +206,8 @@ def test_a_wrong_setting_of_the_listener_is_refused_without_its_value(config, wr
         ("plugin.library.paths", "runs code"),
         ("ssl.engine.location", "runs code"),
         ("sasl.kerberos.kinit.cmd", "runs code"),
+        ("sasl.kerberos.principal", "shell command"),
+        ("sasl.kerberos.keytab", "shell command"),
         ("enable.ssl.certificate.verification", "ssl.ca.location"),
         ("ssl.endpoint.identification.algorithm", "ssl.ca.location"),
         ("isolation.level", "exactly once"),
@@ -223,6 +225,46 @@ def test_a_client_property_that_may_not_be_set_is_refused_by_name(config, name, 
     assert name in str(caught.value)
     assert said in str(caught.value)
     assert "ZZMARKER" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "suites",
+    [
+        "eNULL:@SECLEVEL=0", "DEFAULT@SECLEVEL=0", "HIGH:aNULL", "ALL", "NULL-SHA256",
+        "ADH-AES256-SHA:@SECLEVEL=1", "ECDHE-RSA-AES256-GCM-SHA384:NULL", "ZZMARKER",
+    ],
+)  # fmt: skip
+def test_cipher_suites_without_encryption_or_authentication_are_refused(config, suites):
+    with pytest.raises(ConfigError, match=r"ssl\.cipher\.suites") as caught:
+        load_settings(
+            config(f'[kafka]\n"ssl.cipher.suites" = "{suites}"'), environment={}
+        )
+    assert "ZZMARKER" not in str(caught.value)
+
+
+@pytest.mark.parametrize("suites", ["HIGH:!aNULL:!MD5", "ECDHE+AESGCM", "DEFAULT"])
+def test_usual_cipher_suites_may_be_set(config, suites):
+    path = config(f'[kafka]\n"ssl.cipher.suites" = "{suites}"')
+
+    assert suites == load_settings(path, environment={}).kafka["ssl.cipher.suites"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("https.ca.location", "/etc/ssl/ca.pem"),
+        ("sasl.oauthbearer.grant.type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+        ("sasl.oauthbearer.assertion.private.key.file", "/run/secrets/key.pem"),
+        ("sasl.oauthbearer.client.credentials.client.id", "phistream"),
+        ("sasl.oauthbearer.sub.claim.name", "sub"),
+        ("sasl.oauthbearer.metadata.authentication.type", "azure_imds"),
+        ("enable.metrics.push", "false"),
+    ],
+)
+def test_what_oauth_needs_may_be_set(config, name, value):
+    path = config(f'[kafka]\n"{name}" = "{value}"')
+
+    assert {name: value} == load_settings(path, environment={}).kafka
 
 
 def test_client_properties_are_texts_numbers_or_booleans_and_quoted(config):
@@ -276,13 +318,27 @@ def test_a_configuration_that_cannot_be_read_is_refused(tmp_path, content, said)
         load_settings(file, environment={})
 
 
+def test_batches_that_wait_longer_than_a_transaction_are_refused(config):
+    slow = "transaction_seconds = 10\n[kafka]\n"
+
+    assert load_settings(config(f'{slow}"linger.ms" = 9999'), environment={}).kafka
+    with pytest.raises(ConfigError, match="transaction_seconds"):
+        load_settings(config(f'{slow}"linger.ms" = 10000'), environment={})
+
+
 def test_a_command_ends_with_78_if_its_configuration_is_refused(tmp_path):
     file = tmp_path / "c.toml"
-    for content in (b'group = "\xff"', b'[kafka]\n"plugin.library.paths" = "/x"'):
+    for content in (
+        b'group = "\xff"',
+        b'[kafka]\n"plugin.library.paths" = "/x"',
+        b'bootstrap = "127.0.0.1:9"\n[kafka]\n"socket.timeout.ms" = 30000',
+        b'bootstrap = "127.0.0.1:9"\n[kafka]\n"fetch.max.bytes" = 1000',
+    ):
         file.write_bytes(content)
 
         done = commands.phistream("run", "scrub", "--config", file, text=True)
 
         assert 78 == done.returncode, done.stderr
-        assert done.stderr.startswith("phistream: ")
-        assert 1 == done.stderr.count("\n")
+        assert done.stderr.splitlines()[-1].startswith("phistream: ")
+        assert "Traceback" not in done.stderr
+        assert "bug" not in done.stderr
