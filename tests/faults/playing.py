@@ -105,7 +105,11 @@ class Stage:
         except Exception:
             run.wrong.append(traceback.format_exc())
             return Report(
-                scenario.name, Audit(), run.seen.injected, wrong=tuple(run.wrong)
+                scenario.name,
+                Audit(),
+                run.seen.injected,
+                restarts=run.seen.exits,
+                wrong=tuple(run.wrong),
             )
         finally:
             run.close()

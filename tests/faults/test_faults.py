@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from tests.faults.playing import Stage
-from tests.faults.scenarios import load_scenarios
+from tests.faults.scenarios import Scenario, load_scenarios
 
 SHORT = ("end-txn-lost", "offsets-expired", "worker-kill")
 NOTES = 200
@@ -34,6 +37,35 @@ def check(report):
 @pytest.mark.parametrize("name", SHORT)
 def test_a_fault_loses_doubles_reorders_and_leaks_nothing(stage, name):
     check(stage.play(load_scenarios()[name], notes=NOTES, seed=1))
+
+
+def test_a_service_that_refuses_to_run_ends_the_run_at_once(stage):
+    def play(run):
+        run.start()
+        run.wait_for_progress()
+
+    refused = Scenario("refused", play, settings={"preset": "no-such-preset"})
+    report = stage.play(refused, notes=NOTES, seed=1)
+
+    assert not report.is_sound
+    assert [each for each in report.wrong if "refuses to run" in each]
+    assert 78 in report.restarts
+
+
+def test_a_service_that_ends_by_itself_is_started_again_and_is_wrong(stage):
+    def play(run):
+        run.start()
+        for _ in run.moments(1):
+            os.kill(run.service("scrub").process.pid, signal.SIGKILL)
+            run.fault("supervisor killed by nobody")
+        run.seen.must_abort = False
+
+    report = stage.play(Scenario("crash", play), notes=NOTES, seed=1)
+
+    assert (0, 0, 0, 0) == report.audit.faults, report.audit
+    assert {-signal.SIGKILL: 1} == report.restarts
+    assert 1 == len(report.wrong), report.wrong
+    assert "no fault explains" in report.wrong[0]
 
 
 @pytest.mark.long
