@@ -82,6 +82,7 @@ class KafkaConsumer:
         self._revoked_in_poll: set[int] = set()
         self._order = _updates_first(settings, updates) if updates else None
         self._throttled: set[int] = set()
+        self._is_rewinding = False
         self._is_eager = bool(updates) and not _is_new_protocol(settings)
         self._consumer = _client(settings, updates, group, member)
         self._consumer.subscribe(
@@ -141,15 +142,29 @@ class KafkaConsumer:
         """Go back to the committed offsets, and return them.
 
         Aborting a transaction does not move the consumer's position.
+
+        Raises:
+            SlotTaken: Another process has joined the group under this one's name.
+            RetriableError: The coordinator did not answer in time.
         """
         self._forget(self._assigned)
         self._unthrottle(self._throttled)
-        committed = self.committed(
-            [Partition(t, p) for p in sorted(self._assigned) for t in self._topics]
-        )
-        for each, at in committed.items():
-            self._seek(TopicPartition(each.topic, each.index, at.offset))
-        return committed
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            committed = self.committed(
+                [Partition(t, p) for p in sorted(self._assigned) for t in self._topics]
+            )
+            try:
+                with translated("seek"):
+                    for each, at in committed.items():
+                        where = TopicPartition(each.topic, each.index, at.offset)
+                        self._consumer.seek(where)
+            except RetriableError:
+                if time.monotonic() > deadline:
+                    raise
+                self._serve()
+            else:
+                return committed
 
     def committed(
         self, partitions: Sequence[Partition], seconds: float = CALL_SECONDS
@@ -280,19 +295,21 @@ class KafkaConsumer:
             for topic in topics or self._topics
         ]
 
-    def _seek(self, partition: TopicPartition) -> None:
-        # A new partition is not seekable until its fetcher has started.
-        deadline = time.monotonic() + CALL_SECONDS
-        while True:
-            try:
-                with translated("seek"):
-                    self._consumer.seek(partition)
-            except StreamError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-            else:
-                return
+    def _serve(self) -> None:
+        """Take in what the client knows of the group; a record is read again.
+
+        A new partition is not seekable until its fetcher has started, and a lost one
+        is not any more: only a poll tells.
+        """
+        self._is_rewinding = True
+        try:
+            with translated("poll"):
+                message = self._consumer.poll(0.05)
+        finally:
+            self._is_rewinding = False
+        error = message.error() if message is not None else None
+        if error is not None and error.code() != END_OF_PARTITION:
+            _check(error)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         assign = consumer.assign if self._is_eager else consumer.incremental_assign
@@ -310,7 +327,9 @@ class KafkaConsumer:
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # No transaction is open here: a batch is committed before the next poll.
         gone = sorted({p.partition for p in partitions} & self._assigned)
-        self._release(gone)
+        # The offsets to release are not known before a rewind is through.
+        if not self._is_rewinding:
+            self._release(gone)
         log.info("revoked %s", gone)
         self._remove(consumer, partitions)
 

@@ -80,6 +80,20 @@ def test_a_worker_whose_name_another_has_taken_stops_at_its_next_call(settings):
     second.close()
 
 
+def test_a_worker_whose_name_another_has_taken_stops_while_it_goes_back(settings):
+    first = member(settings)
+    wait_until(lambda: owns(first))
+    second = member(settings)
+    wait_until(lambda: owns(second))
+
+    with pytest.raises(SlotTaken, match="its own first_slot"):
+        # Until the first has heard of it, it goes back in vain.
+        wait_until(lambda: first.rewind() is None)
+
+    first.close()
+    second.close()
+
+
 def test_a_full_disk_ends_a_command_with_its_status_and_without_a_traceback():
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
