@@ -245,6 +245,11 @@ class Erasure:
             FatalError: A transaction failed; another run does the rest.
         """
         deadline = time.monotonic() + seconds
+        # Its start ends the transaction of a run that was killed, which scrub could not
+        # read past, and fences it; so it does with a replay, which else would return
+        # letters that are erased.
+        ids = schema_ids(self._settings, [PHI_AUDIT])
+        producer = KafkaProducer(self._settings, LETTERS_ID, ids)
         begun = {p: end for p, (_first, end) in self._all(NOTES).items()}
         settled = self._settled(deadline)
         if settled is None or (not settled.is_empty and not self._scrub_runs()):
@@ -255,10 +260,6 @@ class Erasure:
                 Counter(), settled or found, is_carried_out=False, refusal=why
             )
         found = settled
-        # Its start ends the transaction of a run that was killed, and fences it; so it
-        # does with a replay, which else would return letters that are erased.
-        ids = schema_ids(self._settings, [PHI_AUDIT])
-        producer = KafkaProducer(self._settings, LETTERS_ID, ids)
         facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
         counts: Counter[str] = Counter()
         for _round in range(MAX_ROUNDS):

@@ -191,7 +191,9 @@ def ward(module_cluster, tmp_path_factory):
         audit=len(values(settings, PHI_AUDIT.name)),
     )
     asked = [f"{A.id}^^^{A.assigning_authority}", f"{UNNAMED.id}^^^ZZWARD"]
+    log = settings.state_dir.parent / "scrub.log"
     with running(settings, "scrub") as [service]:
+        wait_until(lambda: 2 == log.read_text().count('"assigned '), 120)
         dry = erase(settings, folder, *asked, "--dry-run", "--json")
         killed(settings, [A, UNNAMED], "commit")
         undone = {*latest(settings, PATIENTS)}
@@ -216,7 +218,7 @@ def ward(module_cluster, tmp_path_factory):
         produce_notes(settings, later)
         wait_until(lambda: latest(settings, NOTES_HELD), 120)
         drain(settings, [service])
-        logs = (settings.state_dir.parent / "scrub.log").read_text()
+        logs = log.read_text()
     return SimpleNamespace(
         settings=settings,
         before=before,
@@ -335,7 +337,10 @@ def test_erasing_again_says_that_nothing_is_left_and_a_stranger_is_unknown(ward)
 
 def test_the_proof_holds_after_an_erasure(ward):
     for verdict in Auditor(ward.settings).verdicts():
-        assert verdict.is_sound, verdict.examples
+        # The tests wrote the notes, so that intake's group has no offsets.
+        expected = {"offsets_gone": 1} if verdict.topic == HL7_RAW.name else {}
+        assert expected == verdict.faults, verdict.examples
+        assert 0 == verdict.missing + verdict.doubled + verdict.out_of_order
 
 
 def test_each_letter_has_its_own_key_in_the_partition_of_its_source(ward):
