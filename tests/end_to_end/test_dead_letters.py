@@ -22,6 +22,7 @@ from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
+    LETTERS_ID,
     LETTERS_REPLAYED,
     NOTES,
     NOTES_SCRUBBED,
@@ -449,11 +450,13 @@ def test_a_second_replay_fences_the_first_and_nothing_is_doubled(settings):
 
 
 def erase_letter(settings, message):
-    """Erase one letter, as `phistream erase` does."""
-    letter = _Letter(message.key(), message.partition(), (NOTES.name, 0, 0), None)
-    found = Found(0, (), (), (letter,), 0, 0, (), {})
+    """Erase one letter, as `phistream erase` does once scrub has read everything."""
+    source = (NOTES.name, 0, 0)
+    letter = _Letter(message.key(), message.partition(), source, b"", None)
+    found = Found(0, (), (), (letter,), 0, 0, (), 0, {})
+    facts = {"outcome": "erased", "at_ms": 1, "actor": "x", "reason": "x"}
     erasure = Erasure(settings, [PatientId("ZZWARD", NUMBER)])
-    erasure.erase(found, actor="x", reason="x", seconds=0, at_ms=1)
+    erasure._commit(KafkaProducer(settings, LETTERS_ID), found, facts)
 
 
 def test_an_erasure_fences_a_replay_which_returns_nothing_that_was_erased(settings):
