@@ -26,7 +26,7 @@ def start_all(run):
         run.start_service(stage, slot)
 
 
-@scenario(effects={"offsets set": "offsets are set to what was processed"})
+@scenario(effects={"offsets set": "the group's offsets are set to"})
 def offsets_expired(run):
     """The committed offsets of both groups are gone after a stop."""
     run.start()

@@ -96,7 +96,8 @@ def test_every_note_of_the_ward_has_a_marker_of_its_own():
 
     numbers = [n for each in messages for n in numbers_in(each.value)]
     assert [*range(300)] == numbers
-    assert 300 <= len([1 for each in messages if surnames_in(each.value)])
+    # Notes of patients whose surname has not been sent yet hold none.
+    assert 280 <= len([1 for each in messages if surnames_in(each.value)])
 
 
 @pytest.mark.parametrize("number", [0, 1, 64, 65, 123_456, 65**5 - 1])

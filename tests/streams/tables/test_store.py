@@ -247,10 +247,12 @@ def test_too_few_open_files_are_no_damage(opened):
     write(store, {b"a": b"1"}, 5)
     store.close()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    least = len(os.listdir("/proc/self/fd"))
+    used = {int(each) for each in os.listdir("/proc/self/fd")}
+    free = [each for each in range(soft) if each not in used]
     found = set()
     for more in range(1, 12):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (least + more, hard))
+        # The limit is one on numbers: those below it that are free can be had.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free[more], hard))
         try:
             opened().close()
         except (StorageFailed, DamagedState) as error:
