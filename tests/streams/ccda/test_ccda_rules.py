@@ -76,3 +76,4 @@ def test_roots_of_institutions_are_not_public():
     assert is_version("2015-08-01")
     assert not is_version("561-83-2947")
     assert not is_version("1957-03-16")
+    assert not is_version("20520908")  # may be a number of the patient
