@@ -43,7 +43,7 @@ def compiled(function: F) -> F:
     """
     made: Any = numba.njit(fastmath=True, nogil=True)(function)
     with suppress(RuntimeError):  # no folder
-        # What enable_caching() does, with another cache.
+        # What enable_caching() does, with another cache; numba has no public way to it.
         made._cache = _Cache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001
     _kernels.append(made)
     return cast(F, made)

@@ -15,12 +15,15 @@ FROZEN_SECONDS = 9
 """Longer than the session timeout of the runs."""
 
 
-@scenario()
+@scenario(effects={"inside of a transaction": ""})
 def worker_kill(run):
-    """kill -9 of workers of both stages at random moments."""
+    """kill -9 of workers of both stages at random moments, one inside a transaction."""
     run.start(observed=True)
-    for _ in run.moments(faults_of(run, 12)):
-        run.kill_worker(*run.rng.choice(SLOTS))
+    for number in run.moments(faults_of(run, 12)):
+        if number == 1:
+            run.kill_worker_inside("intake")
+        else:
+            run.kill_worker(*run.rng.choice(SLOTS))
 
 
 @scenario(effects={"inside of a transaction": ""})

@@ -316,12 +316,26 @@ class Run:
         self.worker(stage, slot).kill()
         self.fault(f"{what} {stage}", partitions)
 
+    def kill_worker_inside(self, stage, slot=0):
+        """Kill a worker inside of a transaction if one is met in time."""
+        partitions = self.partitions(stage, slot)
+        worker = self._stop_inside(stage, slot)
+        worker.kill()
+        self.thaw(stage, slot, worker)
+        self.fault(f"kill -9 {stage}", partitions)
+
     def freeze_worker(self, stage, slot=0):
         """Stop the worker and its supervisor, as a host does that stands still.
 
         It happens inside of a transaction if one is met in time.
         """
         partitions = self.partitions(stage, slot)
+        worker = self._stop_inside(stage, slot)
+        self.fault(f"SIGSTOP {stage}", partitions)
+        return worker
+
+    def _stop_inside(self, stage, slot):
+        """Stop a worker and its supervisor (SIGSTOP); return the worker."""
         worker = self.worker(stage, slot)
         supervisor = self.service(stage, slot).process.pid
         deadline = time.monotonic() + 30
@@ -337,7 +351,6 @@ class Run:
             self.feed.limit += self.feed.window // 8
             time.sleep(self.rng.uniform(0, 0.2))
         self.effect("inside of a transaction", is_inside)
-        self.fault(f"SIGSTOP {stage}", partitions)
         return worker
 
     def _is_open(self, stage):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter
 from types import SimpleNamespace
 
 import orjson
@@ -26,6 +28,7 @@ from tests.faults.ward import (
 )
 from tests.harness import produce
 
+IDENTIFIER = re.compile(rb"\b\d{8,9}\b")
 FED = {number: (0, number) for number in range(4)}
 """The first notes, all in partition 0 of hl7.raw."""
 
@@ -92,12 +95,31 @@ def test_a_dead_letter_is_an_outcome_of_the_note_at_its_source(settings):
 
 def test_every_note_of_the_ward_has_a_marker_of_its_own():
     ward = MarkedWard(seed=3, merges=True, patients=30, note_words=20, split="test")
-    messages = [*ward.admissions(), *ward.notes(300)]
+    messages = [*ward.admissions(), *ward.notes(350)]
 
     numbers = [n for each in messages for n in numbers_in(each.value)]
-    assert [*range(300)] == numbers
-    # Notes of patients whose surname has not been sent yet hold none.
-    assert 280 <= len([1 for each in messages if surnames_in(each.value)])
+    assert [*range(350)] == numbers
+    assert 300 <= len([1 for each in messages if surnames_in(each.value)])
+
+
+def test_a_note_holds_a_surname_if_one_was_sent_under_its_identifier():
+    ward = MarkedWard(seed=3, merges=True, patients=30, note_words=20, split="test")
+    messages = [*ward.admissions(), *ward.notes(350)]
+    known = {mrn.encode() for _index, mrn in ward._patients.values()}
+
+    sent = set()
+    counts = Counter()
+    for each in messages:
+        mrn = next((n for n in IDENTIFIER.findall(each.value) if n in known), None)
+        surnames = surnames_in(each.value)
+        if numbers_in(each.value):
+            counts[mrn in sent, bool(surnames)] += 1
+        if surnames:
+            sent.add(mrn)
+
+    # Those that hold a surname before any was sent give it themselves.
+    assert 0 == counts[True, False]
+    assert 200 < counts[True, True]
 
 
 @pytest.mark.parametrize("number", [0, 1, 64, 65, 123_456, 65**5 - 1])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-NO_ABORT = "no transaction was hit: no aborted record"
-
 
 @dataclass(slots=True)
 class Seen:
@@ -56,5 +54,5 @@ def judge(found, seen, scenario):
         if not seen.effects[effect]
     ]
     if seen.must_abort and not found.aborted:
-        wrong.append(NO_ABORT)
+        wrong.append("no transaction was hit: no aborted record")
     return wrong
