@@ -377,7 +377,9 @@ class Run:
         found = service.process.returncode
         # A service that is still starting has no handler of SIGTERM yet.
         if status is not None and abs(found) not in (status, signal.SIGTERM):
-            self.wrong.append(f"{stage} {slot} ended with {found}, not {status}")
+            self.wrong.append(
+                f"{stage} {slot} ended with {found}, not {status}: {service.tail()}"
+            )
         return service
 
     def kill_service(self, stage, slot=0):
