@@ -28,7 +28,7 @@ from ..events.notes import ClinicalNote
 from ..files.documents import SUFFIXES, documents_in, format_of
 from ..files.sources import files_in, require_present
 from ..scrub.join import PatientJoin
-from ..scrub.processor import decode
+from ..scrub.notes import decode
 
 Seen = Callable[[int], None]
 """Called with the number of notes read so far."""

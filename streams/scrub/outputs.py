@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
@@ -17,7 +17,7 @@ from deid_core import Annotation, Label, ScrubbedDocument, Span
 from schemas import SchemaError
 from schemas.decoding import check_item
 
-from ..cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage
+from ..cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage, Topic
 from ..engine.errors import FatalError
 from ..engine.records import Output, Record
 from ..events.notes import ClinicalNote
@@ -82,6 +82,28 @@ class Pseudonyms:
         return hmac.digest(self.key, kind + b"\0" + value, "sha256")[:16].hex()
 
 
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where outputs go, and what their audit events say of it.
+
+    Args:
+        stage: Which writes them.
+        notes: The topic of scrubbed notes.
+        messages: That of rebuilt messages.
+        audit: That of audit events.
+        facts: Further properties of audit events.
+    """
+
+    stage: str = Stage.SCRUB
+    notes: Topic = NOTES_SCRUBBED
+    messages: Topic = HL7_SCRUBBED
+    audit: Topic = PHI_AUDIT
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+LIVE_FEED = Destination()
+
+
 class ScrubOutputs:
     """Makes the outputs of scrubbed notes.
 
@@ -89,10 +111,19 @@ class ScrubOutputs:
         keys: Of the pseudonyms of keys and ids.
         preset: The name of the detection preset.
         policy: The name of the replacement policy.
+        to: Where they go.
     """
 
-    def __init__(self, keys: PseudonymKeys, *, preset: str, policy: str) -> None:
+    def __init__(
+        self,
+        keys: PseudonymKeys,
+        *,
+        preset: str,
+        policy: str,
+        to: Destination = LIVE_FEED,
+    ) -> None:
         self.keys = keys
+        self._to = to
         self._pseudonyms = {each.id: Pseudonyms(each.value) for each in keys}
         self._preset, self._policy = preset, policy
         self._version = metadata.version("phistream")
@@ -136,6 +167,7 @@ class ScrubOutputs:
             "at_ms": at_ms,
             "version": self._version,
             "characters": len(note.text),
+            **self._to.facts,
         }
         if scrubbed.other_language:
             audit["other_language"] = scrubbed.other_language
@@ -143,15 +175,16 @@ class ScrubOutputs:
             audit["held"] = joined.released
         key, order = patient.encode(), _order(joined.policy)
         return (
-            encoded(NOTES_SCRUBBED, key, published, joined.record),
+            encoded(self._to.notes, key, published, joined.record),
             audit_event(
-                Stage.SCRUB,
+                self._to.stage,
                 joined.record,
                 key,
                 1,
                 audit,
                 order,
                 {"annotations": _encoded_annotations(scrubbed)},
+                topic=self._to.audit,
             ),
         )
 
@@ -175,7 +208,7 @@ class ScrubOutputs:
         patient = pseudonyms.patient(joined.note.patient.key)
         key = patient.encode()
         message = Output(
-            HL7_SCRUBBED.name,
+            self._to.messages.name,
             key,
             rebuilt.value,
             {
@@ -184,7 +217,7 @@ class ScrubOutputs:
                 CONTENT_TYPE: CONTENT_TYPES[form],
                 KEY_ID: pseudonyms.key_id.encode(),
             },
-            timeless=HL7_SCRUBBED.timeless,
+            timeless=self._to.messages.timeless,
             source=record,
         )
         found = Counter(a.label.value for each in scrubbed for a in each.annotations)
@@ -203,11 +236,14 @@ class ScrubOutputs:
             "removed": dict(rebuilt.removed),
             "unreadable": dict(rebuilt.unreadable),
             "found": dict(found),
+            **self._to.facts,
         }
         if joined.released is not None:
             audit["held"] = joined.released
         order = _order(joined.policy)
-        return message, audit_event(Stage.SCRUB, record, key, 1, audit, order)
+        return message, audit_event(
+            self._to.stage, record, key, 1, audit, order, topic=self._to.audit
+        )
 
     def without_note(
         self,

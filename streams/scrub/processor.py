@@ -5,17 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import islice
 
-import orjson
-
-from deid_core import Deidentifier, ScrubbedDocument
-from schemas import Schema, SchemaError
-from schemas.decoding import Decoder
+from deid_core import Deidentifier
 
 from ..cluster.partitioner import partition_of
-from ..cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, Stage
+from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
 from ..cluster.wire_format import InputFormat
 from ..engine.errors import (
     ConfigError,
@@ -27,27 +22,21 @@ from ..engine.observer import HeldProgress, TableProgress
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
-from ..events.notes import ClinicalNote
-from ..events.outputs import dead_letter, received_ms
+from ..events.outputs import dead_letter
 from ..keys.office import OfficePublicKey
-from ..patients.demographics import TYPES
 from ..patients.updates import PatientUpdate, decode_update
 from ..tables.table import ChangelogTable
 from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
+from .notes import NoteScrubber, decode, require_key
 from .outputs import ScrubOutputs
-from .parts import Texts, rebuilt
 from .tables import Tables
-from .values import PatientValues
 
 log = logging.getLogger(__name__)
 
 SAMPLED_ROWS = 64
 """Of a partition, to see whether its keys belong there: with another number of
 partitions hardly any of them would."""
-
-# Intake writes the version first.
-_VERSION_1 = b'{"schema_version":1,'
 
 
 class Scrub:
@@ -85,14 +74,11 @@ class Scrub:
         keep_copies: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._make = make
-        self._keys = outputs.keys
-        self._systems = self._made()
+        self._scrubber = NoteScrubber(make, outputs, clock)
         self._patients = table
         self._tables = Tables(table, held)
         self._join = PatientJoin(table)
         self._held = HeldNotes(held, unknown, outputs, self._join.is_named, self._now)
-        self._outputs = outputs
         self._partitions = partitions
         self._office = office
         self._max_bytes = max_bytes
@@ -138,20 +124,12 @@ class Scrub:
         The updates of a partition come before its notes.
         """
         prepared = [self._prepared(record) for record in records]
-        joined = [each for each in prepared if isinstance(each, Joined)]
-        texts: dict[str, Texts] = {}
-        for each in joined:
-            key_id = self._key_id(each.record)
-            if key_id not in texts:
-                texts[key_id] = Texts(self._systems[key_id])
-            texts[key_id].add(each.documents)
-        for of_key in texts.values():
-            of_key.scrub()
+        outcomes = self._scrubber.outcomes(prepared)
         return [
-            self._outcome(each, texts[self._key_id(each.record)])
-            if isinstance(each, Joined)
-            else each
-            for each in prepared
+            (*outcome, *self._held.done(each.record))
+            if isinstance(each, Joined) and not isinstance(outcome, InvalidRecord)
+            else outcome
+            for each, outcome in zip(prepared, outcomes, strict=True)
         ]
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
@@ -178,7 +156,7 @@ class Scrub:
         """Replace the pipeline, the cache of patients, and the index of held notes."""
         self._join.forget()
         self._held.forget()
-        self._systems = self._made()
+        self._scrubber.rebuild()
 
     def drop_state(self) -> Iterable[int]:
         """Delete damaged tables; their records wait until they are restored."""
@@ -201,14 +179,14 @@ class Scrub:
     def _prepared(self, record: Record) -> Joined | Outcome:
         try:
             if record.partition.topic == PATIENT_UPDATES.name:
-                self._require_key(record, record.key or b"")
+                require_key(record, record.key or b"", self._partitions)
                 return self._updated(record)
             note = decode(
                 record,
                 max_bytes=self._max_bytes,
                 max_message_bytes=self._max_message_bytes,
             )
-            self._require_key(record, note.patient.key)
+            require_key(record, note.patient.key, self._partitions)
             return self._held.admit(self._join.join(record, note))
         except InvalidRecord as error:
             return error
@@ -251,125 +229,5 @@ class Scrub:
             return None
         return decode_update(self._wire_format.accepted(value, PATIENT_UPDATES.name))
 
-    def _require_key(self, record: Record, key: bytes) -> None:
-        topic = record.partition.topic
-        if record.key != key:
-            raise InvalidRecord(
-                ReasonCode.WRONG_KEY, f"{topic}: the key is not that of the patient"
-            )
-        if partition_of(key, self._partitions) != record.partition.index:
-            raise InvalidRecord(
-                ReasonCode.WRONG_PARTITION,
-                f"{topic}: the key belongs to another partition, where the join would "
-                "miss; the producer needs partitioner=murmur2_random",
-            )
-
-    def _outcome(self, joined: Joined, texts: Texts) -> Outcome:
-        try:
-            scrubbed = texts.of(joined.documents)
-            if joined.note.format:
-                return self._rebuilt(joined, scrubbed)
-        except InvalidRecord as error:
-            return error
-        return self._note(joined, *scrubbed)
-
-    def _rebuilt(self, joined: Joined, scrubbed: Sequence[ScrubbedDocument]) -> Outcome:
-        """Return a part of a message, rebuilt from its scrubbed texts."""
-        part = rebuilt(
-            self._system(joined.record),
-            self._values(joined),
-            joined.note,
-            joined.document,
-            scrubbed,
-        )
-        outputs = self._outputs.of_message(joined, part, scrubbed, self._now())
-        return (*outputs, *self._held.done(joined.record))
-
-    def _note(self, joined: Joined, result: ScrubbedDocument) -> Outcome:
-        known, note_type = joined.document.known, joined.note.note_type
-        if self._system(joined.record).leaked_in(known, [note_type]):
-            return InvalidRecord(
-                ReasonCode.RESIDUE,
-                "notes: note_type holds a value of the patient's record",
-            )
-        try:
-            written_at = self._values(joined).day(joined.note.written_at[:10])
-        except Exception as error:
-            # As in deid_core: a bug refuses the note, not the whole batch.
-            return InvalidRecord(
-                ReasonCode.DEID_ERROR, f"notes: written_at: {type(error).__name__}"
-            )
-        outputs = self._outputs.of(joined, result, written_at, self._now())
-        return (*outputs, *self._held.done(joined.record))
-
-    def _values(self, joined: Joined) -> PatientValues:
-        record = joined.record
-        return PatientValues(
-            self._system(record), joined.document, self._outputs.pseudonyms(record)
-        )
-
-    def _made(self) -> dict[str, Deidentifier]:
-        """Return the pipeline of each key; they share their detectors."""
-        made = self._make()
-        return {each.id: made.with_key(each.value) for each in self._keys}
-
-    def _key_id(self, record: Record) -> str:
-        return self._keys.at(received_ms(record)).id
-
-    def _system(self, record: Record) -> Deidentifier:
-        return self._systems[self._key_id(record)]
-
     def _now(self) -> int:
         return int(self._clock() * 1000)
-
-
-def decode(
-    record: Record, *, max_bytes: int, max_message_bytes: int = 0
-) -> ClinicalNote:
-    """Return the note, or part of a message, that a record of `notes` holds.
-
-    Args:
-        record: Of `notes`.
-        max_bytes: A larger note is refused.
-        max_message_bytes: A larger part of a message is refused, if this is more.
-
-    Raises:
-        InvalidRecord: Its value is null, too large, not JSON, or breaks its schema.
-    """
-    if record.value is None:
-        raise InvalidRecord(ReasonCode.NULL_VALUE, "notes: a null value is not a note")
-    size = len(record.value)
-    if size > max(max_bytes, max_message_bytes):
-        raise _too_large(max_bytes)
-    try:
-        note = _decoded(record.value)
-    except orjson.JSONDecodeError:
-        raise InvalidRecord(
-            ReasonCode.BAD_JSON, "notes: the value is not JSON"
-        ) from None
-    except SchemaError as error:
-        NOTES.require_known_version(record.value)
-        raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
-    if size > max_bytes and not note.format:
-        raise _too_large(max_bytes)
-    return note
-
-
-def _decoded(value: bytes) -> ClinicalNote:
-    if not value.startswith(_VERSION_1):
-        return _notes().decode(value)
-    # Notes that the version before has written may be on the topic.
-    parsed = orjson.loads(value)
-    Schema(NOTES.name, 1).check(parsed)
-    return ClinicalNote.from_json(parsed)
-
-
-def _too_large(max_bytes: int) -> InvalidRecord:
-    return InvalidRecord(
-        ReasonCode.TOO_LARGE, f"notes: over {max_bytes} bytes; raise max_note_bytes"
-    )
-
-
-@cache
-def _notes() -> Decoder[ClinicalNote]:
-    return Decoder(NOTES.schema, ClinicalNote, TYPES)

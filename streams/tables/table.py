@@ -129,6 +129,8 @@ class ChangelogTable:
         owner: Name of the subfolder, one for each worker slot, e.g. ``scrub-0``.
         partitions: The number of partitions of the topic.
         damaged: Called for each store that is dropped because its files are damaged.
+        deleted: Called with the key of each row that is read as deleted, and when that
+            was, in milliseconds since 1970.
         clock: Monotonic seconds.
 
     Raises:
@@ -144,10 +146,12 @@ class ChangelogTable:
         partitions: int,
         *,
         damaged: Callable[[], None] = lambda: None,
+        deleted: Callable[[bytes, int], None] = lambda _key, _at_ms: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._topic = topic.name
         self._damaged = damaged
+        self._deleted = deleted
         self._lock_seconds = settings.state_lock_seconds
         self._locked: dict[int, _Wait] = {}
         self._folder = Path(settings.state_dir) / settings.group / owner
@@ -520,6 +524,9 @@ class ChangelogTable:
         # Neither parsed nor checked: only the owner of a partition writes there.
         for partition in self._followed & changes.keys():
             group = changes[partition]
+            for each in group:
+                if each.value() is None:
+                    self._deleted(each.key() or b"", each.timestamp()[1])
             self._parts[partition].store.write(
                 ((each.key() or b"", each.value()) for each in group),
                 (group[-1].offset() or 0) + 1,

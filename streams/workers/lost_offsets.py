@@ -267,7 +267,7 @@ def _processed(
     log.warning("%s: the group has no offsets: reading %s", topic.name, PHI_AUDIT.name)
     since = _oldest_ms(settings, admin, group, topic)
     first = offsets_at(admin, PHI_AUDIT.name, partitions, since)
-    _wait_until_stable(settings, admin, high, beat)
+    wait_until_stable(settings, admin, PHI_AUDIT, high, beat)
     ranges = {p: (first[p], high[p]) for p in partitions}
     seals = Seals(audit_key(settings.pseudonym_key()))
     events: dict[int, _Events] = defaultdict(_Events)
@@ -333,20 +333,32 @@ def _oldest_ms(
     return max(0, min([kept, *known]) - DAY_MS)
 
 
-def _wait_until_stable(
+def wait_until_stable(
     settings: Settings,
     admin: AdminClient,
+    topic: Topic,
     high: Mapping[int, int],
-    beat: Callable[[], None],
+    beat: Callable[[], None] = lambda: None,
 ) -> None:
-    """Wait for the end of transactions that hide events which are committed."""
+    """Wait for the end of transactions that hide records which are committed.
+
+    Args:
+        settings: Their time limit.
+        admin: A client of the cluster.
+        topic: Of the records.
+        high: The high watermark of each partition.
+        beat: Called now and then.
+
+    Raises:
+        RetriableError: One stays open.
+    """
     deadline = time.monotonic() + settings.transaction_seconds + CALL_SECONDS
     while True:
-        stable = end_offsets(admin, PHI_AUDIT.name, high)
+        stable = end_offsets(admin, topic.name, high)
         if all(stable[p] >= end for p, end in high.items()):
             return
         if time.monotonic() > deadline:
-            raise RetriableError(f"{PHI_AUDIT.name}: a transaction stays open")
+            raise RetriableError(f"{topic.name}: a transaction stays open")
         beat()
         time.sleep(0.2)
 

@@ -169,9 +169,9 @@ def _run(
         processor,
         checkpoint,
         custody,
-        _limits(settings),
+        limits_of(settings),
         limited=Deadline(),
-        back_off=_back_off,
+        back_off=back_off,
         beat=pulse.beat,
         seal=seals.sealed,
         observer=observer,
@@ -199,7 +199,8 @@ def _run(
     log.info("%s worker %d has drained", stage, slot)
 
 
-def _limits(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> Limits:
+    """Return the limits of the main loop."""
     return Limits(
         max_records=settings.batch_records,
         poll_seconds=settings.batch_seconds,
@@ -227,7 +228,7 @@ def _processor(
     keys = settings.key_ring()
     table, held = table_of(PATIENTS), table_of(NOTES_HELD)
     return Scrub(
-        lambda: _deidentifier(settings, keys),
+        lambda: deidentifier_of(settings, keys),
         table,
         held,
         UnknownPatients.of(settings),
@@ -301,7 +302,12 @@ def _standby(
     ).turn
 
 
-def _deidentifier(settings: Settings, keys: PseudonymKeys) -> Deidentifier:
+def deidentifier_of(settings: Settings, keys: PseudonymKeys) -> Deidentifier:
+    """Return the pipeline that the settings describe, with the first key.
+
+    Raises:
+        ConfigError: Its preset, policy or terms are wrong.
+    """
     first, *_others = keys
     try:
         return Deidentifier.from_names(
@@ -314,7 +320,8 @@ def _deidentifier(settings: Settings, keys: PseudonymKeys) -> Deidentifier:
         raise ConfigError(str(error)) from None
 
 
-def _back_off(failures: int) -> None:
+def back_off(failures: int) -> None:
+    """Wait before the next try."""
     time.sleep(min(5.0, 0.05 * 2**failures))
 
 

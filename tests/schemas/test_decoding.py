@@ -14,7 +14,7 @@ from streams.events.notes import ClinicalNote
 from streams.patients.demographics import PatientRecord
 from streams.patients.updates import _decoder as updates
 from streams.scrub.join import _patients as patients
-from streams.scrub.processor import _notes as notes
+from streams.scrub.notes import _notes as notes
 
 FOLDER = Path(schemas.__file__).parent
 VERSIONS = {"notes": 2, "dead.letters": 2}

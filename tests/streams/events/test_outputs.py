@@ -16,7 +16,7 @@ from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.records import Partition, Record
 from streams.events.outputs import encoded
 from streams.patients.updates import decode_update
-from streams.scrub.processor import decode
+from streams.scrub.notes import decode
 
 RECORD = Record(Partition("hl7.raw", 0), 1, b"k", b"v")
 NOTE = {

@@ -134,7 +134,7 @@ def test_a_rebuilt_message_names_its_key(scrub):
     ]
     part = replace(joined, note=replace(joined.note, format="hl7"))
 
-    message, audit = scrub._outputs.of_message(part, Rebuilt(b"MSH|"), [], 1)
+    message, audit = scrub._scrubber._outputs.of_message(part, Rebuilt(b"MSH|"), [], 1)
 
     assert Pseudonyms(NEW).key_id.encode() == message.headers[KEY_ID]
     assert Pseudonyms(NEW).key_id == orjson.loads(audit.value)["key_id"]
