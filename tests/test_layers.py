@@ -45,7 +45,7 @@ LAYERS = {
         {"intake", "scrub"},
         {"files"},
         {"operations"},
-        {"workers", "mllp", "gateway"},
+        {"workers", "mllp", "gateway", "rescrub"},
         {"demo"},
         {"cli"},
     ),

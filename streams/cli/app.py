@@ -45,6 +45,7 @@ from . import (
     mllp,
     presets,
     reconcile,
+    rescrub,
     run,
     scrub,
     serve,
@@ -93,7 +94,7 @@ for command in (
     scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
     experiment.experiment, run.run, mllp.mllp, serve.serve, feed.feed,
     reconcile.reconcile, doctor.doctor, status.status, watch.watch, demo.demo, key.key,
-    erase.erase,
+    erase.erase, rescrub.rescrub,
 ):  # fmt: skip
     app.command()(command)
 app.command("map")(map_.map_)

@@ -7,7 +7,7 @@ them, and workers check them when they start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import Literal
@@ -38,6 +38,13 @@ class Stage(StrEnum):
 
     INTAKE = "intake"
     SCRUB = "scrub"
+
+
+RESCRUB = "rescrub"
+"""What audit events and dead letters of `phistream rescrub` name as their stage.
+
+It is a command, not a service: it has no inputs of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +106,14 @@ class Topic:
     def short_form(self) -> str:
         """The same beside the topic's name, which a schema's name mostly repeats."""
         return self.value_form.replace(f"{self.name}/", "JSON ")
+
+    def of_version(self, version: str) -> Topic:
+        """Return the topic that a run of `phistream rescrub` writes in its place."""
+        return replace(
+            self,
+            name=f"{self.name}.{version}",
+            schema_kind=(self.schema_kind or self.name) if self.schema_version else "",
+        )
 
     def require_known_version(self, value: bytes) -> None:
         """Check that a value which breaks the schema is not of a later version of it.
@@ -260,6 +275,9 @@ LETTERS_REPLAYED = Topic(
     cleanup="compact",
     max_message_bytes=1 * MIB,
 )
+
+RESCRUBBED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
+"""The topics of which `phistream rescrub` writes another version."""
 
 TOPICS = (
     HL7_RAW,

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output
+from .versions import live_name
 
 FRAMED_NAMES = frozenset({"notes.scrubbed", "hl7.scrubbed", "phi.audit"})
 """The topics whose JSON values have it when a registry is set; FRAMED in `topics`."""
@@ -120,7 +121,7 @@ def without_header(topic: str, value: bytes | None) -> bytes | None:
 
     What another program wrote to our topics stays as it is, and is not readable then.
     """
-    if value is None or topic not in FRAMED_NAMES:
+    if value is None or live_name(topic) not in FRAMED_NAMES:
         return value
     return split(value)[1]
 

@@ -19,7 +19,7 @@ import orjson
 from schemas import Schema, SchemaError
 
 from ..cluster.client import MAX_MESSAGE_BYTES
-from ..cluster.topics import DEAD_LETTERS, MIB, Stage
+from ..cluster.topics import DEAD_LETTERS, MIB
 from ..engine.errors import InvalidRecord
 from ..engine.records import Partition, Record
 from ..keys.office import SUITE, NotOpened, OfficePrivateKey, OfficePublicKey
@@ -68,6 +68,11 @@ class Letter:
     def place(self) -> str:
         """Its record on `dead.letters`."""
         return f"{DEAD_LETTERS.name}/{self.partition}/{self.offset}"
+
+    @property
+    def into(self) -> str:
+        """The version into which `phistream rescrub` wrote; empty of the live feed."""
+        return str(self.body.get("into", ""))
 
     @property
     def source_place(self) -> str:
@@ -180,11 +185,12 @@ class Letter:
 
 
 def letter_value(
-    stage: Stage,
+    stage: str,
     record: Record,
     error: InvalidRecord,
     source: Mapping[str, Any],
     office: OfficePublicKey,
+    into: str = "",
 ) -> dict[str, Any]:
     """Return the value of a dead letter, without its schema's version.
 
@@ -194,6 +200,7 @@ def letter_value(
         error: Why it can't be processed.
         source: The record's place, as the schema has it.
         office: Whoever has the private key may read it.
+        into: The version that `phistream rescrub` writes; empty for the live feed.
     """
     content, reason = _packed(record), error.reason[:500]
     compressed = zlib.compress(content, zlib.Z_BEST_SPEED)
@@ -211,6 +218,8 @@ def letter_value(
         "reason": reason,
         "source": dict(source),
     }
+    if into:
+        value["into"] = into
     sealed: dict[str, Any] = {"format": FORMAT, "suite": SUITE, "key_id": office.id}
     bound = _bound(DEAD_LETTERS.schema.versioned(value), sealed)
     ciphertext = office.seal(compressed, bound)

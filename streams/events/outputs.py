@@ -11,7 +11,8 @@ import orjson
 from schemas import SchemaError
 from schemas.decoding import check_encoded
 
-from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Stage, Topic
+from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
+from ..cluster.versions import live_name
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.records import Output, Record
 from ..keys.office import OfficePublicKey
@@ -43,6 +44,8 @@ KEY_ID = "key_id"
 """Header of a rebuilt message: which key its pseudonyms depend on, as in an event."""
 CONTENT_TYPE = "content-type"
 """Header of a rebuilt message: its media type."""
+INTO = "into"
+"""Header of what `phistream rescrub` writes to dead.letters: the version it writes."""
 RECEIVED = "received"
 """Header: when the message came to hl7.raw, in milliseconds since 1970, 13 digits.
 
@@ -140,13 +143,15 @@ def source_position(record: Record) -> dict[str, Any]:
 
 
 def audit_event(
-    stage: Stage,
+    stage: str,
     record: Record,
     key: bytes | None,
     outputs: int,
     facts: Mapping[str, Any],
     headers: Mapping[str, bytes] | None = None,
     checked: Mapping[str, orjson.Fragment] | None = None,
+    *,
+    topic: Topic = PHI_AUDIT,
 ) -> Output:
     """Return the audit event of one input record.
 
@@ -158,6 +163,7 @@ def audit_event(
         facts: Further properties of phi.audit.
         headers: Further headers.
         checked: Properties that are encoded, and checked, already.
+        topic: Another version of it, for what `phistream rescrub` does.
     """
     value = {
         "stage": stage,
@@ -167,11 +173,11 @@ def audit_event(
     }
     key = source_header(record) if key is None else key
     headers = {OUTPUTS: str(outputs).encode()} | dict(headers or {})
-    return encoded(PHI_AUDIT, key, value, record, headers, checked)
+    return encoded(topic, key, value, record, headers, checked)
 
 
 def dead_letter(
-    stage: Stage,
+    stage: str,
     record: Record,
     error: InvalidRecord,
     at_ms: int,
@@ -183,11 +189,31 @@ def dead_letter(
     key is its own, so that it can be erased alone; letters are in the order of their
     originals.  The record's own key may identify a patient.
     """
-    value = letter_value(stage, record, error, source_position(record), office)
-    made = encoded(DEAD_LETTERS, letter_key(record), value, record)
-    letter = replace(made, grouped_by=_letter_group(record))
+    letter = sealed_letter(stage, record, error, office)
     facts = {"outcome": "dead_letter", "code": error.code, "at_ms": at_ms}
     return letter, audit_event(stage, record, None, 1, facts)
+
+
+def sealed_letter(
+    stage: str,
+    record: Record,
+    error: InvalidRecord,
+    office: OfficePublicKey,
+    into: str = "",
+) -> Output:
+    """Return the dead letter of a record alone.
+
+    Args:
+        stage: Which can't process the record.
+        record: Sealed in it.
+        error: Why it can't be processed.
+        office: For whom it is sealed.
+        into: The version that `phistream rescrub` writes; empty for the live feed.
+    """
+    value = letter_value(stage, record, error, source_position(record), office, into)
+    headers = {INTO: into.encode()} if into else {}
+    made = encoded(DEAD_LETTERS, letter_key(record, into), value, record, headers)
+    return replace(made, grouped_by=_letter_group(record))
 
 
 def erased_letter(key: bytes, partition: int) -> Output:
@@ -200,13 +226,19 @@ def erased_letter(key: bytes, partition: int) -> Output:
     return Output(DEAD_LETTERS.name, key, None, partition=partition)
 
 
-def letter_key(record: Record) -> bytes:
+def letter_key(record: Record, into: str = "") -> bytes:
     """Return the key of the dead letter of a record: no other letter has it.
 
     A topic that was deleted and made again has other records at the same positions, but
-    of another time.
+    of another time.  A record may have a letter of each version (`phistream rescrub`).
     """
-    return b"%b/%d" % (source_header(record), record.timestamp_ms)
+    key = b"%b/%d" % (source_header(record), record.timestamp_ms)
+    return b"%b.%b" % (key, into.encode()) if into else key
+
+
+def key_of_original(key: bytes) -> bytes:
+    """Return the key of a letter without its version: that of its original."""
+    return live_name(key.decode(errors="replace")).encode()
 
 
 def _letter_group(record: Record) -> bytes:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ..cluster.topics import PHI_AUDIT
+from ..cluster.versions import live_name
 from ..engine.errors import ConfigError
 from ..engine.records import Output, Record
 from ..keys.sources import read_key
@@ -158,7 +159,7 @@ class Seals:
 
     def _with_seal(self, output: Output, promises: dict[bytes, _Promise]) -> Output:
         source = output.source
-        if source is None or output.topic == PHI_AUDIT.name:
+        if source is None or _is_audit(output):
             return output
         promise = self._promise(source, promises)
         output, seal = self._seal(output, promise.input)
@@ -169,7 +170,7 @@ class Seals:
 
     def _with_promise(self, output: Output, promises: dict[bytes, _Promise]) -> Output:
         source = output.source
-        if source is None or output.topic != PHI_AUDIT.name:
+        if source is None or not _is_audit(output):
             return output
         promise = self._promise(source, promises)
         digests = orjson.dumps(
@@ -202,6 +203,10 @@ class Seals:
             # Lengths keep the parts apart, and null from an empty value.
             message.append(b"\0-" if part is None else b"\0%d:%b" % (len(part), part))
         return hmac.digest(self._key, b"".join(message), "sha256")[:_BYTES]
+
+
+def _is_audit(output: Output) -> bool:
+    return live_name(output.topic) == PHI_AUDIT.name
 
 
 @dataclass(frozen=True, slots=True)

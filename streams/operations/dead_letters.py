@@ -31,7 +31,6 @@ from ..cluster.topics import (
     LETTERS_ID,
     LETTERS_REPLAYED,
     PHI_AUDIT,
-    Stage,
     partition_counts,
 )
 from ..cluster.wire_format import WireFormat
@@ -53,6 +52,12 @@ BATCH_BYTES = 4 * 1024 * 1024
 
 Keys = Mapping[str, OfficePrivateKey]
 Range = dict[int, tuple[int, int]]
+
+
+_OF_A_VERSION = (
+    "phistream rescrub wrote it, and the live feed has its note: correct what "
+    "the reason names, then run rescrub into another version"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +364,9 @@ def to_replay(
         if letter.source.topic not in known:
             refuse(letter.place, "its source is no topic of dead letters")
             continue
+        if letter.into:
+            refuse(letter.place, _OF_A_VERSION)
+            continue
         try:
             original = letter.original(keys)
         except NotOpened as error:
@@ -421,8 +429,7 @@ def audited(
         "at_ms": at_ms,
     }
     outputs = 1 if outcome == "replayed" else 0
-    stage, record = Stage(letter.stage), _record_of(letter)
-    return audit_event(stage, record, None, outputs, facts)
+    return audit_event(letter.stage, _record_of(letter), None, outputs, facts)
 
 
 def _again(letter: Letter, original: Record) -> Output:

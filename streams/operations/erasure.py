@@ -61,6 +61,7 @@ from ..events.outputs import (
     RECEIVED,
     audit_event,
     erased_letter,
+    key_of_original,
     letter_key,
     received_header,
     source_header,
@@ -435,7 +436,7 @@ class Erasure:
         originals = self._sources(sealed)
         naming, unread = [], 0
         for each in letters:
-            original = each.original or originals.get(each.key)
+            original = each.original or originals.get(key_of_original(each.key))
             if original is None:
                 unread += 1
             elif any(names(original, p) for p in self._patients.values()):
