@@ -45,7 +45,7 @@ LAYERS = {
         {"intake", "scrub"},
         {"files"},
         {"operations"},
-        {"workers", "mllp", "gateway", "rescrub"},
+        {"workers", "mllp", "gateway", "lake", "rescrub"},
         {"demo"},
         {"cli"},
     ),

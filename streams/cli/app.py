@@ -42,6 +42,7 @@ from . import (
     held,
     key,
     keys,
+    lake,
     mllp,
     presets,
     reconcile,
@@ -103,6 +104,7 @@ app.add_typer(broker.app, name="broker")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(held.app, name="held")
 app.add_typer(keys.app, name="keys")
+app.add_typer(lake.app, name="lake")
 app.add_typer(topics.app, name="topics")
 
 

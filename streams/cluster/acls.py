@@ -96,6 +96,10 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
         "migration": tuple(_migration(group)),
         "privacy-office": tuple(_privacy_office(group)),
         "erasure": tuple(_erasure(group)),
+        "lake": (
+            *(_topic(each, READ) for each in (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)),
+            Grant("group", f"{group}-lake", ("Read", "Describe")),
+        ),
         "subscriber": (
             _topic(NOTES_SCRUBBED, READ),
             _topic(HL7_SCRUBBED, READ),

@@ -356,6 +356,24 @@ MLLP_READY = GaugeMetric(
     "1 when the listener accepts messages and Kafka answers.",
 )
 
+# --- The lake ---
+LAKE_ROWS = CounterMetric(
+    "phistream_lake_rows_total", ("topic",), "Rows that were committed to a table."
+)
+LAKE_COMMITS = CounterMetric(
+    "phistream_lake_commits_total", ("topic",), "Commits to a table, but maintenance."
+)
+LAKE_ERASED = CounterMetric(
+    "phistream_lake_erased_patients_total",
+    ("topic",),
+    "Patients whose rows were deleted from a table.",
+)
+LAKE_LAG = GaugeMetric(
+    "phistream_lake_lag_records",
+    ("topic",),
+    "Offsets that are not read yet, and rows that wait for a commit.",
+)
+
 LAG = (
     LAG_RECORDS, LAG_SECONDS, LAG_STATE, COMMITTED_OFFSET, STABLE_OFFSET,
     EXPORTER_LAG, EXPORTER_LAG_SUM, EXPORTER_OFFSET, EXPORTER_END,
@@ -387,5 +405,7 @@ GATEWAY: tuple[Metric, ...] = (
     NOTES, PHI_SPANS, JOIN,
 )  # fmt: skip
 """Exported by `phistream serve`, which needs no Kafka and no dashboard."""
+LAKE: tuple[Metric, ...] = (LAKE_ROWS, LAKE_COMMITS, LAKE_ERASED, LAKE_LAG)
+"""Exported by `phistream lake run`."""
 WORKERS = LAG + LOOP + INTAKE + SCRUB
 CATALOGUE = WORKERS + MLLP

@@ -1,0 +1,1 @@
+"""Writes published topics into Apache Iceberg tables, each record exactly once."""
