@@ -134,6 +134,10 @@ class Pulse:
         """Return the seconds since the last heartbeat."""
         return self._heartbeat.silent()
 
+    def limit(self) -> float:
+        """Return the seconds of silence after which the worker is taken for dead."""
+        return self._limits(self._phase)
+
 
 class Parent:
     """The process that started this one, which must not outlive it.

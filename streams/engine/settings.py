@@ -30,6 +30,7 @@ from pydantic import (
 
 from deid_core import TermFiles
 
+from ..keys.files import read_password
 from ..keys.office import MAKE, OfficePublicKey
 from ..keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from ..keys.sources import directory_of, read_key
@@ -245,6 +246,9 @@ class Settings(BaseModel):
         description="further client properties, e.g. security.protocol",
     )
     kafka_password: SecretStr | None = Field(None, description="sasl.password")
+    kafka_password_file: Path | None = Field(
+        None, description="file of it, readable by its owner alone, e.g. a mounted one"
+    )
     schema_registry: RegistrySettings = Field(
         default_factory=lambda: RegistrySettings.model_validate({}),
         description="a schema registry, for the wire format of its ids",
@@ -404,6 +408,11 @@ class Settings(BaseModel):
         le=65_000,
         description="port of slot 0; slot n listens on this port plus n; 0: off",
     )
+    metrics_port_by_slot: bool = Field(
+        default=True,
+        description="false: the first worker of a service listens on metrics_port, "
+        "whatever its slot",
+    )
     watch_workers: str = Field(
         "", description="host:port,... of the workers' metrics, for the page of watch"
     )
@@ -502,9 +511,24 @@ class Settings(BaseModel):
         }
         if self.log_level == "debug":
             properties.setdefault("debug", "eos,cgrp,topic")
-        if self.kafka_password is not None:
-            properties["sasl.password"] = self.kafka_password.get_secret_value()
+        if password := self._kafka_password():
+            properties["sasl.password"] = password
         return {**properties, **extra}
+
+    def _kafka_password(self) -> str:
+        given, file = self.kafka_password, self.kafka_password_file
+        if given is not None and file is not None:
+            raise ConfigError(
+                "kafka_password_file: is set, and kafka_password as well; keep one"
+            )
+        if given is not None:
+            return given.get_secret_value()
+        return "" if file is None else read_password(file, "kafka_password_file")
+
+    def metrics_port_of(self, slot: int) -> int:
+        """Return the port on which the worker of a slot serves its metrics."""
+        first = 0 if self.metrics_port_by_slot else self.first_slot
+        return self.metrics_port + slot - first
 
     def silence(self, phase: Phase) -> float:
         """Return the seconds after which a silent worker is killed."""

@@ -53,6 +53,27 @@ def read_private(path: Path, where: str, make: str) -> bytes:
     return content
 
 
+def read_password(path: Path, where: str) -> str:
+    """Return the password that a file holds, without the end of its line.
+
+    Args:
+        path: The file, which others can't read.
+        where: The setting, for messages.
+
+    Raises:
+        ConfigError: It is unreadable, others can read or change it, or it is not one
+            line of text.
+    """
+    content = _read(path, where, f"umask 077; cat > {path}", is_private=True)
+    try:
+        found = content.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{where}: not UTF-8") from None
+    if not found or not found.isprintable():
+        raise ConfigError(f"{where}: must hold one line, the password")
+    return found
+
+
 def read_public(path: Path, where: str, make: str) -> bytes:
     """Return the content of a file that anybody may read.
 
@@ -74,7 +95,7 @@ def _read(path: Path, where: str, make: str, *, is_private: bool) -> bytes:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError(
-            f"{where}: can't be read ({error.strerror}); make a key with: {make}"
+            f"{where}: can't be read ({error.strerror}); make it with: {make}"
         ) from None
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{where}: over {MAX_BYTES} bytes: no key; choose its file")

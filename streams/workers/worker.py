@@ -118,8 +118,7 @@ def run(
     Raises:
         FatalError: The process can't go on.
     """
-    limit = settings.silence(Phase.RUNNING)
-    with observing(stage, slot, settings, pulse.silent, limit) as observer:
+    with observing(stage, slot, settings, pulse.silent, pulse.limit) as observer:
         _run(stage, slot, settings, stop, pulse, observer, schema_ids)
 
 

@@ -128,7 +128,7 @@ def scrubbing():
 def counting():
     registry = CollectorRegistry()
     identity = Identity(Stage.SCRUB, 0, "0", "hybrid", "safe-harbor", MODEL)
-    health = Health(identity, lambda: 0.0, 90)
+    health = Health(identity, lambda: 0.0, lambda: 90)
     LagGauges(registry)
     return LoopMetrics(registry, health), registry
 

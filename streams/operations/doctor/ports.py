@@ -25,7 +25,7 @@ def metrics_ports(context: CheckContext) -> Iterator[Finding]:
         return
     yield judge_port(
         settings.metrics_host,
-        settings.metrics_port + settings.first_slot,
+        settings.metrics_port_of(settings.first_slot),
         is_free=is_free,
         is_phistream=partial(is_phistream, own_authorization(settings)),
     )

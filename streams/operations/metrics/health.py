@@ -53,11 +53,15 @@ class Health:
     Args:
         identity: The worker.
         silent: Returns the seconds since the loop's last beat.
-        limit: Seconds of silence after which the loop is not alive.
+        limit: Returns the seconds of silence after which the loop is not alive: more
+            while it starts, when it waits for a broker, loads models and compiles.
     """
 
     def __init__(
-        self, identity: Identity, silent: Callable[[], float], limit: float
+        self,
+        identity: Identity,
+        silent: Callable[[], float],
+        limit: Callable[[], float],
     ) -> None:
         self.identity = identity
         self.now = Snapshot()
@@ -67,7 +71,7 @@ class Health:
     def alive(self) -> tuple[bool, str]:
         """Return whether the loop is alive, and a line about it."""
         silent = self._silent()
-        return silent <= self._limit, f"the loop's last beat was {silent:.1f} s ago"
+        return silent <= self._limit(), f"the loop's last beat was {silent:.1f} s ago"
 
     def ready(self) -> tuple[bool, str]:
         """Return whether records can be processed, and why not."""

@@ -15,16 +15,16 @@ def observing(
     slot: int,
     settings: Settings,
     silent: Callable[[], float],
-    limit: float,
+    limit: Callable[[], float],
 ) -> AbstractContextManager[Observer]:
     """Return the observer of a worker; with metrics on, serve them until the end.
 
     Args:
         stage: The worker's stage.
-        slot: The worker's ordinal; it listens on `metrics_port` + slot.
+        slot: The worker's ordinal; see `Settings.metrics_port_of`.
         settings: `metrics_port` 0 turns metrics off.
         silent: Returns the seconds since the loop's last beat.
-        limit: Seconds of silence after which the loop is not alive.
+        limit: Returns the seconds of silence after which the loop is not alive.
 
     Raises:
         ConfigError: The port is not available.

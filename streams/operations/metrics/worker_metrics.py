@@ -27,7 +27,7 @@ def worker_metrics(
     slot: int,
     settings: Settings,
     silent: Callable[[], float],
-    limit: float,
+    limit: Callable[[], float],
 ) -> Iterator[Observer]:
     """Yield an observer, and serve its metrics until the end of the block.
 
@@ -36,7 +36,7 @@ def worker_metrics(
     registry = new_registry()
     health = Health(_identity(stage, slot, settings), silent, limit)
     observer = LoopMetrics(registry, health, clock=time.time)
-    host, port = settings.metrics_host, settings.metrics_port + slot
+    host, port = settings.metrics_host, settings.metrics_port_of(slot)
     with (
         serving(registry, health, Access.of(settings, host), host, port),
         showing_own_lag(settings, registry, health),

@@ -9,7 +9,7 @@ from deid_core import Label
 from streams.cluster.client import CONSUMER, PRODUCER
 from streams.engine.client_properties import ALLOWED, REFUSED
 from streams.engine.errors import ConfigError
-from streams.engine.settings import load_settings
+from streams.engine.settings import Settings, load_settings
 from tests import commands
 
 
@@ -104,8 +104,6 @@ def test_lists_of_terms_are_a_table_as_in_presets(config):
 
 def test_the_shipped_configuration_names_every_setting():
     """deploy/config/phistream.toml is the reference: complete, and it loads."""
-    from streams.engine.settings import Settings
-
     path = Path(__file__).parents[3] / "deploy/config/phistream.toml"
     text = path.read_text()
 
@@ -121,8 +119,6 @@ def test_the_shipped_configuration_names_every_setting():
 
 def test_the_shipped_configuration_holds_the_defaults():
     """What is commented out has none, or an empty one."""
-    from streams.engine.settings import Settings
-
     path = Path(__file__).parents[3] / "deploy/config/phistream.toml"
     values = tomllib.loads(path.read_text("utf-8"))
 
@@ -131,6 +127,7 @@ def test_the_shipped_configuration_holds_the_defaults():
     assert {
         "bootstrap",
         "kafka_password",
+        "kafka_password_file",
         "schema_registry_password",
         "schema_registry_token",
         "pseudonym_key_file",
@@ -342,3 +339,45 @@ def test_a_command_ends_with_78_if_its_configuration_is_refused(tmp_path):
         assert done.stderr.splitlines()[-1].startswith("phistream: ")
         assert "Traceback" not in done.stderr
         assert "bug" not in done.stderr
+
+
+def password_of(path, **given):
+    return Settings(kafka_password_file=path, bootstrap="b:1", **given).client()
+
+
+def test_the_password_of_kafka_is_read_from_a_file_of_its_own(tmp_path):
+    path = tmp_path / "password"
+    path.write_text("s3cret of the broker\n")
+    path.chmod(0o440)  # as Kubernetes mounts it
+
+    assert "s3cret of the broker" == password_of(path)["sasl.password"]
+
+
+def test_a_password_file_that_cannot_be_trusted_is_refused_without_its_content(
+    tmp_path,
+):
+    path = tmp_path / "password"
+    for content, mode, expected in (
+        ("s3cret\n", 0o644, "others can read or change"),
+        ("", 0o600, "must hold one line"),
+        ("s3cret\nsecond\n", 0o600, "must hold one line"),
+    ):
+        path.write_text(content)
+        path.chmod(mode)
+        with pytest.raises(ConfigError, match=expected) as caught:
+            password_of(path)
+        assert "kafka_password_file" in str(caught.value)
+        assert "s3cret" not in str(caught.value)
+        path.unlink()
+    with pytest.raises(ConfigError, match="can't be read"):
+        password_of(path)
+    with pytest.raises(ConfigError, match="kafka_password as well"):
+        password_of(path, kafka_password="x" * 8)
+
+
+def test_metrics_are_on_a_port_by_slot_or_on_the_same_in_each_pod():
+    by_slot = Settings(metrics_port=9464, first_slot=3)
+    pod = by_slot.model_copy(update={"metrics_port_by_slot": False})
+
+    assert [9467, 9468] == [by_slot.metrics_port_of(slot) for slot in (3, 4)]
+    assert [9464, 9465] == [pod.metrics_port_of(slot) for slot in (3, 4)]

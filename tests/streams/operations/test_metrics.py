@@ -43,9 +43,9 @@ class Counted:
 
     def __init__(self, stage=Stage.SCRUB):
         self.registry = CollectorRegistry()
-        self.silent = 0.0
+        self.silent, self.limit = 0.0, 90.0
         identity = Identity(stage, 3, "0.1", "hybrid", "safe-harbor", MODEL)
-        self.health = Health(identity, lambda: self.silent, limit=90)
+        self.health = Health(identity, lambda: self.silent, limit=lambda: self.limit)
         self.now = 100.0
         self.observer = LoopMetrics(
             self.registry,
@@ -563,7 +563,7 @@ def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
 
 
 def test_without_a_port_nothing_is_observed_and_nothing_listens():
-    with observing(Stage.SCRUB, 0, Settings(), lambda: 0.0, 90) as observer:
+    with observing(Stage.SCRUB, 0, Settings(), lambda: 0.0, lambda: 90) as observer:
         assert Observer is type(observer)
 
 
