@@ -15,6 +15,7 @@ from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
 from ..formats.json_map import load_json_map
+from ..operations.traces.tracing import require_extra
 from ..workers.supervisor import Supervisor
 from ..workers.versions import models, runtime
 from .options import Bootstrap, Config
@@ -45,6 +46,8 @@ def run(
     is_scrub = stage is Stage.SCRUB
     model = f", model {models(settings.preset)}" if is_scrub else ""
     log.info("%s%s: starting %s", runtime(), model, stage.value)
+    if settings.traces.enabled:
+        require_extra()
     check_producer(settings)
     check_consumers(settings)
     if is_scrub or settings.repeated_seconds:

@@ -21,9 +21,10 @@ HEADERS: Mapping[str, str] = {
     "schema": "kind and version of the value",
     "seal": "keyed digests of the input record and of this one, for phistream "
     "reconcile",
+    "traceparent": "W3C Trace Context, version 00; only with traces",
 }
 """Of every record that phistream writes, but rebuilt messages have no schema, and rows
-of tables no seal."""
+of tables neither seal nor traceparent."""
 
 Json = dict[str, Any]
 

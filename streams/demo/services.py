@@ -210,5 +210,8 @@ def _environment(settings: Settings) -> dict[str, str]:
         given["pseudonym_keys"] = orjson.dumps(keys).decode()
     registry = settings.schema_registry.model_dump(mode="json", by_alias=True)
     given["schema_registry"] = orjson.dumps(registry).decode()
+    given["traces"] = settings.traces.model_dump_json(exclude_none=True)
+    if settings.traces_headers is not None:
+        given["traces_headers"] = settings.traces_headers.get_secret_value()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
     return inherited | {PREFIX + name.upper(): value for name, value in given.items()}

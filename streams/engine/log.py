@@ -8,9 +8,16 @@ import time
 
 import orjson
 
+TRACE_ID = "trace_id"
+"""Attribute of a log record: the trace of the Kafka record that it is about, if any."""
+
 
 class JsonLines(logging.Formatter):
-    """Formats a log record as a JSON object: time, level, logger, process, message."""
+    """Formats a log record as a JSON object.
+
+    It has time, level, logger, process and message; and the id of a trace, if there is
+    one.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; of an exception only the class, files and lines."""
@@ -21,6 +28,9 @@ class JsonLines(logging.Formatter):
             "process": record.processName,
             "message": record.getMessage(),
         }
+        trace_id = getattr(record, TRACE_ID, "")
+        if trace_id:
+            line[TRACE_ID] = trace_id
         if record.exc_info and record.exc_info[0] is not None:
             # The text of a foreign exception may hold a value.
             line["exception"] = record.exc_info[0].__name__

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from .errors import StreamError
 from .records import Output, Record
+
+
+class Step(StrEnum):
+    """A step of processing."""
+
+    DECODE = "decode"
+    JOIN = "join"
+    DETECT = "detect"
+    ENCODE = "encode"
+
+
+Entered = Callable[[Step, Sequence[Record]], None]
+"""Called when records enter a step; the step before ends."""
+
+
+def unobserved(_step: Step, _records: Sequence[Record]) -> None:
+    """Do nothing: nobody wants to know of steps."""
 
 
 class PartitionListener(Protocol):
@@ -78,6 +96,9 @@ class Observer:
     def begun(self, records: Sequence[Record]) -> None:
         """Processing of a batch begins."""
 
+    def entered(self, step: Step, records: Sequence[Record]) -> None:
+        """Records enter a step of processing; it may be interrupted at any point."""
+
     def staged(self, records: Sequence[Record], outputs: Sequence[Output]) -> None:
         """Records and their outputs were added to the transaction; it may be aborted.
 
@@ -112,6 +133,70 @@ class Observer:
             table: Its progress.
             quarantined: Number of partitions whose records are processed one by one.
         """
+
+
+class CompositeObserver(Observer):
+    """Pass every callback on to two observers, in order."""
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self._first, self._second = first, second
+
+    def assigned(self, partitions: Sequence[int]) -> None:
+        """Call `assigned` of both."""
+        self._first.assigned(partitions)
+        self._second.assigned(partitions)
+
+    def revoked(self, partitions: Sequence[int]) -> None:
+        """Call `revoked` of both."""
+        self._first.revoked(partitions)
+        self._second.revoked(partitions)
+
+    def begun(self, records: Sequence[Record]) -> None:
+        """Call `begun` of both."""
+        self._first.begun(records)
+        self._second.begun(records)
+
+    def entered(self, step: Step, records: Sequence[Record]) -> None:
+        """Call `entered` of both."""
+        self._first.entered(step, records)
+        self._second.entered(step, records)
+
+    def staged(self, records: Sequence[Record], outputs: Sequence[Output]) -> None:
+        """Call `staged` of both."""
+        self._first.staged(records, outputs)
+        self._second.staged(records, outputs)
+
+    def committed(self) -> None:
+        """Call `committed` of both."""
+        self._first.committed()
+        self._second.committed()
+
+    def undone(self, error: StreamError) -> None:
+        """Call `undone` of both."""
+        self._first.undone(error)
+        self._second.undone(error)
+
+    def overran(self, records: Sequence[Record]) -> None:
+        """Call `overran` of both."""
+        self._first.overran(records)
+        self._second.overran(records)
+
+    def died(self, partition: int) -> None:
+        """Call `died` of both."""
+        self._first.died(partition)
+        self._second.died(partition)
+
+    def damaged(self) -> None:
+        """Call `damaged` of both."""
+        self._first.damaged()
+        self._second.damaged()
+
+    def turned(
+        self, paused: Collection[int], table: TableView, quarantined: int
+    ) -> None:
+        """Call `turned` of both."""
+        self._first.turned(paused, table, quarantined)
+        self._second.turned(paused, table, quarantined)
 
 
 class CompositeListener:

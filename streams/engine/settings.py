@@ -234,6 +234,37 @@ class LakeSettings(BaseModel):
     )
 
 
+class TraceSettings(BaseModel):
+    """The table [traces]: spans for a collector of OpenTelemetry."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    enabled: bool = Field(default=False, description="spans are sent to a collector")
+    endpoint: str = Field(
+        "",
+        pattern=r"^(https?://[^/?#@,\s]+[^?#@,\s]*)?$",
+        description="URL of the collector, OTLP over HTTP",
+    )
+    ca_file: Path | None = Field(
+        None, description="certificates in PEM that sign the collector's"
+    )
+    ratio: float = Field(
+        0.01, ge=0, le=1, description="share of the traces begun here that is recorded"
+    )
+    parents: Literal["linked", "trusted"] = Field(
+        "linked", description="what becomes of the traceparent of a sender"
+    )
+    queue_spans: int = Field(
+        2048,
+        ge=64,
+        le=1_000_000,
+        description="spans that wait for the collector; one more displaces the oldest",
+    )
+    timeout_seconds: float = Field(
+        5, gt=0, le=20, description="time that the collector has to answer"
+    )
+
+
 class Settings(BaseModel):
     """The settings of a process; deploy/config/phistream.toml shows all of them."""
 
@@ -454,6 +485,13 @@ class Settings(BaseModel):
     gateway_request_seconds: float = Field(
         60, gt=0, le=3600, description="time after which a request's worker is killed"
     )
+    traces: TraceSettings = Field(
+        default_factory=lambda: TraceSettings.model_validate({}),
+        description="spans for a collector of OpenTelemetry, and traceparent headers",
+    )
+    traces_headers: SecretStr | None = Field(
+        None, description="headers of requests to the collector: NAME=VALUE,..."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
 
@@ -487,6 +525,7 @@ class Settings(BaseModel):
         "lake",
         "pseudonym_keys",
         "schema_registry",
+        "traces",
         mode="before",
     )
     @classmethod
@@ -613,6 +652,8 @@ def load_settings(
         settings = Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigError(_explain(error)) from None
+    if settings.traces.enabled:
+        settings = _with_collector(settings, env)
     return settings if settings.bootstrap else _with_own_broker(settings)
 
 
@@ -649,6 +690,23 @@ def _explain(error: ValidationError) -> str:
         f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
         for each in error.errors(include_input=False, include_url=False)
     )
+
+
+def _with_collector(settings: Settings, env: Mapping[str, str]) -> Settings:
+    """Take from OpenTelemetry's own variables what the settings leave open."""
+    otlp = "OTEL_EXPORTER_OTLP_"
+    base = env.get(f"{otlp}ENDPOINT", "http://127.0.0.1:4318").rstrip("/")
+    found = env.get(f"{otlp}TRACES_ENDPOINT") or f"{base}/v1/traces"
+    headers = env.get(f"{otlp}TRACES_HEADERS") or env.get(f"{otlp}HEADERS")
+    try:
+        endpoint = settings.traces.endpoint or found
+        traces = settings.traces.model_dump() | {"endpoint": endpoint}
+        changes: dict[str, object] = {"traces": TraceSettings.model_validate(traces)}
+    except ValidationError as error:
+        raise ConfigError(f"{otlp}TRACES_ENDPOINT: {_explain(error)}") from None
+    if settings.traces_headers is None and headers:
+        changes["traces_headers"] = SecretStr(headers)
+    return settings.model_copy(update=changes)
 
 
 def _with_own_broker(settings: Settings) -> Settings:

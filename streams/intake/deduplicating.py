@@ -9,7 +9,7 @@ from functools import partial
 
 from ..cluster.wire_format import InputFormat
 from ..engine.errors import CorruptState, InvalidRecord
-from ..engine.observer import TableProgress
+from ..engine.observer import Entered, TableProgress, unobserved
 from ..engine.records import Partition, Record
 from ..engine.runner import Outcome
 from ..formats.json_map import JsonMap
@@ -28,11 +28,12 @@ class DeduplicatingIntake(Intake):
         keys: Of the digests that are its keys and contents.
         window_ms: Time between two records after which the second is no repetition.
         partitions: The number of partitions of both topics.
-        max_bytes: As of `Intake`, like the next five.
+        max_bytes: As of `Intake`, like the next six.
         office: Likewise.
         rebuilds: Likewise.
         json_map: Likewise.
         wire_format: Likewise.
+        entered: Likewise.
         clock: Likewise.
     """
 
@@ -48,6 +49,7 @@ class DeduplicatingIntake(Intake):
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
         wire_format: InputFormat | None = None,
+        entered: Entered = unobserved,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(
@@ -56,6 +58,7 @@ class DeduplicatingIntake(Intake):
             rebuilds=rebuilds,
             json_map=json_map,
             wire_format=wire_format,
+            entered=entered,
             clock=clock,
         )
         self._table = table

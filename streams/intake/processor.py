@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ..cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
 from ..cluster.wire_format import InputFormat
 from ..engine.errors import InvalidRecord, StreamError
-from ..engine.observer import HeldProgress, TableProgress
+from ..engine.observer import (
+    Entered,
+    HeldProgress,
+    Step,
+    TableProgress,
+    unobserved,
+)
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
@@ -45,6 +51,7 @@ class Intake:
         rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
         json_map: How JSON of other forms becomes note events.
         wire_format: Of values; by default they may not have a registry's.
+        entered: Called at each step.
         clock: Seconds since 1970.
     """
 
@@ -56,6 +63,7 @@ class Intake:
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
         wire_format: InputFormat | None = None,
+        entered: Entered = unobserved,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_bytes = max_bytes
@@ -63,6 +71,7 @@ class Intake:
         self._rebuilds = rebuilds
         self._json_map = json_map
         self._wire_format = wire_format or InputFormat()
+        self._entered = entered
         self._clock = clock
         self._assigned: list[int] = []
 
@@ -129,6 +138,7 @@ class Intake:
             return error
 
     def _routed(self, record: Record, is_new: IsNew = every) -> Routed:
+        self._entered(Step.DECODE, (record,))
         try:
             value = record.value
             return route(
@@ -149,6 +159,7 @@ class Intake:
     def _outputs(
         self, record: Record, routed: Routed, judged: Judged | None = None
     ) -> Sequence[Output]:
+        self._entered(Step.ENCODE, (record,))
         updates = [
             encoded(
                 PATIENT_UPDATES, each.patient.key, PatientUpdate(each).to_json(), record

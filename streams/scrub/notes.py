@@ -20,6 +20,7 @@ from schemas.decoding import Decoder
 from ..cluster.partitioner import partition_of
 from ..cluster.topics import NOTES
 from ..engine.errors import InvalidRecord
+from ..engine.observer import Entered, Step, unobserved
 from ..engine.reasons import ReasonCode
 from ..engine.records import Record
 from ..engine.runner import Outcome
@@ -44,6 +45,7 @@ class NoteScrubber:
             Its key does not matter.
         outputs: Makes the outputs of scrubbed notes.
         clock: Seconds since 1970.
+        entered: Called at each step.
     """
 
     def __init__(
@@ -51,11 +53,13 @@ class NoteScrubber:
         make: Callable[[], Deidentifier],
         outputs: ScrubOutputs,
         clock: Callable[[], float] = time.time,
+        entered: Entered = unobserved,
     ) -> None:
         self._make = make
         self._keys = outputs.keys
         self._outputs = outputs
         self._clock = clock
+        self._entered = entered
         self._systems = self._made()
 
     def outcomes(self, prepared: Sequence[Joined | _Other]) -> list[Outcome | _Other]:
@@ -67,6 +71,8 @@ class NoteScrubber:
             if key_id not in texts:
                 texts[key_id] = Texts(self._systems[key_id])
             texts[key_id].add(each.documents)
+        if joined:
+            self._entered(Step.DETECT, [each.record for each in joined])
         for of_key in texts.values():
             of_key.scrub()
         return [
@@ -81,6 +87,7 @@ class NoteScrubber:
         self._systems = self._made()
 
     def _outcome(self, joined: Joined, texts: Texts) -> Outcome:
+        self._entered(Step.ENCODE, (joined.record,))
         try:
             scrubbed = texts.of(joined.documents)
             if joined.note.format:

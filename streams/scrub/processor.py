@@ -18,7 +18,13 @@ from ..engine.errors import (
     InvalidRecord,
     StreamError,
 )
-from ..engine.observer import HeldProgress, TableProgress
+from ..engine.observer import (
+    Entered,
+    HeldProgress,
+    Step,
+    TableProgress,
+    unobserved,
+)
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
@@ -55,6 +61,7 @@ class Scrub:
         max_message_bytes: So is a larger part of a message.
         wire_format: Of updates; by default they may not have a registry's.
         keep_copies: Called in each turn of the loop, for tables of other workers.
+        entered: Called at each step.
         clock: Seconds since 1970.
     """
 
@@ -72,9 +79,10 @@ class Scrub:
         max_message_bytes: int = 0,
         wire_format: InputFormat | None = None,
         keep_copies: Callable[[], None] = lambda: None,
+        entered: Entered = unobserved,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._scrubber = NoteScrubber(make, outputs, clock)
+        self._scrubber = NoteScrubber(make, outputs, clock, entered)
         self._patients = table
         self._tables = Tables(table, held)
         self._join = PatientJoin(table)
@@ -85,6 +93,7 @@ class Scrub:
         self._max_message_bytes = max_message_bytes
         self._wire_format = wire_format or InputFormat()
         self._keep_copies = keep_copies
+        self._entered = entered
         self._clock = clock
 
     def assigned(self, partitions: Sequence[int]) -> None:
@@ -177,6 +186,7 @@ class Scrub:
         self._tables.close()
 
     def _prepared(self, record: Record) -> Joined | Outcome:
+        self._entered(Step.DECODE, (record,))
         try:
             if record.partition.topic == PATIENT_UPDATES.name:
                 require_key(record, record.key or b"", self._partitions)
@@ -187,6 +197,7 @@ class Scrub:
                 max_message_bytes=self._max_message_bytes,
             )
             require_key(record, note.patient.key, self._partitions)
+            self._entered(Step.JOIN, (record,))
             return self._held.admit(self._join.join(record, note))
         except InvalidRecord as error:
             return error
@@ -194,6 +205,7 @@ class Scrub:
     def _updated(self, record: Record) -> Outcome:
         try:
             update = self._update(record.value)
+            self._entered(Step.JOIN, (record,))
             outputs = self._join.update(record, update)
         except (InvalidRecord, StreamError):
             raise

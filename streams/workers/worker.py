@@ -45,6 +45,7 @@ from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
 from ..engine.log import set_up_logging
 from ..engine.observer import (
     CompositeListener,
+    Entered,
     Observer,
     PartitionListener,
     TableView,
@@ -57,6 +58,7 @@ from ..intake.deduplicating import DeduplicatingIntake
 from ..intake.processor import Intake
 from ..keys.ring import PseudonymKeys
 from ..operations.metrics.observing import observing
+from ..operations.traces.tracing import Tracing, tracing
 from ..scrub.held import UnknownPatients
 from ..scrub.outputs import ScrubOutputs
 from ..scrub.processor import Scrub
@@ -118,8 +120,11 @@ def run(
     Raises:
         FatalError: The process can't go on.
     """
-    with observing(stage, slot, settings, pulse.silent, pulse.limit) as observer:
-        _run(stage, slot, settings, stop, pulse, observer, schema_ids)
+    with (
+        observing(stage, slot, settings, pulse.silent, pulse.limit) as observer,
+        tracing(f"phistream-{stage}", settings, observer) as traced,
+    ):
+        _run(stage, slot, settings, stop, pulse, traced, schema_ids)
 
 
 def _run(
@@ -128,9 +133,10 @@ def _run(
     settings: Settings,
     stop: Callable[[], bool],
     pulse: Pulse,
-    observer: Observer,
+    traced: Tracing,
     schema_ids: SchemaIds | None,
 ) -> None:
+    observer, with_headers = traced.observer, traced.with_headers
     seals = Seals(audit_key(settings.pseudonym_key()))
     wait_for_broker(settings)
     counts = require_topics(settings, _topics(stage, settings))
@@ -141,7 +147,7 @@ def _run(
     # First: what changes from here on is noticed.
     admin = admin_client(settings)
     ids = topic_ids(admin, watched_topics(stage))
-    processor = _processor(stage, slot, settings, counts[topic], observer.damaged)
+    processor = _processor(stage, slot, settings, counts[topic], observer)
     restore_offsets(settings, stage, ids, beat=pulse.beat)
     identities = Identities(admin, ids)
     name = f"{group}-{slot}"
@@ -172,7 +178,7 @@ def _run(
         limited=Deadline(),
         back_off=back_off,
         beat=pulse.beat,
-        seal=seals.sealed,
+        seal=lambda outputs: seals.sealed(with_headers(outputs)),
         observer=observer,
     )
     gc_tuning.settle()
@@ -216,14 +222,16 @@ def _processor(
     slot: int,
     settings: Settings,
     partitions: int,
-    damaged: Callable[[], None],
+    observer: Observer,
 ) -> StageProcessor:
     def table_of(topic: Topic) -> ChangelogTable:
         owner = f"{stage}-{slot}"
-        return ChangelogTable(settings, topic, owner, partitions, damaged=damaged)
+        return ChangelogTable(
+            settings, topic, owner, partitions, damaged=observer.damaged
+        )
 
     if stage is Stage.INTAKE:
-        return _intake(settings, table_of, partitions)
+        return _intake(settings, table_of, partitions, observer.entered)
     keys = settings.key_ring()
     table, held = table_of(PATIENTS), table_of(NOTES_HELD)
     return Scrub(
@@ -243,6 +251,7 @@ def _processor(
         max_message_bytes=2 * settings.max_message_bytes,
         wire_format=_input_format(settings),
         keep_copies=_standby(settings, slot, [table, held], partitions),
+        entered=observer.entered,
     )
 
 
@@ -253,7 +262,10 @@ def _topics(stage: Stage, settings: Settings) -> list[str]:
 
 
 def _intake(
-    settings: Settings, table_of: Callable[[Topic], ChangelogTable], partitions: int
+    settings: Settings,
+    table_of: Callable[[Topic], ChangelogTable],
+    partitions: int,
+    entered: Entered,
 ) -> Intake:
     max_bytes, rebuilds = settings.max_message_bytes, settings.rebuild_messages
     office = settings.office_key()
@@ -266,6 +278,7 @@ def _intake(
             rebuilds=rebuilds,
             json_map=json_map,
             wire_format=wire_format,
+            entered=entered,
         )
     return DeduplicatingIntake(
         table_of(MESSAGES_SEEN),
@@ -277,6 +290,7 @@ def _intake(
         rebuilds=rebuilds,
         json_map=json_map,
         wire_format=wire_format,
+        entered=entered,
     )
 
 

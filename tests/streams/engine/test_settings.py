@@ -130,6 +130,7 @@ def test_the_shipped_configuration_holds_the_defaults():
         "kafka_password_file",
         "schema_registry_password",
         "schema_registry_token",
+        "traces_headers",
         "pseudonym_key_file",
         "dead_letter_key_file",
         "java_home",

@@ -1,0 +1,1 @@
+"""Traces: spans for operators, and the header `traceparent` (decision 28)."""
