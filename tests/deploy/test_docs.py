@@ -1,0 +1,90 @@
+"""The pages of the documentation: their form, their code, and the site built of them."""
+
+from __future__ import annotations
+
+import filecmp
+import re
+
+import pytest
+
+from streams.cli.app import app
+from tests.deploy.pages import PAGES, SITE, Sandbox, check_form, doc_pages
+from tests.deploy.site import build
+
+PAGE_BY_PAGE = [pytest.param(each, id=each.name) for each in doc_pages()]
+WITHOUT_KAFKA = [
+    pytest.param(each, id=each.name)
+    for each in doc_pages()
+    if each.blocks and not each.needs_installation and each.name != "tutorial/stream.md"
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built as `make docs` builds it."""
+    return build(tmp_path_factory.mktemp("site"))
+
+
+@pytest.mark.parametrize("page", PAGE_BY_PAGE)
+def test_every_block_of_code_is_of_a_kind_that_is_run(page):
+    check_form(page)
+
+
+@pytest.mark.parametrize("page", WITHOUT_KAFKA)
+def test_code_without_kafka_does_what_the_page_says(page, tmp_path):
+    sandbox = Sandbox(tmp_path)
+    try:
+        sandbox.run(page)
+    finally:
+        sandbox.close()
+
+
+def test_pages_have_no_code_that_the_collector_does_not_see(site):
+    for page in doc_pages():
+        if "<!-- generate:" in page.text:
+            assert [] == page.blocks, "generated pages have no code of their own"
+            continue
+        html = (site / page.name).with_suffix("")
+        if html.name != "index":
+            html = html / "index"
+        shown = html.with_suffix(".html").read_text("utf-8").count("<pre")
+        assert len(page.blocks) == shown, page.name
+
+
+def test_a_second_build_gives_the_same_files(site, tmp_path):
+    again = build(tmp_path / "again")
+
+    files = {each.relative_to(site) for each in site.rglob("*") if each.is_file()}
+    others = {each.relative_to(again) for each in again.rglob("*") if each.is_file()}
+    assert files == others
+    _, different, errors = filecmp.cmpfiles(site, again, files, shallow=False)
+    assert ([], []) == (different, errors)
+
+
+def test_the_reference_has_every_command_and_the_sections_every_decision(site):
+    cli = (site / "reference/cli/index.html").read_text("utf-8")
+    names = [each.name or each.callback.__name__ for each in app.registered_commands]
+    groups = [each.name for each in app.registered_groups]
+    for name in (*names, *groups):
+        assert f'id="phistream-{name.strip("_")}"' in cli
+
+    home = (site / "index.html").read_text("utf-8")
+    for decision in (SITE.parent / "decisions").glob("*.md"):
+        assert f'href="deploy/decisions/{decision.stem}/"' in home
+
+
+def test_no_page_names_a_host(site):
+    """Nothing is asked of the network; links to other sites are for the reader."""
+    own = re.compile(r'(?:src|<link[^>]*href)="(?:https?:)?//')
+    for page in site.rglob("*.html"):
+        assert own.search(page.read_text("utf-8")) is None, page
+
+
+def test_a_page_that_no_section_names_is_refused(tmp_path):
+    stray = PAGES / "stray-page-of-a-test.md"
+    stray.write_text("# Stray\n")
+    try:
+        with pytest.raises(AssertionError, match="stray-page-of-a-test"):
+            build(tmp_path)
+    finally:
+        stray.unlink()
