@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,8 @@ from ..cluster.client import wait_for_broker
 from ..engine.settings import load_settings
 from ..events.seals import read_audit_key
 from ..operations.reconcile import Auditor, Verdict
+from ..rescrub.proof import version_verdict
+from ..rescrub.request import checked_version
 from .options import TIMES, Bootstrap, Config, Json
 from .terminal import counting, print_json
 
@@ -61,8 +63,14 @@ def reconcile(
             "(UTC), e.g. by an earlier version.",
         ),
     ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option("--version", help="Of phistream rescrub: v2, v3, ..."),
+    ] = None,
 ) -> None:
     """Match every input with its outputs; exit 1 if any is missing or doubled.
+
+    With --version the notes that phistream rescrub wrote are matched instead.
 
     Exit 1 also if the outputs of a key are out of order, if a record was forged or
     changed, and whatever else keeps the topics from proving it.
@@ -70,6 +78,11 @@ def reconcile(
     settings = load_settings(config, {"bootstrap": bootstrap})
     keys = [read_audit_key(file, "--key-file") for file in key_file or ()]
     wait_for_broker(settings)
+    if version is not None:
+        verdict = version_verdict(settings, checked_version(version), keys)
+        is_sound = verdict.is_sound and not (drained and verdict.waiting)
+        _print([verdict], [], is_sound=is_sound, as_json=as_json)
+        raise typer.Exit(0 if is_sound else 1)
     with counting("records read") as bar:
         task = bar.add_task("reconcile", total=None, count=0)
         auditor = Auditor(
@@ -82,19 +95,29 @@ def reconcile(
     is_sound = all(
         each.is_sound and not (drained and each.waiting) for each in verdicts
     )
+    _print(verdicts, auditor.not_checked, is_sound=is_sound, as_json=as_json)
+    raise typer.Exit(0 if is_sound else 1)
+
+
+def _print(
+    verdicts: Sequence[Verdict],
+    not_checked: Sequence[str],
+    *,
+    is_sound: bool,
+    as_json: bool,
+) -> None:
     if as_json:
         print_json(
             {
                 "sound": is_sound,
                 "topics": [asdict(each) for each in verdicts],
-                "not_checked": auditor.not_checked,
+                "not_checked": not_checked,
             }
         )
-    else:
-        console = Console()
-        console.print(verdict_table(verdicts))
-        print_findings(console, verdicts, auditor.not_checked)
-    raise typer.Exit(0 if is_sound else 1)
+        return
+    console = Console()
+    console.print(verdict_table(verdicts))
+    print_findings(console, verdicts, not_checked)
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> Table:

@@ -26,6 +26,8 @@ from .topics import (
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
+    RESCRUB,
+    RESCRUBBED,
     TOPICS,
     TOPICS_OF,
     WATCH_TOPICS,
@@ -100,6 +102,7 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
             *(_topic(each, READ) for each in (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)),
             Grant("group", f"{group}-lake", ("Read", "Describe")),
         ),
+        "rescrub": tuple(_rescrub(group)),
         "subscriber": (
             _topic(NOTES_SCRUBBED, READ),
             _topic(HL7_SCRUBBED, READ),
@@ -170,6 +173,22 @@ def _erasure(group: str) -> Iterator[Grant]:
     for name in (f"{group}-{Stage.SCRUB}", f"{group}-held", f"{group}-erase"):
         yield Grant("group", name, ("Read", "Describe"))
     yield Grant("transactional-id", LETTERS_ID, WRITE)
+
+
+def _rescrub(group: str) -> Iterator[Grant]:
+    """Yield what `phistream rescrub` and `phistream reconcile --version` need."""
+    for topic in (NOTES, PATIENTS, PATIENT_UPDATES, PHI_AUDIT):
+        yield _topic(topic, ("Read", "Describe", "DescribeConfigs"))
+    for topic in (NOTES_SCRUBBED, HL7_SCRUBBED):
+        yield _topic(topic, ("Describe", "DescribeConfigs"))
+    yield _topic(DEAD_LETTERS, BOTH)
+    for topic in RESCRUBBED:
+        operations = ("Create", "DescribeConfigs", *BOTH)
+        yield Grant("topic", f"{topic.name}.v", operations, is_prefix=True)
+    yield Grant("group", f"{group}-{Stage.SCRUB}", ("Describe",))
+    for name in (RESCRUB, "reconcile"):
+        yield Grant("group", f"{group}-{name}", ("Read", "Describe"), is_prefix=True)
+    yield Grant("transactional-id", f"{group}-{RESCRUB}-", WRITE, is_prefix=True)
 
 
 def _topic(topic: Topic, operations: tuple[str, ...]) -> Grant:

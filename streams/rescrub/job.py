@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..cluster.bounded import committed_records
 from ..cluster.client import admin_client
@@ -19,11 +20,11 @@ from ..cluster.consumer import KafkaConsumer
 from ..cluster.identities import Identities, topic_ids
 from ..cluster.offsets import GroupOffsets
 from ..cluster.producer import KafkaProducer
-from ..cluster.topics import DEAD_LETTERS, NOTES, PATIENTS
+from ..cluster.topics import DEAD_LETTERS, NOTES, PATIENTS, RESCRUB
 from ..engine.checkpoint import Checkpoint
 from ..engine.custody import Custody
 from ..engine.deadline import Deadline
-from ..engine.errors import ConfigError, CorruptState
+from ..engine.errors import ConfigError, StateLocked, StateUnusable
 from ..engine.observer import CompositeListener, Observer
 from ..engine.records import CommittedOffset, Output, Partition, Record
 from ..engine.runner import Runner
@@ -32,6 +33,7 @@ from ..events.outputs import OUTCOME
 from ..events.seals import Seals, audit_key
 from ..scrub.notes import NoteScrubber
 from ..scrub.outputs import ScrubOutputs
+from ..tables.rocksdb import drop_store
 from ..tables.table import ChangelogTable
 from ..workers.worker import back_off, deidentifier_of, limits_of
 from .erasures import read_erasures, require_updates
@@ -146,7 +148,7 @@ def run(
             ChangelogTable(
                 settings,
                 PATIENTS,
-                f"rescrub-{plan.version}-{slot}",
+                _owner(plan, slot),
                 len(plan.ranges),
                 deleted=erasures.add,
             ),
@@ -202,18 +204,24 @@ def run(
             # A claim that is not released by now shows that its owner died.
             custody.abandon()
             consumer.close()
-            if report.is_complete:
-                _discard(processor)
             processor.close()
+        _delete_tables(settings, _owner(plan, slot))
         offsets.show(progress, at_once=True)
     return report
 
 
-def _discard(processor: Rescrub) -> None:
-    try:
-        processor.discard_state()
-    except CorruptState as error:
-        log.warning("the table's files are not deleted: %s", error)
+def _owner(plan: Plan, slot: int) -> str:
+    return f"{RESCRUB}-{plan.version}-{slot}"
+
+
+def _delete_tables(settings: Settings, owner: str) -> None:
+    """Delete the files of the tables, which hold PHI; another run restores them."""
+    folder = Path(settings.state_dir) / settings.group / owner
+    for each in folder.glob(f"{PATIENTS.name}-*"):
+        try:
+            drop_store(each)
+        except (StateLocked, StateUnusable) as error:
+            log.warning("%s; not deleted", error)
 
 
 class Bounded:

@@ -157,10 +157,6 @@ class Rescrub:
         """Return nothing."""
         return ()
 
-    def discard_state(self) -> None:
-        """Delete the tables' files, which hold PHI: they are not needed any more."""
-        self._table.release(self._table.drop())
-
     def close(self) -> None:
         """Release the tables' files."""
         self._table.close()

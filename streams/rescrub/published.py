@@ -44,20 +44,20 @@ class Offsets:
 
     def __init__(self, first: int, end: int) -> None:
         self._first = first
-        self._flags: npt.NDArray[np.bool_] = np.zeros(max(0, end - first), dtype=bool)
+        self.flags: npt.NDArray[np.bool_] = np.zeros(max(0, end - first), dtype=bool)
 
     def __contains__(self, offset: object) -> bool:
         row = offset - self._first if isinstance(offset, int) else -1
-        return 0 <= row < len(self._flags) and bool(self._flags[row])
+        return 0 <= row < len(self.flags) and bool(self.flags[row])
 
     def __len__(self) -> int:
-        return int(self._flags.sum())
+        return int(self.flags.sum())
 
     def add(self, offset: int) -> None:
         """Add an offset, if the set may hold it."""
         row = offset - self._first
-        if 0 <= row < len(self._flags):
-            self._flags[row] = True
+        if 0 <= row < len(self.flags):
+            self.flags[row] = True
 
 
 class PublishedNotes:
@@ -75,6 +75,10 @@ class PublishedNotes:
 
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
+
+    def flags(self, partition: int) -> npt.NDArray[np.bool_]:
+        """Return, for each offset of a partition's range, whether it is published."""
+        return self._of[partition].flags
 
     def add(self, partition: int, offset: int) -> None:
         """Add a note, if it is in the ranges."""

@@ -163,7 +163,7 @@ class PatientJoin:
 
     def _put(self, source: Record, key: bytes, record: PatientRecord) -> Output:
         partition = source.partition.index
-        value = _value_of(record)
+        value = row_value(record)
         _require_size(PATIENTS, key, value)
         self._changed.setdefault(partition, {})[key] = value
         self._remember(key, _Row(value, record, self._parsed.get(key)))
@@ -251,7 +251,7 @@ def _decoded(value: bytes) -> PatientRecord:
         raise
 
 
-def _value_of(record: PatientRecord) -> bytes:
+def row_value(record: PatientRecord) -> bytes:
     """Return a row's value: orjson writes dataclasses itself, empty values as well."""
     return orjson.dumps(
         {

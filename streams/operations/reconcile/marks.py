@@ -24,6 +24,7 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
+from streams.cluster.versions import live_name
 from streams.engine.records import Record
 from streams.events.outputs import HELD, POLICY, SOURCE
 from streams.events.seals import SEAL, Seal, Seals
@@ -192,7 +193,7 @@ class Marks:
             Refused: It is no output, or forged, or says nothing of its input.
         """
         record = record_of(message)
-        topic = record.partition.topic
+        topic = live_name(record.partition.topic)
         if record.value is None:
             raise Refused(Fault.NULL_VALUE, "an output has no content")
         seal = self._seal(message, record)

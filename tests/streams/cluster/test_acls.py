@@ -42,30 +42,30 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
         (
             "notes",
             {"intake", "scrub", OFFICE},
-            {"scrub", "watch", "operator", "erasure"},
+            {"scrub", "watch", "operator", "erasure", "rescrub"},
         ),
         ("notes.held", {"scrub"}, {"scrub", "operator", "erasure"}),
         (
             "patient.updates",
             {"intake", "feeder", "scrub", "operator", "erasure", OFFICE},
-            {"scrub", "watch", "operator", "erasure"},
+            {"scrub", "watch", "operator", "erasure", "rescrub"},
         ),
         (
             "patients",
             {"scrub", "migration"},
-            {"scrub", "operator", "migration", "erasure"},
+            {"scrub", "operator", "migration", "erasure", "rescrub"},
         ),
         ("notes.scrubbed", {"scrub"}, {"subscriber", "operator"}),
         (
             "dead.letters",
-            {"intake", "scrub", "erasure"},
-            {"watch", "operator", "erasure", OFFICE},
+            {"intake", "scrub", "erasure", "rescrub"},
+            {"watch", "operator", "erasure", "rescrub", OFFICE},
         ),
         ("dead.letters.replayed", {OFFICE}, {"operator", OFFICE}),
         (
             "phi.audit",
             {"intake", "scrub", "erasure", OFFICE},
-            {"watch", "operator", "intake", "scrub"},
+            {"watch", "operator", "intake", "scrub", "rescrub"},
         ),
     ],
 )

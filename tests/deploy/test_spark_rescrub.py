@@ -1,0 +1,237 @@
+"""deploy/examples/spark_rescrub.py on local Spark: against the stream, and again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS
+from streams.engine.records import Partition, Record
+from streams.engine.settings import Settings
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import RECEIVED
+from streams.keys.files import write_private
+from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
+from streams.patients.updates import PatientUpdate
+from streams.rescrub.spark_java import use_own_java
+from streams.scrub.held import UnknownPatients
+from streams.scrub.outputs import ScrubOutputs
+from streams.scrub.processor import Scrub
+from streams.workers.worker import deidentifier_of
+from tests.deploy.example import load
+from tests.office import OFFICE
+from tests.streams.scrub.test_scrub import MemoryTable
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    # pyspark 4.3 says it of pandas 3.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+example = load("spark_rescrub")
+PATIENT = PatientId("N", "4711-77")
+TEXT = "Mabel Quellwright was seen on 3/14/2024; call (312) 555-0147."
+KNOWN = Demographics(names=(Name("Quellwright", "Mabel"),))
+RECEIVED_MS = 1_760_000_000_000
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    key = tmp_path_factory.mktemp("key") / "pseudonym.key"
+    write_private(key, secrets.token_hex(32).encode())
+    return Settings(preset="lexical", policy="surrogate", pseudonym_key_file=key)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A session with two tasks at a time, reached by nobody else."""
+    folder = tmp_path_factory.mktemp("spark")
+    kept = dict(os.environ)
+    use_own_java(folder / "java")
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "512m")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+    os.environ.clear()
+    os.environ.update(kept)
+
+
+def update(patient, demographics):
+    record = PatientRecord(patient, "", demographics)
+    value = PATIENT_UPDATES.schema.versioned(PatientUpdate(record).to_json())
+    return orjson.dumps(value).decode()
+
+
+def row(n, text=TEXT, patient=PATIENT, **changes):
+    return {
+        "assigning_authority": patient.assigning_authority,
+        "patient_id": patient.id,
+        "note_id": f"n-{n}",
+        "note_type": "11506-3",
+        "written_at": "2024-03-14T10:00:00",
+        "received_ms": RECEIVED_MS,
+        "text": text,
+    } | changes
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Two files of notes, one of them with what is rejected."""
+    folder = tmp_path_factory.mktemp("archive")
+    for name in ("notes/day=1", "notes/day=2", "patients"):
+        (folder / name).mkdir(parents=True)
+    unknown = PatientId("N", "zz-unknown")
+    bad = [row(101, "Zzunknown was here.", unknown), row(102, text="")]
+    write(folder / "notes/day=1/part.parquet", [row(n) for n in range(4)])
+    write(folder / "notes/day=2/part.parquet", [*map(row, range(4, 7)), *bad])
+    known = [update(PATIENT, KNOWN)]
+    pq.write_table(pa.table({"update": known}), folder / "patients/part.parquet")
+    return folder
+
+
+def write(path, rows):
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+def rescrub(spark, settings, archive, out, **changes):
+    folders = [str(archive / each) for each in ("notes", "patients")]
+    return example.rescrub(spark, settings, *folders, str(out), **changes)
+
+
+def rows_of(folder):
+    if not folder.exists():
+        return []
+    return pq.read_table(folder).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def out(spark, settings, archive, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    assert (2, 0) == rescrub(spark, settings, archive, folder)
+    return folder
+
+
+def streamed(settings, n):
+    """Return what scrub publishes for the same note."""
+    keys = settings.key_ring()
+    table = MemoryTable()
+    known = PatientRecord(PATIENT, "", KNOWN)
+    table.rows[PATIENT.key] = orjson.dumps(PATIENTS.schema.versioned(known.to_json()))
+    scrub = Scrub(
+        lambda: deidentifier_of(settings, keys),
+        table,
+        MemoryTable(),
+        UnknownPatients(),
+        ScrubOutputs(keys, preset="lexical", policy="surrogate"),
+        4,
+        office=OFFICE,
+        max_bytes=100_000,
+    )
+    scrub.settled(range(4))
+    note = ClinicalNote(f"n-{n}", PATIENT, "11506-3", "2024-03-14T10:00:00", TEXT)
+    record = Record(
+        Partition(NOTES.name, partition_of(PATIENT.key, 4)),
+        0,
+        PATIENT.key,
+        orjson.dumps(NOTES.schema.versioned(note.to_json())),
+        {RECEIVED: b"%013d" % RECEIVED_MS},
+    )
+    [outcome] = scrub.process([record])
+    return orjson.loads(outcome[0].value)
+
+
+def test_a_note_of_the_archive_is_what_the_stream_publishes(out, settings):
+    live = streamed(settings, 2)
+
+    [found] = [
+        each for each in rows_of(out / "scrubbed") if each["note_id"] == live["note_id"]
+    ]
+
+    assert "Quellwright" not in found["text"]
+    assert "3/14/2024" not in found["text"]
+    for name in example.COLUMNS:
+        assert live[name] == found[name], name
+
+
+def test_every_note_is_either_scrubbed_or_rejected_with_a_code(out):
+    rejected = rows_of(out / "rejected")
+
+    assert 7 == len(rows_of(out / "scrubbed"))
+    assert [(3, "unknown_patient"), (4, "schema")] == sorted(
+        (each["row"], each["code"]) for each in rejected
+    )
+    assert {"input", "row", "code"} == set(rejected[0])
+    everything = b"".join(
+        path.read_bytes() for path in out.rglob("*") if path.is_file()
+    )
+    for marker in (b"Zzunknown", b"zz-unknown", b"Quellwright", b"4711-77"):
+        assert marker not in everything
+
+
+def test_a_run_skips_what_is_done_and_writes_what_changed_anew(
+    spark, settings, archive, out
+):
+    before = {path for path in out.rglob("*.parquet")}
+
+    assert (0, 2) == rescrub(spark, settings, archive, out)
+
+    assert before == {path for path in out.rglob("*.parquet")}
+    # A run that died before its last step left output that `done` does not name.
+    [mark] = [
+        each["input"]
+        for each in rows_of(out / "done")
+        if "day%3D2" in each["path"] or "day=2" in each["path"]
+    ]
+    for path in (out / "done" / f"input={mark}").iterdir():
+        path.unlink()
+    write(archive / "notes/day=2/part.parquet", [row(n) for n in range(4, 7)])
+
+    assert (1, 1) == rescrub(spark, settings, archive, out)
+
+    assert 7 == len(rows_of(out / "scrubbed"))
+    assert [] == rows_of(out / "rejected")
+
+
+def test_another_policy_does_all_files_again(spark, settings, archive, out):
+    other = settings.model_copy(update={"policy": "safe-harbor"})
+
+    assert (2, 0) == rescrub(spark, other, archive, out, files_at_once=1)
+
+    assert {"safe-harbor"} == {each["policy"] for each in rows_of(out / "scrubbed")}
+    assert 7 == len(rows_of(out / "scrubbed"))
+
+
+def test_an_unknown_column_is_refused(spark, settings, archive, out, tmp_path):
+    rows = [row(1) | {"addendum": "Quellwright"}]
+    (tmp_path / "notes").mkdir()
+    write(tmp_path / "notes/part.parquet", rows)
+
+    with pytest.raises(SystemExit, match="unknown columns: 1"):
+        example.rescrub(
+            spark,
+            settings,
+            str(tmp_path / "notes"),
+            str(archive / "patients"),
+            str(tmp_path / "out"),
+        )
