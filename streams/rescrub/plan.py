@@ -318,9 +318,9 @@ class Planner:
             entries: Mapping[str, ConfigEntry] = answer[resource].result()
             described = self._admin.list_topics(live.name, timeout=CALL_SECONDS)
         own = {
-            name: each.value
+            name: each.value or ""
             for name, each in entries.items()
-            if each.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+            if each.source == ConfigSource.DYNAMIC_TOPIC_CONFIG
         }
         replicas = len(described.topics[live.name].partitions[0].replicas)
         return NewTopic(

@@ -132,8 +132,8 @@ class Scrub:
 
         The updates of a partition come before its notes.
         """
-        prepared = [self._prepared(record) for record in records]
-        outcomes = self._scrubber.outcomes(prepared)
+        prepared: list[Joined | Outcome] = [self._prepared(each) for each in records]
+        outcomes: list[Outcome] = self._scrubber.outcomes(prepared)
         return [
             (*outcome, *self._held.done(each.record))
             if isinstance(each, Joined) and not isinstance(outcome, InvalidRecord)

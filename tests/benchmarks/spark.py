@@ -15,7 +15,6 @@ import os
 import secrets
 import tempfile
 import time
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -27,10 +26,10 @@ from rich.console import Console
 
 from streams.cluster.topics import PATIENT_UPDATES
 from streams.demo.ward import Ward
-from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.intake.route import route
 from streams.keys.files import write_private
+from streams.patients.updates import PatientUpdate
 from streams.rescrub.archive import Archive, ArchivedNote
 from streams.rescrub.spark_java import use_own_java
 from tests.deploy.example import load
@@ -68,14 +67,12 @@ def rows_of(notes: int) -> tuple[list[dict], dict[tuple[str, str], list[str]]]:
     ward = Ward(seed=5, patients=200)
     rows: list[dict] = []
     updates: dict[tuple[str, str], list[str]] = {}
-    for n, message in enumerate(
-        [*ward.admissions(), *islice(ward.notes(notes), notes)]
-    ):
-        record = Record(Partition("hl7.raw", 0), n, None, message.value)
-        routed = route(record, max_bytes=10**7)
+    for message in (*ward.admissions(), *ward.notes(notes)):
+        routed = route(message.value)
         for each in routed.updates:
-            patient = each.record.patient
-            value = PATIENT_UPDATES.schema.versioned(each.to_json())
+            patient = each.patient
+            update = PatientUpdate(each).to_json()
+            value = PATIENT_UPDATES.schema.versioned(update)
             updates.setdefault((patient.assigning_authority, patient.id), []).append(
                 orjson.dumps(value).decode()
             )
@@ -97,10 +94,9 @@ def of_library(settings: Settings, before: list, rows: list, updates: dict) -> f
     """Return notes a second of the code that Spark calls, in this process."""
     archive = Archive(settings)
     for part in (before, rows):
+        notes = [note_of(n, each, updates) for n, each in enumerate(part)]
         begun = time.perf_counter()
-        for _ in archive.scrub(
-            note_of(n, each, updates) for n, each in enumerate(part)
-        ):
+        for _ in archive.scrub(notes):
             pass
         seconds = time.perf_counter() - begun
     return len(rows) / seconds
