@@ -43,11 +43,11 @@ OWN: Mapping[str, PrimitiveType] = {
 }
 """Columns that every table has before those of its values."""
 
-_SCALARS: Mapping[str, type[PrimitiveType]] = {
-    "string": StringType,
-    "integer": LongType,
-    "number": DoubleType,
-    "boolean": BooleanType,
+_SCALARS: Mapping[object, PrimitiveType] = {
+    "string": StringType(),
+    "integer": LongType(),
+    "number": DoubleType(),
+    "boolean": BooleanType(),
 }
 
 
@@ -124,7 +124,7 @@ def _type(node: Node, name: str, definitions: Node) -> IcebergType:
     if isinstance(kind, list):
         [kind] = [each for each in kind if each != "null"] or [None]
     if kind in _SCALARS:
-        return _SCALARS[kind]()
+        return _SCALARS[kind]
     if kind == "array" and isinstance(node.get("items"), Mapping):
         item = _type(node["items"], name, definitions)
         return ListType(0, item, element_required=False)

@@ -156,7 +156,7 @@ class MessageRows:
 
     topic = HL7_SCRUBBED
     type_column = FORMAT
-    unindexed = ("content",)
+    unindexed: tuple[str, ...] = ("content",)
 
     _properties: Mapping[str, IcebergType] = {
         PATIENT: StringType(),

@@ -1,9 +1,9 @@
 """One table: made and extended by its schema, and written with the offsets.
 
 A commit says on which snapshot it is based, and pyiceberg's own retries are off: a
-retry would put the rows on top of what another writer has committed.  After a conflict the
-table's offsets tell what happened: maintenance (they are as before: again, on the new
-snapshot) or another writer (they have moved: this one stops).
+retry would put the rows on top of what another writer has committed.  After a conflict
+the table's offsets tell what happened: maintenance (they are as before: again, on the
+new snapshot) or another writer (they have moved: this one stops).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     ValidationException,
 )
-from pyiceberg.expressions import In
+from pyiceberg.expressions import In, Reference
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
@@ -186,7 +186,9 @@ class LakeTable:
         transaction = self.table.transaction()
         if commit.erased and self.table.current_snapshot() is not None:
             with _nothing_to_delete():
-                transaction.delete(In(PATIENT, list(commit.erased)), summary)
+                transaction.delete(
+                    In(Reference(PATIENT), values=[*commit.erased]), summary
+                )
         # Without rows it still makes the snapshot that has the offsets.
         transaction.append(self.arrow(commit.rows), summary)
         transaction.commit_transaction()
