@@ -21,7 +21,7 @@ from pyiceberg.exceptions import (
     CommitFailedException,
     CommitStateUnknownException,
     NoSuchTableError,
-    ValidationException,
+    ValidationError,
 )
 from pyiceberg.expressions import In, Reference
 from pyiceberg.io.pyarrow import schema_to_pyarrow
@@ -230,7 +230,7 @@ class LakeTable:
                     try:
                         with self.table.update_schema() as update:
                             update.union_by_name(self.rows.columns())
-                    except (ValidationException, ValueError, TypeError):
+                    except (ValidationError, ValueError, TypeError):
                         raise ConfigError(
                             f"{self.name}: a column is of another type than the schema "
                             "of its topic says; was the table made by another program?"

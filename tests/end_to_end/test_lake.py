@@ -14,6 +14,7 @@ from datetime import date
 
 import duckdb
 import orjson
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 
@@ -21,13 +22,14 @@ from streams.cluster.client import PRODUCER
 from streams.cluster.offsets import GroupOffsets
 from streams.cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
-from streams.engine.exit_status import EX_TEMPFAIL
+from streams.engine.exit_status import EX_SOFTWARE, EX_TEMPFAIL
 from streams.engine.settings import LakeSettings
 from streams.lake.catalog import open_catalog
 from streams.lake.progress import OFFSETS
 from streams.lake.service import tables_of
 from tests.brokers import wait_until
 from tests.commands import phistream
+from tests.iceberg_spark import ask_spark
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -344,7 +346,7 @@ def test_of_two_writers_one_stops_and_no_row_is_doubled(small_commits):
         both = (one, other)
         while all(process.poll() is None for process in both):
             sender.send_all(50, note)
-            time.sleep(0.1)
+            time.sleep(1)
         due = positions(lake.settings, NOTES_SCRUBBED)
         left = one if other.poll() is not None else other
         stopped = other if left is one else one
@@ -353,3 +355,73 @@ def test_of_two_writers_one_stops_and_no_row_is_doubled(small_commits):
     assert EX_TEMPFAIL == stopped.returncode, lake.log()
     assert "another process has written to it" in lake.log()
     assert due == lake.rows(NOTES_SCRUBBED)
+
+
+def test_an_erased_patient_is_in_no_file_and_later_notes_are_kept(lake, tmp_path):
+    sender = Sender(lake.settings)
+    topics = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
+    sender.send_all(100, note, message, event)
+    with lake.running() as process:
+        for topic in topics:
+            lake.wait(topic, 100, process)
+        sender.send(*(tombstone(topic, 7) for topic in topics), note(1000, 7))
+        # Patient 7 has three of the first hundred records.
+        wait_until(lambda: 98 == lake.count(NOTES_SCRUBBED))
+        wait_until(lambda: {97} == {lake.count(topic) for topic in topics[1:]})
+        process.terminate()
+        assert 0 == process.wait(30), lake.log()
+
+    erased = f"patient = '{pseudonym(7)}'"
+    rows = lake.rows(NOTES_SCRUBBED, "patient, source.offset")
+    assert [1000] == [offset for patient, offset in rows if patient == pseudonym(7)]
+    assert 0 == lake.command("expire").returncode
+    for topic in topics[1:]:
+        assert [(0,)] == lake.rows(topic, f"count(*) filter (where {erased})")
+    held = [*(tmp_path / "lake").rglob("*.parquet")]
+    assert held
+    # The one that is left is of a later note.
+    with_patient = [
+        path
+        for path in held
+        if pseudonym(7) in pq.read_table(path, partitioning=None)["patient"].to_pylist()
+    ]
+    assert 1 == len(with_patient)
+
+
+def test_commands_compact_expire_and_show_and_spark_reads_the_same(lake):
+    sender = Sender(lake.settings)
+    with lake.running() as process:
+        for count in (60, 120, 180):
+            sender.send_all(60, note)
+            lake.wait(NOTES_SCRUBBED, count, process)
+        process.terminate()
+        process.wait(30)
+    before = lake.rows(NOTES_SCRUBBED)
+
+    [compacted, *_] = orjson.loads(lake.command("compact").stdout)
+    [expired, *_] = orjson.loads(lake.command("expire").stdout)
+    [shown, *_] = orjson.loads(lake.command("status").stdout)
+
+    assert compacted["before"] > compacted["after"] > 0
+    assert expired["snapshots"] >= 3
+    assert expired["files"] >= compacted["before"]
+    assert (180, 1) == (shown["rows"], shown["snapshots"])
+    assert 1 == shown["small"]
+    assert before == lake.rows(NOTES_SCRUBBED)
+    location = lake.table(NOTES_SCRUBBED).metadata_location
+    assert before == sorted(ask_spark(location, f"select {COLUMNS} from rows"))  # noqa: S608
+
+
+def test_a_record_with_an_unknown_field_stops_the_writer_before_it(lake):
+    sender = Sender(lake.settings)
+    sender.send_all(20, note)
+    due = positions(lake.settings, NOTES_SCRUBBED)
+    sender.send(note(21, 3, ward="Zzquellwright"))
+
+    with lake.running() as process:
+        assert EX_SOFTWARE == process.wait(60)
+
+    assert "notes.scrubbed/" in lake.log()
+    assert "holds 1 unknown" in lake.log()
+    assert "Zzquellwright" not in lake.log()
+    assert set(lake.rows(NOTES_SCRUBBED)) <= set(due)
