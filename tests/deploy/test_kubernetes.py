@@ -306,6 +306,15 @@ def test_the_supervisor_and_the_wait_for_a_broker_end_before_the_pod_is_restarte
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 60
 
 
+@pytest.mark.parametrize("name", ["watch", "mllp"])
+def test_what_listens_when_a_broker_has_answered_may_take_as_long_to_start(name):
+    pods = by_service()[name]
+    probe = container_of(pods)["startupProbe"]
+
+    seconds = probe["periodSeconds"] * probe["failureThreshold"]
+    assert seconds > settings_of(pods).broker_wait_seconds
+
+
 def test_budgets_select_services_of_more_than_one_pod():
     budgets = {
         each["spec"]["selector"]["matchLabels"]["app.kubernetes.io/component"]: each
