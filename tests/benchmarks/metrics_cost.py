@@ -110,7 +110,7 @@ def records_of(documents):
         yield Record(Partition("notes", 0), offset, patient.key, value, now)
 
 
-def scrubbing():
+def scrubbing(**options):
     return Scrub(
         Deidentifier.from_names,
         NoTable(),
@@ -122,6 +122,7 @@ def scrubbing():
         1,
         office=OFFICE,
         max_bytes=1 << 20,
+        **options,
     )
 
 
