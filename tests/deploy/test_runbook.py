@@ -92,7 +92,7 @@ def test_every_finding_of_reconcile_has_a_row_that_says_what_to_do():
 
 def test_sections_name_settings_that_exist():
     named = set(re.findall(r"`([a-z]+_[a-z_]+)`", TEXT))
-    others = {"next_offset", "not_checked", "note_ids", "key_id"}
+    others = {"next_offset", "not_checked", "note_ids", "key_id", "trace_id"}
     others |= {*REASONS, *Refusal, *Fault, *UnreadableKind}
 
     settings = {name for name in named - others if not name.startswith("phistream_")}
