@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-without-kafka pythons check bench faults audit lock clean
+.PHONY: help install demo test test-all test-without-kafka pythons check bench docs faults audit lock clean
 
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -49,6 +49,10 @@ check: install ## ruff and mypy --strict
 
 bench: install ## the benchmarks' tables
 	$(BIN)/python -m tests.benchmarks
+
+docs: install ## the documentation, built into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file deploy/docs/mkdocs.yml
+	@echo "build/docs: python -m http.server --directory build/docs"
 
 AUDIT := .audit
 

@@ -2,9 +2,10 @@
 
 - Documents of the repository (README.md, the runbook, decisions, ...) are pages of the
   site.  There is no copy: a new document or decision appears by itself.
-- A file of the repository to which a page links is a page, too, so that every link works
-  where there is no network.
-- A line ``<!-- generate: NAME -->`` of a page becomes what `reference` makes of the code.
+- A file of the repository to which a page links is a page, too, so that every link
+  works where there is no network.
+- A line ``<!-- generate: NAME -->`` of a page becomes what `reference` makes of the
+  code.
 
 Pages link to files by their places in the repository, as on any other reader of
 Markdown; the links are rewritten to the site's pages.
@@ -28,6 +29,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 PAGES = Path(__file__).parent / "pages"
 
+ICON = ROOT / "streams/operations/watch/page/icon.svg"
+
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "How-to guides": (
         "deploy/runbook.md",
@@ -38,7 +41,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Reference": ("schemas/README.md", "deploy/*.md", "CHANGELOG.md"),
     "Explanation": ("README.md", "SECURITY.md", "deploy/decisions/*.md"),
 }
-"""The documents of each section; one that fits several patterns is where it is first."""
+"""The documents of each section; the first pattern that fits decides."""
 
 TITLES: Mapping[str, str] = {
     "README.md": "The README",
@@ -60,8 +63,13 @@ LANGUAGES = {
     ".yaml": "yaml",
     ".yml": "yaml",
 }
-LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
-CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+LINK = re.compile(
+    r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))"
+)
+CODE = re.compile(
+    r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]+`", re.DOTALL | re.MULTILINE
+)
+HEADING = re.compile(r"^(?=#+ )", re.MULTILINE)
 GENERATE = re.compile(r"^<!-- generate: (?P<name>[\w-]+) -->$", re.MULTILINE)
 
 
@@ -74,6 +82,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the documents, and all files to which pages link; complete the navigation."""
+    sitemap = files.get_file_from_path("sitemap.xml")
+    if sitemap is not None:
+        files.remove(sitemap)
     for section, paths in documents().items():
         entries = next(each[section] for each in config.nav if section in each)
         for path in paths:
@@ -83,6 +94,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             entry = {title: uri} if title else uri
             is_decision = path.startswith("deploy/decisions/")
             (_decisions(entries) if is_decision else entries).append(entry)
+    files.append(File.generated(config, "assets/icon.svg", abs_src_path=str(ICON)))
     for path in linked_files():
         if Path(path).suffix in IMAGES:
             source = str(ROOT / path)
@@ -102,6 +114,7 @@ def on_page_markdown(
     origin = origins().get(uri)
     if origin is None:
         return markdown  # it shows a file
+    markdown = _with_one_title(markdown)
     return outside_code(markdown, lambda text: _with_links(text, origin, uri))
 
 
@@ -112,6 +125,16 @@ def outside_code(markdown: str, change: reference.Change) -> str:
         parts += [change(markdown[end : match.start()]), match[0]]
         end = match.end()
     return "".join((*parts, change(markdown[end:])))
+
+
+def _with_one_title(markdown: str) -> str:
+    """Move all headings but the title one level down where a document has several."""
+    titles = re.findall(r"^# ", CODE.sub("", markdown), re.MULTILINE)
+    if len(titles) < 2:
+        return markdown
+    # The table of contents would end before the second title.
+    lower = outside_code(markdown, lambda text: HEADING.sub("#", text))
+    return lower.replace("## ", "# ", 1)
 
 
 def _decisions(entries: list[object]) -> list[object]:
@@ -166,7 +189,7 @@ def documents() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def linked_files() -> tuple[str, ...]:
-    """Return what pages link to and is neither a page nor a document, also by others."""
+    """Return what pages and documents link to and is neither of both."""
     known = {path for paths in documents().values() for path in paths}
     todo = [*known, *(str(each.relative_to(ROOT)) for each in PAGES.rglob("*.md"))]
     found: set[str] = set()
@@ -222,4 +245,6 @@ def shown(path: str) -> str:
     if file.is_dir():
         return head + "\n".join(f"- `{each}`" for each in sorted(os.listdir(file)))
     fence = "`" * 6
-    return f"{head}{fence}{LANGUAGES.get(file.suffix, 'text')}\n{text_of(path)}\n{fence}\n"
+    return (
+        f"{head}{fence}{LANGUAGES.get(file.suffix, 'text')}\n{text_of(path)}\n{fence}\n"
+    )

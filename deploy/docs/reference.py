@@ -70,9 +70,7 @@ def code(value: object) -> str:
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; a cell without content gets a dash."""
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
-    lines += [
-        f"| {' | '.join(_cell(each) for each in row)} |" for row in rows
-    ]
+    lines += [f"| {' | '.join(_cell(each) for each in row)} |" for row in rows]
     return "\n".join(lines)
 
 
@@ -115,7 +113,9 @@ def _commands(command: Any, name: str) -> Iterator[str]:
     rows = [(code(r[0]), prose(r[1])) for each, r in records if r is not None]
     yield table(("argument or option", "meaning"), rows)
     if subcommands:
-        names = (f"[`{each}`](#{name.replace(' ', '-')}-{each})" for each in subcommands)
+        names = (
+            f"[`{each}`](#{name.replace(' ', '-')}-{each})" for each in subcommands
+        )
         yield f"Commands: {', '.join(names)}."
     for each, subcommand in subcommands.items():
         if not subcommand.hidden:
@@ -129,7 +129,8 @@ def settings() -> str:
     """Return all settings, those of tables in sections of their own."""
     own, tables = [], []
     for name, info in Settings.model_fields.items():
-        own.append(_setting(name, info, f"`{PREFIX}{name.upper()}`"))
+        variable = f"<br>`{PREFIX}{name.upper()}`"
+        own.append(_setting(name, info, variable))
         model = _model_in(info.annotation)
         if model is not None:
             tables += [f"## {_heading(name, info)}", prose(inspect.getdoc(model) or "")]
@@ -138,7 +139,7 @@ def settings() -> str:
                 for key, each in model.model_fields.items()
             )
             tables.append(table(("key", "type", "default", "meaning"), rows))
-    heads = ("key", "environment", "type", "default", "meaning")
+    heads = ("key, and name in the environment", "type", "default", "meaning")
     return paragraphs("## Top level", table(heads, own), *tables)
 
 
@@ -147,12 +148,11 @@ def _heading(name: str, info: FieldInfo) -> str:
     return f"[[{name}]]" if is_list else f"[{name}]"
 
 
-def _setting(name: str, info: FieldInfo, *more: str) -> tuple[str, ...]:
+def _setting(name: str, info: FieldInfo, variable: str = "") -> tuple[str, ...]:
     kind = _type(info.annotation)
     bounds = _bounds(info)
     return (
-        code(name),
-        *more,
+        code(name) + variable,
         f"{kind}, {bounds}" if bounds else kind,
         _default(info),
         prose(info.description or ""),
@@ -194,7 +194,9 @@ def _type(annotation: Any) -> str:
         return "table"
     words = {"SecretStr": "secret text", "TermFiles": "table", "AwareDatetime": "time"}
     name = getattr(annotation, "__name__", str(annotation))
-    return words.get(name, name.replace("IPv4Network", "network").replace("IPv6Network", "network"))
+    return words.get(
+        name, name.replace("IPv4Network", "network").replace("IPv6Network", "network")
+    )
 
 
 def _bounds(info: FieldInfo) -> str:
@@ -202,11 +204,15 @@ def _bounds(info: FieldInfo) -> str:
     for each in info.metadata:
         match each:
             case annotated_types.Ge(ge=bound):
-                words.append(f"from {bound:,}" if isinstance(bound, int) else f"from {bound}")
+                words.append(
+                    f"from {bound:,}" if isinstance(bound, int) else f"from {bound}"
+                )
             case annotated_types.Gt(gt=bound):
                 words.append(f"over {bound}")
             case annotated_types.Le(le=bound):
-                words.append(f"to {bound:,}" if isinstance(bound, int) else f"to {bound}")
+                words.append(
+                    f"to {bound:,}" if isinstance(bound, int) else f"to {bound}"
+                )
     return " ".join(words)
 
 
@@ -238,7 +244,7 @@ def topics() -> str:
             prose(each.readers),
             "yes" if each.phi else "no",
             _kept(each),
-            each.cleanup,
+            each.cleanup.replace(",", ", "),
         )
         for each in ALL_TOPICS
     ]
@@ -367,7 +373,9 @@ def _summary(item: object) -> str:
 def codes() -> str:
     """Return the reason codes of dead letters."""
     source = inspect.getsource(reasons.ReasonCode)
-    meanings = dict(re.findall(r'^    [A-Z_]+ = "(\w+)"  # (.+)$', source, re.MULTILINE))
+    meanings = dict(
+        re.findall(r'^    [A-Z_]+ = "(\w+)"  # (.+)$', source, re.MULTILINE)
+    )
     rows = (
         (f"[`{each.value}`]({RUNBOOK}#{each.value})", prose(meanings[each.value]))
         for each in reasons.ReasonCode
@@ -383,7 +391,11 @@ def labels() -> str:
     policies = [load_policy(name) for name in known_policies()]
     heads = ("label", "Safe Harbor", *(code(each.name) for each in policies))
     rows = (
-        (code(label.value), label.safe_harbor, *(each.style(label) for each in policies))
+        (
+            code(label.value),
+            label.safe_harbor,
+            *(each.style(label) for each in policies),
+        )
         for label in Label
     )
     return table(heads, rows)
@@ -396,7 +408,9 @@ def presets() -> str:
     others = [each for each in loaded if each.untrained]
     rows = (
         (
-            f"[`{each.name}`](#{each.name})" if _has_file(each.name) else code(each.name),
+            f"[`{each.name}`](#{each.name})"
+            if _has_file(each.name)
+            else code(each.name),
             ", ".join(each.languages) or "any",
             ", ".join(each.detectors),
             prose(each.summary),
@@ -436,17 +450,27 @@ def rules() -> str:
     parts = [f"{len(ordered)} rules."]
     for label, group in groupby(ordered, key=lambda each: each.label):
         rows = (
-            (code(each.name), f"{each.score:g}", _examples(each), _examples(each, found=False))
+            (
+                code(each.name),
+                f"{each.score:g}",
+                _examples(each),
+                _examples(each, found=False),
+            )
             for each in group
         )
-        parts += [f"## {label.value}", table(("rule", "score", "finds", "leaves"), rows)]
+        parts += [
+            f"## {label.value}",
+            table(("rule", "score", "finds", "leaves"), rows),
+        ]
     return paragraphs(*parts)
 
 
 def _examples(rule: Rule, *, found: bool = True) -> str:
     examples = rule.found if found else rule.not_found
     return "<br>".join(
-        "<br>".join(_escaped_example(line) for line in each.splitlines() if line.strip())
+        "<br>".join(
+            _escaped_example(line) for line in each.splitlines() if line.strip()
+        )
         for each in examples[:2]
     )
 
@@ -521,7 +545,9 @@ def _signature(name: str, item: Any, prefix: str = "") -> str:
             parts.append("*")
         parts.append(_parameter(each))
     returned = signature.return_annotation
-    after = "" if returned in (inspect.Signature.empty, None, "None") else f" -> {returned}"
+    after = (
+        "" if returned in (inspect.Signature.empty, None, "None") else f" -> {returned}"
+    )
     line = f"{name}({', '.join(parts)}){after}"
     if len(line) > 80:
         line = f"{name}(\n    " + ",\n    ".join(parts) + f",\n){after}"

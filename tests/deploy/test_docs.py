@@ -1,10 +1,12 @@
-"""The pages of the documentation: their form, their code, and the site built of them."""
+"""The pages of the documentation: form and code, and the site built of them."""
 
 from __future__ import annotations
 
 import filecmp
 import re
+from urllib.parse import unquote, urlsplit
 
+import lxml.html
 import pytest
 
 from streams.cli.app import app
@@ -78,6 +80,26 @@ def test_no_page_names_a_host(site):
     own = re.compile(r'(?:src|<link[^>]*href)="(?:https?:)?//')
     for page in site.rglob("*.html"):
         assert own.search(page.read_text("utf-8")) is None, page
+
+
+def test_internal_links_and_anchors_lead_somewhere(site):
+    pages = {each: lxml.html.parse(each).getroot() for each in site.rglob("*.html")}
+    ids = {page: {*root.xpath("//@id")} for page, root in pages.items()}
+    lost = []
+    for page, root in pages.items():
+        if page.name == "404.html":
+            continue  # it is served anywhere, so its links begin with the host
+        for link in root.xpath("//a/@href"):
+            url = urlsplit(link)
+            if url.scheme or url.netloc:
+                continue
+            target = (page.parent / unquote(url.path)).resolve() if url.path else page
+            target = target / "index.html" if target.is_dir() else target
+            anchor = unquote(url.fragment)
+            known = ids.get(target, set())
+            if not target.exists() or (anchor and anchor not in known):
+                lost.append(f"{page.relative_to(site)}: {link}")
+    assert [] == lost
 
 
 def test_a_page_that_no_section_names_is_refused(tmp_path):
