@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -104,8 +105,11 @@ def workers_come_and_go(run):
     running = set()
     run.seen.must_abort = False
     run.wait_for_progress()
-    # As long as there is work, however many changes that takes.
-    while run.watch.done < 0.75 * run.notes:
+    given = turn = 0
+    # As long as there is work, and until a worker came in time to get a part of it.
+    while run.watch.done < 0.75 * run.notes or not given:
+        turn += 1
+        run.feed.limit = turn * run.notes // 20 + run.feed.window
         slot = run.rng.choice(extra)
         if slot in running:
             running.remove(slot)
@@ -118,26 +122,25 @@ def workers_come_and_go(run):
         if run.seen.injected.total() > 60:
             break
         time.sleep(2)
-    given = run.count_lines(r"assigned \[\d", "scrub-[123]")
+        given = run.count_lines(r"assigned \[\d", "scrub-[123]")
+    run.feed.limit = math.inf
     run.effect("partitions given to added workers", given)
     run.remarks.append(
         "the next change comes two seconds after the last; removing one waits for it"
     )
 
 
-@scenario(settings={"transaction_seconds": 2})
+@scenario(settings={"transaction_seconds": 2}, effects={"inside of a transaction": ""})
 def slow_processing(run):
     """Processing that outlasts the transaction timeout of 2 s."""
     with faulty("slow"):
         run.start()
     for _ in run.moments(faults_of(run, 6)):
         stage, slot = run.rng.choice(SLOTS)
-        partitions, worker = run.partitions(stage, slot), run.worker(stage, slot)
+        worker = run.freeze_worker(stage, slot)
         # Below the session timeout: the group does not notice, the transaction ends.
-        os.kill(worker.pid, signal.SIGSTOP)
         time.sleep(4)
-        run.fault(f"{stage} stands for 4 s", partitions)
-        os.kill(worker.pid, signal.SIGCONT)
+        run.thaw(stage, slot, worker)
         run.send_note(MARK.encode())
         run.seen.injected["note that takes 3 s"] += 1
 
