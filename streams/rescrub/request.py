@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from deid_core import ConfigError as DeidConfigError
 from deid_core import load_preset
@@ -107,8 +110,8 @@ class Means:
         return cls(
             Path(settings.preset).stem,
             Path(settings.policy).stem,
-            _digest(f"{config!r} {settings.terms!r}"),
-            _digest(repr(policy)),
+            _digest(config, settings.terms),
+            _digest(policy),
             model,
         )
 
@@ -128,8 +131,25 @@ class Means:
         )
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+def _digest(*said: object) -> str:
+    return hashlib.sha256(repr(_plain(said)).encode()).hexdigest()[:8]
+
+
+def _plain(said: object) -> object:
+    """Return a preset or policy in a form that is the same in each process.
+
+    The order of a set is not.
+    """
+    if is_dataclass(said) and not isinstance(said, type):
+        said = {each.name: getattr(said, each.name) for each in fields(said)}
+    elif isinstance(said, BaseModel):
+        said = said.model_dump(mode="json")
+    if isinstance(said, Mapping):
+        return sorted((str(name), repr(_plain(each))) for name, each in said.items())
+    # Some lists are made of sets.
+    if isinstance(said, Set | list | tuple):
+        return sorted(repr(_plain(each)) for each in said)
+    return str(said)
 
 
 def checked_version(into: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -116,6 +117,7 @@ def of_spark(
     """Return notes a second of the example, its second run."""
     use_own_java(folder / "java")
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     spark = (

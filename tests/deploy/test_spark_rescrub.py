@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 
 import orjson
 import pyarrow as pa
@@ -57,6 +58,7 @@ def spark(tmp_path_factory):
     kept = dict(os.environ)
     use_own_java(folder / "java")
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     session = (
