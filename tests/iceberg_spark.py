@@ -19,11 +19,8 @@ from streams.cluster.local_broker.runtime import _locked, java_binary
 from tests.brokers import CACHE
 
 # For the newest Spark that has one; reading needs no more.
-GROUP, ARTIFACT, VERSION = (
-    "org.apache.iceberg",
-    "iceberg-spark-runtime-4.1_2.13",
-    "1.11.0",
-)
+GROUP, ARTIFACT = "org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13"
+VERSION = "1.11.0"
 SHA256 = "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242"
 
 SCRIPT = """

@@ -7,7 +7,7 @@ import pwd
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -33,6 +33,7 @@ from ..engine.settings import Settings, load_settings
 from ..operations.erasure import Erased, Erasure, Found, kept_by
 from ..operations.naming import SURE_LENGTH, is_sure
 from ..patients.demographics import PatientId
+from ..scrub.outputs import Pseudonyms
 from ..tables.table import KEPT_SECONDS, UNUSED_SECONDS
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json, say, show_table
@@ -74,6 +75,14 @@ def erase(
         ),
     ] = None,
     sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Also publish null values under the patient's pseudonyms, by which "
+            "phistream lake deletes its rows; needs the pseudonym keys.",
+        ),
+    ] = False,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait for scrub.")
     ] = 120.0,
@@ -89,6 +98,7 @@ def erase(
     if reason is None and not dry_run:
         raise typer.BadParameter("--reason is missing: the audit events need it")
     settings = load_settings(config, {"bootstrap": bootstrap})
+    pseudonyms = _pseudonyms(settings) if published else None
     asked = list(_patients(patients))
     for _ in (
         each for each in asked if not is_sure(each) and not each.assigning_authority
@@ -106,9 +116,9 @@ def erase(
         def show(_step: str, count: int) -> None:
             bar.update(task, count=count)
 
-        erasure = Erasure(settings, asked, show)
+        erasure = Erasure(settings, asked, show, pseudonyms)
         found = erasure.find()
-    if found.is_unknown:
+    if found.is_unknown and not published:
         say(
             "nothing is known of this patient: check number and authority; hl7.raw "
             "is not searched"
@@ -131,6 +141,12 @@ def erase(
     else:
         _show(found, done, rows, is_dry=dry_run)
     raise typer.Exit(0 if done is None or done.is_done else 1)
+
+
+def _pseudonyms(settings: Settings) -> Callable[[bytes], list[str]]:
+    """Return what gives a patient's pseudonyms, under all keys that there are."""
+    keys = [Pseudonyms(each.value) for each in settings.key_ring()]
+    return lambda key: [each.patient(key) for each in keys]
 
 
 def _patients(given: list[str]) -> Iterator[PatientId]:

@@ -167,7 +167,9 @@ def _erasure(group: str) -> Iterator[Grant]:
     """Yield what `phistream erase` needs."""
     for topic in TOPICS:
         read = ("Read",) if topic.phi else ()
-        is_written = topic in (PATIENT_UPDATES, DEAD_LETTERS, PHI_AUDIT)
+        is_written = topic in (
+            PATIENT_UPDATES, DEAD_LETTERS, PHI_AUDIT, NOTES_SCRUBBED, HL7_SCRUBBED,
+        )  # fmt: skip
         written = ("Write",) if is_written else ()
         yield _topic(topic, ("Describe", "DescribeConfigs", *read, *written))
     for name in (f"{group}-{Stage.SCRUB}", f"{group}-held", f"{group}-erase"):

@@ -44,8 +44,10 @@ from ..cluster.topics import (
     DAY_MS,
     DEAD_LETTERS,
     HL7_RAW,
+    HL7_SCRUBBED,
     LETTERS_ID,
     NOTES,
+    NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
@@ -72,6 +74,8 @@ from .naming import content_of, names
 
 log = logging.getLogger(__name__)
 
+PUBLISHED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
+"""The topics whose keys are pseudonyms of patients."""
 MAX_ROUNDS = 5
 """How often rows that came back are erased again."""
 NEVER_MS = 2**62
@@ -179,6 +183,8 @@ class Erasure:
         settings: Connection settings, and the prefix of groups.
         patients: The patient's identifiers; linked ones are added.
         progress: Called with a step, and the number of records read in it.
+        pseudonyms: Returns the pseudonyms of an identifier's key, under which null
+            values are published as well, for `phistream lake` and subscribers.
 
     Raises:
         StreamError: The cluster does not answer.
@@ -189,10 +195,12 @@ class Erasure:
         settings: Settings,
         patients: Iterable[PatientId],
         progress: Callable[[str, int], None] = lambda _step, _count: None,
+        pseudonyms: Callable[[bytes], Iterable[str]] | None = None,
     ) -> None:
         self._settings = settings
         self._patients = {each.key: each for each in patients}
         self._progress = progress
+        self._pseudonyms = pseudonyms
         self._admin = admin_client(settings)
         self._counts = partition_counts(self._admin)
 
@@ -263,9 +271,12 @@ class Erasure:
         found = settled
         facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
         counts: Counter[str] = Counter()
+        # What was published may be all that there is.
+        is_owed = self._pseudonyms is not None
         for _round in range(MAX_ROUNDS):
-            if found.is_empty:
+            if found.is_empty and not is_owed:
                 break
+            is_owed = False
             self._commit(producer, found, facts)
             counts.update(
                 rows=len(found.rows), held=len(found.held), letters=len(found.letters)
@@ -303,6 +314,9 @@ class Erasure:
             yield Output(PATIENT_UPDATES.name, message.key, message.value)
         for key in self._keys:
             yield Output(PATIENT_UPDATES.name, key, None)
+        for name in sorted(self._published_keys()):
+            for topic in PUBLISHED:
+                yield Output(topic.name, name, None, timeless=topic.timeless)
         for letter in found.letters:
             yield erased_letter(letter.key, letter.partition)
         headers = {OUTCOME: b"erased"}
@@ -311,6 +325,12 @@ class Erasure:
         for place in (*found.rows, *found.updates, *held, *letters):
             record = _record(place, found.received.get(place, b""))
             yield audit_event(Stage.SCRUB, record, None, 0, facts, headers)
+
+    def _published_keys(self) -> set[bytes]:
+        """Return the patient's keys on published topics, if they are to be erased."""
+        if self._pseudonyms is None:
+            return set()
+        return {n.encode() for key in self._keys for n in self._pseudonyms(key)}
 
     def _settled(self, deadline: float) -> Found | None:
         """Return what is held once scrub has read all that is there now.

@@ -68,6 +68,8 @@ from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
 
 SCRUBBED = (NOTES_SCRUBBED.name, HL7_SCRUBBED.name)
+ERASABLE = (*SCRUBBED, PHI_AUDIT.name, DEAD_LETTERS.name)
+"""Topics on which a null value erases."""
 OUTPUTS = (
     PHI_AUDIT.name, NOTES.name, PATIENT_UPDATES.name, *SCRUBBED, DEAD_LETTERS.name,
 )  # fmt: skip
@@ -146,7 +148,8 @@ class Auditor:
         # The audit events say which digests inputs and outputs have, and which notes
         # keep an order.
         for message in self._messages(PHI_AUDIT.name):
-            self._add_output(message)
+            if message.value() is not None:
+                self._add_output(message)
         self._waiting = set(self._held_notes())
         self._read_all()
         due, findings = progress.judge(self._inputs)
@@ -285,8 +288,9 @@ class Auditor:
             if HAS_BEEN_LETTER in record.headers:
                 self._add_replay(record)
                 return False
-        # What erases a dead letter; the letter itself is missed without its event.
-        if topic == DEAD_LETTERS.name and message.value() is None:
+        # What erases a dead letter, or published rows of a patient; the letter or note
+        # itself is missed without its event.
+        if topic in ERASABLE and message.value() is None:
             return False
         # An output of `phistream rescrub`, whose audit event is in a topic of its own:
         # reconcile --version judges it.

@@ -1,4 +1,4 @@
-"""Tables without Kafka: commits with offsets, conflicts, erasure, compaction, expiry."""
+"""Tables without Kafka: commits and conflicts, erasure, compaction, expiry."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ def test_a_table_is_partitioned_by_the_notes_own_day_and_by_type(lake):
         *notes(2, note_type=""),
     )
 
+    # 19784 days after 1970 it is 2024-03-02.
     assert {
-        ((date(2024, 3, 2) - date(1970, 1, 1)).days, "11506-3"), (None, "11506-3"), (None, ""),
+        (19784, "11506-3"), (None, "11506-3"), (None, ""),
     } == {tuple(each.file.partition[n] for n in (0, 1))
           for each in lake.table.table.scan().plan_files()}  # fmt: skip
 
@@ -281,7 +282,7 @@ def test_snapshots_of_other_programs_leave_the_offsets_as_they_were(lake):
 def test_a_table_without_any_offsets_is_refused(lake):
     lake.table.table.append(lake.table.arrow([{"patient": ANN}]))
 
-    with pytest.raises(LostProgress, match="phistream.offsets"):
+    with pytest.raises(LostProgress, match=r"phistream\.offsets"):
         lake.batch()
 
 
