@@ -74,7 +74,7 @@ def test_an_alert_links_to_its_section(rule):
 
 
 def test_sections_name_alerts_metrics_and_files_that_exist():
-    declared = catalogue.CATALOGUE + catalogue.GATEWAY
+    declared = catalogue.CATALOGUE + catalogue.GATEWAY + catalogue.LAKE
     metrics = {metric.name for metric in declared}
     alerts = {rule["alert"] for rule in rules()}
 
