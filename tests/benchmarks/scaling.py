@@ -25,7 +25,7 @@ from statistics import median
 from typing import Annotated
 
 import typer
-from confluent_kafka import ConsumerGroupState
+from confluent_kafka import ConsumerGroupState, KafkaException
 from rich.console import Console
 from rich.table import Table
 
@@ -121,14 +121,16 @@ class Scaling:
 
     def _wait(self, run, number):
         """Wait until each partition has an owner among the workers; return them."""
+        # Its answers are lost with it.
+        admin, owners = admin_client(run.direct), {}
         deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline:
-            with suppress(Exception):  # a coordinator that loads does not answer
-                owners = _owners(run)
+            with suppress(KafkaException):  # a coordinator that loads does not answer
+                owners = _owners(admin, f"{run.settings.group}-scrub")
                 if len(owners) == PARTITIONS and {*owners.values()} == {*range(number)}:
                     return owners
             time.sleep(0.1)
-        raise AssertionError(f"{number} workers did not settle: {run.tails()}")
+        raise AssertionError(f"{number} workers did not settle: {owners} {run.tails()}")
 
     def _hold(self, run, step, owners):
         if self.steps:
@@ -158,12 +160,9 @@ class Scaling:
                 step.pauses[partition] = max(pauses, default=0.0) / 1000
 
 
-def _owners(run):
+def _owners(admin, group):
     """Return the slot that owns each partition of `notes`; none while it changes."""
-    group = f"{run.settings.group}-scrub"
-    described = admin_client(run.direct).describe_consumer_groups(
-        [group], request_timeout=5
-    )
+    described = admin.describe_consumer_groups([group], request_timeout=5)
     found = described[group].result(5)
     if found.state is not ConsumerGroupState.STABLE:
         return {}

@@ -274,8 +274,15 @@ def test_the_converter_without_schemas_takes_every_note_for_a_map(connected):
     wait_for_end(connected, "maps")
 
     text = path.read_text("utf-8")
-    assert 44 == text.count("{schema_version=1, ") == text.count("note_id=")
-    assert 44 == text.count("source={topic=notes, partition=3, offset=42}")
+    # In any order.
+    for each in (
+        "note_id=",
+        "schema_version=1",
+        "source={",
+        "topic=notes",
+        "offset=42",
+    ):
+        assert 44 == text.count(each), each
 
 
 def test_the_converter_with_schemas_refuses_plain_json(connected):
@@ -299,7 +306,7 @@ def test_a_sink_may_not_set_another_property_of_its_client(connected):
 
     status, answer = connected.worker.ask("/connectors/other/config", config, "PUT")
     assert 400 == status
-    assert "consumer.override.group.id" in answer["message"]
+    assert "The 'Allowlist' policy does not allow 'group.id'" in answer["message"]
 
 
 @pytest.mark.parametrize("name", SINKS)
@@ -307,7 +314,7 @@ def test_the_framework_knows_what_every_sink_asks_of_it(connected, name):
     _, config = configuration("file")
     status, answer = connected.worker.ask(
         "/connector-plugins/FileStreamSinkConnector/config/validate",
-        config | {"file": "x"},
+        config | {"file": "x", "name": name},
         "PUT",
     )
     known = {each["value"]["name"] for each in answer["configs"]}
