@@ -27,6 +27,7 @@ from tests.deploy.connect_worker import (
     jars_of,
     properties,
 )
+from tests.harness import produce
 
 SINKS = sorted(each.stem for each in CONNECT.glob("*.json"))
 JDBC = {
@@ -210,9 +211,7 @@ def connected(module_cluster, tmp_path_factory):
     publish(settings, range(20), commits=True)
     publish(settings, range(20, 30), commits=False)
     publish(settings, range(30, 50), commits=True)
-    producer = Producer(settings.client(**PRODUCER))
-    producer.produce(NOTES_SCRUBBED.name, None, b"p", partition=0)
-    assert 0 == producer.flush(60)
+    produce(settings, NOTES_SCRUBBED.name, [(b"p", None)])
     publish(settings, range(50, 60), commits=False)
     # Whoever has read these has passed all the others.
     publish(settings, range(60, 64), commits=True)
