@@ -543,7 +543,7 @@ def _signature(name: str, item: Any, prefix: str = "") -> str:
         if each.kind is each.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             parts.append("*")
-        parts.append(_parameter(each))
+        parts.append(_parameter(each, getattr(item, "__annotations__", {})))
     returned = signature.return_annotation
     after = (
         "" if returned in (inspect.Signature.empty, None, "None") else f" -> {returned}"
@@ -554,10 +554,11 @@ def _signature(name: str, item: Any, prefix: str = "") -> str:
     return fenced(prefix + line, "python")
 
 
-def _parameter(parameter: inspect.Parameter) -> str:
+def _parameter(parameter: inspect.Parameter, written: Mapping[str, Any]) -> str:
     text = parameter.name
     if parameter.annotation is not inspect.Parameter.empty:
-        text += f": {parameter.annotation}"
+        # As the code has it; pydantic replaces it by what it has resolved.
+        text += f": {written.get(parameter.name, parameter.annotation)}"
     if parameter.default is not inspect.Parameter.empty:
         shown = repr(parameter.default)
         is_long = len(shown) > 30 or shown.startswith("<")
