@@ -1,12 +1,20 @@
 // What scrolls can be reached by the keyboard, and has a name.
+const SCROLLS = ".md-typeset__scrollwrap, .md-typeset pre > code";
+
 function reachable() {
-  for (const area of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset pre > code")) {
-    area.tabIndex = area.scrollWidth > area.clientWidth ? 0 : -1;
-    if (area.tabIndex === 0) {
+  for (const area of document.querySelectorAll(SCROLLS)) {
+    if (area.scrollWidth > area.clientWidth) {
+      area.tabIndex = 0;
       area.setAttribute("role", "region");
       area.setAttribute("aria-label", area.matches("code") ? "Code" : "Table");
+    } else {
+      area.removeAttribute("tabindex");
+      area.removeAttribute("role");
+      area.removeAttribute("aria-label");
     }
   }
 }
+
+document.querySelector(".md-search").setAttribute("aria-label", "Search");
 window.addEventListener("load", reachable);
 window.addEventListener("resize", reachable);
