@@ -50,6 +50,7 @@ from . import (
     run,
     scrub,
     serve,
+    size,
     status,
     topics,
     train,
@@ -93,7 +94,7 @@ def _options(
 
 for command in (
     scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
-    experiment.experiment, run.run, mllp.mllp, serve.serve, feed.feed,
+    experiment.experiment, run.run, mllp.mllp, serve.serve, feed.feed, size.size,
     reconcile.reconcile, doctor.doctor, status.status, watch.watch, demo.demo, key.key,
     erase.erase, rescrub.rescrub,
 ):  # fmt: skip

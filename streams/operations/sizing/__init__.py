@@ -1,0 +1,1 @@
+"""What hardware a load needs, from measured factors."""
