@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.lake [--rows N] [--commit ROWS] [--days DAYS]
 
-Prints rows a second (checks, Arrow, Parquet, commit) and bytes a row, before and after compaction, for notes
-of one day, and of as many days as shifted dates may give.
+Prints rows a second (checks, Arrow, Parquet, commit) and bytes a row, before and after
+compaction, for notes of one day, and of as many days as shifted dates may give.
 """
 
 from __future__ import annotations
