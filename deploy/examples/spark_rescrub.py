@@ -87,8 +87,8 @@ def archived(row: dict[str, Any]) -> ArchivedNote:
             "assigning_authority": row["assigning_authority"],
             "id": row["patient_id"],
         },
-        "note_type": row["note_type"] or "",
-        "written_at": row["written_at"] or "",
+        "note_type": row["note_type"],
+        "written_at": row["written_at"],
         "text": row["text"],
     }
     updates = row["updates"]
@@ -96,7 +96,8 @@ def archived(row: dict[str, Any]) -> ArchivedNote:
         int(row["row"]),
         note,
         int(row["received_ms"]),
-        None if updates is None else list(updates),
+        # Without any, pandas has None or NaN, by its version.
+        list(updates) if hasattr(updates, "__len__") else None,
     )
 
 
@@ -174,6 +175,8 @@ def numbered(notes: DataFrame, folder: str) -> DataFrame:
     within = f.when(path.startswith(folder), f.substr(path, f.lit(len(folder) + 1)))
     return (
         notes.withColumn("received_ms", f.coalesce("received_ms", f.lit(0)))
+        .withColumn("note_type", f.coalesce("note_type", f.lit("")))
+        .withColumn("written_at", f.coalesce("written_at", f.lit("")))
         .withColumn("path", path)
         .withColumn("size", f.col("_metadata.file_size"))
         .withColumn("row", f.col("_metadata.row_index"))
