@@ -69,7 +69,8 @@ def test_another_policy_file_of_the_same_name_is_another(tmp_path):
     for days in (100, 200):
         file = tmp_path / "ours.toml"
         file.write_text(
-            'name = "ours"\ndefault = "surrogate"\n[labels]\nDATE = "shift"\nAGE = "tag"\n'
+            'name = "ours"\ndefault = "surrogate"\n'
+            '[labels]\nDATE = "shift"\nAGE = "tag"\n'
             f"[options]\nmost_days = {days}\n"
         )
         found.append(Means.of(Settings(policy=str(file))))
