@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -85,7 +86,7 @@ class Scaling:
         owners = self._wait(run, first)
         pace = threading.Thread(target=self._pace, args=(run,), daemon=True)
         pace.start()
-        run.wait_for_progress()
+        run.wait_for(lambda: run.watch.done)
         self._hold(run, Step(first, _now()), owners)
         for number in others:
             step = Step(number, _now())
@@ -112,12 +113,10 @@ class Scaling:
         for slot in range(now, number):
             run.start_service("scrub", slot)
         gone = range(now - 1, number - 1, -1)
+        with ThreadPoolExecutor(max(1, len(gone))) as pool:
+            list(pool.map(lambda slot: run.stop_service("scrub", slot), gone))
         for slot in gone:
-            run.service("scrub", slot).process.send_signal(signal.SIGTERM)
-        for slot in gone:
-            folder = run.tables_of("scrub", slot)
-            run.stop_service("scrub", slot)
-            shutil.rmtree(folder)
+            shutil.rmtree(run.tables_of("scrub", slot))
 
     def _wait(self, run, number):
         """Wait until each partition has an owner among the workers; return them."""
