@@ -24,6 +24,7 @@ from pyiceberg.exceptions import (
     ValidationError,
 )
 from pyiceberg.expressions import In, Reference
+from pyiceberg.expressions.literals import literal
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
@@ -186,8 +187,9 @@ class LakeTable:
         transaction = self.table.transaction()
         if commit.erased and self.table.current_snapshot() is not None:
             with _nothing_to_delete():
+                patients = {literal(each) for each in commit.erased}
                 transaction.delete(
-                    In(Reference(PATIENT), values=[*commit.erased]), summary
+                    In(term=Reference(PATIENT), values=patients), summary
                 )
         # Without rows it still makes the snapshot that has the offsets.
         transaction.append(self.arrow(commit.rows), summary)
