@@ -1,6 +1,6 @@
 """Scrub is scaled while notes come, as a StatefulSet does it: what pauses, how long.
 
-python -m tests.benchmarks.scaling --steps 1,8,3 --notes 1500 --rate 15
+python -m tests.benchmarks.scaling --steps 1,8,3 --notes 2000 --rate 8
 
 Each worker is a service of its own, whose slot is its pod's ordinal and whose folder is
 its pod's volume.  New pods start all at once; of those that go, the highest ordinals
@@ -214,8 +214,8 @@ def table(steps, report):
 
 def main(
     steps: Annotated[str, typer.Option(help="Numbers of workers.")] = "1,8,3",
-    notes: Annotated[int, typer.Option(help="How many come.")] = 1500,
-    rate: Annotated[float, typer.Option(help="Notes a second.")] = 15,
+    notes: Annotated[int, typer.Option(help="How many come.")] = 2000,
+    rate: Annotated[float, typer.Option(help="Notes a second.")] = 8,
     session: Annotated[float, typer.Option(help="session_seconds.")] = 10,
 ) -> None:
     """Exit 1 if anything is missing, doubled, out of order or leaked."""

@@ -22,9 +22,9 @@ def check(numbers, **options):
 
 
 def test_scaling_loses_doubles_and_reorders_nothing():
-    check([1, 3, 2], notes=600, rate=8, session=6.0)
+    check([1, 3, 2], notes=800, rate=6, session=6.0)
 
 
 @pytest.mark.long
 def test_scaling_to_a_worker_for_each_partition_and_back_loses_nothing():
-    check([1, 8, 3], notes=1500, rate=10, session=6.0)
+    check([1, 8, 3], notes=2000, rate=8, session=6.0)
