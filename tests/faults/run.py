@@ -282,9 +282,9 @@ class Run:
             return everything
         group = f"{self.settings.group}-{stage}"
         with suppress(Exception):  # a coordinator that moves does not answer
-            described = admin_client(self.direct).describe_consumer_groups(
-                [group], request_timeout=5
-            )
+            # Freed before its answer, a client has none to give.
+            admin = admin_client(self.direct)
+            described = admin.describe_consumer_groups([group], request_timeout=5)
             for member in described[group].result(5).members:
                 if member.group_instance_id == f"{group}-{slot}":
                     return {
