@@ -55,7 +55,11 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
             {"scrub", "migration"},
             {"scrub", "operator", "migration", "erasure", "rescrub"},
         ),
-        ("notes.scrubbed", {"scrub"}, {"subscriber", "operator"}),
+        (
+            "notes.scrubbed",
+            {"scrub", "erasure"},
+            {"subscriber", "operator", "lake"},
+        ),
         (
             "dead.letters",
             {"intake", "scrub", "erasure", "rescrub"},
@@ -65,7 +69,7 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
         (
             "phi.audit",
             {"intake", "scrub", "erasure", OFFICE},
-            {"watch", "operator", "intake", "scrub", "rescrub"},
+            {"watch", "operator", "intake", "scrub", "lake", "rescrub"},
         ),
     ],
 )
