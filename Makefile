@@ -51,7 +51,7 @@ bench: install ## the benchmarks' tables
 	$(BIN)/python -m tests.benchmarks
 
 docs: install ## the documentation, built into build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file deploy/docs/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file deploy/docs/mkdocs.yml
 	@echo "build/docs: python -m http.server --directory build/docs"
 
 AUDIT := .audit

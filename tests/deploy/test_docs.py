@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import re
+import shutil
 from urllib.parse import unquote, urlsplit
 
 import lxml.html
@@ -103,10 +104,11 @@ def test_internal_links_and_anchors_lead_somewhere(site):
 
 
 def test_a_page_that_no_section_names_is_refused(tmp_path):
-    stray = PAGES / "stray-page-of-a-test.md"
-    stray.write_text("# Stray\n")
-    try:
-        with pytest.raises(AssertionError, match="stray-page-of-a-test"):
-            build(tmp_path)
-    finally:
-        stray.unlink()
+    shutil.copytree(PAGES, tmp_path / "pages")
+    (tmp_path / "pages/stray-page.md").write_text("# Stray\n")
+    configuration = tmp_path / "mkdocs.yml"
+    configuration.write_text(
+        f"INHERIT: {SITE}/mkdocs.yml\nhooks: [{SITE}/hooks.py]\ndocs_dir: pages\n"
+    )
+    with pytest.raises(AssertionError, match=r"stray-page\.md"):
+        build(tmp_path / "site", configuration)

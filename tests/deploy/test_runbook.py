@@ -14,7 +14,7 @@ import deid_core.errors
 import streams.engine.errors
 from streams.documents import UnreadableKind
 from streams.engine.reasons import REASONS
-from streams.engine.settings import Settings
+from streams.engine.settings import LakeSettings, Settings
 from streams.hl7.acknowledgement import Refusal
 from streams.operations.metrics import catalogue
 from streams.operations.reconcile import Fault
@@ -78,7 +78,8 @@ def test_sections_name_alerts_metrics_and_files_that_exist():
     metrics = {metric.name for metric in declared}
     alerts = {rule["alert"] for rule in rules()}
 
-    assert set(re.findall(r"phistream_\w+", TEXT)) <= metrics
+    namespaces = {LakeSettings().namespace, LakeSettings().audit_namespace}
+    assert set(re.findall(r"phistream_\w+", TEXT)) <= metrics | namespaces
     assert set(re.findall(r"Phistream[A-Z]\w+", TEXT)) <= alerts
     for link in re.findall(r"\]\(([^)#]+)\)", TEXT):
         assert (DEPLOY / link).exists(), link
