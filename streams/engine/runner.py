@@ -205,6 +205,23 @@ class Runner:
             self._record_failure(error)
             return 0
 
+    def release(self) -> None:
+        """Discard the batch in progress, and release the claims.
+
+        They stay held if the outcome of its transaction can't be found: the offsets of
+        before must not be committed once more.
+        """
+        try:
+            if self._to_undo is None:
+                self._processor.aborted()
+                self._checkpoint.abort()
+            else:
+                self._undo(self._to_undo)
+        except StreamError as error:
+            log.warning("partitions not released: %s", error)
+        else:
+            self._custody.release()
+
     def _batch(self) -> int:
         # No record is in hand while tables are read: they have claims of their own.
         self._custody.take(None)

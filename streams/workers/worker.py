@@ -192,7 +192,7 @@ def _run(
         custody.release()
     except (ConfigError, BrokerUnreachable, RegistryUnreachable, StateUnusable):
         # These are never caused by a record.
-        custody.release()
+        runner.release()
         raise
     finally:
         # A claim that is not released by now shows that its owner died.

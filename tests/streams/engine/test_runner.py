@@ -11,6 +11,7 @@ import pytest
 
 from streams.engine.deadline import Overrun
 from streams.engine.errors import (
+    ConfigError,
     CorruptState,
     FatalError,
     InvalidRecord,
@@ -482,3 +483,27 @@ def test_all_that_is_written_is_sealed_record_by_record(broker):
     )
     written = [each for topic in broker.committed.values() for each in topic]
     assert {b"s"} == {each.headers["seal"] for each in written}
+
+
+class Refusing(Upper):
+    """Can't go on when it comes to a note, through no fault of the note."""
+
+    def process(self, records):
+        if any(record.value == b"n070" for record in records):
+            raise ConfigError("a later version")
+        return super().process(records)
+
+
+def test_a_worker_that_stops_in_the_midst_of_a_batch_leaves_in_order(caplog):
+    broker = many(100, partitions=1)
+    runner = start(broker, Refusing(), max_records=100)
+    with pytest.raises(ConfigError):
+        runner.run_once()
+
+    runner.release()
+
+    place = Partition("notes", 0)
+    assert CommittedOffset(0, "phistream/1 released") == broker.offsets[place]
+    assert not caplog.records
+    assert 0 == lives(broker, Upper)
+    assert_once(broker, 100)
