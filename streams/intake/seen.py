@@ -38,7 +38,14 @@ SWEPT_AT_LEAST = 16
 SWEPT_PER_ROW = 2
 """Rows looked at for deletion after each call.
 
-Two for each row that is written: the table holds at most twice the window.
+Two for each row that is written: the table holds at most twice what it should, which is
+a window and `CLOCKS_DIFFER_MS`.
+"""
+CLOCKS_DIFFER_MS = 3_600_000
+"""By how much a record may be ahead of the others.
+
+By default the broker refuses records that are an hour ahead of its own clock
+(`message.timestamp.after.max.ms`), so that none has others' rows deleted early.
 """
 
 
@@ -161,6 +168,7 @@ class SeenMessages:
         )
         self._changed: dict[int, dict[bytes, bytes | None]] = {}
         self._swept_to: dict[int, bytes] = {}
+        self._latest: Counter[int] = Counter()
         self._written: Counter[int] = Counter()
 
     def is_new(self, judged: Judged, message: str, ordinal: int) -> bool:
@@ -219,12 +227,17 @@ class SeenMessages:
     def swept(self, records: Sequence[Record]) -> list[Output]:
         """Return what deletes rows that are older than the window, a few at a time.
 
+        Their age is the time from them to the latest record of the partition, less what
+        clocks may differ by.  A sender without times, or of old ones, keeps no row of
+        another; its own rows are deleted early, and its repetitions are then new.
+
         Args:
             records: All of one partition; the last is named as the source.
         """
         place = records[-1].partition.index
-        # One clock that is slow delays deletions; a fast one must not hasten them.
-        oldest = min(map(_time_of, records)) - self._window_ms
+        latest = max(self._latest[place], *map(_time_of, records))
+        self._latest[place] = latest
+        oldest = latest - self._window_ms - CLOCKS_DIFFER_MS
         most = SWEPT_AT_LEAST + SWEPT_PER_ROW * self._written.pop(place, 0)
         start = self._swept_to.get(place, b"")
         rows = list(islice(self._table.scan(place, b"", start), most))

@@ -23,12 +23,18 @@ from streams.engine.observer import TableProgress
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.intake.deduplicating import DeduplicatingIntake
-from streams.intake.seen import MAX_CONTENTS, SWEPT_AT_LEAST, Digests
+from streams.intake.seen import (
+    CLOCKS_DIFFER_MS,
+    MAX_CONTENTS,
+    SWEPT_AT_LEAST,
+    Digests,
+)
 from streams.keys.ring import PseudonymKey, PseudonymKeys
 from tests.office import OFFICE
 
 PARTITIONS = 4
 WINDOW = 60_000
+LONG_AFTER = WINDOW + CLOCKS_DIFFER_MS + 1_000
 T0 = 1_741_946_400_000
 KEY = b"0" * 32
 
@@ -356,10 +362,10 @@ def test_rows_older_than_the_window_are_deleted_with_later_messages(loop):
     assert 50 == len(rows)
 
     for n in range(10):
-        loop.send(oru(f"L{n}"), at=2 * WINDOW + n)
+        loop.send(oru(f"L{n}"), at=LONG_AFTER + n)
 
     assert 10 == len(rows)
-    assert REPEATED == loop.send(oru("L3"), at=2 * WINDOW + 50)
+    assert REPEATED == loop.send(oru("L3"), at=LONG_AFTER + 50)
 
 
 def test_deletions_are_bounded_in_a_batch(loop):
@@ -367,7 +373,7 @@ def test_deletions_are_bounded_in_a_batch(loop):
         loop.send(oru(f"M{n}"), at=n)
     loop.table.scanned.clear()
 
-    loop.send(oru("L"), at=2 * WINDOW)
+    loop.send(oru("L"), at=LONG_AFTER)
 
     deleted = [o for o in loop.outputs if o.value is None]
     assert SWEPT_AT_LEAST <= len(deleted) <= SWEPT_AT_LEAST + 2
@@ -377,7 +383,7 @@ def test_deletions_are_bounded_in_a_batch(loop):
 def test_batches_of_many_messages_delete_as_many(loop):
     for hour in range(20):
         batch = b"".join(oru(f"M{hour}-{n}") for n in range(100))
-        loop.send(batch, at=hour * WINDOW * 2)
+        loop.send(batch, at=hour * LONG_AFTER)
 
     assert len(loop.table.rows[place_of("A|N")]) <= 200
 
@@ -396,6 +402,27 @@ def test_one_record_of_the_past_or_far_ahead_deletes_no_recent_row(loop):
     loop.send(oru("M4"), at=-50 * WINDOW)
 
     assert REPEATED == loop.send(oru("M1"), at=2)
+
+
+@pytest.mark.parametrize("at", [-T0, -T0 - 1, -LONG_AFTER])
+def test_a_sender_without_times_or_with_old_ones_keeps_no_row_of_others(loop, at):
+    """And nothing is deleted within the window of the others."""
+    step, count = WINDOW // 5, 1000
+    for n in range(count):
+        usual = loop.record(oru(f"M{n}"), at=n * step)
+        loop.batch(loop.record(oru(f"O{n}"), at=at), usual)
+
+    rows = loop.table.rows[place_of("A|N")]
+    assert len(rows) <= 2 * (LONG_AFTER // step)
+    assert REPEATED == loop.send(oru(f"M{count - 5}"), at=count * step)
+
+
+def test_a_record_an_hour_ahead_has_no_row_within_the_window_deleted(loop):
+    loop.send(oru("M1"), at=0)
+    for n in range(50):
+        loop.send(oru(f"F{n}"), at=WINDOW + CLOCKS_DIFFER_MS)
+
+    assert REPEATED == loop.send(oru("M1"), at=WINDOW)
 
 
 def test_damage_undoes_the_batch_and_is_no_dead_letter(loop):
