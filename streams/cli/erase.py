@@ -216,7 +216,11 @@ def _remaining(
     letters = [(DEAD_LETTERS.name, old, merged(DEAD_LETTERS))]
     for count, what in (
         (left.stuck, "name the patient and share a key: of an earlier version"),
-        (left.unjudged, "could not be judged: sealed, and their source is gone"),
+        (
+            left.unjudged,
+            "could not be judged: their source is gone, or a short identifier is in "
+            "what is neither HL7 nor JSON",
+        ),
     ):
         if count:
             text = f"{count} letters that {what}"
@@ -291,6 +295,12 @@ def _problems(done: Erased) -> Iterator[str]:
         yield (
             f"{done.left.stuck} dead letters name the patient and can't be erased "
             "alone: they stay until their retention ends"
+        )
+    if done.left.unjudged:
+        yield (
+            f"{done.left.unjudged} dead letters could not be judged, and may name the "
+            "patient: look at them (phistream dead-letters show), or wait until their "
+            "retention ends"
         )
 
 

@@ -70,7 +70,7 @@ from ..events.outputs import (
 )
 from ..patients.demographics import PatientId
 from .held import WaitingNote, commands, waiting_notes
-from .naming import content_of, names
+from .naming import Content, content_of, names
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class _Letter:
     partition: int
     source: Place
     received: bytes
-    original: bytes | None = field(repr=False)
+    original: Content | None = field(repr=False)
 
     @property
     def can_be_erased(self) -> bool:
@@ -121,7 +121,8 @@ class Found:
         held: Notes that wait for demographics.
         letters: Dead letters that name the patient.
         stuck: Dead letters that name the patient and can't be erased alone.
-        unjudged: Dead letters whose originals can't be read, here or at their source.
+        unjudged: Dead letters whose originals can't be read, here or at their source,
+            or are neither HL7 nor JSON and may name the patient by a short identifier.
         updates: Updates of the patient that scrub has not read yet.
         unread: Number of notes of the patient that scrub has not read yet.
         raw: Records of the patient by input topic, and when the last was written.
@@ -148,7 +149,7 @@ class Found:
     def is_unknown(self) -> bool:
         """Whether no topic of the service that was searched names the patient."""
         is_raw = any(count for count, _last in self.raw.values())
-        return self.is_empty and not self.stuck and not is_raw
+        return self.is_empty and not (self.stuck or self.unjudged or is_raw)
 
 
 @dataclass(slots=True)
@@ -172,7 +173,7 @@ class Erased:
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to be done by another run."""
-        is_clean = self.left.is_empty and not self.left.stuck
+        is_clean = self.left.is_empty and not self.left.stuck and not self.left.unjudged
         return self.is_carried_out and is_clean and not self.late
 
 
@@ -451,7 +452,7 @@ class Erasure:
         return own, len(naming) - len(own), unread + unjudged
 
     def _naming(self, letters: list[_Letter]) -> tuple[list[_Letter], int]:
-        """Return the letters that name the patient; how many could not be read."""
+        """Return the letters that name the patient; how many could not be judged."""
         sealed = [each.source for each in letters if each.original is None]
         originals = self._sources(sealed)
         naming, unread = [], 0
@@ -459,11 +460,15 @@ class Erasure:
             original = each.original or originals.get(key_of_original(each.key))
             if original is None:
                 unread += 1
-            elif any(names(original, p) for p in self._patients.values()):
+                continue
+            found = {names(original, p) for p in self._patients.values()}
+            if True in found:
                 naming.append(each)
+            elif None in found:
+                unread += 1
         return naming, unread
 
-    def _sources(self, places: Iterable[Place]) -> dict[bytes, bytes]:
+    def _sources(self, places: Iterable[Place]) -> dict[bytes, Content]:
         """Return the records at these places, by the keys that their letters have.
 
         A topic that was made anew has other records there, whose letters have others.

@@ -10,10 +10,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
+from ..cluster.wire_format import split
 from ..engine.errors import InvalidRecord
 from ..hl7.message import DEFAULT_MARKS, Delimiters, delimiters_of, unescape
 from ..patients.demographics import PatientId
@@ -31,9 +32,19 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _DEFAULT = Delimiters("|", *DEFAULT_MARKS)
 
 
-def content_of(key: bytes | None, value: bytes | None) -> bytes:
-    """Return key and value of a record as one, the key first."""
-    return (key or b"") + b"\0" + (value or b"")
+class Content(NamedTuple):
+    """Key and value of a record; PHI, so that it belongs into no log."""
+
+    key: bytes
+    value: bytes
+
+    def __repr__(self) -> str:
+        return "Content()"
+
+
+def content_of(key: bytes | None, value: bytes | None) -> Content:
+    """Return key and value of a record."""
+    return Content(key or b"", value or b"")
 
 
 def is_sure(patient: PatientId) -> bool:
@@ -41,37 +52,42 @@ def is_sure(patient: PatientId) -> bool:
     return len(patient.id) >= SURE_LENGTH
 
 
-def names(content: bytes, patient: PatientId) -> bool:
-    """Return whether a record names a patient.
+def names(content: Content, patient: PatientId) -> bool | None:
+    """Return whether a record names a patient; None if that can't be said.
 
     It does by its key, by the identifier as a word, or where HL7 and JSON hold the
     identifiers of patients.  A short identifier as a word counts only together with its
-    assigning authority.
-
-    Args:
-        content: Of `content_of`.
-        patient: The patient.
+    assigning authority; what is neither HL7 nor JSON can't be judged by it.
     """
-    key, _, value = content.partition(b"\0")
+    key, value = content
     if key == patient.key:
         return True
     texts = list(dict.fromkeys(_readings(value)))
     key_texts = [text for each in _decoded(key) for text in _resolved(each)]
-    found = [text for text in (*key_texts, *texts) if _holds(text, patient.id)]
-    if not found:
+    found = [text for text in texts if _holds(text, patient.id)]
+    is_in_key = any(_holds(text, patient.id) for text in key_texts)
+    if not found and not is_in_key:
         return False
     if is_sure(patient):
         return True
     authority = patient.assigning_authority
     if authority and any(_holds(text, authority) for text in (*key_texts, *texts)):
         return True
-    return _is_in_json(value, patient) or any(_is_in_hl7(e, patient) for e in found)
+    parsed = [each for each in map(_json, texts) if each is not None]
+    if any(_is_in_json(each, patient) for each in parsed):
+        return True
+    if any(_is_in_hl7(each, patient) for each in found):
+        return True
+    is_read = bool(parsed) or any(each.lstrip().startswith("MSH") for each in texts)
+    return None if patient.id in key_texts or (found and not is_read) else False
 
 
 def _readings(value: bytes) -> Iterator[str]:
     """Yield a value as text in each way in which it may have been written."""
-    for text in _decoded(value):
-        yield from _resolved(text)
+    for body in dict.fromkeys((value, split(value)[1])):
+        for text in _decoded(body):
+            # A byte order mark, or what frames a message.
+            yield from _resolved(text.lstrip("\ufeff\x0b"))
 
 
 def _decoded(value: bytes) -> Iterator[str]:
@@ -134,13 +150,23 @@ def _is_in_hl7(text: str, patient: PatientId) -> bool:
     return False
 
 
-def _is_in_json(value: bytes, patient: PatientId) -> bool:
+def _json(text: str) -> Any:  # noqa: ANN401  # any JSON
+    """Return what a text is as JSON; None if it is none, or null."""
     try:
-        waiting: list[Any] = [orjson.loads(value)]
+        found = orjson.loads(text)
     except ValueError:
-        return False
+        return None
+    # A number or a word is no record.
+    return found if isinstance(found, list | dict) else None
+
+
+def _is_in_json(found: Any, patient: PatientId) -> bool:  # noqa: ANN401  # any JSON
+    waiting: list[Any] = [found]
     while waiting:
         each = waiting.pop()
+        if isinstance(each, str) and each[:1] in ("{", "["):
+            # JSON may lie in a value of JSON.
+            each = _json(each)
         if isinstance(each, list):
             waiting += each
         elif isinstance(each, dict):

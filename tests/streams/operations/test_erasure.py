@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 
 import orjson
 
 from streams.cluster.topics import DAY_MS, DEAD_LETTERS, NOTES, PATIENTS, PHI_AUDIT
 from streams.engine.records import Partition, Record
 from streams.operations import erasure
-from streams.operations.erasure import Erasure, Found, Kept, kept_by
+from streams.operations.erasure import Erased, Erasure, Found, Kept, kept_by
 from streams.patients.demographics import PatientId
 
 LONG = PatientId("NORTH", "770011")
@@ -95,6 +96,21 @@ def test_a_letter_of_a_topic_that_was_made_anew_is_not_that_of_the_record_there_
 
     assert [now.key] == [each.key for each in letters]
     assert (0, 1) == (stuck, unjudged)
+
+
+def test_what_a_short_identifier_cannot_judge_is_not_done():
+    short = PatientId("", "77")
+    unclear = letter(1, original=b"<id extension='77'/>")
+
+    letters, stuck, unjudged = Topics([unclear], [], short)._letters()
+
+    assert ([], 0, 1) == (letters, stuck, unjudged)
+    left = Found(
+        identifiers=1, rows=(), held=(), letters=(), stuck=0, unjudged=unjudged,
+        updates=(), unread=0, raw={},
+    )  # fmt: skip
+    assert not Erased(Counter(), left, is_carried_out=True).is_done
+    assert not left.is_unknown
 
 
 def test_what_is_no_letter_can_not_be_judged():

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from streams.cluster.wire_format import header
 from streams.operations.naming import content_of, is_sure, names
 from streams.patients.demographics import PatientId
 
@@ -98,6 +99,31 @@ def test_a_short_identifier_counts_with_its_authority_or_where_identifiers_lie()
     assert named(b'{"patient": [{"id": "77", "assigning_authority": ""}]}', without)
     assert named(b'{"identifier": [{"value": "77"}]}', without)
     assert not named(b'{"identifier": [{"value": "77", "system": "S"}]}', without)
+
+
+@pytest.mark.parametrize("patient", [SHORT, PatientId("", "77")])
+@pytest.mark.parametrize("before", [header(7), b"\xef\xbb\xbf", b""])
+@pytest.mark.parametrize("key", [b"k", b"\0\1bin\xff", b"{\0"])
+def test_a_short_identifier_is_found_behind_what_precedes_a_value(patient, before, key):
+    event = {
+        "patient": {"assigning_authority": patient.assigning_authority, "id": "77"}
+    }
+    value = json.dumps(event).encode()
+    segments = f"MSH|^~\\&|\rPID|||77^^^{patient.assigning_authority}\r".encode()
+    nested = json.dumps({"body": value.decode()}).encode()
+
+    for each in (value, segments, nested):
+        assert names(content_of(key, before + each), patient)
+
+
+def test_a_short_identifier_in_what_is_neither_hl7_nor_json_is_not_judged():
+    assert named(b"<id extension='77'/>", SHORT) is None
+    assert named(b'{"id": "77"', SHORT) is None
+    assert named(b"OBX|1|NM|77|mmHg", SHORT) is None
+    assert names(content_of(b"77", b"text"), SHORT) is None
+    assert named(b"MSH|^~\\&|\rOBX|1|NM|77|mmHg", SHORT) is False
+    assert named(b'{"text": "77 mmHg"}', SHORT) is False
+    assert named(b"<id extension='177'/>", SHORT) is False
 
 
 def test_an_identifier_that_is_too_short_is_not_sure():
