@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from confluent_kafka import (
     IsolationLevel,
@@ -142,6 +142,37 @@ def high_watermarks(
     """Return the end of each partition, including open transactions."""
     level = IsolationLevel.READ_UNCOMMITTED
     return _listed(admin, topic, partitions, OffsetSpec.latest, level)
+
+
+def stable_ends(
+    admin: AdminClient, topic: str, partitions: Sequence[int], seconds: float
+) -> dict[int, int]:
+    """Return ends before which no transaction is open, and all that was committed is.
+
+    A commit is confirmed a moment before its records can be read, and what is behind an
+    open transaction of another producer waits for that.
+
+    Args:
+        admin: Asks the brokers.
+        topic: Its name.
+        partitions: Of the topic.
+        seconds: The longest that a transaction stays open.
+
+    Raises:
+        RetriableError: One was open for longer, or the cluster does not answer.
+    """
+    wanted = high_watermarks(admin, topic, partitions)
+    deadline = time.monotonic() + seconds + CALL_SECONDS
+    while True:
+        ends = end_offsets(admin, topic, partitions)
+        if all(ends[p] >= wanted[p] for p in partitions):
+            return ends
+        if time.monotonic() > deadline:
+            raise RetriableError(
+                f"{topic}: a transaction stays open; find it with "
+                "kafka-transactions.sh find-hanging, abort it, and run this again"
+            )
+        time.sleep(0.1)
 
 
 def first_offsets(

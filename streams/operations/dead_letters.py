@@ -21,7 +21,7 @@ import orjson
 
 from ..cluster.bounded import committed_records
 from ..cluster.client import MAX_MESSAGE_BYTES, admin_client, record_of
-from ..cluster.offsets import end_offsets, first_offsets
+from ..cluster.offsets import first_offsets, stable_ends
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import schema_ids
 from ..cluster.topics import (
@@ -127,10 +127,18 @@ class DeadLetters:
         self._counts = partition_counts(self._admin)
 
     def ranges(self, topic: str) -> Range:
-        """Return the first and the last stable offset of each partition."""
+        """Return the first and the last stable offset of each partition.
+
+        All that is committed by now is before them: else a letter could be returned
+        whose erasure is behind the open transaction of a worker.
+
+        Raises:
+            RetriableError: A transaction stays open.
+        """
         partitions = range(self._counts.get(topic, 0))
         firsts = first_offsets(self._admin, topic, partitions)
-        ends = end_offsets(self._admin, topic, partitions)
+        seconds = self._settings.transaction_seconds
+        ends = stable_ends(self._admin, topic, partitions, seconds)
         return {p: (firsts[p], ends[p]) for p in partitions}
 
     def read(

@@ -31,12 +31,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from ..cluster.bounded import committed_records
 from ..cluster.client import CALL_SECONDS, admin_client, record_of, translated
-from ..cluster.offsets import (
-    GroupOffsets,
-    end_offsets,
-    first_offsets,
-    high_watermarks,
-)
+from ..cluster.offsets import GroupOffsets, first_offsets, stable_ends
 from ..cluster.partitioner import partition_of
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import schema_ids
@@ -55,7 +50,7 @@ from ..cluster.topics import (
     Topic,
     partition_counts,
 )
-from ..engine.errors import FatalError, RetriableError, StreamError
+from ..engine.errors import FatalError, StreamError
 from ..engine.records import Output, Partition, Record
 from ..engine.settings import Settings
 from ..events.outputs import (
@@ -507,26 +502,9 @@ class Erasure:
             partitions = range(self._counts.get(topic.name, 0))
         wanted = list(partitions)
         firsts = first_offsets(self._admin, topic.name, wanted)
-        ends = self._stable_ends(topic, wanted)
+        seconds = self._settings.transaction_seconds
+        ends = stable_ends(self._admin, topic.name, wanted, seconds)
         return {p: (firsts[p], ends[p]) for p in wanted}
-
-    def _stable_ends(self, topic: Topic, partitions: Sequence[int]) -> dict[int, int]:
-        """Return ends before which no transaction is open.
-
-        A commit is confirmed a moment before its records can be read.
-        """
-        wanted = high_watermarks(self._admin, topic.name, partitions)
-        deadline = time.monotonic() + self._settings.transaction_seconds + CALL_SECONDS
-        while True:
-            ends = end_offsets(self._admin, topic.name, partitions)
-            if all(ends[p] >= wanted[p] for p in partitions):
-                return ends
-            if time.monotonic() > deadline:
-                raise RetriableError(
-                    f"{topic.name}: a transaction stays open; find it with "
-                    "kafka-transactions.sh find-hanging, abort it, and run this again"
-                )
-            time.sleep(0.1)
 
     def _own(self, topic: Topic) -> Ranges:
         return self._all(topic, self._partitions(topic))

@@ -24,7 +24,7 @@ from ..cluster.client import (
     record_of,
     translated,
 )
-from ..cluster.offsets import END_OF_PARTITION
+from ..cluster.offsets import END_OF_PARTITION, stable_ends
 from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES, partition_counts
 from ..engine.errors import RetriableError
 from ..engine.records import Record
@@ -145,8 +145,12 @@ def waiting_notes(settings: Settings) -> list[WaitingNote]:
     """Return the notes that wait now, in the order of their places.
 
     Raises:
-        RetriableError: The cluster did not answer.
+        RetriableError: The cluster did not answer, or a transaction stays open.
     """
+    admin = admin_client(settings)
+    partitions = range(partition_counts(admin).get(NOTES_HELD.name, 0))
+    # Rows that are committed may be behind the open transaction of another worker.
+    stable_ends(admin, NOTES_HELD.name, partitions, settings.transaction_seconds)
     reader = HeldReader(settings)
     try:
         return reader.read()

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
 from streams.cluster.client import PRODUCER, admin_client, record_of
+from streams.cluster.offsets import high_watermarks
 from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import (
     DEAD_LETTERS,
@@ -25,6 +27,7 @@ from streams.cluster.topics import (
     LETTERS_ID,
     LETTERS_REPLAYED,
     NOTES,
+    NOTES_HELD,
     NOTES_SCRUBBED,
     PHI_AUDIT,
     Stage,
@@ -32,12 +35,13 @@ from streams.cluster.topics import (
 from streams.demo.flow import read_topic
 from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.engine.records import Partition, Record
+from streams.engine.records import Output, Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.events.outputs import REPLAYED, dead_letter
 from streams.keys.office import NotOpened, make_pair
 from streams.operations.dead_letters import DeadLetters, Replay, Selection
 from streams.operations.erasure import Erasure, Found, _Letter
+from streams.operations.held import waiting_notes
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import PatientId
 from tests.brokers import wait_until
@@ -360,6 +364,7 @@ def test_a_letter_that_was_changed_is_left_and_the_others_go(settings):
 
 KILLED = """
 import os, random, signal, sys
+from streams.cluster.offsets import high_watermarks
 from streams.cluster.producer import KafkaProducer
 
 rng, commit = random.Random(int(sys.argv.pop(1))), KafkaProducer.commit
@@ -476,6 +481,36 @@ def test_an_erasure_fences_a_replay_which_returns_nothing_that_was_erased(settin
     assert [each.value for each in originals[:-1]] == [
         each.value for each in returned(settings)
     ]
+
+
+def test_an_erasure_behind_the_open_transaction_of_a_worker_is_seen(settings):
+    """Of a letter, and of a held note: a reader of committed records stops before."""
+    letters(settings, 1)
+    [message] = read_topic(settings, DEAD_LETTERS.name)
+    place = message.partition()
+    worker = KafkaProducer(settings, "test-worker")
+    worker.begin()
+    worker.produce(Output(DEAD_LETTERS.name, b"open", b"{}", partition=place))
+    worker.produce(Output(NOTES_HELD.name, b"open", None, partition=0))
+    ends = lambda topic: high_watermarks(admin_client(settings), topic, [0, place])  # noqa: E731
+    wait_until(lambda: ends(NOTES_HELD.name)[0] and ends(DEAD_LETTERS.name)[place] > 2)
+    erase_letter(settings, message)
+    commit = threading.Timer(3, worker.commit)
+    commit.start()
+    keys = {(key := private_key(settings)).public.id: key}
+
+    done = Replay(settings, keys, "test").run(Selection())
+
+    assert not commit.is_alive()
+    assert 0 == done.counts.total()
+    assert [] == returned(settings)
+    worker.begin()
+    worker.produce(Output(NOTES_HELD.name, b"open", None, partition=0))
+    wait_until(lambda: ends(NOTES_HELD.name)[0] >= 3)
+    commit = threading.Timer(3, worker.commit)
+    commit.start()
+    assert [] == waiting_notes(settings)
+    assert not commit.is_alive()
 
 
 def test_a_letter_is_erased_when_partitions_were_added(settings):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.cluster.offsets import MOVED, end_offsets
+from streams.cluster.offsets import MOVED, end_offsets, stable_ends
 from streams.engine.errors import RetriableError
 
 
@@ -49,6 +49,15 @@ def test_a_leader_that_is_not_found_in_time_is_tried_again_later(monkeypatch):
 
     with pytest.raises(RetriableError, match="FENCED_LEADER_EPOCH"):
         end_offsets(Admin(KafkaError.FENCED_LEADER_EPOCH), "notes", [0])
+
+
+def test_ends_are_stable_when_what_is_open_has_ended(monkeypatch):
+    monkeypatch.setattr("streams.cluster.offsets.CALL_SECONDS", 0)
+
+    # The high watermark comes first, then the last stable offsets.
+    assert {0: 1009} == stable_ends(Admin(1007, 1005, 1005, 1009), "notes", [0], 5)
+    with pytest.raises(RetriableError, match="a transaction stays open"):
+        stable_ends(Admin(1007, 1005), "notes", [0], 0.2)
 
 
 def test_what_is_refused_is_not_asked_again():
