@@ -13,7 +13,8 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from operator import methodcaller
+from typing import Any, TypeVar, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
@@ -35,6 +36,14 @@ log = logging.getLogger(__name__)
 _Client = TypeVar("_Client", AdminClient, Consumer, Producer)
 
 CALL_SECONDS = 15.0
+Headers = list[tuple[str, bytes | None]]
+_UNREADABLE: Headers = []
+"""Takes the place of headers of which a name is not UTF-8."""
+_headers_of = methodcaller("headers")
+"""A call from C, whose result is checked: CPython leaves that out of a call of a method
+that runs often, and a list with holes would pass for the headers.
+"""
+
 FENCED_INSTANCE = KafkaError.FENCED_INSTANCE_ID
 _FENCED_TEXT = KafkaError(FENCED_INSTANCE).str()
 REFUSED_SECONDS = 5.0
@@ -75,17 +84,29 @@ def record_of(message: Message) -> Record:
         message.offset() or 0,
         _bytes(message.key()),
         value_of(message),
-        _headers(message),
+        {str(pair[0]): _bytes(pair[1]) or b"" for pair in header_pairs(message)},
         message.timestamp()[1],
     )
 
 
-def _headers(message: Message) -> dict[str, bytes]:
-    pairs = message.headers() or []
+def header_pairs(message: Message) -> Headers:
+    """Return names and values of a message's headers; none if a name is not UTF-8.
+
+    Ask no message in another way: the client keeps the list that it has failed to make,
+    and a second call that returns it ends the process.
+    """
+    try:
+        pairs = _headers_of(message)
+    except SystemError as error:
+        if not isinstance(error.__cause__, UnicodeDecodeError):
+            raise
+        message.set_headers(_UNREADABLE)
+        return _UNREADABLE
     # The client's type allows strings in place of pairs, but there are none.
-    return {str(pair[0]): _bytes(pair[1]) or b"" for pair in pairs}
+    return cast("Headers", pairs or [])
 
 
+        has_bad_headers=message.headers() is _UNREADABLE,
 def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 

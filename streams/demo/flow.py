@@ -12,7 +12,13 @@ from typing import Any
 import orjson
 from confluent_kafka import Message, TopicPartition
 
-from ..cluster.client import admin_client, consumer_client, translated, value_of
+from ..cluster.client import (
+    admin_client,
+    consumer_client,
+    header_pairs,
+    translated,
+    value_of,
+)
 from ..cluster.lag import LagReader
 from ..cluster.offsets import end_offsets
 from ..cluster.topics import (
@@ -196,5 +202,5 @@ def _best_example(
 
 
 def _source(message: Message) -> bytes:
-    raw = dict(message.headers() or []).get(SOURCE)
+    raw = dict(header_pairs(message)).get(SOURCE)
     return raw if isinstance(raw, bytes) else b""

@@ -33,6 +33,8 @@ class Record:
     """Milliseconds since 1970, or NO_TIMESTAMP."""
     is_repeated: bool = False
     """Whether it was processed before: a table that was lost is made again from it."""
+    has_bad_headers: bool = False
+    """Whether there are headers that can't be read, so that none are here."""
 
     @property
     def next_offset(self) -> int:

@@ -14,6 +14,7 @@ from schemas.decoding import check_encoded
 from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
 from ..cluster.versions import live_name
 from ..engine.errors import FatalError, InvalidRecord
+from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Record
 from ..keys.office import OfficePublicKey
 from .letters import letter_value
@@ -103,6 +104,20 @@ def changelog(topic: Topic, key: bytes, value: bytes | None, source: Record) -> 
     """Return a row of the table that is restored from a topic; None deletes it."""
     headers = {SOURCE: source_header(source), SCHEMA: schema_header(topic)}
     return Output(topic.name, key, value, headers, partition=source.partition.index)
+
+
+def require_headers(record: Record) -> None:
+    """Check that the headers of a record could be read.
+
+    Raises:
+        InvalidRecord: They could not: what they say is not known.
+    """
+    if record.has_bad_headers:
+        raise InvalidRecord(
+            ReasonCode.UNDECODABLE,
+            f"{record.partition.topic}: the name of a header is not UTF-8; its writer "
+            "must write it in UTF-8, or leave it out",
+        )
 
 
 def schema_header(topic: Topic) -> bytes:

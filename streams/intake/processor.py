@@ -27,6 +27,7 @@ from ..events.outputs import (
     audit_event,
     dead_letter,
     encoded,
+    require_headers,
     source_header,
 )
 from ..formats.json_map import JsonMap
@@ -139,6 +140,7 @@ class Intake:
 
     def _routed(self, record: Record, is_new: IsNew = every) -> Routed:
         self._entered(Step.DECODE, (record,))
+        require_headers(record)
         try:
             value = record.value
             return route(

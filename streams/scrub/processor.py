@@ -28,7 +28,7 @@ from ..engine.observer import (
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
 from ..engine.runner import Outcome
-from ..events.outputs import dead_letter
+from ..events.outputs import dead_letter, require_headers
 from ..keys.office import OfficePublicKey
 from ..patients.updates import PatientUpdate, decode_update
 from ..tables.table import ChangelogTable
@@ -188,6 +188,7 @@ class Scrub:
     def _prepared(self, record: Record) -> Joined | Outcome:
         self._entered(Step.DECODE, (record,))
         try:
+            require_headers(record)
             if record.partition.topic == PATIENT_UPDATES.name:
                 require_key(record, record.key or b"", self._partitions)
                 return self._updated(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
 import signal
@@ -11,15 +12,31 @@ from collections import Counter
 import orjson
 import psutil
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.producer import message_accumulator, producer
+from aiokafka.record import default_records
 
+from streams.cluster.client import record_of
 from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.offsets import GroupOffsets
-from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    NOTES,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PHI_AUDIT,
+)
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
 from streams.files.feed import RawMessage, feed
+from streams.operations.dead_letters import Replay, Selection
+from streams.operations.doctor.values import broken_rule
+from streams.operations.erasure import Erasure
 from streams.operations.reconcile import Auditor
+from streams.patients.demographics import PatientId
 from tests.end_to_end.test_main_job import adt, event, oru
 from tests.end_to_end.test_watch import (
     Writer,
@@ -30,6 +47,7 @@ from tests.end_to_end.test_watch import (
     wait_for,
 )
 from tests.harness import drain, feed_and_drain_intake, raw, running, worker_processes
+from tests.office import private_key
 from tests.poison import CODES, FAULTS, MARK, deaths, faulty, quick, run_poisoned
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
@@ -175,3 +193,69 @@ def progress(settings, last={}):  # noqa: B006  # remembers the last call
     offsets.close()
     before, last[settings.group] = last.get(settings.group, 0), now
     return now > before
+
+
+class Latin(str):
+    """The name of a header that is not UTF-8: clients take none, so it is no name."""
+
+    def encode(self, *_):
+        return super().encode("latin-1")
+
+
+def write_with_bad_header(monkeypatch, settings, records):
+    """Write records, of which each has a header whose name is not UTF-8."""
+    builder = default_records._DefaultRecordBatchBuilderPy
+    for module in (message_accumulator, producer):
+        monkeypatch.setattr(module, "DefaultRecordBatchBuilder", builder)
+    headers = [("kept", b"no"), (Latin("Größe"), b"x")]
+
+    async def write():
+        async with AIOKafkaProducer(bootstrap_servers=settings.bootstrap) as client:
+            for topic, key, value, partition in records:
+                await client.send_and_wait(
+                    topic, value, key, partition=partition, headers=headers
+                )
+
+    asyncio.run(write())
+
+
+def test_a_header_whose_name_is_not_utf_8_refuses_its_record_alone(
+    settings, monkeypatch
+):
+    settings = quick(settings)
+    patient = PatientId("NORTH", "4711234")
+    place = partition_of(patient.key, settings.partitions)
+    message = adt(family="Zzmarker")
+    write_with_bad_header(
+        monkeypatch,
+        settings,
+        [
+            (HL7_RAW.name, b"7", message, 0),
+            (NOTES.name, patient.key, event("n0", "well"), place),
+            (PATIENT_UPDATES.name, patient.key, None, place),
+        ],
+    )
+    feed(settings, [RawMessage(event("n1", "well"), b"7")])
+    with running(settings, "intake", "scrub") as services:
+        drain(settings, services)
+
+    expected = {("intake", "undecodable"): 1, ("scrub", "undecodable"): 2}
+    assert expected == letters(settings)
+    assert 1 == sum(1 for _ in read_topic(settings, NOTES_SCRUBBED.name))
+    assert_sound(settings)
+    # What reads the topics besides the stages.
+    assert 0 == Erasure(settings, [patient]).find().unjudged
+    for topic in (NOTES, PATIENT_UPDATES, DEAD_LETTERS):
+        for each in read_topic(settings, topic.name):
+            assert broken_rule(topic, each) is not None
+    # The letter holds the original without headers, and a replay returns it so.
+    replay = Replay(settings, {(key := private_key(settings)).public.id: key}, "x")
+    done = replay.run(Selection(topics=frozenset({HL7_RAW.name})))
+    assert 1 == done.counts.total()
+    returned = [record_of(m) for m in read_topic(settings, HL7_RAW.name)]
+    assert [True, False] == [r.has_bad_headers for r in returned if r.key == b"7"
+                             and r.value == message]  # fmt: skip
+    with running(settings, "intake", "scrub") as services:
+        drain(settings, services)
+    assert expected == letters(settings)
+    assert_sound(settings)

@@ -9,7 +9,7 @@ import orjson
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from schemas import SchemaError
-from streams.cluster.client import translated, value_of
+from streams.cluster.client import header_pairs, translated, value_of
 from streams.cluster.offsets import END_OF_PARTITION, end_offsets
 from streams.cluster.topics import (
     DEAD_LETTERS,
@@ -116,7 +116,7 @@ def broken_rule(topic: Topic, message: Message) -> str:
     value = value_of(message)
     if value is None:
         return "" if topic in ERASABLE else "a null value"
-    version = dict(message.headers() or []).get(SCHEMA)
+    version = dict(header_pairs(message)).get(SCHEMA)
     if version not in (None, schema_header(topic)):
         return "a version unknown to this phistream"
     try:

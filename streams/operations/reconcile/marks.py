@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar
 from confluent_kafka import Message
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from streams.cluster.client import record_of, value_of
+from streams.cluster.client import header_pairs, record_of, value_of
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -235,7 +235,7 @@ class Marks:
         seals = self._seals.get(seal.key_id)
         if seals is None:
             return seal
-        is_doubled = len(message.headers() or ()) != len(record.headers)
+        is_doubled = len(header_pairs(message)) != len(record.headers)
         made = seals.of_output(
             record.partition.topic,
             record.key,

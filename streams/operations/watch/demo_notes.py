@@ -13,7 +13,13 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import CONSUMER, consumer_client, translated, value_of
+from streams.cluster.client import (
+    CONSUMER,
+    consumer_client,
+    header_pairs,
+    translated,
+    value_of,
+)
 from streams.cluster.local_broker import Cluster
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, require_topics
 from streams.engine.errors import ConfigError, StreamError
@@ -98,7 +104,7 @@ class DemoNotes:
                 self._sort(message)
 
     def _sort(self, message: Message) -> None:
-        source = dict(message.headers() or []).get(SOURCE)
+        source = dict(header_pairs(message)).get(SOURCE)
         value = orjson.loads(value_of(message) or b"{}")
         if not isinstance(source, bytes) or value.get("stage") == "intake":
             return
