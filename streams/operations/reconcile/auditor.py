@@ -42,9 +42,11 @@ from streams.cluster.topics import (
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PHI_AUDIT,
+    Stage,
     partition_counts,
     topic_settings,
 )
+from streams.engine.reasons import ReasonCode
 from streams.engine.records import Record
 from streams.engine.settings import Settings
 from streams.events.held import read_key
@@ -63,6 +65,7 @@ from .marks import (
     Marks,
     Refused,
     act_of_a_person,
+    source_of_replay,
 )
 from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
@@ -128,7 +131,7 @@ class Auditor:
         self._accepted: dict[str, Mapping[int, int]] = {}
         self._releases: list[_Release] = []
         self._said_replayed: dict[bytes, list[_Place]] = defaultdict(list)
-        self._replays: set[bytes] = set()
+        self._replays: dict[bytes, str] = {}
         self._read = 0
         self._unsealed = 0
         self._unjudged = 0
@@ -393,8 +396,12 @@ class Auditor:
         if event is None:
             return False
         self._acts += 1
-        if event.outcome == REPLAYED and event.source.topic == DEAD_LETTERS.name:
-            self._replays.add(_letter(event.source.partition, event.source.offset))
+        is_replay = event.outcome == REPLAYED
+        # Of intake's letters none comes from notes.
+        is_replay &= event.stage == Stage.SCRUB
+        if is_replay and event.source.topic == DEAD_LETTERS.name:
+            letter = _letter(event.source.partition, event.source.offset)
+            self._replays[letter] = event.code
         return True
 
     def _add_replay(self, record: Record) -> None:
@@ -407,18 +414,38 @@ class Auditor:
         """Report records that no replay of the privacy office has returned."""
         if not self._said_replayed:
             return
+        marks: dict[bytes, set[tuple[str, int]]] = defaultdict(set)
         for message in self._messages(LETTERS_REPLAYED.name):
-            key = message.key()
-            if isinstance(key, bytes) and message.value() is not None:
-                self._replays.add(key)
+            key, source = message.key(), source_of_replay(message)
+            if isinstance(key, bytes) and source is not None:
+                marks[key].add((source.topic, source.partition))
         for letter, places in self._said_replayed.items():
             for number, place in enumerate(places):
-                if letter not in self._replays:
+                if not self._is_replay(letter, marks.get(letter), place):
                     says = "no mark and no audit event says that it was replayed"
                     self._fault(Fault.NOT_REPLAYED, *place, says)
                 elif number:
                     says = "another record says that it is the same dead letter"
                     self._fault(Fault.NOT_REPLAYED, *place, says)
+
+    def _is_replay(
+        self, letter: bytes, sources: Collection[tuple[str, int]] | None, place: _Place
+    ) -> bool:
+        """Return whether a letter was replayed to where a record lies.
+
+        Args:
+            letter: The dead letter that the record says it was.
+            sources: Topic and partition of the letter's original, as its marks say;
+                None without a mark, since those of old letters are deleted.
+            place: Of the record.
+        """
+        code = self._replays.get(letter)
+        if sources is None:
+            return code is not None
+        if code == ReasonCode.WRONG_PARTITION:
+            # It was returned to the partition of its key.
+            return place.topic in {topic for topic, _partition in sources}
+        return (place.topic, place.partition) in sources
 
     def _inputs_of(self, mark: Mark) -> Inputs:
         inputs = self._inputs.get((mark.source.topic, mark.source.partition))

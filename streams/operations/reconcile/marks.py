@@ -92,6 +92,8 @@ class Event(_Sourced):
     outputs: _Count
     at_ms: _Number
     format: str = ""
+    stage: str = ""
+    code: str = ""
     digests: Digests | None = None
 
     @property
@@ -259,6 +261,17 @@ def act_of_a_person(message: Message) -> Event | None:
         return None
     is_act = event.source.topic not in INPUTS and event.outcome in ACTS
     return event if is_act else None
+
+
+def source_of_replay(message: Message) -> Position | None:
+    """Return where the original of a replayed letter was, as its mark says.
+
+    None if the mark was deleted, or says nothing.
+    """
+    try:
+        return _read(_Sourced, value_of(message) or b"").source
+    except Refused:
+        return None
 
 
 def _read(model: type[Model], value: bytes) -> Model:
