@@ -24,6 +24,7 @@ from ..engine.errors import (
     BrokerUnreachable,
     ConfigError,
     Fenced,
+    RecordRefused,
     RetriableError,
     SlotTaken,
     UnknownOutcome,
@@ -35,7 +36,6 @@ from .wire_format import without_header
 log = logging.getLogger(__name__)
 _Client = TypeVar("_Client", AdminClient, Consumer, Producer)
 
-CALL_SECONDS = 15.0
 Headers = list[tuple[str, bytes | None]]
 _UNREADABLE: Headers = []
 """Takes the place of headers of which a name is not UTF-8."""
@@ -44,8 +44,17 @@ _headers_of = methodcaller("headers")
 that runs often, and a list with holes would pass for the headers.
 """
 
+CALL_SECONDS = 15.0
 FENCED_INSTANCE = KafkaError.FENCED_INSTANCE_ID
 _FENCED_TEXT = KafkaError(FENCED_INSTANCE).str()
+_REFUSALS = {
+    KafkaError.MSG_SIZE_TOO_LARGE,
+    KafkaError.RECORD_LIST_TOO_LARGE,
+    KafkaError.INVALID_MSG_SIZE,
+    KafkaError.INVALID_RECORD,
+    KafkaError.INVALID_TIMESTAMP,
+}
+"""Answers of a broker that takes other records of the same producer."""
 REFUSED_SECONDS = 5.0
 """Time in which a broker that has just started may refuse users that it has."""
 
@@ -86,6 +95,7 @@ def record_of(message: Message) -> Record:
         value_of(message),
         {str(pair[0]): _bytes(pair[1]) or b"" for pair in header_pairs(message)},
         message.timestamp()[1],
+        has_bad_headers=message.headers() is _UNREADABLE,
     )
 
 
@@ -106,7 +116,6 @@ def header_pairs(message: Message) -> Headers:
     return cast("Headers", pairs or [])
 
 
-        has_bad_headers=message.headers() is _UNREADABLE,
 def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
@@ -277,6 +286,8 @@ def transactional(call: str) -> Iterator[None]:
         where = f"{call}: {cause.name()}"
         if cause.fatal():
             raise Fenced(where) from None
+        if cause.code() in _REFUSALS:
+            raise RecordRefused(where) from None
         if cause.txn_requires_abort():
             raise RetriableError(where) from None
         raise UnknownOutcome(where) from None

@@ -17,8 +17,10 @@ any host, whether a record may have ended the process of the previous one:
 
 A record that always ends its worker therefore costs three workers: one with a batch,
 two with the record in hand.  A worker killed for another reason costs some records
-processed one by one.  An innocent record becomes poison only if, after a first death,
-two workers are killed while that same record is in hand.  In quarantine every record is
+processed one by one.  A worker that gives up because its batches fail, e.g. while a
+partition has no leader, leaves in order, unless the broker refuses an output.  An
+innocent record becomes poison only if, after a first death, two workers are killed
+while that same record is in hand.  In quarantine every record is
 in hand while it is processed: a death without one was caused by another partition, and
 changes nothing.
 """

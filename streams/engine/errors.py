@@ -4,6 +4,7 @@
   x InvalidRecord      the record can never be processed  -> dead letter, carry on
   x RetriableError     the broker may recover             -> abort, seek back, retry
     * StateLocked        another process has the table    -> wait for it, bounded
+    * RecordRefused      the broker refused an output     -> likewise, but see GivenUp
   x Fenced             another instance owns the work     -> drop the producer, rejoin
   x UnknownOutcome     a transactional call timed out     -> new producer, ask the group
   x CorruptState       the local table cannot be trusted  -> delete it, restore
@@ -18,6 +19,7 @@
       * StateInUse         another process keeps them
       * StorageFull        the state folder has no space
       * StorageFailed      it can't be read or written
+    * GivenUp            batches failed in a row          -> stop, in order; try again
     * TopicReplaced      a topic was made anew           -> stop; begin anew with it
     * SlotTaken          another worker has this name     -> stop; the supervisor tries
                                                              again some times
@@ -54,6 +56,10 @@ class RetriableError(StreamError):
 
 class StateLocked(RetriableError):
     """Another process has the table's files open, e.g. a worker that is draining."""
+
+
+class RecordRefused(RetriableError):
+    """The broker refused a record that was written, e.g. for its size."""
 
 
 class Fenced(StreamError):
@@ -94,6 +100,10 @@ class InputError(FatalError):
 
 class OutputError(FatalError):
     """A file or folder can't be written; the message names the path."""
+
+
+class GivenUp(FatalError):
+    """Batches failed again and again, and no record is known to be the cause."""
 
 
 class TopicReplaced(FatalError):

@@ -23,7 +23,9 @@ from .errors import (
     CorruptState,
     FatalError,
     Fenced,
+    GivenUp,
     InvalidRecord,
+    RecordRefused,
     StreamError,
     UnknownOutcome,
 )
@@ -190,6 +192,7 @@ class Runner:
         self._clock = clock
         self._observer = observer or Observer()
         self._failures = 0
+        self._is_refused = False
         self._to_undo: StreamError | None = None
 
     def run_once(self) -> int:
@@ -277,7 +280,7 @@ class Runner:
             done += len(micro_batch)
             self._beat()
         self._commit(records[:done])
-        self._failures = 0
+        self._failures, self._is_refused = 0, False
         self._max_records = min(self._limits.max_records, self._max_records * 2)
         return done
 
@@ -302,7 +305,7 @@ class Runner:
             self._stage([record], [outcome])
             self._custody.pass_on(record, None if is_late else following)
             self._commit([record])
-            self._failures = 0
+            self._failures, self._is_refused = 0, False
             done += 1
             self._beat()
             if is_late:
@@ -381,15 +384,19 @@ class Runner:
     def _record_failure(self, error: StreamError) -> None:
         """Have the batch undone before the next one is polled."""
         self._failures += 1
+        # Of a call that follows on it, the client gives another error.
+        self._is_refused |= isinstance(error, RecordRefused)
         log.warning("batch undone (%s): %s", type(error).__name__, error)
-        if self._failures > self._limits.max_failures:
-            raise FatalError(
-                f"{self._failures} batches failed in a row, the last: {error}"
-            ) from None
         # If undoing itself failed, the outcome of the transaction is unknown.
         self._to_undo = (
             error if self._to_undo is None else UnknownOutcome("undo failed")
         )
+        if self._failures > self._limits.max_failures:
+            # A refused record must be found: its worker's end counts as a death.
+            kind = FatalError if self._is_refused else GivenUp
+            raise kind(
+                f"{self._failures} batches failed in a row, the last: {error}"
+            ) from None
         self._observer.undone(self._to_undo)
         # A smaller batch is quicker, in case time was the problem.
         self._max_records = max(1, self._max_records // 2)

@@ -37,6 +37,7 @@ from ..engine.deadline import Deadline
 from ..engine.errors import (
     BrokerUnreachable,
     ConfigError,
+    GivenUp,
     RegistryUnreachable,
     StateUnusable,
 )
@@ -190,7 +191,13 @@ def _run(
             runner.run_once()
             observer.turned(consumer.paused, processor, custody.quarantined)
         custody.release()
-    except (ConfigError, BrokerUnreachable, RegistryUnreachable, StateUnusable):
+    except (
+        BrokerUnreachable,
+        ConfigError,
+        GivenUp,
+        RegistryUnreachable,
+        StateUnusable,
+    ):
         # These are never caused by a record.
         runner.release()
         raise

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+import random
 
+import pytest
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+
+from streams.cluster.client import admin_client
 from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import NOTES_SCRUBBED
-from streams.engine.errors import Fenced, RetriableError
+from streams.engine.errors import Fenced, RecordRefused, RetriableError
 from streams.engine.records import Output
 from tests.harness import (
     count_records,
@@ -44,6 +53,27 @@ def test_a_zombie_is_fenced_by_its_replacement(settings):
         zombie.commit()
 
     assert 1 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
+
+
+def test_a_record_that_the_broker_refuses_is_told_from_an_outage(settings):
+    limit_size(settings, NOTES_SCRUBBED.name, 1_000)
+    producer = KafkaProducer(settings, "too-large")
+    producer.begin()
+    producer.produce(
+        Output(NOTES_SCRUBBED.name, b"k", random.Random(1).randbytes(2_000))
+    )
+
+    with pytest.raises(RecordRefused, match="MSG_SIZE_TOO_LARGE"):
+        producer.commit()
+    producer.abort()
+
+
+def limit_size(settings, topic, size):
+    operation = AlterConfigOpType.SET
+    entry = ConfigEntry("max.message.bytes", str(size), incremental_operation=operation)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    for done in admin_client(settings).incremental_alter_configs([resource]).values():
+        done.result(30)
 
 
 def _no_group(settings):

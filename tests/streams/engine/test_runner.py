@@ -14,8 +14,11 @@ from streams.engine.errors import (
     ConfigError,
     CorruptState,
     FatalError,
+    GivenUp,
     InvalidRecord,
+    RecordRefused,
     RetriableError,
+    UnknownOutcome,
 )
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import CommittedOffset, Output, Partition
@@ -223,6 +226,59 @@ def test_gives_up_after_too_many_failures(broker):
 
     with pytest.raises(FatalError, match="4 batches failed in a row"):
         fail_for_ever()
+
+
+class Offline(local.LocalBroker):
+    """Commits nothing that holds a certain output; says why by an error."""
+
+    def __init__(self, error, **options):
+        super().__init__(**options)
+        self.error = error
+
+    def meet(self, operation):
+        super().meet(operation)
+        outputs = self._open[0] if self._open else ()
+        if operation == "commit" and any(o.value == b"N003" for o in outputs):
+            raise self.error("planned")
+
+
+def workers(broker, count):
+    """Run worker after worker as `workers.worker` does; return those that gave up."""
+    given_up = 0
+    for _ in range(count):
+        runner = start(broker, max_records=4, max_failures=3)
+        try:
+            for _ in range(20):
+                runner.run_once()
+        except GivenUp:
+            given_up += 1
+            runner.release()
+        except FatalError:
+            pass
+    return given_up
+
+
+@pytest.mark.parametrize("error", [UnknownOutcome, RetriableError])
+def test_commits_that_fail_for_no_records_sake_make_no_record_poison(error):
+    broker = Offline(error, partitions=1)
+    for number in range(10):
+        broker.put(0, b"n%03d" % number)
+
+    assert 6 == workers(broker, 6)
+    assert broker.offsets[Partition("notes", 0)].metadata == "phistream/1 released"
+    broker.error = None
+    broker.meet = lambda _operation: None
+    assert 0 == lives(broker, Upper)
+    assert_once(broker, 10)
+
+
+def test_a_record_whose_output_the_broker_refuses_is_found():
+    broker = Offline(RecordRefused, partitions=1)
+    for number in range(10):
+        broker.put(0, b"n%03d" % number)
+
+    assert 0 == workers(broker, 6)
+    assert_once(broker, 10, dead=[b"n003"])
 
 
 def test_a_failed_batch_comes_again_in_halves():
