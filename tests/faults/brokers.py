@@ -11,7 +11,7 @@ from tests.faults.scenarios import faults_of, scenario
 COORDINATORS = ("__consumer_offsets", "__transaction_state")
 
 
-@scenario()
+@scenario(settings={"rebuild_messages": True})
 def broker_kill(run):
     """kill -9 of one broker at a time, at random moments."""
     run.start()

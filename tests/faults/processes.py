@@ -16,7 +16,7 @@ FROZEN_SECONDS = 9
 """Longer than the session timeout of the runs."""
 
 
-@scenario(effects={"inside of a transaction": ""})
+@scenario(effects={"inside of a transaction": ""}, settings={"rebuild_messages": True})
 def worker_kill(run):
     """kill -9 of workers of both stages at random moments, one inside a transaction."""
     run.start(observed=True)

@@ -11,7 +11,13 @@ import orjson
 import pytest
 
 from deid_core import Document, KnownIdentifiers, PersonName
-from streams.cluster.topics import DEAD_LETTERS, HL7_RAW, NOTES_SCRUBBED, PHI_AUDIT
+from streams.cluster.topics import (
+    DEAD_LETTERS,
+    HL7_RAW,
+    HL7_SCRUBBED,
+    NOTES_SCRUBBED,
+    PHI_AUDIT,
+)
 from tests.brokers import wait_until
 from tests.faults.audit import audit
 from tests.faults.inputs import identifier_of
@@ -91,6 +97,16 @@ def test_a_dead_letter_is_an_outcome_of_the_note_at_its_source(settings):
 
     assert (0, 0, 0, 0) == result.faults, result.examples
     assert {("intake", "schema"): 1} == dict(result.letters)
+
+
+def test_rebuilt_messages_are_counted_by_their_own_topic(settings):
+    settings = settings.model_copy(update={"rebuild_messages": True})
+    raw = [(b"k", b"MSH|" * (n > 0) + marker_of(n).encode()) for n in range(4)]
+    produce(settings, HL7_RAW.name, raw)
+    published(settings, 0, 1, 2, 3)
+    published(settings, 1, 1, 2, 9, topic=HL7_SCRUBBED)
+
+    assert NOTHING | {"missing": 1, "doubled": 2} == found(settings)
 
 
 def test_every_note_of_the_ward_has_a_marker_of_its_own():
