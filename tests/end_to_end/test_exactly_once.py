@@ -72,7 +72,8 @@ def limit_size(settings, topic, size):
     operation = AlterConfigOpType.SET
     entry = ConfigEntry("max.message.bytes", str(size), incremental_operation=operation)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-    for done in admin_client(settings).incremental_alter_configs([resource]).values():
+    admin = admin_client(settings)
+    for done in admin.incremental_alter_configs([resource]).values():
         done.result(30)
 
 

@@ -235,7 +235,8 @@ def test_a_header_whose_name_is_not_utf_8_refuses_its_record_alone(
             (PATIENT_UPDATES.name, patient.key, None, place),
         ],
     )
-    feed(settings, [RawMessage(event("n1", "well"), b"7")])
+    others = (event("n1", "well"), adt(mrn="9", family="Zzother"))
+    feed(settings, (RawMessage(each, b"8") for each in others))
     with running(settings, "intake", "scrub") as services:
         drain(settings, services)
 
