@@ -36,7 +36,7 @@ from .wire_format import without_header
 log = logging.getLogger(__name__)
 _Client = TypeVar("_Client", AdminClient, Consumer, Producer)
 
-Headers = list[tuple[str, bytes | None]]
+Headers = list[tuple[str, str | bytes | None]]
 _UNREADABLE: Headers = []
 """Takes the place of headers of which a name is not UTF-8."""
 _headers_of = methodcaller("headers")

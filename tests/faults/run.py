@@ -479,6 +479,8 @@ class Run:
             if pattern:
                 self.effect(effect, self.count_lines(pattern))
         self.wrong += judge(found, self.seen, self.scenario)
+        if self.direct.rebuild_messages:
+            self.remarks.append(f"rebuilt messages: {found.rebuilt}")
         return Report(
             self.name,
             found,
