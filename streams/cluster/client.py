@@ -110,7 +110,7 @@ def header_pairs(message: Message) -> Headers:
     except SystemError as error:
         if not isinstance(error.__cause__, UnicodeDecodeError):
             raise
-        message.set_headers(cast("list[tuple[str, str | bytes | None]]", _UNREADABLE))
+        message.set_headers(_UNREADABLE)
         return _UNREADABLE
     # The client's type allows strings in place of pairs, but there are none.
     return cast("Headers", pairs or [])
