@@ -29,7 +29,7 @@ from streams.lake.progress import OFFSETS
 from streams.lake.service import tables_of
 from tests.brokers import wait_until
 from tests.commands import phistream
-from tests.iceberg_spark import ask_spark
+from tests.lake_spark import ask_spark
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -408,8 +408,8 @@ def test_commands_compact_expire_and_show_and_spark_reads_the_same(lake):
     assert (180, 1) == (shown["rows"], shown["snapshots"])
     assert 1 == shown["small"]
     assert before == lake.rows(NOTES_SCRUBBED)
-    location = lake.table(NOTES_SCRUBBED).metadata_location
-    assert before == sorted(ask_spark(location, f"select {COLUMNS} from rows"))  # noqa: S608
+    query = f"select {COLUMNS} from rows"  # noqa: S608
+    assert before == sorted(ask_spark(lake.table(NOTES_SCRUBBED), query))
 
 
 def test_a_record_with_an_unknown_field_stops_the_writer_before_it(lake):
