@@ -61,6 +61,8 @@ def main(bootstrap: str) -> None:
         for message in messages:
             if message.error():
                 raise KafkaException(message.error())
+            if message.value() is None:
+                continue  # the patient was erased: delete what was kept under this key
             for find in finds(json_of(message.value())):
                 print(json.dumps(find))
         if messages:

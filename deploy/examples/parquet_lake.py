@@ -105,6 +105,8 @@ def positions(folder: Path) -> dict[int, int]:
 def store(folder: Path, messages: Iterable[Message]) -> None:
     """Write messages into files, each complete or not there at all."""
     # Runs of a day, not all of a day at once: a crash between two files leaves no gap.
+    # A null value says that a patient was erased: phistream lake carries that out.
+    messages = [message for message in messages if message.value() is not None]
     in_order = sorted(messages, key=Message.partition)
     is_dated = folder.name in DATED
     for (partition, day), run in groupby(in_order, partition_and_day):

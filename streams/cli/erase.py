@@ -7,7 +7,7 @@ import pwd
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -32,8 +32,8 @@ from ..engine.errors import InvalidRecord
 from ..engine.settings import Settings, load_settings
 from ..operations.erasure import Erased, Erasure, Found, kept_by
 from ..operations.naming import SURE_LENGTH, is_sure
+from ..operations.null_values import NullValues
 from ..patients.demographics import PatientId
-from ..scrub.outputs import Pseudonyms
 from ..tables.table import KEPT_SECONDS, UNUSED_SECONDS
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json, say, show_table
@@ -98,7 +98,7 @@ def erase(
     if reason is None and not dry_run:
         raise typer.BadParameter("--reason is missing: the audit events need it")
     settings = load_settings(config, {"bootstrap": bootstrap})
-    pseudonyms = _pseudonyms(settings) if published else None
+    null_values = NullValues(settings) if published else None
     asked = list(_patients(patients))
     for _ in (
         each for each in asked if not is_sure(each) and not each.assigning_authority
@@ -116,7 +116,7 @@ def erase(
         def show(_step: str, count: int) -> None:
             bar.update(task, count=count)
 
-        erasure = Erasure(settings, asked, show, pseudonyms)
+        erasure = Erasure(settings, asked, show, null_values)
         found = erasure.find()
     if found.is_unknown and not published:
         say(
@@ -126,7 +126,7 @@ def erase(
         raise typer.Exit(1)
     done: Erased | None = None
     if not dry_run:
-        if not sure and not found.is_empty:
+        if not sure and (published or not found.is_empty):
             typer.confirm(f"{_sentence(found)}: erase it for good?", abort=True)
         done = erasure.erase(
             found,
@@ -135,18 +135,13 @@ def erase(
             seconds=wait,
             at_ms=int(time.time() * 1000),
         )
-    rows = _remaining(settings, done.left if done else found, is_dry=dry_run)
+    left = done.left if done else found
+    rows = _remaining(settings, left, is_dry=dry_run, is_published=published)
     if as_json:
         print_json(_as_json(found, done, rows))
     else:
         _show(found, done, rows, is_dry=dry_run)
     raise typer.Exit(0 if done is None or done.is_done else 1)
-
-
-def _pseudonyms(settings: Settings) -> Callable[[bytes], list[str]]:
-    """Return what gives a patient's pseudonyms, under all keys that there are."""
-    keys = [Pseudonyms(each.value) for each in settings.key_ring()]
-    return lambda key: [each.patient(key) for each in keys]
 
 
 def _patients(given: list[str]) -> Iterator[PatientId]:
@@ -178,7 +173,7 @@ def _sentence(found: Found) -> str:
 
 
 def _remaining(
-    settings: Settings, left: Found, *, is_dry: bool
+    settings: Settings, left: Found, *, is_dry: bool, is_published: bool
 ) -> list[dict[str, str]]:
     """Return what remains by place: what it is, and until when."""
     kept = kept_by(settings, TOPICS)
@@ -252,6 +247,13 @@ def _remaining(
             until(NOTES_SCRUBBED),
         ),
         (PHI_AUDIT.name, "pseudonyms, no text", until(PHI_AUDIT)),
+        (
+            "tables of phistream lake",
+            "rows go by the null values; old files as [lake] says (runbook, The lake)"
+            if is_published
+            else "rows of pseudonyms: --published erases them",
+            "",
+        ),
         ("backups, sender's systems", "not reached by this command", ""),
     )
     return [{"where": a, "what": b, "until": c} for a, b, c in rows]

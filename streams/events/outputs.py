@@ -36,7 +36,11 @@ REPLAYED = "replayed"
 Added by `phistream dead-letters replay` to the headers that the record had.
 """
 OUTCOME = "outcome"
-"""Header of an audit event: `held`, `discarded`, `repeated`, `erased`; else none."""
+"""Header of an audit event: `held`, `discarded`, `repeated`, `erased`; else none.
+
+A null value on a published topic has it, too: `erased`.
+"""
+ERASED = b"erased"
 POLICY = "unknown_patient"
 """Header of a note's audit event: the policy for unknown patients, unless scrub."""
 FORMAT = "format"
@@ -239,6 +243,19 @@ def erased_letter(key: bytes, partition: int) -> Output:
         partition: Its own: that of its group is another one once partitions were added.
     """
     return Output(DEAD_LETTERS.name, key, None, partition=partition)
+
+
+def erased_rows(topic: Topic, pseudonym: str) -> Output:
+    """Return what erases the records of a pseudonym, for those who keep copies.
+
+    Args:
+        topic: A published one; it is not compacted, so its own records stay.
+        pseudonym: Their key.
+    """
+    headers = {OUTCOME: ERASED}
+    return Output(
+        topic.name, pseudonym.encode(), None, headers, timeless=topic.timeless
+    )
 
 
 def letter_key(record: Record, into: str = "") -> bytes:

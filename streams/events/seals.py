@@ -157,6 +157,10 @@ class Seals:
         # Last: an audit event holds the digests of the outputs of its input.
         return [self._with_promise(each, promises) for each in found]
 
+    def sealed_alone(self, output: Output) -> Output:
+        """Return an output of no input record, with its seal."""
+        return self._seal(output, bytes(_BYTES))[0]
+
     def _with_seal(self, output: Output, promises: dict[bytes, _Promise]) -> Output:
         source = output.source
         if source is None or _is_audit(output):

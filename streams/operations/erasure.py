@@ -39,10 +39,8 @@ from ..cluster.topics import (
     DAY_MS,
     DEAD_LETTERS,
     HL7_RAW,
-    HL7_SCRUBBED,
     LETTERS_ID,
     NOTES,
-    NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
@@ -54,6 +52,7 @@ from ..engine.errors import FatalError, StreamError
 from ..engine.records import Output, Partition, Record
 from ..engine.settings import Settings
 from ..events.outputs import (
+    ERASED,
     OUTCOME,
     RECEIVED,
     audit_event,
@@ -66,11 +65,10 @@ from ..events.outputs import (
 from ..patients.demographics import PatientId
 from .held import WaitingNote, commands, waiting_notes
 from .naming import Content, content_of, names
+from .null_values import NullValues
 
 log = logging.getLogger(__name__)
 
-PUBLISHED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
-"""The topics whose keys are pseudonyms of patients."""
 MAX_ROUNDS = 5
 """How often rows that came back are erased again."""
 NEVER_MS = 2**62
@@ -179,8 +177,8 @@ class Erasure:
         settings: Connection settings, and the prefix of groups.
         patients: The patient's identifiers; linked ones are added.
         progress: Called with a step, and the number of records read in it.
-        pseudonyms: Returns the pseudonyms of an identifier's key, under which null
-            values are published as well, for `phistream lake` and subscribers.
+        published: Makes null values under the patient's pseudonyms, to be written as
+            well, for `phistream lake` and subscribers; none are without it.
 
     Raises:
         StreamError: The cluster does not answer.
@@ -191,12 +189,12 @@ class Erasure:
         settings: Settings,
         patients: Iterable[PatientId],
         progress: Callable[[str, int], None] = lambda _step, _count: None,
-        pseudonyms: Callable[[bytes], Iterable[str]] | None = None,
+        published: NullValues | None = None,
     ) -> None:
         self._settings = settings
         self._patients = {each.key: each for each in patients}
         self._progress = progress
-        self._pseudonyms = pseudonyms
+        self._published = published
         self._admin = admin_client(settings)
         self._counts = partition_counts(self._admin)
 
@@ -268,7 +266,7 @@ class Erasure:
         facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
         counts: Counter[str] = Counter()
         # What was published may be all that there is.
-        is_owed = self._pseudonyms is not None
+        is_owed = self._published is not None
         for _round in range(MAX_ROUNDS):
             if found.is_empty and not is_owed:
                 break
@@ -277,6 +275,9 @@ class Erasure:
             counts.update(
                 rows=len(found.rows), held=len(found.held), letters=len(found.letters)
             )
+            if self._published is not None:
+                written = sum(1 for _each in self._published.of(self._keys))
+                counts["null values"] = max(counts["null values"], written)
             settled = self._settled(deadline)
             if settled is None:
                 return Erased(counts, found, is_carried_out=False)
@@ -310,23 +311,16 @@ class Erasure:
             yield Output(PATIENT_UPDATES.name, message.key, message.value)
         for key in self._keys:
             yield Output(PATIENT_UPDATES.name, key, None)
-        for name in sorted(self._published_keys()):
-            for topic in PUBLISHED:
-                yield Output(topic.name, name, None, timeless=topic.timeless)
+        if self._published is not None:
+            yield from self._published.of(self._keys)
         for letter in found.letters:
             yield erased_letter(letter.key, letter.partition)
-        headers = {OUTCOME: b"erased"}
+        headers = {OUTCOME: ERASED}
         held = [(NOTES.name, each.partition, each.offset) for each in found.held]
         letters = [each.source for each in found.letters]
         for place in (*found.rows, *found.updates, *held, *letters):
             record = _record(place, found.received.get(place, b""))
             yield audit_event(Stage.SCRUB, record, None, 0, facts, headers)
-
-    def _published_keys(self) -> set[bytes]:
-        """Return the patient's keys on published topics, if they are to be erased."""
-        if self._pseudonyms is None:
-            return set()
-        return {n.encode() for key in self._keys for n in self._pseudonyms(key)}
 
     def _settled(self, deadline: float) -> Found | None:
         """Return what is held once scrub has read all that is there now.

@@ -27,6 +27,7 @@ from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
     NOTES_HELD,
+    NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
@@ -34,10 +35,15 @@ from streams.cluster.topics import (
 )
 from streams.demo.flow import read_topic
 from streams.events.notes import ClinicalNote
+from streams.operations.counts.counters import counts_of
+from streams.operations.doctor.finding import Level
+from streams.operations.doctor.values import judge_values
 from streams.operations.erasure import Erasure
+from streams.operations.null_values import PUBLISHED
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate
+from streams.scrub.outputs import Pseudonyms
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics
@@ -120,6 +126,7 @@ def erase(settings, folder, *arguments, stdin=b""):
     config = folder / "erase.toml"
     config.write_text(
         f'bootstrap = "{settings.bootstrap}"\ngroup = "{settings.group}"\n'
+        f'pseudonym_key_file = "{settings.pseudonym_key_file}"\n'
     )
     return phistream("erase", *arguments, "--config", config, stdin=stdin, text=True)
 
@@ -477,3 +484,84 @@ def test_without_scrub_nothing_is_erased_and_the_command_says_so(settings, tmp_p
     assert "erase it for good?" in unsure.stdout
     wrong = erase(settings, tmp_path, asked, "--reason", "Mrs. Quellwright asked")
     assert 2 == wrong.returncode
+
+
+# --- with --published
+
+
+def published_nulls(settings):
+    """Return the null values of published topics: topic, key, whether with a time."""
+    return sorted(
+        (topic.name, each.key().decode(), each.timestamp()[1] > 0)
+        for topic in PUBLISHED
+        for each in read_topic(settings, topic.name)
+        if each.value() is None
+    )
+
+
+def counted(settings):
+    """Return what subscribers count: scrubbed notes, and audit events as watch does."""
+    records = read_topic(settings, PHI_AUDIT.name)
+    of_watch = sum(
+        (counts_of(PHI_AUDIT.name, e.value(), {}, 0) for e in records), Counter()
+    )
+    notes = [e for e in read_topic(settings, NOTES_SCRUBBED.name) if e.value()]
+    return len(notes), of_watch
+
+
+def faults(settings):
+    """Return what reconcile finds; the tests wrote the notes, without intake."""
+    auditor = Auditor(settings)
+    verdicts = auditor.verdicts()
+    assert 0 == sum(e.missing + e.doubled + e.out_of_order for e in verdicts)
+    found = {each.topic: each.faults for each in verdicts if each.faults}
+    assert {"offsets_gone": 1} == found.pop(HL7_RAW.name)
+    return found, [each for each in auditor.not_checked if "null values" in each]
+
+
+def test_null_values_under_all_pseudonyms_are_published_on_request(settings, tmp_path):
+    settings = settings.model_copy(update={"preset": "lexical"})
+    pseudonyms = Pseudonyms(settings.pseudonym_key())
+    asked = ("zz770011^^^ZZWARD", "--yes", "--json", "--reason", "DSR-8")
+    with running(settings, "scrub") as [service]:
+        rows = [update(A, MARKER), update(B, MARKER, merged=(A,)), update(KEPT, OTHER)]
+        produce(settings, PATIENT_UPDATES.name, rows)
+        drain(settings, [service])
+        texts = (A, B, KEPT)
+        produce_notes(settings, *(note(e, "n", f"{MARKER} came.") for e in texts))
+        drain(settings, [service])
+        before = counted(settings)
+        plain = erase(settings, tmp_path, *asked, "--dry-run", "--published")
+        assert [] == published_nulls(settings)
+
+        done = erase(settings, tmp_path, *asked, "--published", "--wait", "300")
+        first = published_nulls(settings)
+        after, proof = counted(settings), faults(settings)
+        again = erase(settings, tmp_path, *asked, "--published", "--wait", "300")
+        drain(settings, [service])
+
+    assert (0, 0, 0) == (plain.returncode, done.returncode, again.returncode), (
+        done.stderr + again.stderr
+    )
+    names = [pseudonyms.patient(each.key) for each in (A, B)]
+    assert first == sorted(
+        (t.name, n, not t.timeless) for t in PUBLISHED for n in names
+    )
+    said = orjson.loads(done.stdout)
+    assert (2, 6) == (said["erased"]["rows"], said["erased"]["null values"])
+    [lake] = [e for e in said["remains"] if e["where"] == "tables of phistream lake"]
+    assert "go by the null values" in lake["what"]
+    assert (3, before[1]) == (before[0], after[1])
+    assert before == after
+    assert ({}, ["6 null values erase published records of patients"]) == proof
+    # The rows are gone, and with them the link to the other identifier.
+    assert [e for e in first if e[1] == names[0]] == [
+        e for e in published_nulls(settings) if e[1] == names[0]
+    ][::2]
+    assert before == counted(settings)
+    assert ({}, ["9 null values erase published records of patients"]) == faults(
+        settings
+    )
+    for topic in (NOTES_SCRUBBED, PHI_AUDIT):
+        found = judge_values(topic, [*read_topic(settings, topic.name)])
+        assert Level.OK == found.level, found

@@ -29,7 +29,7 @@ from streams.cluster.topics import (
     PHI_AUDIT,
 )
 from streams.engine.records import Output, Partition, Record
-from streams.events.outputs import SOURCE, source_header
+from streams.events.outputs import SOURCE, erased_rows, source_header
 from streams.events.seals import Seals, audit_key
 from streams.operations.reconcile import Auditor
 from tests.brokers import wait_until
@@ -536,6 +536,51 @@ def test_an_erasure_that_scrub_has_not_read_yet_moves_no_offsets(stages, setting
     by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
     assert 2 == by_topic[PATIENT_UPDATES.name].pending
     assert 1 == by_topic[NOTES.name].pending
+
+
+ERASED = [NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT]
+
+
+@pytest.mark.parametrize("topic", ERASED, ids=str)
+def test_a_null_value_of_a_sealed_erasure_is_taken_and_replaces_no_output(
+    stages, settings, topic
+):
+    stages.done(2)
+    null = stages.seals.sealed_alone(erased_rows(topic, "0" * 32))
+    stages.produce(null.topic, None, key=null.key, headers=null.headers)
+
+    auditor = Auditor(settings)
+    assert all(each.is_sound for each in auditor.verdicts())
+    said = "1 null values erase published records of patients"
+    assert [said] == auditor.not_checked
+    assert {} == found(settings, keys=[])
+    other = {topic.name: {"unknown_key": 1}}
+    assert other.items() <= found(settings, keys=[secrets.token_bytes(32)]).items()
+    stages.delete(NOTES_SCRUBBED.name)
+    assert {"missing": 2} == found(settings)[NOTES.name]
+
+
+@pytest.mark.parametrize("topic", ERASED, ids=str)
+def test_a_null_value_that_an_erasure_has_not_sealed_is_a_finding(
+    stages, settings, topic
+):
+    stages.done(2)
+    null = stages.seals.sealed_alone(erased_rows(topic, "0" * 32))
+    bare = {name: raw for name, raw in null.headers.items() if name != "seal"}
+    other = Seals(secrets.token_bytes(32)).sealed_alone(erased_rows(topic, "0" * 32))
+    for key, headers in (
+        (null.key, {}),  # of a tool that deletes by key
+        (null.key, bare),
+        (b"1" * 32, null.headers),  # of another patient
+        (null.key, other.headers),
+    ):
+        stages.produce(topic.name, None, key=key, headers=headers)
+    own = stages.read(NOTES_SCRUBBED.name)[0].headers
+    stages.produce(topic.name, None, headers=own)
+
+    wrong = {"null_value": 3, "forged": 1, "unknown_key": 1}
+    assert {topic.name: wrong} == found(settings)
+    assert {topic.name: {"null_value": 3}} == found(settings, keys=[])
 
 
 # --- keys

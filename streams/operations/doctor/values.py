@@ -24,7 +24,7 @@ from streams.cluster.topics import (
     Topic,
 )
 from streams.cluster.wire_format import split
-from streams.events.outputs import SCHEMA, schema_header
+from streams.events.outputs import ERASED, OUTCOME, SCHEMA, schema_header
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn
@@ -114,9 +114,11 @@ def judge_values(topic: Topic, messages: list[Message]) -> Finding:
 def broken_rule(topic: Topic, message: Message) -> str:
     """Return the rule that a record breaks; "" if it is valid."""
     value = value_of(message)
+    headers = dict(header_pairs(message))
     if value is None:
-        return "" if topic in ERASABLE else "a null value"
-    version = dict(header_pairs(message)).get(SCHEMA)
+        erases = topic in ERASABLE or headers.get(OUTCOME) == ERASED
+        return "" if erases else "a null value"
+    version = headers.get(SCHEMA)
     if version not in (None, schema_header(topic)):
         return "a version unknown to this phistream"
     try:

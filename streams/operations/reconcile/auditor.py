@@ -52,7 +52,7 @@ from streams.engine.settings import Settings
 from streams.events.held import read_key
 from streams.events.outputs import INTO
 from streams.events.outputs import REPLAYED as HAS_BEEN_LETTER
-from streams.events.seals import audit_key, read_audit_key
+from streams.events.seals import Seal, audit_key, read_audit_key
 
 from .inputs import Flags, Inputs
 from .marks import (
@@ -71,8 +71,8 @@ from .progress import Offsets, Progress, group_of
 from .verdict import MAX_EXAMPLES, Fault, Verdict
 
 SCRUBBED = (NOTES_SCRUBBED.name, HL7_SCRUBBED.name)
-ERASABLE = (*SCRUBBED, PHI_AUDIT.name, DEAD_LETTERS.name)
-"""Topics on which a null value erases."""
+ERASABLE = (*SCRUBBED, PHI_AUDIT.name)
+"""Topics on which `phistream erase --published` writes null values."""
 OUTPUTS = (
     PHI_AUDIT.name, NOTES.name, PATIENT_UPDATES.name, *SCRUBBED, DEAD_LETTERS.name,
 )  # fmt: skip
@@ -136,6 +136,7 @@ class Auditor:
         self._unsealed = 0
         self._unjudged = 0
         self._acts = 0
+        self._null_values = 0
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict on each input topic, and on each other one with faults."""
@@ -151,7 +152,7 @@ class Auditor:
         # The audit events say which digests inputs and outputs have, and which notes
         # keep an order.
         for message in self._messages(PHI_AUDIT.name):
-            if message.value() is not None:
+            if self._is_output(message):
                 self._add_output(message)
         self._waiting = set(self._held_notes())
         self._read_all()
@@ -204,6 +205,8 @@ class Auditor:
         if self._said_replayed:
             count = sum(map(len, self._said_replayed.values()))
             yield f"{count} records of notes are said to be replayed"
+        if self._null_values:
+            yield f"{self._null_values} null values erase published records of patients"
         if self._acts:
             yield (
                 f"{self._acts} audit events say who replayed or saw dead letters, or "
@@ -291,9 +294,11 @@ class Auditor:
             if HAS_BEEN_LETTER in record.headers:
                 self._add_replay(record)
                 return False
-        # What erases a dead letter, or published rows of a patient; the letter or note
-        # itself is missed without its event.
+        # What erases a dead letter; the letter itself is missed without its event.
+        if topic == DEAD_LETTERS.name and message.value() is None:
+            return False
         if topic in ERASABLE and message.value() is None:
+            self._add_null_value(message)
             return False
         # An output of `phistream rescrub`, whose audit event is in a topic of its own:
         # reconcile --version judges it.
@@ -339,6 +344,25 @@ class Auditor:
             self._add_event(mark, mark.event, inputs, where)
         elif self._is_believed(mark, where):
             self._add_record(mark, inputs, where, message)
+
+    def _add_null_value(self, message: Message) -> None:
+        """Report a null value unless an erasure wrote it; it replaces no output."""
+        where = _Place(
+            message.topic() or "", message.partition() or 0, message.offset() or 0
+        )
+        try:
+            seal = self._marks.of_erasure(message)
+        except Refused as error:
+            self._fault(error.fault, *where, error.says)
+            return
+        if self._marks.knows(seal):
+            self._null_values += 1
+        else:
+            self._unknown_key(seal, where)
+
+    def _unknown_key(self, seal: Seal, where: _Place) -> None:
+        says = f"name the file of audit key {seal.key_id} with --key-file"
+        self._fault(Fault.UNKNOWN_KEY, *where, says)
 
     def _add_event(
         self, mark: Mark, event: Event, inputs: Inputs, where: _Place
@@ -458,8 +482,7 @@ class Auditor:
         if not self._marks.are_checked or mark.is_sealed:
             return True
         if mark.seal is not None:
-            says = f"name the file of audit key {mark.seal.key_id} with --key-file"
-            self._fault(Fault.UNKNOWN_KEY, *place, says)
+            self._unknown_key(mark.seal, place)
             return False
         if self._is_accepted(mark, place):
             self._unsealed += 1

@@ -26,7 +26,8 @@ from streams.cluster.topics import (
 )
 from streams.cluster.versions import live_name
 from streams.engine.records import Record
-from streams.events.outputs import HELD, POLICY, SOURCE
+from streams.events.outputs import ERASED as ERASED_ROWS
+from streams.events.outputs import HELD, OUTCOME, POLICY, SOURCE
 from streams.events.seals import SEAL, Seal, Seals
 
 from .verdict import Fault
@@ -215,12 +216,29 @@ class Marks:
         return Mark(
             source,
             seal,
-            not self._seals or seal is None or seal.key_id in self._seals,
+            seal is None or self.knows(seal),
             is_release,
             record.headers.get(POLICY, b""),
             event,
             record.timestamp_ms if event is None or seal is None else event.at_ms,
         )
+
+    def of_erasure(self, message: Message) -> Seal:
+        """Return the seal of a null value by which `phistream erase` erases rows.
+
+        Raises:
+            Refused: Another program wrote it, or changed it.
+        """
+        record = record_of(message)
+        is_of_erasure = record.headers.get(OUTCOME) == ERASED_ROWS
+        seal = self._seal(message, record) if is_of_erasure else None
+        if seal is None:
+            raise Refused(Fault.NULL_VALUE, "it is not that of a sealed erasure")
+        return seal
+
+    def knows(self, seal: Seal) -> bool:
+        """Return whether the key of a seal was given, or none was."""
+        return not self._seals or seal.key_id in self._seals
 
     def _seal(self, message: Message, record: Record) -> Seal | None:
         """Return the seal of a record; None if it has none.
