@@ -486,14 +486,15 @@ def test_an_erasure_needs_no_more_than_its_grants(house):
         )
         wait_for_group(house.settings, PATIENT_UPDATES.name, "scrub")
         done = ask(
-            house, "erasure", "erase", "erased77^^^A", "--yes", "--reason", "DSR-1"
-        )
+            house, "erasure", "erase", "erased77^^^A", "--yes", "--reason", "DSR-1",
+            "--published",
+        )  # fmt: skip
     finally:
         scrub.terminate()
         scrub.wait(120)
 
     assert (0, "") == (done.returncode, done.stderr.strip())
-    assert "erased: 1 rows" in done.stdout
+    assert "erased: 1 rows, 0 held, 0 letters, 3 null values" in done.stdout
 
 
 def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
