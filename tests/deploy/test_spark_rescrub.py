@@ -150,7 +150,7 @@ def streamed(settings, n):
         office=OFFICE,
         max_bytes=100_000,
     )
-    scrub.settled(range(4))
+    scrub.settled([partition_of(PATIENT.key, 4)])
     note = ClinicalNote(f"n-{n}", PATIENT, "11506-3", "2024-03-14T10:00:00", TEXT)
     record = Record(
         Partition(NOTES.name, partition_of(PATIENT.key, 4)),
