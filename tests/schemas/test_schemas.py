@@ -56,6 +56,37 @@ def test_a_version_that_is_read_but_no_longer_written_stays_as_it_was():
 PUBLISHED = ("notes.scrubbed", "phi.audit", "dead.letters")
 
 
+def of_readers(definition):
+    """Return what a schema demands of values that it declares."""
+    if not isinstance(definition, dict):
+        return definition
+    apart = {"$id", "title", "description", "additionalProperties"}
+    return {k: of_readers(v) for k, v in definition.items() if k not in apart}
+
+
+def changes(old, new, path=""):
+    """Yield where two schemas differ, but for properties that were added."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        if old != new:
+            yield path, old, new
+        return
+    for name in sorted({*old, *new}):
+        if name in old or not path.endswith("properties"):
+            yield from changes(old.get(name), new.get(name), f"{path}/{name}")
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_a_published_version_gains_only_properties_and_the_values_of_two(kind):
+    """Readers of `outcome` and `stage` are asked to ignore values they don't know."""
+    version = latest(kind).version
+    golden = Path(__file__).parents[1] / f"golden/schemas_v{version}/{kind}.json"
+    frozen = of_readers(json.loads(golden.read_text()))
+
+    for path, old, new in changes(frozen, of_readers(latest(kind).definition())):
+        assert path in {"/properties/outcome/enum", "/properties/stage/enum"}
+        assert old == new[: len(old)]
+
+
 def with_more(value):
     """Return the value with an undeclared property in every object of fixed ones."""
     added = {"added_later": "x"}
