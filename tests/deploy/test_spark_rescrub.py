@@ -67,6 +67,8 @@ def spark(tmp_path_factory):
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "512m")
+        # Most of the time is Java's start: compile quickly rather than well.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.local.dir", str(folder / "local"))
@@ -189,6 +191,47 @@ def test_every_note_is_either_scrubbed_or_rejected_with_a_code(out):
     )
     for marker in (b"Zzunknown", b"zz-unknown", b"Quellwright", b"4711-77"):
         assert marker not in everything
+
+
+def test_two_tasks_share_the_notes(out):
+    """Spark numbers the parts of an output by their tasks."""
+    parts = {path.name[:10] for path in (out / "scrubbed").rglob("part-*.parquet")}
+
+    assert {"part-00000", "part-00001"} == parts
+
+
+def test_a_run_that_dies_is_continued_by_the_next(
+    spark, settings, archive, tmp_path, monkeypatch
+):
+    """It wrote one file; of the other, the notes alone."""
+    write = example.write
+    written = []
+
+    def dying(rows, out, kind):
+        if len(written) == 4:
+            raise KeyboardInterrupt
+        written.append(kind)
+        write(rows, out, kind)
+
+    monkeypatch.setattr(example, "write", dying)
+    with pytest.raises(KeyboardInterrupt):
+        rescrub(spark, settings, archive, tmp_path, files_at_once=1)
+    monkeypatch.undo()
+    assert [*("scrubbed", "rejected", "done"), "scrubbed"] == written
+    assert 1 == len(rows_of(tmp_path / "done"))
+    complete = rows_of(tmp_path / "done")[0]["input"]
+    kept = [*(tmp_path / "scrubbed" / f"input={complete}").iterdir()]
+
+    assert (1, 1) == rescrub(spark, settings, archive, tmp_path)
+
+    assert {f"n-{n}" for n in range(7)} == {
+        each["note_id"] for each in rows_of(tmp_path / "scrubbed")
+    }
+    assert 7 == len(rows_of(tmp_path / "scrubbed"))
+    assert 2 == len(rows_of(tmp_path / "rejected"))
+    assert sorted(kept) == sorted(
+        (tmp_path / "scrubbed" / f"input={complete}").iterdir()
+    )
 
 
 def test_a_run_skips_what_is_done_and_writes_what_changed_anew(
