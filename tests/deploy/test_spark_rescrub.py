@@ -224,9 +224,8 @@ def test_a_run_that_dies_is_continued_by_the_next(
 
     assert (1, 1) == rescrub(spark, settings, archive, tmp_path)
 
-    assert {f"n-{n}" for n in range(7)} == {
-        each["note_id"] for each in rows_of(tmp_path / "scrubbed")
-    }
+    notes = {each["note_id"] for each in rows_of(tmp_path / "scrubbed")}
+    assert 7 == len(notes)
     assert 7 == len(rows_of(tmp_path / "scrubbed"))
     assert 2 == len(rows_of(tmp_path / "rejected"))
     assert sorted(kept) == sorted(
