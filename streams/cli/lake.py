@@ -36,7 +36,7 @@ app = typer.Typer(
 
 @app.command()
 def run(config: Config = None, bootstrap: Bootstrap = None) -> None:
-    """Write the tables of [lake] until SIGTERM or Ctrl-C, then commit what was read.
+    """Write the tables of \\[lake] until SIGTERM or Ctrl-C, then commit what was read.
 
     One process for each table.
     """

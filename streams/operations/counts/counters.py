@@ -14,7 +14,7 @@ import orjson
 
 from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES, PHI_AUDIT, Stage
 from streams.cluster.wire_format import without_header
-from streams.events.outputs import RECEIVED
+from streams.events.outputs import ERASED, OUTCOME, RECEIVED
 
 from . import allowed_values as allowed
 from .quantile_sketch import bucket_of
@@ -32,11 +32,12 @@ def counts_of(
     Args:
         topic: A key of `READERS`.
         value: As received.
-        headers: As received; only `received` is used.
+        headers: As received; only `received` and `outcome` are used.
         at_ms: The record's timestamp.
     """
     if value is None:
-        return Counter()  # it erases a letter, or published rows of a patient
+        erases = topic == DEAD_LETTERS.name or headers.get(OUTCOME) == ERASED
+        return Counter() if erases else UNREADABLE
     try:
         body = orjson.loads(without_header(topic, value) or b"")
     except orjson.JSONDecodeError:

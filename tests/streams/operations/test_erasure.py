@@ -23,6 +23,7 @@ class Topics(Erasure):
     def __init__(self, letters, sources, *patients):
         self._patients = {each.key: each for each in patients}
         self._counts = {NOTES.name: 2}
+        self._published = None
         self._read = {DEAD_LETTERS.name: letters, NOTES.name: sources}
 
     def _all(self, topic, partitions=None):

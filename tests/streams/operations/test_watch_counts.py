@@ -171,9 +171,10 @@ def test_what_is_not_an_object_counts_as_unreadable(topic, value):
     assert UNREADABLE == counts_of(topic.name, value, {}, 0)
 
 
-def test_a_null_value_erases_a_dead_letter_and_is_unreadable_elsewhere():
+def test_a_null_value_erases_a_letter_or_says_so_and_is_unreadable_elsewhere():
     assert not counts_of(DEAD_LETTERS.name, None, {}, 0)
     assert UNREADABLE == counts_of(PHI_AUDIT.name, None, {}, 0)
+    assert not counts_of(PHI_AUDIT.name, None, {"outcome": b"erased"}, 0)
 
 
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)
