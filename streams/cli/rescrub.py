@@ -13,6 +13,7 @@ from rich.console import Console
 from ..cluster.client import wait_for_broker
 from ..cluster.consumer import check_consumers
 from ..cluster.producer import check_producer
+from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
 from ..rescrub.job import Report, open_plan, run
@@ -56,6 +57,8 @@ def rescrub(
     settings = load_settings(
         config, {"bootstrap": bootstrap, "preset": preset, "policy": policy}
     )
+    # Its lines have places of errors, never their texts.
+    set_up_logging("warning")
     keep_files_private()
     settings.key_ring()
     settings.office_key()

@@ -27,6 +27,7 @@ from ..engine.errors import RetriableError
 from ..engine.settings import LakeSettings
 from .catalog import CONFLICTS, translated
 from .columns import OFFSET, PARTITION
+from .progress import OFFSETS
 from .rows import PATIENT
 from .table import MAX_CONFLICTS, LakeTable
 
@@ -213,8 +214,19 @@ def _merged(table: Table, group: Group) -> Iterable[DataFile]:
 
 
 def _old(table: Table, before: datetime) -> list[int]:
-    """Return the snapshots that are older, but those that a branch or tag names."""
+    """Return the snapshots that are older.
+
+    Those that a branch or tag names stay, and those from the current one back to the
+    one that holds the offsets: other programs write snapshots without them.
+    """
     kept = {each.snapshot_id for each in table.metadata.refs.values()}
+    snapshot = table.current_snapshot()
+    while snapshot is not None:
+        kept.add(snapshot.snapshot_id)
+        if snapshot.summary and OFFSETS in snapshot.summary.additional_properties:
+            break
+        above = snapshot.parent_snapshot_id
+        snapshot = None if above is None else table.snapshot_by_id(above)
     limit = before.timestamp() * 1000
     return [
         each.snapshot_id

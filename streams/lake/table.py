@@ -158,6 +158,8 @@ class LakeTable:
         may_be_made = False
         for _attempt in range(MAX_CONFLICTS):
             self.refresh()
+            # First: it may move the table to what another writer has committed.
+            self._turn_retries_off()
             found = self.progress()
             if found == commit.after and may_be_made:
                 return
@@ -166,7 +168,6 @@ class LakeTable:
                     f"{self.name}: another process has written to it; run one "
                     "phistream lake for each table"
                 )
-            self._turn_retries_off()
             try:
                 with translated(f"commit to {self.name}"):
                     self._write(commit)
@@ -188,8 +189,11 @@ class LakeTable:
         if commit.erased and self.table.current_snapshot() is not None:
             with _nothing_to_delete():
                 patients = {literal(each) for each in commit.erased}
+                # This snapshot has no row of the batch yet: a table that is rolled
+                # back to it is written on from there.
                 transaction.delete(
-                    In(term=Reference(PATIENT), values=patients), summary
+                    In(term=Reference(PATIENT), values=patients),
+                    commit.before.summary(),
                 )
         # Without rows it still makes the snapshot that has the offsets.
         transaction.append(self.arrow(commit.rows), summary)

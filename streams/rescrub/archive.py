@@ -8,8 +8,9 @@ pseudonyms, surrogates and shifted dates.  deploy/examples/spark_rescrub.py runs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from ..scrub.join import Joined, PatientJoin, row_value
 from ..scrub.notes import NoteScrubber, decode, require_key
 from ..scrub.outputs import ScrubOutputs
 from ..workers.worker import deidentifier_of
+from .request import Means
 
 ONE = 1
 """Partitions: an archive has none."""
@@ -44,6 +46,9 @@ MEANS = (
     "max_note_bytes",
 )
 """The settings that decide what is written; each process reads its keys itself."""
+
+VERSIONS = "versions"
+"""In `means_of`: of what the settings name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +204,18 @@ def _published(output: Output) -> Mapping[str, Any]:
 def means_of(settings: Settings) -> str:
     """Return the settings that decide what is written, as JSON for other processes.
 
-    It holds where keys are, never a key.
+    It holds where keys are, never a key.  What files say and the versions are in it as
+    well, so that an edited policy, another model or another phistream is another text.
     """
     said = settings.model_dump(mode="json", by_alias=True, include=set(MEANS))
+    versions = {"phistream": metadata.version("phistream")}
+    said[VERSIONS] = versions | asdict(Means.of(settings))
     return orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode()
 
 
 @lru_cache(maxsize=1)
 def archive_of(means: str) -> Archive:
     """Return the archive of `means_of`: made once in a process, with its model."""
-    return Archive(Settings.model_validate(orjson.loads(means)))
+    said = orjson.loads(means)
+    del said[VERSIONS]
+    return Archive(Settings.model_validate(said))

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from ..cluster.bounded import committed_records
 from ..cluster.offsets import GroupOffsets, first_offsets, high_watermarks
 from ..cluster.topics import NOTES, PATIENT_UPDATES, Topic
-from ..engine.errors import ConfigError
+from ..engine.errors import ConfigError, RetriableError
 from ..engine.settings import Settings
 from ..workers.lost_offsets import wait_until_stable
 
@@ -94,8 +94,21 @@ def require_updates(
 def _times(
     settings: Settings, topic: Topic, offsets: Mapping[int, int]
 ) -> dict[int, int | None]:
+    """Return when the first record of each partition was written.
+
+    Raises:
+        RetriableError: A partition was not read in time.
+    """
+    if not offsets:
+        return {}
     reader = GroupOffsets(settings, f"{settings.group}-rescrub", topic.name)
     try:
-        return reader.first_records(offsets) if offsets else {}
+        found = reader.first_records(offsets)
     finally:
         reader.close()
+    if unread := sorted(offsets.keys() - found.keys()):
+        raise RetriableError(
+            f"{topic.name}: partitions {unread} were not read in time, so it is not "
+            "known who was erased"
+        )
+    return found

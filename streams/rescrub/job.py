@@ -132,6 +132,8 @@ def run(
         offsets.require()
         if offsets.are_done():
             report.is_complete = True
+            # Of processes that were killed before they could.
+            _delete_tables(settings, f"{RESCRUB}-{plan.version}-*")
             return report
         require_updates(settings, admin, offsets.committed)
         erasures = read_erasures(settings, admin, len(plan.ranges))
@@ -205,7 +207,7 @@ def run(
             custody.abandon()
             consumer.close()
             processor.close()
-        _delete_tables(settings, _owner(plan, slot))
+            _delete_tables(settings, _owner(plan, slot))
         offsets.show(progress, at_once=True)
     return report
 
@@ -214,10 +216,10 @@ def _owner(plan: Plan, slot: int) -> str:
     return f"{RESCRUB}-{plan.version}-{slot}"
 
 
-def _delete_tables(settings: Settings, owner: str) -> None:
-    """Delete the files of the tables, which hold PHI; another run restores them."""
-    folder = Path(settings.state_dir) / settings.group / owner
-    for each in folder.glob(f"{PATIENTS.name}-*"):
+def _delete_tables(settings: Settings, owners: str) -> None:
+    """Delete the files of owners' tables, which hold PHI; another run restores them."""
+    folder = Path(settings.state_dir) / settings.group
+    for each in folder.glob(f"{owners}/{PATIENTS.name}-*"):
         try:
             drop_store(each)
         except (StateLocked, StateUnusable) as error:

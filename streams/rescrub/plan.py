@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
@@ -300,6 +300,8 @@ class Planner:
                 future.result()
             except KafkaException as error:
                 cause = error.args[0]
+                if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                    continue  # another slot begins the version, too
                 if cause.retriable():
                     raise RetriableError(f"{name}: {cause.name()}") from None
                 raise ConfigError(

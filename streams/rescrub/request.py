@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from deid_core import ConfigError as DeidConfigError
 from deid_core import load_preset
+from deid_core.detectors.terms import TermFiles
 from deid_core.policy import load_policy
 from deid_core.tagger.model_files import model_version
 
@@ -105,12 +107,13 @@ class Means:
             policy = load_policy(settings.policy)
             name = getattr(config.options.get("tagger"), "model", None)
             model = model_version(name) if name else ""
+            contents = _contents(config.terms | settings.terms)
         except DeidConfigError as error:
             raise ConfigError(str(error)) from None
         return cls(
             Path(settings.preset).stem,
             Path(settings.policy).stem,
-            _digest(config, settings.terms),
+            _digest(config, settings.terms, contents),
             _digest(policy),
             model,
         )
@@ -129,6 +132,18 @@ class Means:
             f"preset {self.preset} ({self.preset_version}), "
             f"policy {self.policy} ({self.policy_version})"
         )
+
+
+def _contents(terms: TermFiles) -> list[str]:
+    """Return the digests of lists of terms, whose names stay when they are edited."""
+    names = [*chain.from_iterable(terms.remove.values()), *terms.keep]
+    try:
+        contents = [Path(name).expanduser().read_bytes() for name in names]
+    except OSError as error:
+        raise ConfigError(
+            f"terms: a list can't be read ({error.strerror}); check their names"
+        ) from None
+    return [hashlib.sha256(each).hexdigest() for each in contents]
 
 
 def _digest(*said: object) -> str:

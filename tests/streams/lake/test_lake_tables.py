@@ -279,6 +279,28 @@ def test_snapshots_of_other_programs_leave_the_offsets_as_they_were(lake):
     assert {0: 3} == lake.table.progress().offsets
 
 
+def test_the_snapshot_that_holds_the_offsets_outlives_those_of_other_programs(lake):
+    lake.write(*notes(0))
+    lake.write(*notes(1, 2))
+    lake.table.table.delete("record_offset = 0")
+    lake.table.table.delete("record_offset = 1")
+    later = datetime.now(UTC) + timedelta(seconds=1)
+
+    assert 1 == expire(lake.table, lake.settings, later).snapshots
+
+    assert {0: 3} == lake.table.progress().offsets
+    assert [(0, 2)] == lake.places()
+
+
+def test_a_snapshot_that_only_deletes_holds_the_offsets_of_before(lake):
+    lake.write(*notes(0, 1))
+    lake.write(tombstone(ANN, 2), *notes(3, patient=BEN))
+
+    offsets = [each.summary[OFFSETS] for each in lake.table.table.metadata.snapshots]
+    by_partition = '{"notes.scrubbed":{"0":%d}}'
+    assert [by_partition % 2, by_partition % 2, by_partition % 4] == offsets
+
+
 def test_a_table_without_any_offsets_is_refused(lake):
     lake.table.table.append(lake.table.arrow([{"patient": ANN}]))
 

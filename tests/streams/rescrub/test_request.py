@@ -8,10 +8,12 @@ import sys
 
 import pytest
 
-from streams.cluster.topics import PHI_AUDIT
+from streams.cluster.topics import NOTES, PHI_AUDIT
 from streams.cluster.versions import live_name
-from streams.engine.errors import ConfigError
+from streams.engine.errors import ConfigError, RetriableError
 from streams.engine.settings import Settings
+from streams.rescrub import erasures
+from streams.rescrub.archive import means_of
 from streams.rescrub.erasures import SKEW_MS, Erasures
 from streams.rescrub.published import PublishedNotes
 from streams.rescrub.request import From, Means, checked_version
@@ -108,3 +110,47 @@ def test_a_topic_of_a_version_is_known_by_its_live_name():
     assert ("phi.audit.v12", "phi.audit") == (topic.name, live_name(topic.name))
     assert PHI_AUDIT.schema.kind == topic.schema.kind
     assert "notes.v2x" == live_name("notes.v2x")
+
+
+@pytest.mark.parametrize("said", [Means.of, means_of])
+def test_an_edited_list_of_terms_is_another(said, tmp_path):
+    terms = tmp_path / "keep.txt"
+    terms.write_text("Parkinson\n")
+    settings = Settings(preset="lexical", terms={"keep": [str(terms)]})
+    before = said(settings)
+    assert before == said(settings)
+
+    terms.write_text("Parkinson\nQuelwright\n")
+
+    assert before != said(settings)
+
+
+def test_an_edited_policy_is_another_for_processes_that_have_made_one(tmp_path):
+    policy = tmp_path / "own.toml"
+    policy.write_text('name = "own"\ndefault = "tag"\n')
+    settings = Settings(preset="lexical", policy=str(policy))
+    before = means_of(settings)
+
+    policy.write_text('name = "own"\ndefault = "tag"\ndates = "year"\n')
+
+    assert before != means_of(settings)
+
+
+class OneUnread:
+    """Reads the first record of all partitions but the last in time."""
+
+    def __init__(self, *_settings):
+        pass
+
+    def first_records(self, offsets):
+        return dict.fromkeys(sorted(offsets)[:-1], 0)
+
+    def close(self):
+        pass
+
+
+def test_a_partition_that_is_not_read_in_time_says_nothing_of_erasures(monkeypatch):
+    monkeypatch.setattr(erasures, "GroupOffsets", OneUnread)
+
+    with pytest.raises(RetriableError, match=r"partitions \[2\] were not read"):
+        erasures._times(Settings(), NOTES, {0: 5, 1: 5, 2: 5})
