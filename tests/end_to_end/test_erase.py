@@ -503,7 +503,11 @@ def counted(settings):
     """Return what subscribers count: scrubbed notes, and audit events as watch does."""
     records = read_topic(settings, PHI_AUDIT.name)
     of_watch = sum(
-        (counts_of(PHI_AUDIT.name, e.value(), {}, 0) for e in records), Counter()
+        (
+            counts_of(PHI_AUDIT.name, e.value(), dict(e.headers() or []), 0)
+            for e in records
+        ),
+        Counter(),
     )
     notes = [e for e in read_topic(settings, NOTES_SCRUBBED.name) if e.value()]
     return len(notes), of_watch
