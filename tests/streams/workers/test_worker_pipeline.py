@@ -9,7 +9,7 @@ from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.keys.office import make_pair
-from streams.workers.worker import _deidentifier, _processor
+from streams.workers.worker import _processor, deidentifier_of
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def settings(tmp_path):
 def test_lists_of_the_settings_are_used(settings, tmp_path):
     (tmp_path / "staff.txt").write_text("Tollemach\n")
     terms = TermFiles(remove={Label.DOCTOR: (str(tmp_path / "staff.txt"),)})
-    system = _deidentifier(
+    system = deidentifier_of(
         settings.model_copy(update={"terms": terms}), settings.key_ring()
     )
 
@@ -40,7 +40,9 @@ def test_lists_of_the_settings_are_used(settings, tmp_path):
 def test_a_list_that_is_missing_refuses_to_start(settings, tmp_path):
     terms = TermFiles(keep=(str(tmp_path / "none.txt"),))
     with pytest.raises(ConfigError, match=r"none\.txt: cannot be read"):
-        _deidentifier(settings.model_copy(update={"terms": terms}), settings.key_ring())
+        deidentifier_of(
+            settings.model_copy(update={"terms": terms}), settings.key_ring()
+        )
 
 
 def test_intake_reads_events_of_another_form_by_the_map_of_the_settings(
@@ -53,7 +55,7 @@ def test_intake_reads_events_of_another_form_by_the_map_of_the_settings(
         0,
         settings.model_copy(update={"json_map": file}),
         1,
-        Observer().damaged,
+        Observer(),
     )
     events = [
         b'{"no": 1, "body": "Stable.", "mrn": "7"}',
