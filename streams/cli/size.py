@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -52,6 +53,9 @@ def size(
     """
     if (notes_per_day is None) is not (patients is None):
         raise typer.BadParameter("--notes-per-day and --patients: name both or none")
+    numbers = (notes_per_day, patients, characters, peak, utilisation, archive_notes)
+    if not all(isfinite(each) for each in numbers if each is not None):
+        raise typer.BadParameter("nan and inf are no sizes: name finite numbers")
     loads = CASES
     if notes_per_day is not None and patients is not None:
         year = notes_per_day * 365

@@ -94,16 +94,13 @@ class _Rows:
     def get(self, _partition: int, key: bytes) -> bytes | None:
         return self._rows.get(key)
 
-    def put(self, key: bytes, value: bytes) -> None:
-        self._rows[key] = value
-
     def clear(self) -> None:
         self._rows.clear()
 
     def write(
-        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
+        self, _partition: int, rows: Mapping[bytes, bytes | None], _next_offset: int
     ) -> None:
-        raise NotImplementedError
+        self._rows.update({key: row for key, row in rows.items() if row is not None})
 
 
 class Archive:
@@ -162,7 +159,8 @@ class Archive:
             key = note.patient.key
             if not archived.updates:
                 return UNKNOWN_PATIENT
-            self._rows.put(key, row_value(_folded(note.patient, archived.updates)))
+            row = row_value(_folded(note.patient, archived.updates))
+            self._rows.write(0, {key: row}, archived.row)
             headers = {RECEIVED: b"%013d" % max(0, archived.received_ms)}
             record = Record(
                 Partition(NOTES.name, partition_of(key, ONE)),

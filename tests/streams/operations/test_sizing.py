@@ -146,3 +146,9 @@ def test_a_wrong_retention_is_refused(wrong):
 def test_half_a_load_is_refused():
     with pytest.raises(BadParameter, match="name both"):
         command(1000, None)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_size_that_is_no_finite_number_is_refused(number):
+    with pytest.raises(BadParameter, match="finite"):
+        command(1000, 1000, peak=number)
