@@ -146,6 +146,16 @@ class Limits:
         allowed = self.note_seconds + self.note_seconds_per_mb * size
         return min(allowed, self.micro_batch_seconds)
 
+    def seconds_before(self, records: Sequence[Record]) -> float:
+        """Return the age from which on a batch leaves these records to the next one.
+
+        They may take half of its time.  More is not kept free for them: next to a short
+        transaction timeout a batch would never have a second micro-batch.
+        """
+        return self.batch_seconds - min(
+            self.cpu_seconds(records), self.batch_seconds / 2
+        )
+
 
 class Runner:
     """Move records from a consumer through a processor into checkpoints.
@@ -268,8 +278,8 @@ class Runner:
         begun, done = self._clock(), 0
         # The client sends the outputs of one micro-batch while the next is processed.
         for micro_batch in _micro_batches(records, self._limits.micro_batch_bytes):
-            allowed = self._limits.cpu_seconds(micro_batch)
-            if done and self._clock() - begun + allowed > self._limits.batch_seconds:
+            age = self._clock() - begun
+            if done and age > self._limits.seconds_before(micro_batch):
                 break
             try:
                 outcomes = self._process(micro_batch)

@@ -16,6 +16,9 @@ from rich.console import Console
 from tests.faults.playing import Stage, table
 from tests.faults.scenarios import load_scenarios
 
+LONG = 20_000
+"""Notes from which on brokers are worth a better, slower compiler."""
+
 
 def main(
     names: Annotated[
@@ -41,7 +44,8 @@ def main(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(1))
     reports = []
-    with Stage(brokers=brokers, progress=console.print) as stage:
+    is_long = notes >= LONG
+    with Stage(brokers=brokers, progress=console.print, is_long=is_long) as stage:
         for name in names or scenarios:
             report = stage.play(scenarios[name], notes=notes, seed=seed)
             reports.append(report)

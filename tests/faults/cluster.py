@@ -20,8 +20,8 @@ from tests.faults.proxy import Proxy
 class FaultyCluster(Cluster):
     """A cluster with a second listener, which clients reach through a proxy."""
 
-    def __init__(self, folder):
-        super().__init__(folder, cache=CACHE)
+    def __init__(self, folder, **options):
+        super().__init__(folder, cache=CACHE, **options)
         self.folder = folder
         self.jars = ()
         """Of another Kafka than the product's; those of the next start."""

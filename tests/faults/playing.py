@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.table import Table
 
 from streams.cluster.client import wait_for_broker
+from streams.cluster.local_broker.cluster import QUICK_START
 from tests.brokers import empty
 from tests.conftest import settings_for, with_topics
 from tests.faults.audit import Audit
@@ -32,9 +33,13 @@ class Stage:
         brokers: Of the cluster that scenarios share.
         progress: Called with a line of text.
         folder: Of all data; by default a temporary one, removed at the end.
+        is_long: Whether brokers run for hours, not for minutes.
     """
 
-    def __init__(self, *, brokers=3, progress=lambda _line: None, folder=None):
+    def __init__(
+        self, *, brokers=3, progress=lambda _line: None, folder=None, is_long=False
+    ):
+        self._jvm = () if is_long else QUICK_START
         self._own = None if folder else Path(tempfile.mkdtemp(prefix="phistream-f-"))
         self._folder = folder or self._own
         self._brokers = brokers
@@ -75,12 +80,13 @@ class Stage:
                 # One cluster at a time: brokers cost memory.
                 self._shared.down()
                 self._shared = None
-            cluster = FaultyCluster(folder / "kafka")
+            cluster = FaultyCluster(folder / "kafka", jvm=self._jvm)
             scenario.prepare(cluster)
             cluster.up(brokers=self._brokers, seconds=240)
             return cluster
         if self._shared is None:
-            self._shared = FaultyCluster(self._folder / f"kafka-{self._number}")
+            home = self._folder / f"kafka-{self._number}"
+            self._shared = FaultyCluster(home, jvm=self._jvm)
             self._shared.up(brokers=self._brokers, seconds=240)
         else:
             self._shared.mend()

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -23,7 +23,9 @@ from .ports import free_ports
 from .processes import Processes
 from .runtime import BrokerError, class_path, java_binary
 
-JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM = ("-Xmx512m", "-XX:+UseSerialGC")
+QUICK_START = ("-XX:TieredStopAtLevel=1",)
+"""Compiles once and fast: right for minutes, not for hours under load."""
 
 
 class Cluster:
@@ -33,14 +35,21 @@ class Cluster:
         home: Folder of data, logs and ``cluster.json``.
         cache: Folder of the jars, shared by clusters.
         java_home: The user's JAVA_HOME, if any.
+        jvm: Further options of the Java machine.
     """
 
     def __init__(
-        self, home: Path, *, cache: Path, java_home: Path | None = None
+        self,
+        home: Path,
+        *,
+        cache: Path,
+        java_home: Path | None = None,
+        jvm: Sequence[str] = QUICK_START,
     ) -> None:
         self._home = home
         self._cache = cache
         self._java_home = java_home
+        self._jvm = tuple(jvm)
         self._nodes: list[Node] = []
         self._processes = Processes()
         self._load()
@@ -187,7 +196,7 @@ class Cluster:
         return class_path(self._cache, progress=progress)
 
     def _java(self, path: str) -> list[str]:
-        return [str(java_binary(self._java_home)), *JVM, "-cp", path]
+        return [str(java_binary(self._java_home)), *JVM, *self._jvm, "-cp", path]
 
     def _start(self, node: Node, path: str) -> None:
         folder = self._folder(node)

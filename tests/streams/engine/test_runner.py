@@ -445,18 +445,39 @@ def test_what_was_interrupted_is_replaced_although_the_abort_fails(broker):
     assert_exactly_once(broker)
 
 
-def test_a_batch_that_takes_long_commits_what_it_has():
+@pytest.mark.parametrize(("seconds", "micro_batches"), [(0.2, 3), (0.6, 1)])
+def test_a_batch_that_takes_long_commits_what_it_has(seconds, micro_batches):
     broker = many(60, partitions=1)
-    # Each micro-batch may take longer than what is left of the batch's time.
+    processor, now = Deadly(), [0.0]
+    process = processor.process
+
+    def slow(records):
+        now[0] += seconds
+        return process(records)
+
+    processor.process = slow
+    # The next micro-batch may take longer than half of the batch's time.
+    runner = start(
+        broker, processor, max_records=40, micro_batch_bytes=50, batch_seconds=1.0
+    )
+    runner._clock = lambda: now[0]
+
+    size = runner.run_once()
+
+    assert micro_batches == len(processor.sizes)
+    assert sum(processor.sizes) == size < 40
+    lives(broker, Upper)
+    assert_once(broker, 60)
+
+
+def test_a_batch_of_quick_notes_is_whole_next_to_a_short_transaction_timeout():
+    """All but the first micro-batch were read again: a batch had 64 notes at most."""
+    broker = many(60, partitions=1)
     runner = start(
         broker, Upper(), max_records=40, micro_batch_bytes=50, batch_seconds=1.0
     )
 
-    sizes = [runner.run_once() for _ in range(2)]
-
-    assert all(0 < size < 40 for size in sizes)
-    lives(broker, Upper)
-    assert_once(broker, 60)
+    assert 40 == runner.run_once()
 
 
 def test_a_micro_batch_is_bounded_by_bytes():
