@@ -39,6 +39,8 @@ ALONE = {
 }
 """Of a topic that is read alone."""
 FATAL = KafkaError._FATAL  # noqa: SLF001  # the client's public name
+UNREADABLE = frozenset({KafkaError._BAD_COMPRESSION, KafkaError._BAD_MSG})  # noqa: SLF001  # likewise
+"""Of a batch that the client can't take apart; it is asked for again and again."""
 UNEVEN_SECONDS = 15.0
 """How long partitions may be assigned unevenly, in the middle of a rebalance."""
 
@@ -82,6 +84,7 @@ class KafkaConsumer:
         self._revoked_in_poll: set[int] = set()
         self._order = _updates_first(settings, updates) if updates else None
         self._throttled: set[int] = set()
+        self._unreadable: dict[tuple[str, int], int] = {}
         self._is_rewinding = False
         self._is_eager = bool(updates) and not _is_new_protocol(settings)
         self._consumer = _client(settings, updates, group, member)
@@ -240,11 +243,25 @@ class KafkaConsumer:
         error = message.error()
         if error is None:
             return record_of(message)
-        if error.code() != END_OF_PARTITION:
+        if error.code() in UNREADABLE:
+            self._report_unreadable(message, error)
+        elif error.code() != END_OF_PARTITION:
             _check(error)
         elif self._order is not None and message.topic() == self._updates:
             self._order.reach(message.partition() or 0, message.offset() or 0)
         return None
+
+    def _report_unreadable(self, message: Message, error: KafkaError) -> None:
+        """Log once where a partition stands still, until a person has looked."""
+        where = message.topic() or "", message.partition() or 0
+        offset = message.offset() or 0
+        if self._unreadable.get(where) != offset:
+            self._unreadable[where] = offset
+            log.error(
+                "%s[%d]@%d: this batch can't be read (%s): its partition stands still; "
+                "see PhistreamLagStall in the runbook",
+                *where, offset, error.name(),
+            )  # fmt: skip
 
     def _in_order(self, order: UpdatesFirst, max_records: int) -> list[Record]:
         """Return updates, and the notes whose updates have all been delivered."""

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from confluent_kafka import Producer
 
 from streams.cluster import consumer as consumers
 from streams.cluster.consumer import KafkaConsumer, require_assignor
@@ -92,6 +93,35 @@ def test_a_worker_whose_name_another_has_taken_stops_while_it_goes_back(settings
 
     first.close()
     second.close()
+
+
+def test_a_batch_that_can_not_be_read_is_named_and_holds_up_no_other(settings, caplog):
+    """Zstd that inflates to more than the client takes; nobody passes over it."""
+    sender = Producer(
+        settings.client(
+            **{"compression.type": "zstd", "message.max.bytes": 1_000_000_000}
+        )
+    )
+    sender.produce(NOTES.name, bytes(150_000_000), partition=0)
+    sender.produce(NOTES.name, b"readable", partition=1)
+    assert not sender.flush(60)
+    consumer = member(settings)
+    wait_until(lambda: owns(consumer))
+    consumer.resume(range(settings.partitions))
+    records = []
+
+    def is_named():
+        records.extend(consumer.poll(10, 0.1))
+        return f"{NOTES.name}[0]@0: this batch can't be read" in caplog.text
+
+    wait_until(is_named)
+    wait_until(lambda: is_named() and records)
+    for _ in range(20):
+        is_named()
+
+    assert [b"readable"] == [each.value for each in records]
+    assert 1 == caplog.text.count("this batch can't be read")
+    consumer.close()
 
 
 def test_a_full_disk_ends_a_command_with_its_status_and_without_a_traceback():
