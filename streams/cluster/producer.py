@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,14 @@ from .client import (
 from .partitioner import partition_of
 from .wire_format import SchemaIds, WireFormat
 
+HANGS_SECONDS = CALL_SECONDS + 10
+"""After which a call of the client that has a time limit does not return any more."""
 STAMPED_NOW = 0
 """The timestamp that librdkafka replaces by the time of the call."""
+
+
+def _as_long_as_it_takes(_seconds: float) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class KafkaProducer:
@@ -34,6 +41,7 @@ class KafkaProducer:
         transactional_id: Stable per slot, so that a restart aborts the transaction of
             the previous process at once.
         schema_ids: Of the topics whose JSON gets the wire format of a schema registry.
+        within: Ends the process if its block takes longer than so many seconds.
     """
 
     def __init__(
@@ -41,7 +49,10 @@ class KafkaProducer:
         settings: Settings,
         transactional_id: str,
         schema_ids: SchemaIds | None = None,
+        *,
+        within: Callable[[float], AbstractContextManager[None]] = _as_long_as_it_takes,
     ) -> None:
+        self._within = within
         self._client = partial(_client, settings, transactional_id)
         self._wire_format = WireFormat(schema_ids or {})
         self._written: dict[Partition, int] = {}
@@ -91,7 +102,9 @@ class KafkaProducer:
             TopicPartition(p.topic, p.index, each.offset, metadata=each.metadata)
             for p, each in offsets.items()
         ]
-        with transactional("send_offsets"):
+        # librdkafka ignores the limit while the group's coordinator is away, and may
+        # wait for ever after that (its issues 5456 and 5511).
+        with self._within(HANGS_SECONDS), transactional("send_offsets"):
             self._producer.send_offsets_to_transaction(positions, group, CALL_SECONDS)
 
     def commit(self) -> Mapping[Partition, int]:

@@ -14,6 +14,9 @@ any host, whether a record may have ended the process of the previous one:
     again      Records below this offset were processed before, and are read again.
     of         The topics that the offset counts in: one that was deleted and made anew
                has other records at the same offsets (`workers.lost_offsets`).
+    by         The owner's process (`Life`).  One that lost the partition and has it
+               again did not die; nor did a record end one that hung in the client,
+               or that gave up: neither casts suspicion.
 
 A record that always ends its worker therefore costs three workers: one with a batch,
 two with the record in hand.  A worker killed for another reason costs some records
@@ -28,6 +31,7 @@ changes nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 DEATHS_OF_POISON = 2
@@ -37,7 +41,22 @@ _FORM = re.compile(
     r"(?: suspects=([0-9]{1,9}))?"
     r"(?: (record|in-hand)=([0-9]{1,18}) deaths=([0-9]{1,9}))?"
     r"(?: again=([0-9]{1,18}))?(?: of=([0-9A-Za-z_.+/-]{1,99}))?"
+    r"(?: by=([0-9a-z-]{1,40}))?"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One process of a slot.
+
+    Args:
+        name: Unique among all processes of all workers.
+        excused: Names of processes of this slot that no record has ended: this one,
+            and perhaps the one before it.
+    """
+
+    name: str = ""
+    excused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,7 @@ class Claim:
         deaths: Number of owners that died with that suspect in hand.
         again: Records below this offset were processed before.
         of: Ids of the topics; empty if they are not known.
+        by: Name of the owner's process; empty if it is not known.
     """
 
     is_held: bool = False
@@ -61,6 +81,7 @@ class Claim:
     deaths: int = 0
     again: int = 0
     of: str = ""
+    by: str = ""
 
     @classmethod
     def read(cls, metadata: str | None) -> Claim:
@@ -68,7 +89,7 @@ class Claim:
         form = _FORM.fullmatch(metadata or "")
         if form is None:
             return cls()
-        held, suspects, hand, record, deaths, again, of = form.groups()
+        held, suspects, hand, record, deaths, again, of, by = form.groups()
         return cls(
             is_held=held == "held",
             suspects=int(suspects or 0),
@@ -77,6 +98,7 @@ class Claim:
             deaths=int(deaths or 0),
             again=int(again or 0),
             of=of or "",
+            by=by or "",
         )
 
     def __str__(self) -> str:
@@ -91,6 +113,8 @@ class Claim:
             parts.append(f"again={self.again}")
         if self.of:
             parts.append(f"of={self.of}")
+        if self.by:
+            parts.append(f"by={self.by}")
         return " ".join(parts)
 
     @property
@@ -102,14 +126,23 @@ class Claim:
         """Return whether the record at the offset must not be processed any more."""
         return offset == self.record and self.deaths >= DEATHS_OF_POISON
 
-    def taken_over(self, batch: int) -> Claim:
+    def is_suspicious(self, excused: Collection[str] = ()) -> bool:
+        """Return whether a record may have ended the owner.
+
+        Args:
+            excused: Names of processes that no record has ended.
+        """
+        return self.is_held and not (self.by and self.by in excused)
+
+    def taken_over(self, batch: int, excused: Collection[str] = ()) -> Claim:
         """Return the claim of the next owner.
 
         Args:
             batch: Maximum number of records in a batch of the previous owner.
+            excused: Names of processes that no record has ended.
         """
-        if not self.is_held:
-            return replace(self, is_held=True)
+        if not self.is_suspicious(excused):
+            return replace(self.put_down(), is_held=True)
         if self.is_in_hand:
             return replace(self, is_in_hand=False, deaths=self.deaths + 1)
         if self.is_quarantine:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from .checkpoint import Checkpoint
-from .claim import Claim
+from .claim import Claim, Life
 from .errors import RetriableError, StreamError
 from .records import CommittedOffset, Partition, Record
 
@@ -50,6 +50,7 @@ class Custody:
         checkpoint: Commits the claims.
         batch: Maximum number of records in a batch.
         identities: Ids of the topics by name; see `Claim.of`.
+        life: This process.
         died: Called with a partition whose previous owner died without releasing it.
         clock: Monotonic seconds.
     """
@@ -61,6 +62,7 @@ class Custody:
         *,
         batch: int,
         identities: Mapping[str, str] = MappingProxyType({}),
+        life: Life | None = None,
         died: Callable[[int], None] = lambda _partition: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -68,6 +70,7 @@ class Custody:
         self._checkpoint = checkpoint
         self._batch = batch
         self._identities = identities
+        self._life = life or Life()
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
@@ -236,9 +239,10 @@ class Custody:
         found = self._committed(partitions)
         claims = {}
         for partition, each in found.items():
-            claim = Claim.read(each.metadata).taken_over(self._batch)
+            found_claim = Claim.read(each.metadata)
+            claim = found_claim.taken_over(self._batch, self._life.excused)
             of = self._identities.get(partition.topic, "")
-            claims[partition] = replace(claim, of=of)
+            claims[partition] = replace(claim, of=of, by=self._life.name)
             self._offsets[partition] = each.offset
         self._mark(claims)
         self._unclaimed = {
@@ -247,7 +251,7 @@ class Custody:
             if not all(each in self._claims for each in self._of([p]))
         }
         for partition, each in found.items():
-            if Claim.read(each.metadata).is_held:
+            if Claim.read(each.metadata).is_suspicious(self._life.excused):
                 self._report_death(partition, each.offset)
 
     def _committed(

@@ -13,17 +13,22 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from multiprocessing.context import SpawnContext
+
+from .claim import Life
 
 PR_SET_PDEATHSIG = 1
 ORPHAN_SECONDS = 5.0
 """How long a worker whose supervisor is gone may take to drain."""
 REARM = 8
 """The backstop is postponed at most so often in its time: each call costs a thread."""
+_BEAT, _PHASE, _LIFE, _IS_EXCUSED, _WAS_EXCUSED = range(5)
 
 
 class Phase(IntEnum):
@@ -34,7 +39,11 @@ class Phase(IntEnum):
 
 
 class Heartbeat:
-    """The time of the last heartbeat and the phase, in shared memory.
+    """What a supervisor and the worker in one slot tell each other, in shared memory.
+
+    It holds the time of the last heartbeat, the phase, the number of processes that
+    were started in the slot, and whether no record can be the cause if this one ends,
+    or was if the one before has ended.
 
     Args:
         context: Starts the process that receives this object.
@@ -42,31 +51,54 @@ class Heartbeat:
 
     def __init__(self, context: SpawnContext) -> None:
         # Doubles are read and written atomically on every platform of Python.
-        self._shared = context.RawArray(ctypes.c_double, 2)
+        self._shared = context.RawArray(ctypes.c_double, 5)
+        self._slot = secrets.token_hex(4)
         self.begin()
 
     def begin(self) -> None:
         """Reset the time, for a process that starts."""
-        self._shared[1] = float(Phase.STARTING)
-        self._shared[0] = time.monotonic()
+        self._shared[_LIFE] += 1
+        self._shared[_WAS_EXCUSED] = self._shared[_IS_EXCUSED]
+        self._shared[_IS_EXCUSED] = 0.0
+        self._shared[_PHASE] = float(Phase.STARTING)
+        self._shared[_BEAT] = time.monotonic()
 
     def beat(self) -> None:
         """Record that the loop is alive."""
-        self._shared[0] = time.monotonic()
+        self._shared[_BEAT] = time.monotonic()
 
     def enter(self, phase: Phase) -> None:
         """Begin a phase."""
-        self._shared[0] = time.monotonic()
-        self._shared[1] = float(phase)
+        self._shared[_BEAT] = time.monotonic()
+        self._shared[_PHASE] = float(phase)
+
+    def excuse(self, is_excused: bool) -> None:
+        """Record whether no record can be the cause if the process ends now."""
+        self._shared[_IS_EXCUSED] = float(is_excused)
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether no record can be the cause if the process ends now."""
+        return bool(self._shared[_IS_EXCUSED])
 
     @property
     def phase(self) -> Phase:
         """The worker's phase."""
-        return Phase(int(self._shared[1]))
+        return Phase(int(self._shared[_PHASE]))
+
+    @property
+    def life(self) -> Life:
+        """The process that runs now, by name, and those that no record has ended."""
+        number = int(self._shared[_LIFE])
+        name = f"{self._slot}-{number}"
+        excused = {name}
+        if self._shared[_WAS_EXCUSED]:
+            excused.add(f"{self._slot}-{number - 1}")
+        return Life(name, frozenset(excused))
 
     def silent(self) -> float:
         """Return the seconds since the last heartbeat."""
-        return time.monotonic() - self._shared[0]
+        return time.monotonic() - self._shared[_BEAT]
 
 
 class Backstop:
@@ -129,6 +161,31 @@ class Pulse:
         """Record that the loop is alive."""
         self._heartbeat.beat()
         self.backstop.postpone(self._limits(self._phase))
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """End the process if the block takes longer: its call into C hangs.
+
+        The block processes no record, which is therefore not the cause.
+        """
+        limit = self._limits(self._phase)
+        self.backstop.postpone(min(seconds, limit))
+        was_excused = self._heartbeat.is_excused
+        self._heartbeat.excuse(True)
+        try:
+            yield
+        finally:
+            self._heartbeat.excuse(was_excused)
+            self.backstop.postpone(limit)
+
+    def excuse(self) -> None:
+        """Record that the process ends, and that no record is the cause."""
+        self._heartbeat.excuse(True)
+
+    @property
+    def life(self) -> Life:
+        """The process, by name, and those before it that no record has ended."""
+        return self._heartbeat.life
 
     def silent(self) -> float:
         """Return the seconds since the last heartbeat."""

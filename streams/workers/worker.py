@@ -39,6 +39,7 @@ from ..engine.errors import (
     ConfigError,
     GivenUp,
     RegistryUnreachable,
+    SlotTaken,
     StateUnusable,
 )
 from ..engine.exit_status import status_of
@@ -152,12 +153,15 @@ def _run(
     restore_offsets(settings, stage, ids, beat=pulse.beat)
     identities = Identities(admin, ids)
     name = f"{group}-{slot}"
-    checkpoint = Checkpoint(KafkaProducer(settings, name, schema_ids))
+    checkpoint = Checkpoint(
+        KafkaProducer(settings, name, schema_ids, within=pulse.within)
+    )
     custody = Custody(
         [updates.name, topic] if updates else [topic],
         checkpoint,
         batch=settings.batch_records,
         identities=identities_of(stage, ids),
+        life=pulse.life,
         died=observer.died,
     )
     consumer = KafkaConsumer(
@@ -199,7 +203,11 @@ def _run(
         StateUnusable,
     ):
         # These are never caused by a record.
+        pulse.excuse()
         runner.release()
+        raise
+    except SlotTaken:
+        pulse.excuse()
         raise
     finally:
         # A claim that is not released by now shows that its owner died.

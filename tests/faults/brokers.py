@@ -16,12 +16,16 @@ def broker_kill(run):
     """kill -9 of one broker at a time, at random moments."""
     run.start()
     for _ in run.moments(faults_of(run, 6)):
-        node = run.rng.choice(run.cluster.nodes).id
-        run.cluster.kill(node)
-        run.fault("kill -9 broker")
-        time.sleep(run.rng.uniform(0, 3))
-        run.cluster.start(node)
-        run.cluster.wait()
+        kill_one(run)
+
+
+def kill_one(run):
+    node = run.rng.choice(run.cluster.nodes).id
+    run.cluster.kill(node)
+    run.fault("kill -9 broker")
+    time.sleep(run.rng.uniform(0, 3))
+    run.cluster.start(node)
+    run.cluster.wait()
 
 
 @scenario(effects={"broker out of the cluster": ""})
@@ -30,16 +34,20 @@ def broker_freeze(run):
     run.start()
     run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 4)):
-        node = run.rng.choice(run.cluster.nodes).id
-        run.cluster.freeze(node)
-        run.fault("SIGSTOP broker")
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline and node in run.cluster.answering():
-            time.sleep(0.5)
-        run.effect("broker out of the cluster", node not in run.cluster.answering())
-        time.sleep(max(0, deadline - time.monotonic()))
-        run.cluster.thaw(node)
-        run.cluster.wait()
+        freeze_one(run)
+
+
+def freeze_one(run):
+    node = run.rng.choice(run.cluster.nodes).id
+    run.cluster.freeze(node)
+    run.fault("SIGSTOP broker")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and node in run.cluster.answering():
+        time.sleep(0.5)
+    run.effect("broker out of the cluster", node not in run.cluster.answering())
+    time.sleep(max(0, deadline - time.monotonic()))
+    run.cluster.thaw(node)
+    run.cluster.wait()
 
 
 @scenario()
@@ -47,13 +55,17 @@ def brokers_all_killed(run):
     """kill -9 of all brokers at once."""
     run.start()
     for _ in run.moments(faults_of(run, 3)):
-        for node in run.cluster.nodes:
-            run.cluster.kill(node.id)
-        run.fault("kill -9 all brokers")
-        time.sleep(run.rng.uniform(0, 5))
-        for node in run.cluster.nodes:
-            run.cluster.start(node.id)
-        run.cluster.wait()
+        kill_all(run)
+
+
+def kill_all(run):
+    for node in run.cluster.nodes:
+        run.cluster.kill(node.id)
+    run.fault("kill -9 all brokers")
+    time.sleep(run.rng.uniform(0, 5))
+    for node in run.cluster.nodes:
+        run.cluster.start(node.id)
+    run.cluster.wait()
 
 
 @scenario(brokers=3)
@@ -61,16 +73,20 @@ def coordinator_kill(run):
     """kill -9 of the broker that coordinates a group, or a transactional id."""
     run.start()
     for number in run.moments(faults_of(run, 4)):
-        stage = run.rng.choice(["intake", "scrub"])
-        group = f"{run.settings.group}-{stage}"
-        name = group if number % 2 else f"{group}-0"
-        topic = COORDINATORS[not number % 2]
-        node = run.cluster.leader_for(topic, name)
-        run.cluster.kill(node)
-        run.fault(f"kill -9 leader of {topic}")
-        time.sleep(2)
-        run.cluster.start(node)
-        run.cluster.wait()
+        kill_coordinator(run, of_group=bool(number % 2))
+
+
+def kill_coordinator(run, *, of_group):
+    stage = run.rng.choice(["intake", "scrub"])
+    group = f"{run.settings.group}-{stage}"
+    name = group if of_group else f"{group}-0"
+    topic = COORDINATORS[not of_group]
+    node = run.cluster.leader_for(topic, name)
+    run.cluster.kill(node)
+    run.fault(f"kill -9 leader of {topic}")
+    time.sleep(2)
+    run.cluster.start(node)
+    run.cluster.wait()
 
 
 @scenario(brokers=3, effects={"coordinators elsewhere": ""})
@@ -99,14 +115,18 @@ def rolling_restart(run):
     run.start()
     run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 2)):
-        for node in run.cluster.nodes:
-            led = run.cluster.led_by(node.id)
-            run.cluster.stop(node.id)
-            run.fault("broker restarted")
-            elsewhere = led - run.cluster.led_by(node.id)
-            run.effect("partitions with another leader", len(elsewhere))
-            run.cluster.start(node.id)
-            run.cluster.wait()
+        restart_in_order(run)
+
+
+def restart_in_order(run):
+    for node in run.cluster.nodes:
+        led = run.cluster.led_by(node.id)
+        run.cluster.stop(node.id)
+        run.fault("broker restarted")
+        elsewhere = led - run.cluster.led_by(node.id)
+        run.effect("partitions with another leader", len(elsewhere))
+        run.cluster.start(node.id)
+        run.cluster.wait()
 
 
 def elect(cluster):

@@ -22,14 +22,18 @@ def network_slow(run):
     start(run)
     run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 6)):
-        for proxy in run.cluster.proxies.values():
-            proxy.delay = run.rng.uniform(0.02, 0.3)
-        run.fault("slow network")
-        before = hits(run)
-        time.sleep(run.rng.uniform(3, 10))
-        run.effect("frames delayed", hits(run) - before)
-        for proxy in run.cluster.proxies.values():
-            proxy.delay = 0.0
+        slow(run)
+
+
+def slow(run):
+    for proxy in run.cluster.proxies.values():
+        proxy.delay = run.rng.uniform(0.02, 0.3)
+    run.fault("slow network")
+    before = hits(run)
+    time.sleep(run.rng.uniform(3, 10))
+    run.effect("frames delayed", hits(run) - before)
+    for proxy in run.cluster.proxies.values():
+        proxy.delay = 0.0
 
 
 @scenario(effects={"connections cut and frames held": ""})
@@ -38,20 +42,24 @@ def network_cut(run):
     start(run)
     run.seen.must_abort = False
     for number in run.moments(faults_of(run, 8)):
-        proxies = list(run.cluster.proxies.values())
-        hit = proxies if number % 2 else [run.rng.choice(proxies)]
-        is_cut = run.rng.random() < 0.5
-        before = hits(run)
-        for proxy in hit:
-            proxy.cut() if is_cut else proxy.silence()
-        where = "all brokers" if number % 2 else "one broker"
-        run.fault(f"{where} {'cut' if is_cut else 'silent'}")
-        # Some of them longer than sessions, transactions and calls may take.
-        time.sleep(run.rng.choice([0.5, 3, 8, 18]))
-        run.effect("connections cut and frames held", hits(run) - before)
-        for proxy in hit:
-            proxy.mend()
+        cut(run, everywhere=bool(number % 2))
         run.wait_for_progress()
+
+
+def cut(run, *, everywhere):
+    proxies = list(run.cluster.proxies.values())
+    hit = proxies if everywhere else [run.rng.choice(proxies)]
+    is_cut = run.rng.random() < 0.5
+    before = hits(run)
+    for proxy in hit:
+        proxy.cut() if is_cut else proxy.silence()
+    where = "all brokers" if everywhere else "one broker"
+    run.fault(f"{where} {'cut' if is_cut else 'silent'}")
+    # Some of them longer than sessions, transactions and calls may take.
+    time.sleep(run.rng.choice([0.5, 3, 8, 18]))
+    run.effect("connections cut and frames held", hits(run) - before)
+    for proxy in hit:
+        proxy.mend()
 
 
 @scenario(effects={"answers lost": ""})
@@ -60,15 +68,18 @@ def end_txn_lost(run):
     start(run)
     run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 12)):
-        before = sum(each.lost for each in run.cluster.proxies.values())
-        for proxy in run.cluster.proxies.values():
-            proxy.to_lose = 1
-        run.wait_for(
-            lambda seen=before: (
-                sum(each.lost for each in run.cluster.proxies.values()) > seen
-            )
-        )
-        run.fault("answer to EndTxn lost")
-        for proxy in run.cluster.proxies.values():
-            proxy.to_lose = 0
-    run.effect("answers lost", sum(p.lost for p in run.cluster.proxies.values()))
+        lose_an_end(run)
+
+
+def lose_an_end(run):
+    def lost():
+        return sum(each.lost for each in run.cluster.proxies.values())
+
+    before = lost()
+    for proxy in run.cluster.proxies.values():
+        proxy.to_lose = 1
+    run.wait_for(lambda: lost() > before)
+    run.fault("answer to EndTxn lost")
+    for proxy in run.cluster.proxies.values():
+        proxy.to_lose = 0
+    run.effect("answers lost", lost() - before)

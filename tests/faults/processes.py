@@ -33,10 +33,14 @@ def worker_freeze(run):
     run.start(intake=2, scrub=2)
     for _ in run.moments(faults_of(run, 6)):
         stage, slot = run.rng.choice([*SLOTS, ("intake", 1)])
-        worker = run.freeze_worker(stage, slot)
-        time.sleep(FROZEN_SECONDS)
-        run.thaw(stage, slot, worker)
+        freeze(run, stage, slot)
         run.wait_for_progress()
+
+
+def freeze(run, stage, slot):
+    worker = run.freeze_worker(stage, slot)
+    time.sleep(FROZEN_SECONDS)
+    run.thaw(stage, slot, worker)
 
 
 @scenario(effects={"inside of a transaction": ""})
@@ -62,12 +66,7 @@ def supervisor_kill(run):
     run.start()
     orphans = []
     for _ in run.moments(faults_of(run, 8)):
-        stage, slot = run.rng.choice(SLOTS)
-        partitions = run.partitions(stage, slot)
-        orphans += run.kill_service(stage, slot)
-        run.fault(f"kill -9 supervisor of {stage}", partitions)
-        time.sleep(run.rng.choice([0, 0.2, 2]))
-        run.start_service(stage, slot)
+        orphans += kill_supervisor(run, *run.rng.choice(SLOTS))
     deadline = time.monotonic() + 90
     while any(each.is_running() for each in orphans) and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -75,6 +74,16 @@ def supervisor_kill(run):
         run.wrong.append(f"{alive} workers outlive their supervisors")
     run.effect("workers without supervisor", len(orphans))
     run.seen.must_abort = False  # a worker that loses its supervisor ends in order
+
+
+def kill_supervisor(run, stage, slot):
+    """Return its workers, which end by themselves."""
+    partitions = run.partitions(stage, slot)
+    workers = run.kill_service(stage, slot)
+    run.fault(f"kill -9 supervisor of {stage}", partitions)
+    time.sleep(run.rng.choice([0, 0.2, 2]))
+    run.start_service(stage, slot)
+    return workers
 
 
 @scenario(effects={"workers replaced": ""})
@@ -166,10 +175,13 @@ def sigterm(run):
     run.start()
     run.seen.must_abort = False
     for _ in run.moments(faults_of(run, 10)):
-        stage, slot = run.rng.choice(SLOTS)
-        partitions = run.partitions(stage, slot)
-        if not worker_processes(run.service(stage, slot)):
-            continue
-        run.stop_service(stage, slot, status=None)
-        run.fault(f"SIGTERM {stage}", partitions)
-        run.start_service(stage, slot)
+        terminate(run, *run.rng.choice(SLOTS))
+
+
+def terminate(run, stage, slot):
+    partitions = run.partitions(stage, slot)
+    if not worker_processes(run.service(stage, slot)):
+        return
+    run.stop_service(stage, slot, status=None)
+    run.fault(f"SIGTERM {stage}", partitions)
+    run.start_service(stage, slot)

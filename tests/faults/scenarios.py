@@ -35,6 +35,7 @@ class Scenario:
 
 MODULES = (
     "processes", "brokers", "network", "inputs", "operators", "storage", "upgrades",
+    "mixed",
 )  # fmt: skip
 SCENARIOS: dict[str, Scenario] = {}
 

@@ -95,3 +95,23 @@ def test_each_owner_learns_what_is_read_again_and_of_which_topics():
         assert (9, "a.b") == (each.again, each.of)
     assert 9 == claim.read_up_to(8).again
     assert Claim(is_held=True, of="a.b") == claim.read_up_to(9)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim(is_held=True, by="a1-7"),
+        Claim(is_held=True, suspects=9, record=3, is_in_hand=True, deaths=1, by="a1-7"),
+    ],
+)
+def test_a_process_that_no_record_has_ended_casts_no_suspicion(claim):
+    assert claim == Claim.read(str(claim))
+    assert claim.put_down() == claim.taken_over(500, {"a1-7", "a1-8"})
+    assert not claim.is_suspicious({"a1-7"})
+    for excused in ({"a1-6"}, {""}, ()):
+        assert claim.is_suspicious(excused)
+        assert claim.taken_over(500) == claim.taken_over(500, excused)
+
+
+def test_a_process_without_a_name_is_never_excused():
+    assert HELD.is_suspicious({""})

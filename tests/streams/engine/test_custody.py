@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams.engine.checkpoint import Checkpoint
-from streams.engine.claim import Claim
+from streams.engine.claim import Claim, Life
 from streams.engine.custody import WAIT_SECONDS, Custody
 from streams.engine.errors import RetriableError
 from streams.engine.records import CommittedOffset, Partition, Record
@@ -23,7 +23,7 @@ class Clock:
 class Owner:
     """A worker's custody of all partitions of a broker."""
 
-    def __init__(self, broker, batch=10, topics=("notes",), identity=""):
+    def __init__(self, broker, batch=10, topics=("notes",), identity="", life=("", ())):
         self.broker, self.clock, self.dead = broker, Clock(), []
         self.consumer = local.LocalConsumer(broker)
         self.custody = Custody(
@@ -31,6 +31,7 @@ class Owner:
             Checkpoint(local.LocalProducer(broker)),
             batch=batch,
             identities=dict.fromkeys(topics, identity),
+            life=Life(life[0], frozenset((life[0], *life[1]))),
             died=self.dead.append,
             clock=self.clock,
         )
@@ -74,6 +75,38 @@ def test_the_next_owner_learns_of_a_death_and_only_of_a_death(broker):
     # Partitions 1 and 2 are suspects still; nothing of theirs was in hand.
     assert [1, 2] == third.dead
     assert 3 == third.custody.quarantined
+
+
+def test_who_lost_a_partition_and_has_it_again_did_not_die(broker):
+    """Seen with a network that was cut: an innocent note became poison."""
+    Owner(broker).custody.open([0])
+    owner = Owner(broker, life=("a-2", ()))
+    owner.custody.open([0])
+    assert [0] == owner.dead
+    for _ in range(3):
+        owner.custody.take(record(0, 0))
+        owner.custody.revoked([0])
+        owner.custody.assigned([0])
+        assert [0] == owner.custody.open([0])
+
+    assert [0] == owner.dead
+    assert owner.custody.is_quarantine(Partition("notes", 0))
+    assert not owner.custody.is_poison(record(0, 0))
+    assert not owner.claim(0).deaths
+
+
+def test_a_slots_process_that_no_record_has_ended_is_excused_but_no_other(broker):
+    for number in (1, 2, 3):
+        owner = Owner(broker, life=(f"a-{number}", [f"a-{number - 1}"]))
+        owner.custody.open([0])
+    assert [] == owner.dead
+
+    other = Owner(broker, life=("b-1", []))
+    other.custody.open([0])
+    owner = Owner(broker, life=("a-4", ["a-3"]))
+    owner.custody.open([0])
+
+    assert [0] == other.dead == owner.dead
 
 
 def test_one_record_is_in_hand_at_most(broker):

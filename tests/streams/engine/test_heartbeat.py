@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ import time
 
 import psutil
 import pytest
+
+from streams.engine.heartbeat import Heartbeat, Pulse
 
 COMMON = """
 import ctypes, multiprocessing, os, re, sys, time
@@ -46,6 +49,48 @@ def test_an_end_that_is_settled_is_not_put_off():
     beats = "pulse.backstop.end_within(0.5)\nwhile True: time.sleep(0.05); pulse.beat()"
 
     assert 1 == status(beats)
+
+
+def test_a_call_that_does_not_return_ends_the_process_and_excuses_every_record():
+    """What runs in the slot next learns that no record was the cause."""
+    context = multiprocessing.get_context("spawn")
+    heartbeat = Heartbeat(context)
+    heartbeat.begin()
+    before = heartbeat.life
+    assert {before.name} == before.excused
+
+    process = context.Process(target=hang_within, args=(heartbeat,))
+    process.start()
+    process.join(60)
+    assert 1 == process.exitcode
+    heartbeat.begin()
+    assert {before.name, heartbeat.life.name} == heartbeat.life.excused
+    assert before.name != heartbeat.life.name
+
+    # It was the one before that was excused, and that only once.
+    heartbeat.begin()
+    assert {heartbeat.life.name} == heartbeat.life.excused
+
+
+def hang_within(heartbeat):
+    with Pulse(heartbeat, lambda _phase: 60).within(0.5):
+        time.sleep(60)
+
+
+def test_a_call_that_returns_excuses_no_record():
+    heartbeat = Heartbeat(multiprocessing.get_context("spawn"))
+    pulse = Pulse(heartbeat, lambda _phase: 60)
+    with pulse.within(0.2):
+        assert heartbeat.is_excused
+    time.sleep(0.4)
+    pulse.backstop.stop()
+
+    assert not heartbeat.is_excused
+    pulse.excuse()
+    with pulse.within(60):
+        pass
+    pulse.backstop.stop()
+    assert heartbeat.is_excused
 
 
 def test_starting_and_running_have_limits_of_their_own():
