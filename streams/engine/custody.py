@@ -51,6 +51,7 @@ class Custody:
         batch: Maximum number of records in a batch.
         identities: Ids of the topics by name; see `Claim.of`.
         life: This process.
+        accused: Called when `accuse` begins or ends.
         died: Called with a partition whose previous owner died without releasing it.
         clock: Monotonic seconds.
     """
@@ -63,6 +64,7 @@ class Custody:
         batch: int,
         identities: Mapping[str, str] = MappingProxyType({}),
         life: Life | None = None,
+        accused: Callable[[bool], None] = lambda _is_accused: None,
         died: Callable[[int], None] = lambda _partition: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -71,6 +73,8 @@ class Custody:
         self._batch = batch
         self._identities = identities
         self._life = life or Life()
+        self._accused = accused
+        self._is_accused = False
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
@@ -180,6 +184,15 @@ class Custody:
         for partition, count in counts.items():
             self._claims[partition] = self._claims[partition].suspecting(count)
 
+    def accuse(self) -> None:
+        """Excuse nothing until a batch is committed: the last one took so long.
+
+        The group, or the broker, may take the process for dead because of a record:
+        if it has its partitions again, or ends, that is no accident.
+        """
+        self._is_accused = True
+        self._accused(True)
+
     def take(self, record: Record | None) -> None:
         """Commit that this record is in hand, and no other; with None, no record."""
         changed: dict[Partition, Claim] = {}
@@ -205,6 +218,9 @@ class Custody:
 
     def committed(self, records: Iterable[Record]) -> None:
         """Record that the offsets of these records are committed."""
+        if self._is_accused:
+            self._is_accused = False
+            self._accused(False)
         for record in records:
             place = record.partition
             self._offsets[place] = record.next_offset
@@ -237,10 +253,11 @@ class Custody:
         if not partitions or self._clock() < self._not_before:
             return
         found = self._committed(partitions)
+        excused = frozenset[str]() if self._is_accused else self._life.excused
         claims = {}
         for partition, each in found.items():
             found_claim = Claim.read(each.metadata)
-            claim = found_claim.taken_over(self._batch, self._life.excused)
+            claim = found_claim.taken_over(self._batch, excused)
             of = self._identities.get(partition.topic, "")
             claims[partition] = replace(claim, of=of, by=self._life.name)
             self._offsets[partition] = each.offset
@@ -251,7 +268,7 @@ class Custody:
             if not all(each in self._claims for each in self._of([p]))
         }
         for partition, each in found.items():
-            if Claim.read(each.metadata).is_suspicious(self._life.excused):
+            if Claim.read(each.metadata).is_suspicious(excused):
                 self._report_death(partition, each.offset)
 
     def _committed(

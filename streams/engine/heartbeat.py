@@ -28,7 +28,8 @@ ORPHAN_SECONDS = 5.0
 """How long a worker whose supervisor is gone may take to drain."""
 REARM = 8
 """The backstop is postponed at most so often in its time: each call costs a thread."""
-_BEAT, _PHASE, _LIFE, _IS_EXCUSED, _WAS_EXCUSED = range(5)
+_BEAT, _PHASE, _LIFE, _IS_EXCUSED, _EXCUSED_SINCE = range(5)
+_EXCUSED_MOST = 100
 
 
 class Phase(IntEnum):
@@ -42,8 +43,8 @@ class Heartbeat:
     """What a supervisor and the worker in one slot tell each other, in shared memory.
 
     It holds the time of the last heartbeat, the phase, the number of processes that
-    were started in the slot, and whether no record can be the cause if this one ends,
-    or was if the one before has ended.
+    were started in the slot, whether no record can be the cause if this one ends, and
+    since which of the processes that has held.
 
     Args:
         context: Starts the process that receives this object.
@@ -56,9 +57,12 @@ class Heartbeat:
         self.begin()
 
     def begin(self) -> None:
-        """Reset the time, for a process that starts."""
+        """Reset the time, for a process that starts; the one before has ended."""
+        # A process that was still starting had no partition: who had them before it
+        # is excused, or not, as if it had not been.
+        if not self.is_excused and self.phase is not Phase.STARTING:
+            self._shared[_EXCUSED_SINCE] = self._shared[_LIFE] + 1
         self._shared[_LIFE] += 1
-        self._shared[_WAS_EXCUSED] = self._shared[_IS_EXCUSED]
         self._shared[_IS_EXCUSED] = 0.0
         self._shared[_PHASE] = float(Phase.STARTING)
         self._shared[_BEAT] = time.monotonic()
@@ -90,11 +94,9 @@ class Heartbeat:
     def life(self) -> Life:
         """The process that runs now, by name, and those that no record has ended."""
         number = int(self._shared[_LIFE])
-        name = f"{self._slot}-{number}"
-        excused = {name}
-        if self._shared[_WAS_EXCUSED]:
-            excused.add(f"{self._slot}-{number - 1}")
-        return Life(name, frozenset(excused))
+        since = max(int(self._shared[_EXCUSED_SINCE]), number - _EXCUSED_MOST)
+        names = [f"{self._slot}-{each}" for each in range(since, number + 1)]
+        return Life(names[-1], frozenset(names))
 
     def silent(self) -> float:
         """Return the seconds since the last heartbeat."""
@@ -148,6 +150,7 @@ class Pulse:
         self._heartbeat = heartbeat
         self._limits = limits
         self._phase = Phase.STARTING
+        self._is_accused = False
         self.backstop = Backstop()
         self.enter(Phase.STARTING)
 
@@ -169,9 +172,10 @@ class Pulse:
         The block processes no record, which is therefore not the cause.
         """
         limit = self._limits(self._phase)
+        self._heartbeat.beat()
         self.backstop.postpone(min(seconds, limit))
         was_excused = self._heartbeat.is_excused
-        self._heartbeat.excuse(True)
+        self.excuse()
         try:
             yield
         finally:
@@ -179,8 +183,12 @@ class Pulse:
             self.backstop.postpone(limit)
 
     def excuse(self) -> None:
-        """Record that the process ends, and that no record is the cause."""
-        self._heartbeat.excuse(True)
+        """Record that no record is the cause if the process ends from now on."""
+        self._heartbeat.excuse(not self._is_accused)
+
+    def accuse(self, is_accused: bool) -> None:
+        """Record whether the records of the last batch may cause what comes next."""
+        self._is_accused = is_accused
 
     @property
     def life(self) -> Life:

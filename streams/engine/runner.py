@@ -149,12 +149,13 @@ class Limits:
     def seconds_before(self, records: Sequence[Record]) -> float:
         """Return the age from which on a batch leaves these records to the next one.
 
-        They may take half of its time.  More is not kept free for them: next to a short
-        transaction timeout a batch would never have a second micro-batch.
+        They may take half of its time.  More is kept free only where the transaction,
+        which lives twice as long, would else time out: next to a short timeout a batch
+        would never have a second micro-batch.
         """
-        return self.batch_seconds - min(
-            self.cpu_seconds(records), self.batch_seconds / 2
-        )
+        seconds = self.cpu_seconds(records)
+        kept_free = min(seconds, self.batch_seconds / 2)
+        return min(self.batch_seconds - kept_free, 1.9 * self.batch_seconds - seconds)
 
 
 class Runner:
@@ -337,7 +338,12 @@ class Runner:
 
     def _process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         allowed = self._limits.cpu_seconds(records)
-        return self._limited(lambda: self._processor.process(records), allowed)
+        begun = self._clock()
+        try:
+            return self._limited(lambda: self._processor.process(records), allowed)
+        finally:
+            if self._clock() - begun > self._limits.micro_batch_seconds:
+                self._custody.accuse()
 
     def _stage(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
         outputs = list(self._outputs(records, outcomes))

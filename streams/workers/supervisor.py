@@ -46,6 +46,7 @@ class Slot:
     heartbeat: Heartbeat
     started_at: float
     short_lives: int = 0
+    was_silent: bool = False
 
 
 class Supervisor:
@@ -100,6 +101,10 @@ class Supervisor:
                 log.critical("worker %d dies repeatedly: stopped", slot.ordinal)
                 return status
             log.warning("worker %d ended (%s): restarted", slot.ordinal, status)
+            if status < 0 and not slot.was_silent:
+                # It crashed, or lacked memory, in whatever call it was.
+                slot.heartbeat.excuse(False)
+            slot.was_silent = False
             slot.process = self._start(slot.ordinal, slot.heartbeat)
             slot.started_at = time.monotonic()
         return None
@@ -113,6 +118,7 @@ class Supervisor:
                 silent,
                 phase.name.lower(),
             )
+            slot.was_silent = True
             slot.process.kill()
             slot.process.join()
 

@@ -162,6 +162,7 @@ def _run(
         batch=settings.batch_records,
         identities=identities_of(stage, ids),
         life=pulse.life,
+        accused=pulse.accuse,
         died=observer.died,
     )
     consumer = KafkaConsumer(

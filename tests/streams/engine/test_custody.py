@@ -25,6 +25,7 @@ class Owner:
 
     def __init__(self, broker, batch=10, topics=("notes",), identity="", life=("", ())):
         self.broker, self.clock, self.dead = broker, Clock(), []
+        self.accused = []
         self.consumer = local.LocalConsumer(broker)
         self.custody = Custody(
             topics,
@@ -32,6 +33,7 @@ class Owner:
             batch=batch,
             identities=dict.fromkeys(topics, identity),
             life=Life(life[0], frozenset((life[0], *life[1]))),
+            accused=self.accused.append,
             died=self.dead.append,
             clock=self.clock,
         )
@@ -93,6 +95,25 @@ def test_who_lost_a_partition_and_has_it_again_did_not_die(broker):
     assert owner.custody.is_quarantine(Partition("notes", 0))
     assert not owner.custody.is_poison(record(0, 0))
     assert not owner.claim(0).deaths
+
+
+def test_who_lost_a_partition_over_a_record_that_took_long_is_not_excused(broker):
+    """The group takes the process for dead: else it read that record for ever."""
+    owner = Owner(broker, life=("a-2", ["a-1"]))
+    owner.custody.open([0])
+    owner.custody.accuse()
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+    owner.custody.open([0])
+
+    assert [0] == owner.dead
+    assert owner.custody.is_quarantine(Partition("notes", 0))
+    owner.custody.committed([record(0, 0)])
+    assert [True, False] == owner.accused
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+    owner.custody.open([0])
+    assert [0] == owner.dead
 
 
 def test_a_slots_process_that_no_record_has_ended_is_excused_but_no_other(broker):

@@ -12,7 +12,7 @@ import time
 import psutil
 import pytest
 
-from streams.engine.heartbeat import Heartbeat, Pulse
+from streams.engine.heartbeat import Heartbeat, Phase, Pulse
 
 COMMON = """
 import ctypes, multiprocessing, os, re, sys, time
@@ -56,6 +56,8 @@ def test_a_call_that_does_not_return_ends_the_process_and_excuses_every_record()
     context = multiprocessing.get_context("spawn")
     heartbeat = Heartbeat(context)
     heartbeat.begin()
+    heartbeat.enter(Phase.RUNNING)
+    heartbeat.begin()
     before = heartbeat.life
     assert {before.name} == before.excused
 
@@ -67,13 +69,34 @@ def test_a_call_that_does_not_return_ends_the_process_and_excuses_every_record()
     assert {before.name, heartbeat.life.name} == heartbeat.life.excused
     assert before.name != heartbeat.life.name
 
-    # It was the one before that was excused, and that only once.
+    # One that ends while it starts had no partition: it changes nothing.
+    heartbeat.begin()
+    assert {before.name} < heartbeat.life.excused
+    assert 3 == len(heartbeat.life.excused)
+
+    heartbeat.enter(Phase.RUNNING)
     heartbeat.begin()
     assert {heartbeat.life.name} == heartbeat.life.excused
 
 
+def test_a_process_that_is_accused_is_not_excused():
+    heartbeat = Heartbeat(multiprocessing.get_context("spawn"))
+    pulse = Pulse(heartbeat, lambda _phase: 60)
+    pulse.accuse(True)
+    with pulse.within(60):
+        assert not heartbeat.is_excused
+    pulse.excuse()
+    assert not heartbeat.is_excused
+    pulse.accuse(False)
+    pulse.excuse()
+    pulse.backstop.stop()
+    assert heartbeat.is_excused
+
+
 def hang_within(heartbeat):
-    with Pulse(heartbeat, lambda _phase: 60).within(0.5):
+    pulse = Pulse(heartbeat, lambda _phase: 60)
+    pulse.enter(Phase.RUNNING)
+    with pulse.within(0.5):
         time.sleep(60)
 
 

@@ -21,7 +21,8 @@ from streams.engine.errors import (
     UnknownOutcome,
 )
 from streams.engine.reasons import ReasonCode
-from streams.engine.records import CommittedOffset, Output, Partition
+from streams.engine.records import CommittedOffset, Output, Partition, Record
+from streams.engine.runner import Limits
 from tests.streams.cluster import local_broker as local
 
 NOTES = [b"a", b"b", b"bad", b"c", b"d", b"e", b"f"]
@@ -445,7 +446,7 @@ def test_what_was_interrupted_is_replaced_although_the_abort_fails(broker):
     assert_exactly_once(broker)
 
 
-@pytest.mark.parametrize(("seconds", "micro_batches"), [(0.2, 3), (0.6, 1)])
+@pytest.mark.parametrize(("seconds", "micro_batches"), [(1.0, 3), (3.0, 1)])
 def test_a_batch_that_takes_long_commits_what_it_has(seconds, micro_batches):
     broker = many(60, partitions=1)
     processor, now = Deadly(), [0.0]
@@ -458,7 +459,7 @@ def test_a_batch_that_takes_long_commits_what_it_has(seconds, micro_batches):
     processor.process = slow
     # The next micro-batch may take longer than half of the batch's time.
     runner = start(
-        broker, processor, max_records=40, micro_batch_bytes=50, batch_seconds=1.0
+        broker, processor, max_records=40, micro_batch_bytes=50, batch_seconds=5.0
     )
     runner._clock = lambda: now[0]
 
@@ -470,11 +471,53 @@ def test_a_batch_that_takes_long_commits_what_it_has(seconds, micro_batches):
     assert_once(broker, 60)
 
 
+def test_a_process_that_was_away_for_long_accuses_the_records_it_had(broker):
+    now, accused = [0.0], []
+    processor = Upper()
+    process = processor.process
+
+    def slow(records):
+        now[0] += 21.0
+        return process(records)
+
+    processor.process = slow
+    runner = start(broker, processor, micro_batch_seconds=20.0, batch_seconds=1e3)
+    runner._clock = lambda: now[0]
+    runner._custody._accused = accused.append
+
+    runner.run_once()
+
+    # Its commit shows that the group has not missed it.
+    assert [True, False] == accused
+
+
+@pytest.mark.parametrize(
+    ("batch", "size", "latest"),
+    [
+        (10.0, 1000, 5.0),
+        # A transaction of 10 s, and one of 2 s.
+        (5.0, 1000, 2.5),
+        (1.0, 1000, -3.1),
+        # A record that may take longer than the rest of its transaction goes first.
+        (10.0, 1_500_000, -1.0),
+    ],
+)
+def test_a_batch_leaves_to_the_next_what_may_outlast_its_transaction(
+    batch, size, latest
+):
+    record = Record(Partition("notes", 0), 0, b"", b"x" * size)
+    limits = Limits(
+        max_records=1, poll_seconds=0, batch_seconds=batch, micro_batch_seconds=20.0
+    )
+
+    assert latest == pytest.approx(limits.seconds_before([record]), abs=0.05)
+
+
 def test_a_batch_of_quick_notes_is_whole_next_to_a_short_transaction_timeout():
     """All but the first micro-batch were read again: a batch had 64 notes at most."""
     broker = many(60, partitions=1)
     runner = start(
-        broker, Upper(), max_records=40, micro_batch_bytes=50, batch_seconds=1.0
+        broker, Upper(), max_records=40, micro_batch_bytes=50, batch_seconds=5.0
     )
 
     assert 40 == runner.run_once()
