@@ -26,10 +26,11 @@ class Process(SimpleNamespace):
 def run(monkeypatch):
     """Run a supervisor over workers that live so long and end with these statuses."""
 
-    def run(statuses, seconds):
+    def run(statuses, seconds, begun=lambda _heartbeat: None):
         clock, started = iter(range(0, 10**9, seconds)), []
 
-        def start(_self, _ordinal, _heartbeat):
+        def start(_self, _ordinal, heartbeat):
+            begun(heartbeat)
             started.append(statuses[len(started)])
             return Process(exitcode=started[-1])
 
@@ -60,3 +61,17 @@ def test_a_worker_that_dies_now_and_then_starts_again(run):
     statuses = [EX_SOFTWARE] * 30 + [EX_CONFIG]
 
     assert (EX_CONFIG, 31) == run(statuses, 10)
+
+
+def test_a_worker_that_crashed_is_not_excused_whatever_it_was_in(run):
+    """A record may have broken the memory of a client that dies in its next call."""
+    excused = []
+
+    def begun(heartbeat):
+        excused.append(heartbeat.is_excused)
+        # It ends in a call that no record can be the cause of.
+        heartbeat.excuse(True)
+
+    run([1, -11, -9, EX_SOFTWARE, EX_CONFIG], 10, begun)
+
+    assert [False, True, False, False, True] == excused
