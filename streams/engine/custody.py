@@ -84,6 +84,7 @@ class Custody:
         self._needs_renewal = False
         self._clock = clock
         self._not_before = 0.0
+        self._is_waiting = False
 
     def follow(self, group: Group) -> None:
         """Set the consumer that owns the partitions."""
@@ -278,11 +279,17 @@ class Custody:
         if self._group is None:
             return {}
         try:
-            return self._group.committed(partitions, CLAIM_SECONDS)
-        except RetriableError:
+            committed = self._group.committed(partitions, CLAIM_SECONDS)
+        except RetriableError as error:
+            if not self._is_waiting:
+                log.warning("partitions wait for their committed offsets: %s", error)
+            self._is_waiting = True
             # A transaction of a dead owner may still be open on one of them, until the
             # broker ends it.  The other partitions need not wait for that.
             self._not_before = self._clock() + WAIT_SECONDS
+        else:
+            self._is_waiting = False
+            return committed
         found: dict[Partition, CommittedOffset] = {}
         for partition in partitions:
             with suppress(RetriableError):

@@ -155,7 +155,7 @@ def test_a_release_that_fails_ends_in_a_new_producer(broker):
     assert [0] == owner.dead
 
 
-def test_a_partition_that_does_not_answer_holds_up_no_other(broker):
+def test_a_partition_that_does_not_answer_holds_up_no_other(broker, caplog):
     """A transaction of a dead owner is open on it: committed() times out."""
     owner = Owner(broker)
     inner = owner.consumer.committed
@@ -172,6 +172,7 @@ def test_a_partition_that_does_not_answer_holds_up_no_other(broker):
     assert [] == owner.custody.open([])
     owner.clock.now = 120
     assert [1] == owner.custody.open([])
+    assert 1 == caplog.text.count("partitions wait for their committed offsets")
 
 
 def test_what_holds_after_an_undo_is_what_is_committed(broker):
