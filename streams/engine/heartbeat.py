@@ -30,7 +30,7 @@ REARM = 8
 """The backstop is postponed at most so often in its time: each call costs a thread."""
 _BEAT, _PHASE, _LIFE, _IS_EXCUSED, _EXCUSED_SINCE = range(5)
 _EXCUSED_MOST = 100
-"""Processes of a slot that are named as excused; older ones hold no claim by then."""
+"""Processes of a slot before this one that are excused at most."""
 
 
 class Phase(IntEnum):
