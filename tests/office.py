@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import orjson
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -31,3 +33,11 @@ def original_of(body, private=PRIVATE):
     """Return the original record of a dead letter's value."""
     value = body if isinstance(body, bytes) else orjson.dumps(body)
     return letter_of(value).original({private.public.id: private})
+
+
+def in_base64(value: bytes) -> list[bytes]:
+    """Return the letters that `value` alone decides, at each of the three shifts."""
+    return [
+        base64.b64encode(bytes(n) + value)[(8 * n + 5) // 6 : 8 * (n + len(value)) // 6]
+        for n in range(3)
+    ]
