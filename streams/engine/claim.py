@@ -42,6 +42,8 @@ _FORM = re.compile(
     r"(?: (record|in-hand)=([0-9]{1,18}) deaths=([0-9]{1,9}))?"
     r"(?: again=([0-9]{1,18}))?(?: of=([0-9A-Za-z_.+/-]{1,99}))?"
     r"(?: by=([0-9a-z-]{1,40}))?"
+    # What a later version adds is left out: the rest holds.
+    r"(?: [a-z-]{1,20}=[!-~]{1,99}){0,9}"
 )
 
 
@@ -172,8 +174,11 @@ class Claim:
         return replace(self, again=0) if 0 < self.again <= offset else self
 
     def released(self) -> Claim:
-        """Return the claim after its owner left in order; suspects stay suspects."""
-        return replace(self.put_down(), is_held=False)
+        """Return the claim after its owner left in order; suspects stay suspects.
+
+        It names nobody any more: versions before `by` read it as it is meant.
+        """
+        return replace(self.put_down(), is_held=False, by="")
 
     def _without_suspect(self) -> Claim:
         return replace(self, record=-1, is_in_hand=False, deaths=0)

@@ -51,7 +51,7 @@ class Custody:
         batch: Maximum number of records in a batch.
         identities: Ids of the topics by name; see `Claim.of`.
         life: This process.
-        accused: Called when `accuse` begins or ends.
+        accused: Called when the process begins or ceases to be accused.
         died: Called with a partition whose previous owner died without releasing it.
         clock: Monotonic seconds.
     """
@@ -75,6 +75,7 @@ class Custody:
         self._life = life or Life()
         self._accused = accused
         self._is_accused = False
+        self._suspicious: set[Partition] = set()
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
@@ -186,11 +187,13 @@ class Custody:
             self._claims[partition] = self._claims[partition].suspecting(count)
 
     def accuse(self) -> None:
-        """Excuse nothing until a batch is committed: the last one took so long.
+        """Excuse nothing: processing has taken so long.
 
-        The group, or the broker, may take the process for dead because of a record:
-        if it has its partitions again, or ends, that is no accident.
+        The group, or the broker, may take the process for dead because of a record: if
+        it has a partition again before it commits any record of that, this is no
+        accident, nor is its end before it commits anything.
         """
+        self._suspicious.update(self._claims)
         self._is_accused = True
         self._accused(True)
 
@@ -222,6 +225,8 @@ class Custody:
         if self._is_accused:
             self._is_accused = False
             self._accused(False)
+        numbers = {record.partition.index for record in records}
+        self._suspicious.difference_update(self._of(numbers))
         for record in records:
             place = record.partition
             self._offsets[place] = record.next_offset
@@ -254,23 +259,27 @@ class Custody:
         if not partitions or self._clock() < self._not_before:
             return
         found = self._committed(partitions)
-        excused = frozenset[str]() if self._is_accused else self._life.excused
-        claims = {}
+        claims, deaths = {}, []
         for partition, each in found.items():
+            is_accused = partition in self._suspicious
+            excused = frozenset[str]() if is_accused else self._life.excused
             found_claim = Claim.read(each.metadata)
             claim = found_claim.taken_over(self._batch, excused)
+            if found_claim.is_suspicious(excused):
+                deaths.append(partition)
             of = self._identities.get(partition.topic, "")
             claims[partition] = replace(claim, of=of, by=self._life.name)
             self._offsets[partition] = each.offset
         self._mark(claims)
+        # Its records are suspects now, unless they were before.
+        self._suspicious.difference_update(claims)
         self._unclaimed = {
             p
             for p in self._unclaimed
             if not all(each in self._claims for each in self._of([p]))
         }
-        for partition, each in found.items():
-            if Claim.read(each.metadata).is_suspicious(excused):
-                self._report_death(partition, each.offset)
+        for partition in deaths:
+            self._report_death(partition, found[partition].offset)
 
     def _committed(
         self, partitions: Sequence[Partition]

@@ -201,7 +201,7 @@ def run(
                     report.is_complete = True
                     break
                 offsets.show(progress)
-            custody.release()
+            runner.release()
         finally:
             # A claim that is not released by now shows that its owner died.
             custody.abandon()

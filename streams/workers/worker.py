@@ -195,7 +195,8 @@ def _run(
             identities.check()
             runner.run_once()
             observer.turned(consumer.paused, processor, custody.quarantined)
-        custody.release()
+        # The last batch may have failed: its records, too, are released in order.
+        runner.release()
     except (
         BrokerUnreachable,
         ConfigError,

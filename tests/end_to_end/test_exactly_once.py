@@ -14,12 +14,12 @@ from confluent_kafka.admin import (
 
 from streams.cluster.client import admin_client
 from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import NOTES_SCRUBBED
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED
 from streams.engine.errors import Fenced, RecordRefused, RetriableError
 from streams.engine.records import Output
-from tests.harness import (
-    count_records,
-)
+from streams.files.feed import RawMessage, feed
+from tests.brokers import wait_until
+from tests.harness import count_records, running, values
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -66,6 +66,28 @@ def test_a_record_that_the_broker_refuses_is_told_from_an_outage(settings):
     with pytest.raises(RecordRefused, match="MSG_SIZE_TOO_LARGE"):
         producer.commit()
     producer.abort()
+
+
+def test_a_worker_that_is_stopped_while_its_batches_fail_leaves_in_order(settings):
+    """Else the next owner would suspect that one of the records had ended it."""
+    limit_size(settings, NOTES.name, 1_000)
+    text = random.Random(1).randbytes(2_000).hex()
+    note = (
+        "MSH|^~\\&|A|B|C|D|20250101||ORU^R01|M1|P|2.5\rPID|1||1\rOBR|1||7|x\r"
+        f"OBX|1|TX|||{text}\r"
+    )
+    with running(settings, "intake") as [intake]:
+        feed(settings, [RawMessage(note.encode(), b"1")])
+        wait_until(lambda: "batch undone" in intake.tail(50))
+        intake.stop()
+    assert "not released" not in intake.tail(50)
+    assert "is a bug" not in intake.tail(50)
+
+    limit_size(settings, NOTES.name, NOTES.max_message_bytes)
+    with running(settings, "intake") as [intake]:
+        wait_until(lambda: intake.check() or values(settings, NOTES.name))
+    assert "died" not in intake.tail(50)
+    assert 1 == len(values(settings, NOTES.name))
 
 
 def limit_size(settings, topic, size):

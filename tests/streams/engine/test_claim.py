@@ -22,6 +22,7 @@ HELD = Claim(is_held=True)
         again=st.integers(0, 10**15),
         # Of librdkafka's ids, in base64.
         of=st.text("azAZ09+/_.-", max_size=60),
+        by=st.text("az09-", max_size=40),
     )
 )
 def test_a_claim_is_read_back_as_it_was_written(claim):
@@ -33,6 +34,19 @@ def test_a_claim_is_read_back_as_it_was_written(claim):
 )
 def test_what_another_wrote_says_that_nobody_was_here(metadata):
     assert Claim() == Claim.read(metadata)
+
+
+def test_what_a_later_version_adds_does_not_hide_the_rest():
+    claim = Claim(is_held=True, suspects=3, record=7, again=9, of="a.b", by="p-1")
+
+    assert claim == Claim.read(f"{claim} since=2026 why=C/7")
+
+
+def test_who_left_in_order_is_named_no_more():
+    """Versions without `by` then read all that they need to know."""
+    claim = Claim(is_held=True, suspects=3, again=9, of="a.b", by="p-1")
+
+    assert "phistream/1 released suspects=3 again=9 of=a.b" == str(claim.released())
 
 
 def test_who_follows_an_owner_that_left_in_order_suspects_nothing():

@@ -116,6 +116,27 @@ def test_who_lost_a_partition_over_a_record_that_took_long_is_not_excused(broker
     assert [0] == owner.dead
 
 
+def test_each_partition_is_accused_until_it_is_claimed_again_or_commits(broker):
+    owner = Owner(broker, life=("a-2", ["a-1"]))
+    owner.custody.open([0, 1, 2])
+    owner.custody.accuse()
+    owner.custody.committed([record(0, 0)])
+    # Commits of one say nothing of the others.
+    assert [True, False] == owner.accused
+    for _ in range(2):
+        owner.custody.revoked([0, 1])
+        owner.custody.assigned([0, 1])
+        owner.custody.open([0, 1])
+        owner.custody.take(record(1, 0))
+
+    # Once, though it was lost twice, the second time with a record in hand.
+    assert [1] == owner.dead
+    assert [False, True, False] == [
+        owner.custody.is_quarantine(Partition("notes", n)) for n in range(3)
+    ]
+    assert not owner.claim(1).deaths
+
+
 def test_a_slots_process_that_no_record_has_ended_is_excused_but_no_other(broker):
     for number in (1, 2, 3):
         owner = Owner(broker, life=(f"a-{number}", [f"a-{number - 1}"]))
