@@ -12,6 +12,8 @@ import orjson
 import typer
 from rich.console import Console
 
+from schemas import json_text
+
 from ..engine.errors import ConfigError, FatalError, InputError
 from ..engine.settings import Settings, load_settings
 from ..keys.files import write_private
@@ -173,7 +175,7 @@ def _lines(path: Path) -> list[bytes]:
 def _listed(line: bytes, where: str) -> tuple[PatientId, list[str]]:
     """Return a patient of the file, and its notes; no message shows them."""
     try:
-        found = orjson.loads(line)
+        found = json_text.loads("patient", line)
         patient = PatientId(found["assigning_authority"], found["id"])
         notes = found.get("note_ids", [])
         parts = [patient.assigning_authority, patient.id, *notes]

@@ -52,9 +52,16 @@ _REFUSALS = {
     KafkaError.RECORD_LIST_TOO_LARGE,
     KafkaError.INVALID_MSG_SIZE,
     KafkaError.INVALID_RECORD,
-    KafkaError.INVALID_TIMESTAMP,
 }
 """Answers of a broker that takes other records of the same producer."""
+_CAUSES = {
+    # Each record has the time at which it is written, or none.
+    KafkaError.INVALID_TIMESTAMP: (
+        "; the clock of this host is ahead of the broker's by more than "
+        "message.timestamp.after.max.ms allows: set both by NTP"
+    ),
+}
+"""What a person has to know of an answer, whatever was written."""
 REFUSED_SECONDS = 5.0
 """Time in which a broker that has just started may refuse users that it has."""
 
@@ -283,7 +290,7 @@ def transactional(call: str) -> Iterator[None]:
     except KafkaException as error:
         cause: KafkaError = error.args[0]
         require_slot(cause)
-        where = f"{call}: {cause.name()}"
+        where = f"{call}: {cause.name()}{_CAUSES.get(cause.code(), '')}"
         if cause.fatal():
             raise Fenced(where) from None
         if cause.code() in _REFUSALS:

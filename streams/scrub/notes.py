@@ -14,7 +14,7 @@ from typing import TypeVar
 import orjson
 
 from deid_core import Deidentifier, ScrubbedDocument
-from schemas import Schema, SchemaError
+from schemas import Schema, SchemaError, json_text
 from schemas.decoding import Decoder
 
 from ..cluster.partitioner import partition_of
@@ -201,10 +201,10 @@ def decode(
 
 
 def _decoded(value: bytes) -> ClinicalNote:
+    parsed = json_text.loads(NOTES.schema.kind, value)
     if not value.startswith(_VERSION_1):
         return _notes().decode(value)
     # Notes that the version before has written may be on the topic.
-    parsed = orjson.loads(value)
     Schema(NOTES.name, 1).check(parsed)
     return ClinicalNote.from_json(parsed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
+from pathlib import PurePosixPath
 
 import pytest
 import typer
@@ -164,6 +165,22 @@ def test_services_cannot_write_the_machine_code_that_they_run():
         prepare["volumes"],
         prepare["network_mode"],
     )
+
+
+def test_keys_lie_apart_from_the_state_and_only_their_maker_writes_them():
+    mounts = {
+        name: [each for each in service.get("volumes", ()) if "keys:" in each]
+        for name, service in OURS.items()
+    }
+    readers = {"intake": ["keys:/keys:ro"], "scrub": ["keys:/keys:ro"]}
+
+    assert readers | {"topics": ["keys:/keys"]} == {
+        name: found for name, found in mounts.items() if found
+    }
+    environment = COMPOSE["x-phistream"]["environment"]
+    files = [value for name, value in environment.items() if "KEY_FILE" in name]
+    assert ["/keys", "/keys"] == [str(PurePosixPath(each).parent) for each in files]
+    assert re.search(r"install -d -m 0700 -o phistream.* /keys ", LAST)
 
 
 def test_images_are_pinned_by_digest():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from confluent_kafka.admin import (
@@ -12,9 +13,10 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from streams.cluster import producer as producers
 from streams.cluster.client import admin_client
 from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENT_UPDATES
 from streams.engine.errors import Fenced, RecordRefused, RetriableError
 from streams.engine.records import Output
 from streams.files.feed import RawMessage, feed
@@ -65,6 +67,20 @@ def test_a_record_that_the_broker_refuses_is_told_from_an_outage(settings):
 
     with pytest.raises(RecordRefused, match="MSG_SIZE_TOO_LARGE"):
         producer.commit()
+    producer.abort()
+
+
+def test_a_clock_that_is_ahead_is_not_held_against_a_record(settings, monkeypatch):
+    """Else each record in turn would become a dead letter, once it is set right."""
+    ahead = time.time() + 2 * 3600
+    monkeypatch.setattr(producers, "STAMPED_NOW", round(ahead * 1000))
+    producer = KafkaProducer(settings, "ahead")
+    producer.begin()
+    producer.produce(Output(PATIENT_UPDATES.name, b"k", b"v"))
+
+    with pytest.raises(RetriableError, match="clock of this host is ahead") as refused:
+        producer.commit()
+    assert not isinstance(refused.value, RecordRefused)
     producer.abort()
 
 

@@ -40,23 +40,27 @@ FOREIGN_SECONDS = 8
 
 @scenario(settings={"watchdog_seconds": 20, "note_seconds": 1})
 def poison(run):
-    """Records that no code can take, and one kind that ends or hangs its worker."""
-    fault = run.rng.choice(["segfault", "pattern", "ends"])
-    with faulty(fault):
+    """Records that no code can take, and notes that end or hang their worker."""
+    with faulty("named"):
         run.start()
     run.seen.must_abort = False
-    for number in run.moments(faults_of(run, 3)):
+    faults = run.rng.sample(["segfault", "pattern", "ends"], 3)
+    for number in run.moments(3):
+        fault = faults[number - 1]
         for kind in run.rng.sample(sorted(BROKEN_KINDS), 4):
             run.feed.send(RawMessage(broken_record(kind), b"%d" % number))
             run.feed.sent += 1
             run.seen.letters["intake", BROKEN_KINDS[kind].code] += 1
             run.fault(f"broken record: {kind}", set())
-        run.send_note(MARK.encode())
+        run.send_note(f"{MARK}{fault}".encode())
         run.seen.letters["scrub", CODES.get(fault, "poison")] += 1
         run.fault(f"note: {fault}")
         run.send_note(b" ".join([b"well"] * 400_000))
         run.seen.letters["scrub", "too_large"] += 1
         run.fault("note of 2 MB", set())
+        run.send_note(b" ".join([b"well"] * 2_000_000))
+        run.seen.letters["intake", "too_large"] += 1
+        run.fault("note of 10 MB", set())
 
 
 @scenario(
@@ -207,14 +211,14 @@ def _limit(run, topic, size):
     changed[resource].result(30)
 
 
-@scenario()
+@scenario(effects={"batches undone": r"batch undone \(.*UNKNOWN_TOPIC"})
 def output_topics_missing(run):
     """Topics of outputs are deleted under running workers, and made again later."""
     run.start(feeds=False)
     run.seen.must_abort = False
     names = [NOTES_SCRUBBED.name, HL7_SCRUBBED.name, PHI_AUDIT.name]
     run.wait_until_idle()
-    run.restore_topics(names, seconds=15, meanwhile=run.feed.start)
+    run.restore_topics(names, seconds=45, meanwhile=run.feed.start)
     run.fault("outputs' topics deleted")
     for _ in run.moments(1):
         pass

@@ -136,6 +136,7 @@ def test_what_is_not_json_is_told_from_what_breaks_the_schema(raw):
 
 
 def test_the_last_of_doubled_properties_counts_as_in_any_other_json():
+    """So `json_text` looks first, wherever a topic is read."""
     raw = (
         b'{"schema_version":2,"note_id":"a","patient":{"assigning_authority":"",'
         b'"id":"7"},"note_type":"","text":"one","text":"two"}'

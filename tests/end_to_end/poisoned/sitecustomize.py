@@ -1,8 +1,8 @@
 """Put on PYTHONPATH by the poison tests: a detector that breaks on one note.
 
 It stands in the processes of the service alone, by way of Python's own start-up hook;
-the product knows nothing of it.  What it does is in TESTS_FAULT, for text that holds
-`MARK`.
+the product knows nothing of it.  For text that holds `MARK` it does what is in
+TESTS_FAULT; if that is `named`, what follows the mark.
 """
 
 import ctypes
@@ -84,8 +84,10 @@ class Poison:
     reads_as_written = False
 
     def __call__(self, documents):
-        if any(MARK in document.text for document in documents):
-            globals()[os.environ["TESTS_FAULT"]]()
+        for document in documents:
+            if found := re.search(rf"{MARK}(\w*)", document.text):
+                fault = os.environ["TESTS_FAULT"]
+                globals()[found[1] if fault == "named" else fault]()
         return [[] for _ in documents]
 
 

@@ -137,6 +137,7 @@ def test_a_map_links_pseudonyms_and_shows_no_patient(config, tmp_path):
 @pytest.mark.parametrize(
     "line", ["ZZ", "[]", '{"id": "ZZ"}', '{"assigning_authority": 1, "id": "ZZ"}',
              '{"assigning_authority": "", "id": "ZZ", "name": "ZZ"}',
+             '{"assigning_authority": "", "id": "ZZ", "id": "1"}',
              '{"assigning_authority": "", "id": "ZZ", "note_ids": "ZZ"}',
              '{"assigning_authority": "", "id": "ZZ", "note_ids": {"ZZ": 1}}'],
 )  # fmt: skip

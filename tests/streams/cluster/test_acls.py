@@ -3,9 +3,58 @@ from typer.testing import CliRunner
 
 from streams.cli.app import app
 from streams.cluster.acls import Grant, grants
-from streams.cluster.topics import TOPICS_OF
+from streams.cluster.topics import ALL_TOPICS, TOPICS_OF
 
 OFFICE = "privacy-office"
+
+
+GRANTED = [
+    (
+        "hl7.raw",
+        {"sender", "mllp", OFFICE},
+        {"intake", "watch", "operator", "erasure"},
+    ),
+    ("messages.seen", {"intake"}, {"intake", "operator"}),
+    (
+        "notes",
+        {"intake", "scrub", OFFICE},
+        {"scrub", "watch", "operator", "erasure", "rescrub"},
+    ),
+    ("notes.held", {"scrub"}, {"scrub", "operator", "erasure"}),
+    (
+        "patient.updates",
+        {"intake", "feeder", "scrub", "operator", "erasure", OFFICE},
+        {"scrub", "watch", "operator", "erasure", "rescrub"},
+    ),
+    (
+        "patients",
+        {"scrub", "migration"},
+        {"scrub", "operator", "migration", "erasure", "rescrub"},
+    ),
+    (
+        "notes.scrubbed",
+        {"scrub", "erasure"},
+        {"subscriber", "operator", "lake"},
+    ),
+    (
+        "dead.letters",
+        {"intake", "scrub", "erasure", "rescrub"},
+        {"watch", "operator", "erasure", "rescrub", OFFICE},
+    ),
+    ("dead.letters.replayed", {OFFICE}, {"operator", OFFICE}),
+    (
+        "phi.audit",
+        {"intake", "scrub", "erasure", OFFICE},
+        {"watch", "operator", "intake", "scrub", "lake", "rescrub"},
+    ),
+    (
+        "hl7.scrubbed",
+        {"scrub", "erasure"},
+        {"subscriber", "operator", "lake"},
+    ),
+    ("watch.audit", {"watch"}, {"watch", "operator"}),
+    ("watch.dead", {"watch"}, {"watch", "operator"}),
+]
 
 
 def topics_of(service):
@@ -30,54 +79,16 @@ def test_who_publishes_updates_of_patients_may_read_nothing():
     assert {"patient.updates": {"Write", "Describe"}} == topics_of("feeder")
 
 
-@pytest.mark.parametrize(
-    ("topic", "writers", "readers"),
-    [
-        (
-            "hl7.raw",
-            {"sender", "mllp", OFFICE},
-            {"intake", "watch", "operator", "erasure"},
-        ),
-        ("messages.seen", {"intake"}, {"intake", "operator"}),
-        (
-            "notes",
-            {"intake", "scrub", OFFICE},
-            {"scrub", "watch", "operator", "erasure", "rescrub"},
-        ),
-        ("notes.held", {"scrub"}, {"scrub", "operator", "erasure"}),
-        (
-            "patient.updates",
-            {"intake", "feeder", "scrub", "operator", "erasure", OFFICE},
-            {"scrub", "watch", "operator", "erasure", "rescrub"},
-        ),
-        (
-            "patients",
-            {"scrub", "migration"},
-            {"scrub", "operator", "migration", "erasure", "rescrub"},
-        ),
-        (
-            "notes.scrubbed",
-            {"scrub", "erasure"},
-            {"subscriber", "operator", "lake"},
-        ),
-        (
-            "dead.letters",
-            {"intake", "scrub", "erasure", "rescrub"},
-            {"watch", "operator", "erasure", "rescrub", OFFICE},
-        ),
-        ("dead.letters.replayed", {OFFICE}, {"operator", OFFICE}),
-        (
-            "phi.audit",
-            {"intake", "scrub", "erasure", OFFICE},
-            {"watch", "operator", "intake", "scrub", "lake", "rescrub"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("topic", "writers", "readers"), GRANTED)
 def test_a_topic_is_written_and_read_by_those_who_need_it(topic, writers, readers):
     def allowed(operation):
         return {s for s in grants("x") if operation in topics_of(s).get(topic, ())}
 
     assert (writers, readers) == (allowed("Write"), allowed("Read"))
+
+
+def test_what_is_granted_of_each_topic_is_said_here():
+    assert {each.name for each in ALL_TOPICS} == {topic for topic, *_ in GRANTED}
 
 
 def test_a_grant_is_a_line_of_kafkas_own_tool():

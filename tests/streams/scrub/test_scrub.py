@@ -180,6 +180,19 @@ def test_a_note_of_a_later_version_of_phistream_waits_for_one_that_reads_it(scru
         scrub.process([replace(given, value=value)])
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_note_that_gives_a_name_twice_is_a_dead_letter(scrub, version):
+    """Which of the texts was meant?"""
+    begin = b'{"schema_version":%d,"text":"Well.",' % version
+    value = record("Well.").value.replace(b'{"schema_version":2,', begin)
+    assert value.startswith(begin)
+
+    [refused] = scrub.process([replace(record("Well."), value=value)])
+
+    assert "schema" == refused.code
+    assert "gives a name twice" in str(refused)
+
+
 def test_notes_are_not_scrubbed_with_less_than_a_later_version_knows(scrub, table):
     row = orjson.loads(ROW) | {"schema_version": 2, "pets": ["Bello"]}
     table.rows[PATIENT.key] = orjson.dumps(row)
