@@ -57,8 +57,8 @@ _REFUSALS = {
 _CAUSES = {
     # Each record has the time at which it is written, or none.
     KafkaError.INVALID_TIMESTAMP: (
-        "; the clock of this host is ahead of the broker's by more than "
-        "message.timestamp.after.max.ms allows: set both by NTP"
+        "; the clock of this host is ahead of the broker's, or behind, by more than "
+        "message.timestamp.after.max.ms (before.max.ms) allows: set both by NTP"
     ),
 }
 """What a person has to know of an answer, whatever was written."""

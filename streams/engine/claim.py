@@ -42,8 +42,8 @@ _FORM = re.compile(
     r"(?: (record|in-hand)=([0-9]{1,18}) deaths=([0-9]{1,9}))?"
     r"(?: again=([0-9]{1,18}))?(?: of=([0-9A-Za-z_.+/-]{1,99}))?"
     r"(?: by=([0-9a-z-]{1,40}))?"
-    # What a later version adds is left out: the rest holds.
-    r"(?: [a-z-]{1,20}=[!-~]{1,99}){0,9}"
+    # What a later version adds at the end is left out: the rest holds.
+    r"(?: (?!suspects|record|in-hand|deaths|again|of|by)[a-z-]{1,20}=[!-~]{1,99}){0,9}"
 )
 
 

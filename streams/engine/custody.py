@@ -187,11 +187,11 @@ class Custody:
             self._claims[partition] = self._claims[partition].suspecting(count)
 
     def accuse(self) -> None:
-        """Excuse nothing: processing has taken so long.
+        """Excuse nothing for now.
 
-        The group, or the broker, may take the process for dead because of a record: if
-        it has a partition again before it commits any record of that, this is no
-        accident, nor is its end before it commits anything.
+        Processing took so long that the group or the broker may take the process for
+        dead.  A partition that it loses before its next commit and has again is not
+        excused, nor is its end before that commit.
         """
         self._suspicious.update(self._claims)
         self._is_accused = True
@@ -225,8 +225,8 @@ class Custody:
         if self._is_accused:
             self._is_accused = False
             self._accused(False)
-        numbers = {record.partition.index for record in records}
-        self._suspicious.difference_update(self._of(numbers))
+        # The group took the commit: what is claimed was never lost.
+        self._suspicious.difference_update(self._claims)
         for record in records:
             place = record.partition
             self._offsets[place] = record.next_offset

@@ -160,7 +160,7 @@ def broker_full(run):
 def clock_jumps(run):
     """The clock of workers jumps by an hour, and by a year, in both directions.
 
-    From an hour ahead on brokers refuse what is written, so that clock is set right.
+    More than an hour ahead, brokers refuse what is written: then it is set right.
     """
     shim = run.settings.state_dir.parent / "clock.so"
     offset = run.settings.state_dir.parent / "clock-offset"

@@ -2,7 +2,7 @@
 
 It stands in the processes of the service alone, by way of Python's own start-up hook;
 the product knows nothing of it.  For text that holds `MARK` it does what is in
-TESTS_FAULT; if that is `named`, what follows the mark.
+TESTS_FAULT; in scrub, if that is `named`, what follows the mark.
 """
 
 import ctypes

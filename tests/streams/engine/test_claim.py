@@ -30,7 +30,16 @@ def test_a_claim_is_read_back_as_it_was_written(claim):
 
 
 @pytest.mark.parametrize(
-    "metadata", [None, "", "attempt=1", "phistream/1 held x", "phistream/2 held"]
+    "metadata",
+    [
+        None,
+        "",
+        "attempt=1",
+        "phistream/1 held x",
+        "phistream/2 held",
+        "phistream/1 held since=1 suspects=5",
+        "phistream/1 held suspects=x",
+    ],
 )
 def test_what_another_wrote_says_that_nobody_was_here(metadata):
     assert Claim() == Claim.read(metadata)
