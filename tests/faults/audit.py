@@ -40,6 +40,8 @@ class Audit:
         out_of_order: Notes of a key before an earlier one of the same partition.
         leaked: Surnames that the join had to see, in what subscribers get.
         aborted: Records that only `read_uncommitted` sees.
+        repeated: Further records on `hl7.raw` of notes that the sender wrote more than
+            once, as it may when brokers die: each is a note like any other.
         examples: The places of what is wrong.
     """
 
@@ -52,6 +54,7 @@ class Audit:
     out_of_order: int = 0
     leaked: int = 0
     aborted: int = 0
+    repeated: int = 0
     examples: list[str] = field(default_factory=list)
 
     @property
@@ -71,6 +74,7 @@ def audit(settings, fed):
     """
     result = Audit(notes=len(fed))
     inputs = _inputs(settings, fed)
+    result.repeated = sum(len(places) - 1 for places in inputs.sent.values())
     outcomes, rebuilt = _published(settings, fed, result)
     for message in read_topic(settings, DEAD_LETTERS.name):
         letter = orjson.loads(message.value())
@@ -79,10 +83,10 @@ def audit(settings, fed):
         place = source["topic"], source["partition"], source["offset"]
         outcomes.update(inputs.notes.get(place, ()))
         rebuilt.update(inputs.parts.get(place, ()))
-    _judge(result, fed, outcomes, "outcomes")
+    _judge(result, fed, inputs, outcomes, "outcomes")
     if settings.rebuild_messages:
         owing = {number: fed[number] for number in inputs.messages & fed.keys()}
-        _judge(result, owing, rebuilt, "rebuilt messages")
+        _judge(result, owing, inputs, rebuilt, "rebuilt messages")
     for topic in TRANSACTIONAL:
         seen, committed = (
             count_records(settings, topic.name, f"read_{level}")
@@ -90,6 +94,21 @@ def audit(settings, fed):
         )
         result.aborted += seen - committed
     return result
+
+
+class _Outcomes(Counter):
+    """Numbers of outputs by note; it also knows where they are."""
+
+    def __init__(self):
+        super().__init__()
+        self.places = defaultdict(list)
+
+    def add(self, numbers, message):
+        """Count the notes in a message."""
+        self.update(numbers)
+        source = dict(message.headers() or []).get("source", b"?").decode()
+        for number in numbers:
+            self.places[number].append(f"{_place(message)} of {source}")
 
 
 @dataclass(slots=True)
@@ -100,35 +119,46 @@ class _Inputs:
         notes: Numbers of notes by place.
         parts: Numbers of messages that were to be rebuilt, likewise.
         messages: The numbers in HL7 messages.
+        sent: Places on `hl7.raw` by number.
     """
 
     notes: dict = field(default_factory=dict)
     parts: dict = field(default_factory=dict)
     messages: set = field(default_factory=set)
+    sent: dict = field(default_factory=lambda: defaultdict(list))
+
+    def wanted(self, number):
+        """Return how many outcomes the note has to have."""
+        return max(1, len(self.sent.get(number, ())))
 
 
 def _inputs(settings, fed):
     found = _Inputs()
-    for topic in (HL7_RAW, NOTES):
-        for message in read_topic(settings, topic.name):
-            value, numbers = message.value(), set(numbers_in(message.value()))
-            place = topic.name, message.partition(), message.offset()
-            is_message = topic is HL7_RAW and value.startswith(b"MSH")
-            is_part = topic is NOTES and b'"format":"' in value
-            if is_message:
-                found.messages |= numbers
-            if is_message or is_part:
-                found.parts[place] = numbers
-            if not is_part:
-                found.notes[place] = numbers
+    for message in read_topic(settings, HL7_RAW.name):
+        place, numbers = _numbered(message)
+        found.notes[place] = numbers
+        for number in numbers:
+            found.sent[number].append(place)
+        if message.value().startswith(b"MSH"):
+            found.messages |= numbers
+            found.parts[place] = numbers
+    for message in read_topic(settings, NOTES.name):
+        place, numbers = _numbered(message)
+        is_part = b'"format":"' in message.value()
+        (found.parts if is_part else found.notes)[place] = numbers
     for number, place in fed.items():
         found.notes[HL7_RAW.name, *place] = {number}
     return found
 
 
+def _numbered(message):
+    place = message.topic(), message.partition(), message.offset()
+    return place, set(numbers_in(message.value()))
+
+
 def _published(settings, fed, result):
     """Count names and order; return the numbers of outputs and of parts by note."""
-    outcomes, rebuilt = Counter(), Counter()
+    outcomes, rebuilt = _Outcomes(), _Outcomes()
     last = defaultdict(lambda: -1)
     for topic in PUBLISHED:
         for message in read_topic(settings, topic.name):
@@ -139,11 +169,11 @@ def _published(settings, fed, result):
                 _example(result, "leaked", message)
             if topic is NOTES_SCRUBBED:
                 result.published += 1
-                outcomes.update(numbers)
+                outcomes.add(numbers, message)
                 _check_order(result, fed, last, numbers, message)
             elif topic is HL7_SCRUBBED:
                 result.rebuilt += 1
-                rebuilt.update(set(numbers))
+                rebuilt.add(set(numbers), message)
     return outcomes, rebuilt
 
 
@@ -159,19 +189,25 @@ def _check_order(result, fed, last, numbers, message):
         last[key] = max(offset, last[key])
 
 
-def _judge(result, fed, outcomes, what):
+def _judge(result, fed, inputs, outcomes, what):
     for number, (partition, offset) in fed.items():
-        if outcomes[number] != 1:
-            result.missing += not outcomes[number]
-            result.doubled += max(0, outcomes[number] - 1)
+        found, wanted = outcomes[number], inputs.wanted(number)
+        if found != wanted:
+            result.missing += max(0, wanted - found)
+            result.doubled += max(0, found - wanted)
             if len(result.examples) < 20:
                 where = f"{HL7_RAW.name}[{partition}]@{offset}"
-                result.examples.append(f"{where}: {outcomes[number]} {what}")
+                sent = f", sent {wanted} times" if wanted > 1 else ""
+                result.examples.append(f"{where}: {found} {what}{sent}")
+                result.examples += outcomes.places[number]
     # What nobody fed must not be there either.
     result.doubled += sum(n for each, n in outcomes.items() if each not in fed)
 
 
 def _example(result, what, message):
     if len(result.examples) < 20:
-        where = f"{message.topic()}[{message.partition()}]@{message.offset()}"
-        result.examples.append(f"{where}: {what}")
+        result.examples.append(f"{_place(message)}: {what}")
+
+
+def _place(message):
+    return f"{message.topic()}[{message.partition()}]@{message.offset()}"

@@ -32,7 +32,8 @@ class Stage:
     Args:
         brokers: Of the cluster that scenarios share.
         progress: Called with a line of text.
-        folder: Of all data; by default a temporary one, removed at the end.
+        folder: Of all data; by default a temporary one, removed at the end unless a
+            run was not sound.
         is_long: Whether brokers run for hours, not for minutes.
     """
 
@@ -46,6 +47,7 @@ class Stage:
         self._progress = progress
         self._shared = None
         self._number = 0
+        self._is_sound = True
 
     def __enter__(self):
         return self
@@ -53,7 +55,9 @@ class Stage:
     def __exit__(self, *_error):
         if self._shared is not None:
             self._shared.down()
-        if self._own:
+        if self._own and not self._is_sound:
+            self._progress(f"data and logs are kept in {self._own}")
+        elif self._own:
             shutil.rmtree(self._own, ignore_errors=True)
 
     def play(self, scenario, *, notes, seed):
@@ -69,10 +73,20 @@ class Stage:
         except Skipped as reason:
             return Report(scenario.name, Audit(), skipped=str(reason))
         try:
-            return self._played(scenario, cluster, folder, notes, seed)
+            report = self._played(scenario, cluster, folder, notes, seed)
         finally:
             if scenario.fresh:
                 cluster.down()
+        if not report.is_sound:
+            self._is_sound = False
+            self._put_aside(cluster)
+        return report
+
+    def _put_aside(self, cluster):
+        """Let no later scenario empty the cluster of a run that was not sound."""
+        if cluster is self._shared:
+            cluster.down()
+            self._shared = None
 
     def _cluster(self, scenario, folder):
         if scenario.fresh:
@@ -181,3 +195,5 @@ def _lines(reports):
             yield f"{each.name} skipped: {each.skipped}"
         for line in (*each.remarks, *each.wrong, *each.audit.examples):
             yield f"{each.name}: {line}"
+        if each.audit.repeated:
+            yield f"{each.name}: the sender wrote {each.audit.repeated} notes twice"

@@ -70,6 +70,22 @@ def test_notes_of_a_key_in_another_order_are_counted(settings):
     assert NOTHING | {"order": 1} == found(settings)
 
 
+def test_a_note_that_its_sender_wrote_twice_has_two_outcomes(settings):
+    for number in (0, 1, 1, 2, 3):
+        produce(settings, HL7_RAW.name, [(b"k", marker_of(number).encode())])
+    published(settings, 0, 1, 2, 2, 3)
+
+    result = audit(settings, FED)
+
+    assert 1 == result.repeated
+    assert (1, 1, 0, 0) == result.faults
+    [one, first, two, *both] = result.examples
+    assert "1 outcomes, sent 2 times" in one
+    assert first.startswith("notes.scrubbed[")
+    assert "2 outcomes" in two
+    assert 2 == len(both)
+
+
 @pytest.mark.parametrize("topic", [NOTES_SCRUBBED, PHI_AUDIT])
 def test_a_surname_in_what_subscribers_get_is_a_leak(settings, topic):
     published(settings, 0, 1, 2, 3)
