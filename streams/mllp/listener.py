@@ -313,10 +313,11 @@ class Connection:
                 refusal = await self._outcome(pending)
                 verdict = refusal.verdict if refusal else Verdict.ACCEPTED
                 code = code_for(pending.header, verdict)
+                seconds = self._loop.time() - pending.since
+                # First: whoever has the answer finds it counted.
+                self._listener.metrics.answered(code, refusal, seconds)
                 if code is not None:
                     self._answer(pending.header, code, refusal)
-                seconds = self._loop.time() - pending.since
-                self._listener.metrics.answered(code, refusal, seconds)
             try:
                 # Until the sender has read most of its answers.
                 async with asyncio.timeout(self._settings.frame_seconds):
