@@ -233,6 +233,24 @@ class Custody:
             if claim := self._claims.get(place):
                 self._claims[place] = claim.read_up_to(record.next_offset)
 
+    def check(self, records: Iterable[Record]) -> None:
+        """Check that none of the records of claimed partitions is committed already.
+
+        Neither the client nor a topic that has lost its end, and is therefore read
+        from its first record again, may have a record published once more.
+
+        Raises:
+            RetriableError: The position in a partition lies before what is committed.
+        """
+        for record in records:
+            committed = self._offsets.get(record.partition, 0)
+            if record.offset < committed:
+                raise RetriableError(
+                    f"{record}: was delivered although the group has committed offset "
+                    f"{committed}; if this lasts, the topic ends before that offset: "
+                    "see Lost offsets in the runbook"
+                )
+
     def marked(self, record: Record) -> Record:
         """Return a record of a claimed partition, with whether it is read again."""
         is_repeated = record.offset < self._claims[record.partition].again

@@ -246,6 +246,7 @@ class Runner:
         if not records:
             return 0
         self._beat()
+        self._custody.check(records)
         partitions = {r.partition for r in records}
         ours = {each for each in partitions if self._custody.owns(each)}
         # The records of a partition's topics keep their order, so none goes ahead.

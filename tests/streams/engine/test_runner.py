@@ -562,6 +562,44 @@ def test_an_offset_that_somebody_else_has_set_is_claimed_again():
     assert CommittedOffset(10, "phistream/1 held") == broker.offsets[place]
 
 
+def test_a_record_that_is_delivered_once_more_is_not_published_once_more():
+    broker = many(8, partitions=1)
+    runner = start(broker, Upper(), max_records=4)
+    runner.run_once()
+    # As the client does where the topic ends before the committed offset.
+    runner._consumer._positions[Partition("notes", 0)] = 2
+
+    # A batch is smaller after a failure.
+    assert [0, 2, 2] == [runner.run_once() for _ in range(3)]
+    published = [output.value for output in broker.committed["scrubbed"]]
+    assert 8 == len({*published}) == len(published)
+
+
+def test_a_topic_that_ends_before_the_committed_offset_stops_the_worker():
+    broker = many(4, partitions=1)
+    runner = start(broker, Upper(), max_records=4)
+    runner.run_once()
+    place = Partition("notes", 0)
+    broker.offsets[place] = replace(broker.offsets[place], offset=400)
+    runner._consumer.rewind = lambda: _from_the_start(runner._consumer, broker)
+    runner._to_undo = RetriableError("planned")
+
+    def turn_for_ever():
+        for _ in range(20):
+            runner.run_once()
+
+    with pytest.raises(GivenUp, match="Lost offsets in the runbook"):
+        turn_for_ever()
+
+    assert 4 == len(broker.committed["scrubbed"])
+    assert 400 == broker.offsets[place].offset
+
+
+def _from_the_start(consumer, broker):
+    consumer._positions[Partition("notes", 0)] = 0
+    return dict(broker.offsets)
+
+
 def test_a_table_that_is_damaged_after_an_unknown_outcome_is_dropped(broker):
     """Reading it on fails: without dropping it the batch would never be undone."""
     processor = Upper()
