@@ -134,6 +134,15 @@ def test_every_note_of_the_ward_has_a_marker_of_its_own():
     assert 300 <= len([1 for each in messages if surnames_in(each.value)])
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_ward_of_any_seed_has_as_many_notes_as_asked(seed):
+    ward = MarkedWard(seed=seed, merges=True, patients=60, note_words=30, split="test")
+
+    for count in (3, 1200):
+        numbers = [n for each in ward.notes(count) for n in numbers_in(each.value)]
+        assert count == len(numbers)
+
+
 def test_a_note_holds_a_surname_if_one_was_sent_under_its_identifier():
     ward = MarkedWard(seed=3, merges=True, patients=30, note_words=20, split="test")
     messages = [*ward.admissions(), *ward.notes(350)]

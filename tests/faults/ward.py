@@ -240,8 +240,11 @@ class MarkedWard(RenamedWard):
     def notes(self, count):
         """Yield so many notes, each with the updates and merges before it."""
         fed = 0
-        while fed < count:
-            for message in self.messages(count - fed):
+        while True:
+            # Never fewer: the first few notes may all be of strangers.
+            for message in self.messages(max(count, PLAIN_MESSAGES)):
+                if fed == count:
+                    return
                 fed += bool(numbers_in(message.value))
                 yield message
 
