@@ -313,7 +313,10 @@ def test_kills_restarts_and_rebalances_lose_and_double_nothing(settings, seed):
         send_names(settings, *people[:10])
         notes([4])
         wait_for(first, lambda: len(scrubbed(settings)) >= 50)
-        other = settings.model_copy(update={"first_slot": 3})
+        # A log of its own tells when it has joined.
+        (folder := settings.state_dir.parent / "other").mkdir()
+        changes = {"first_slot": 3, "state_dir": folder / "state"}
+        other = settings.model_copy(update=changes)
         with running(other, "scrub") as (second,):
             wait_for(second, lambda: "assigned [" in Path(second.log.name).read_text())
             send_names(settings, *people[10:20])
