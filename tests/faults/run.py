@@ -336,12 +336,9 @@ class Run:
 
     def _stop_inside(self, stage, slot):
         """Stop a worker and its supervisor (SIGSTOP); return the worker."""
-        worker = self.worker(stage, slot)
-        supervisor = self.service(stage, slot).process.pid
         deadline = time.monotonic() + 30
         while True:
-            os.kill(supervisor, signal.SIGSTOP)
-            os.kill(worker.pid, signal.SIGSTOP)
+            worker = self._stop(stage, slot)
             # What it sent before has arrived by then.
             time.sleep(0.3)
             is_inside = self._is_open(stage)
@@ -353,6 +350,19 @@ class Run:
         self.effect("inside of a transaction", is_inside)
         return worker
 
+    def _stop(self, stage, slot):
+        """Stop a supervisor and its worker, which an earlier fault may have ended."""
+        while True:
+            worker = self.worker(stage, slot)
+            try:
+                os.kill(self.service(stage, slot).process.pid, signal.SIGSTOP)
+                os.kill(worker.pid, signal.SIGSTOP)
+            except ProcessLookupError:
+                self.thaw(stage, slot, worker)
+                time.sleep(0.1)
+            else:
+                return worker
+
     def _is_open(self, stage):
         """Return whether outputs of a stage end at an open transaction."""
         admin, partitions = self.cluster.admin, range(self.settings.partitions)
@@ -363,9 +373,9 @@ class Run:
         )
 
     def thaw(self, stage, slot, worker):
-        with suppress(ProcessLookupError):
-            os.kill(worker.pid, signal.SIGCONT)
-        os.kill(self.service(stage, slot).process.pid, signal.SIGCONT)
+        for pid in (worker.pid, self.service(stage, slot).process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     def stop_service(self, stage, slot=0, *, status=0):
         """Terminate a service; its exit status must be as expected."""
