@@ -61,15 +61,22 @@ class GroupOffsets:
         known = self.read_known(partitions)
         return {partition: offset or 0 for partition, offset in known.items()}
 
-    def read_known(self, partitions: Iterable[int]) -> dict[int, int | None]:
+    def read_known(
+        self, partitions: Iterable[int], seconds: float = CALL_SECONDS
+    ) -> dict[int, int | None]:
         """Return the committed offsets, None where there is none.
+
+        Args:
+            partitions: Of the topic.
+            seconds: To wait for the answer: there is none while a transaction with
+                offsets is open, e.g. that of a process that was killed.
 
         Raises:
             RetriableError: The group's coordinator did not answer in time.
         """
         return {
             each.partition: each.offset if each.offset >= 0 else None
-            for each in self._committed(partitions)
+            for each in self._committed(partitions, seconds)
         }
 
     def claims(self, partitions: Iterable[int]) -> dict[int, Claim]:
@@ -81,9 +88,11 @@ class GroupOffsets:
         answers = self._committed(partitions)
         return {each.partition: Claim.read(each.metadata) for each in answers}
 
-    def _committed(self, partitions: Iterable[int]) -> list[TopicPartition]:
+    def _committed(
+        self, partitions: Iterable[int], seconds: float = CALL_SECONDS
+    ) -> list[TopicPartition]:
         wanted = [TopicPartition(self._topic, p) for p in partitions]
-        deadline = time.monotonic() + CALL_SECONDS
+        deadline = time.monotonic() + seconds
         while True:
             try:
                 answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)

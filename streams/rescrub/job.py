@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..cluster.bounded import committed_records
-from ..cluster.client import admin_client
+from ..cluster.client import CALL_SECONDS, admin_client
 from ..cluster.consumer import KafkaConsumer
 from ..cluster.identities import Identities, topic_ids
 from ..cluster.offsets import GroupOffsets
@@ -324,6 +324,8 @@ class _Offsets:
         self._ranges = plan.ranges
         self._group = plan.group(settings)
         self._reader = GroupOffsets(settings, self._group, NOTES.name)
+        # A process that was killed may have left its transaction open.
+        self._patience = settings.transaction_seconds + CALL_SECONDS
         self._not_before = 0.0
         self._committed = {p: first for p, (first, _end) in plan.ranges.items()}
 
@@ -339,7 +341,7 @@ class _Offsets:
         Raises:
             ConfigError: Kafka has deleted them: the version can't be resumed.
         """
-        known = self._reader.read_known(self._ranges)
+        known = self._reader.read_known(self._ranges, self._patience)
         if any(offset is None for offset in known.values()):
             raise ConfigError(
                 f"group {self._group}: has no committed offsets (any more), so it is "
