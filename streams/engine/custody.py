@@ -236,8 +236,8 @@ class Custody:
     def check(self, records: Iterable[Record]) -> None:
         """Check that none of the records of claimed partitions is committed already.
 
-        Neither the client nor a topic that has lost its end, and is therefore read
-        from its first record again, may have a record published once more.
+        The client reads a topic that ends before the committed offset from its first
+        record again: what it delivers then was published before.
 
         Raises:
             RetriableError: The position in a partition lies before what is committed.

@@ -84,7 +84,7 @@ class Stage:
 
     def _put_aside(self, cluster):
         """Let no later scenario empty the cluster of a run that was not sound."""
-        if cluster is self._shared:
+        if self._own and cluster is self._shared:
             cluster.down()
             self._shared = None
 
