@@ -16,7 +16,14 @@ from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, TypeVar, cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
 from ..engine.client_properties import REFUSED
@@ -29,7 +36,7 @@ from ..engine.errors import (
     SlotTaken,
     UnknownOutcome,
 )
-from ..engine.records import Partition, Record
+from ..engine.records import NO_EPOCH, CommittedOffset, Partition, Record
 from ..engine.settings import Settings
 from .wire_format import without_header
 
@@ -103,6 +110,7 @@ def record_of(message: Message) -> Record:
         {str(pair[0]): _bytes(pair[1]) or b"" for pair in header_pairs(message)},
         message.timestamp()[1],
         has_bad_headers=message.headers() is _UNREADABLE,
+        leader_epoch=epoch_of(message.leader_epoch()),
     )
 
 
@@ -121,6 +129,17 @@ def header_pairs(message: Message) -> Headers:
         return _UNREADABLE
     # The client's type allows strings in place of pairs, but there are none.
     return cast("Headers", pairs or [])
+
+
+def epoch_of(found: int | None) -> int:
+    """Return the client's leader epoch as the engine has it."""
+    return NO_EPOCH if found is None else found
+
+
+def position_of(partition: Partition, at: CommittedOffset) -> TopicPartition:
+    """Return a committed offset as the client wants it, with its leader epoch."""
+    topic, index = partition
+    return TopicPartition(topic, index, at.offset, at.metadata, at.leader_epoch)
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

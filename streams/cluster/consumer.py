@@ -12,14 +12,16 @@ from confluent_kafka.admin import ConsumerGroupDescription
 
 from ..engine.errors import ConfigError, Fenced, RetriableError, StreamError
 from ..engine.observer import PartitionListener
-from ..engine.records import CommittedOffset, Partition, Record
+from ..engine.records import NO_EPOCH, CommittedOffset, Partition, Record
 from ..engine.settings import Settings
 from .client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
     consumer_client,
+    epoch_of,
     log_error,
+    position_of,
     record_of,
     require_slot,
     translated,
@@ -80,6 +82,8 @@ class KafkaConsumer:
         self._owned: set[Partition] = set()
         self._assigned: set[int] = set()
         self._paused: set[int] = set()
+        self._resumed: set[int] = set()
+        self._unchecked: dict[Partition, CommittedOffset] = {}
         self._uneven_since: float | None = None
         self._revoked_in_poll: set[int] = set()
         self._order = _updates_first(settings, updates) if updates else None
@@ -106,6 +110,7 @@ class KafkaConsumer:
             ConfigError: The group's assignor does not partition the topics alike.
         """
         self._revoked_in_poll.clear()
+        self._start()
         order = self._order
         idle = IDLE_SECONDS if order is None or order.is_empty else 0.0
         records = self._gathered(max_records, seconds, idle)
@@ -122,16 +127,14 @@ class KafkaConsumer:
         return [r for r in records if r.partition.index not in self._revoked_in_poll]
 
     def resume(self, partitions: Iterable[int]) -> None:
-        """Deliver the records of these partitions from now on."""
-        ours = self._assigned.intersection(partitions)
-        if ours:
-            self._consumer.resume(self._places(ours))
-            self._paused -= ours
-            self._throttled -= ours
+        """Deliver the records of these partitions, once their positions are checked."""
+        self._resumed |= self._assigned.intersection(partitions)
+        self._start()
 
     def pause(self, partitions: Iterable[int]) -> None:
         """Hold back the records of these partitions until they are resumed."""
         ours = self._assigned.intersection(partitions)
+        self._resumed -= ours
         if ours:
             self._consumer.pause(self._places(ours))
             self._paused |= ours
@@ -160,13 +163,14 @@ class KafkaConsumer:
             try:
                 with translated("seek"):
                     for each, at in committed.items():
-                        where = TopicPartition(each.topic, each.index, at.offset)
-                        self._consumer.seek(where)
+                        self._consumer.seek(position_of(each, at))
             except RetriableError:
                 if time.monotonic() > deadline:
                     raise
                 self._serve()
             else:
+                for each in committed:
+                    self._unchecked.pop(each, None)
                 return committed
 
     def committed(
@@ -183,10 +187,12 @@ class KafkaConsumer:
             return {}
         with translated("committed"):
             answers = self._consumer.committed(wanted, timeout=seconds)
-            return {
+            found = {
                 Partition(each.topic, each.partition): self._as_committed(each)
                 for each in answers
             }
+        self._unchecked |= found
+        return found
 
     def group_metadata(self) -> object:
         """Return the group's generation, which fences offsets of zombies (KIP-447)."""
@@ -203,6 +209,38 @@ class KafkaConsumer:
         with suppress(StreamError), translated("close"):
             self._consumer.poll(0.0)
         self._consumer.close()
+
+    def _start(self) -> None:
+        """Resume what is to be resumed and has its position checked."""
+        ours = {
+            p
+            for p in self._resumed
+            if all(self._is_checked(Partition(t, p)) for t in self._topics)
+        }
+        if ours:
+            self._consumer.resume(self._places(ours))
+            self._resumed -= ours
+            self._paused -= ours
+            self._throttled -= ours
+
+    def _is_checked(self, place: Partition) -> bool:
+        """Return whether the client begins at a partition's committed offset.
+
+        It asks the leader for the epoch of that offset only if it is told to seek it.
+        If the partition was cut off before, it begins at the first record, which the
+        engine refuses.
+        """
+        at = self._unchecked.pop(place, None)
+        if at is None or at.leader_epoch == NO_EPOCH:
+            return True
+        try:
+            with translated("seek"):
+                self._consumer.seek(position_of(place, at))
+        except RetriableError:
+            # Its fetcher has not started yet.
+            self._unchecked[place] = at
+            return False
+        return True
 
     def _gathered(
         self,
@@ -296,7 +334,9 @@ class KafkaConsumer:
 
     def _as_committed(self, answer: TopicPartition) -> CommittedOffset:
         if answer.offset >= 0:
-            return CommittedOffset(answer.offset, answer.metadata or "")
+            return CommittedOffset(
+                answer.offset, answer.metadata or "", epoch_of(answer.leader_epoch)
+            )
         where = TopicPartition(answer.topic, answer.partition)
         low, _high = self._consumer.get_watermark_offsets(where, timeout=CALL_SECONDS)
         return CommittedOffset(int(low))
@@ -364,6 +404,10 @@ class KafkaConsumer:
         self._assigned -= gone
         self._paused -= gone
         self._throttled -= gone
+        self._resumed -= gone
+        for p in gone:
+            for topic in self._topics:
+                self._unchecked.pop(Partition(topic, p), None)
         self._forget(gone)
         self._listener.revoked(sorted(gone))
         if self._is_eager:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import KafkaError, Message, Producer
 
 from ..engine.errors import RetriableError
 from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
@@ -16,6 +16,7 @@ from .client import (
     CALL_SECONDS,
     PRODUCER,
     log_error,
+    position_of,
     producer_client,
     transactional,
     translated,
@@ -98,10 +99,7 @@ class KafkaProducer:
         self, offsets: Mapping[Partition, CommittedOffset], group: object
     ) -> None:
         """Add the consumer's progress to the open transaction."""
-        positions = [
-            TopicPartition(p.topic, p.index, each.offset, metadata=each.metadata)
-            for p, each in offsets.items()
-        ]
+        positions = [position_of(p, each) for p, each in offsets.items()]
         # librdkafka ignores the limit while the group's coordinator is away, and may
         # wait for ever after that (its issues 5456 and 5511).
         with self._within(HANGS_SECONDS), transactional("send_offsets"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from .errors import FatalError
@@ -42,14 +43,14 @@ class Checkpoint:
 
     def __init__(self, producer: TransactionalProducer) -> None:
         self._producer = producer
-        self._offsets: dict[Partition, int] = {}
+        self._offsets: dict[Partition, CommittedOffset] = {}
         self._is_open = False
 
     def add(
         self,
         records: Sequence[Record],
         outputs: Iterable[Output],
-        fences: Mapping[Partition, int] | None = None,
+        fences: Mapping[Partition, CommittedOffset] | None = None,
     ) -> None:
         """Stage the outputs of a batch, and the offsets of its records.
 
@@ -66,10 +67,10 @@ class Checkpoint:
             self._is_open = True
         for output in outputs:
             self._producer.produce(output)
-        for partition, offset in (fences or {}).items():
-            self._offsets.setdefault(partition, offset)
+        for partition, committed in (fences or {}).items():
+            self._offsets.setdefault(partition, committed)
         for record in records:
-            self._offsets[record.partition] = record.next_offset
+            self._offsets[record.partition] = record.to_commit
 
     def commit(
         self, group: object, metadata: Callable[[Partition], str]
@@ -87,8 +88,8 @@ class Checkpoint:
             return {}
         return self._commit(
             {
-                partition: CommittedOffset(offset, metadata(partition))
-                for partition, offset in self._offsets.items()
+                partition: replace(each, metadata=metadata(partition))
+                for partition, each in self._offsets.items()
             },
             group,
         )

@@ -79,7 +79,7 @@ class Custody:
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
-        self._offsets: dict[Partition, int] = {}
+        self._offsets: dict[Partition, CommittedOffset] = {}
         self._unclaimed: set[int] = set()
         self._ready: set[int] = set()
         self._needs_renewal = False
@@ -150,7 +150,7 @@ class Custody:
                 continue
             if claim.is_held:
                 self._claims[partition] = claim
-                self._offsets[partition] = each.offset
+                self._offsets[partition] = each
             else:
                 # The offset was set from outside, e.g. by a reset of the group.
                 del self._claims[partition]
@@ -229,7 +229,7 @@ class Custody:
         self._suspicious.difference_update(self._claims)
         for record in records:
             place = record.partition
-            self._offsets[place] = record.next_offset
+            self._offsets[place] = record.to_commit
             if claim := self._claims.get(place):
                 self._claims[place] = claim.read_up_to(record.next_offset)
 
@@ -243,12 +243,12 @@ class Custody:
             RetriableError: The position in a partition lies before what is committed.
         """
         for record in records:
-            committed = self._offsets.get(record.partition, 0)
-            if record.offset < committed:
+            committed = self._offsets.get(record.partition)
+            if committed is not None and record.offset < committed.offset:
                 raise RetriableError(
                     f"{record}: was delivered although the group has committed offset "
-                    f"{committed}; if this lasts, the topic ends before that offset: "
-                    "see Lost offsets in the runbook"
+                    f"{committed.offset}; if this lasts, records before that offset "
+                    "are lost: see Lost offsets in the runbook"
                 )
 
     def marked(self, record: Record) -> Record:
@@ -256,7 +256,7 @@ class Custody:
         is_repeated = record.offset < self._claims[record.partition].again
         return replace(record, is_repeated=True) if is_repeated else record
 
-    def fences(self, partition: int) -> Mapping[Partition, int]:
+    def fences(self, partition: int) -> Mapping[Partition, CommittedOffset]:
         """Return the committed offsets of a claimed partition.
 
         Committing them again, with outputs that belong to no record, proves that the
@@ -287,7 +287,7 @@ class Custody:
                 deaths.append(partition)
             of = self._identities.get(partition.topic, "")
             claims[partition] = replace(claim, of=of, by=self._life.name)
-            self._offsets[partition] = each.offset
+            self._offsets[partition] = each
         self._mark(claims)
         # Its records are suspects now, unless they were before.
         self._suspicious.difference_update(claims)
@@ -340,7 +340,7 @@ class Custody:
             return
         self._checkpoint.mark(
             {
-                p: CommittedOffset(self._offsets[p], str(claim))
+                p: replace(self._offsets[p], metadata=str(claim))
                 for p, claim in claims.items()
             },
             self._group.group_metadata(),

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 NO_TIMESTAMP = -1
 """Kafka's timestamp of a record without one."""
+NO_EPOCH = -1
+"""Kafka's leader epoch of an offset that was committed without one."""
 
 
 class Partition(NamedTuple):
@@ -35,11 +37,18 @@ class Record:
     """Whether it was processed before: a table that was lost is made again from it."""
     has_bad_headers: bool = False
     """Whether there are headers that can't be read, so that none are here."""
+    leader_epoch: int = NO_EPOCH
+    """The term of the leader that wrote it."""
 
     @property
     def next_offset(self) -> int:
         """The offset to commit: the first one *not* yet processed."""
         return self.offset + 1
+
+    @property
+    def to_commit(self) -> CommittedOffset:
+        """What to commit when it is processed, without metadata."""
+        return CommittedOffset(self.next_offset, leader_epoch=self.leader_epoch)
 
     @property
     def size(self) -> int:
@@ -52,10 +61,15 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """The committed offset of a group on a partition, with its metadata."""
+    """The committed offset of a group on a partition, with its metadata.
+
+    The epoch is that of the record before.  If the partition has lost that record, its
+    leader says so, even when other records have taken its place (KIP-320).
+    """
 
     offset: int
     metadata: str = ""
+    leader_epoch: int = NO_EPOCH
 
 
 @dataclass(frozen=True, slots=True)

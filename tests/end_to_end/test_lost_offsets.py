@@ -6,6 +6,7 @@ worker does before it joins its group.
 
 from __future__ import annotations
 
+import shutil
 import time
 
 import orjson
@@ -13,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.client import CONSUMER, PRODUCER
+from streams.cluster.client import CONSUMER, PRODUCER, admin_client
 from streams.cluster.identities import topic_ids
 from streams.cluster.topics import (
     HL7_RAW,
@@ -39,8 +40,8 @@ from streams.workers.lost_offsets import (
     watched_topics,
 )
 from tests import harness
-from tests.brokers import topics_of, wait_until
-from tests.conftest import settings_for, with_topics
+from tests.brokers import START_SECONDS, topics_of, wait_until
+from tests.conftest import has_leaders, settings_for, with_topics
 from tests.harness import drain, produce_notes, running, values
 
 RECEIVED = int(time.time() * 1000) - 60_000
@@ -292,6 +293,40 @@ def test_a_topic_that_was_deleted_has_no_offsets_to_restore(settings):
     with_topics(settings)
 
     assert {} == restore(settings, Stage.INTAKE)
+
+
+REFUSED = "was delivered although the group has committed offset"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("new", [8, 60])
+def test_records_in_the_places_of_lost_ones_are_not_passed_over(
+    new, fresh_cluster, tmp_path
+):
+    """Whether or not the topic has grown beyond the committed offsets."""
+    settings = with_topics(settings_for(fresh_cluster, tmp_path, preset="lexical"))
+    with running(settings, "scrub") as [service]:
+        produce_notes(settings, *(unnamed(n) for n in range(20)))
+        drain(settings, [service])
+    assert 20 == len(values(settings, NOTES_SCRUBBED.name))
+    node = fresh_cluster.nodes[0].id
+
+    fresh_cluster.kill(node)
+    for partition in range(settings.partitions):
+        [folder] = tmp_path.rglob(f"{NOTES.name}-{partition}")
+        shutil.rmtree(folder)
+    fresh_cluster.restart(node, seconds=START_SECONDS)
+    wait_until(lambda: has_leaders(admin_client(settings), NOTES.name))
+    produce_notes(settings, *(unnamed(n) for n in range(new)))
+    with running(settings, "scrub") as [service]:
+        wait_until(lambda: REFUSED in service.tail(500), 120)
+
+    assert 20 == len(values(settings, NOTES_SCRUBBED.name))
+
+
+def unnamed(number):
+    patient = PatientId("ZZ", f"zz{number}")
+    return ClinicalNote(f"zz-{number}", patient, "", "", "She was seen.")
 
 
 ANEW = "was deleted and made anew"

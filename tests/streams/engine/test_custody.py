@@ -248,14 +248,16 @@ def test_a_partition_flows_when_it_is_claimed_in_every_topic(broker):
 
 
 def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
-    broker.offsets[Partition("notes", 2)] = CommittedOffset(7)
+    broker.offsets[Partition("notes", 2)] = CommittedOffset(7, leader_epoch=1)
     owner = Owner(broker, topics=("updates", "notes"))
     owner.custody.open([2])
-    owner.custody.committed([Record(Partition("updates", 2), 3, b"k", b"v")])
+    owner.custody.committed(
+        [Record(Partition("updates", 2), 3, b"k", b"v", leader_epoch=6)]
+    )
 
     assert {
-        Partition("updates", 2): 4,
-        Partition("notes", 2): 7,
+        Partition("updates", 2): CommittedOffset(4, leader_epoch=6),
+        Partition("notes", 2): CommittedOffset(7, leader_epoch=1),
     } == owner.custody.fences(2)
     with pytest.raises(RetriableError, match="not claimed"):
         owner.custody.fences(0)
