@@ -13,10 +13,11 @@ only refuse, so it asks for no more than detection promises.  No leaked
 values are therefore: a name that is also a common word ("young", "May") unless given
 name and surname are together; a misspelt name that is written small, is a word itself
 or has fewer than five letters; names of two letters; an eponym before its noun ("Foley
-catheter"); an institution whose words are all common; a town like Reading, a state and
-a country; ids under six characters; the last seven digits of a phone number; a replaced
-name where it may name something else.  Tags and pseudonyms in brackets are left out, so
-that a patient named "Date" does no harm.
+catheter"); a name that is the month of a date ("12-Jan-2025"); an institution whose
+words are all common; a town like Reading, a state and a country; ids under six
+characters; the last seven digits of a phone number; a replaced name where it may name
+something else.  Tags and pseudonyms in brackets are left out, so that a patient named
+"Date" does no harm.
 
 Five answers of `language` and the detectors are given a second time here on purpose,
 so that one mistake cannot both miss a value and pass it: `replaced_values` decides
@@ -43,7 +44,7 @@ from ..labels import Label
 from ..language.lexicons import load_list, normal, words_of
 from ..language.plain_text import views_of
 from .glued_words import glued_words, parted
-from .record_values import Value, Values, ValuesReader, misspelt_in
+from .record_values import MONTHS, Value, Values, ValuesReader, misspelt_in
 from .replaced_values import replaced_in
 
 _DATE = re.compile(
@@ -53,6 +54,7 @@ _DATE = re.compile(
 _SEPARATORS = b" -./()"
 _EPONYM_REACH = 40
 _DATE_REACH = 48
+_DAY_REACH = 8
 _MAX_RECORDS = 256
 # Blank lines between pieces: no value continues across two line ends.
 _BETWEEN_PIECES = "\n\n\n\n"
@@ -188,7 +190,10 @@ def _count(value: Value, text: str) -> int:
 
 
 def _count_names(value: Value, text: str) -> int:
-    return sum(not _is_eponym(text, *each) for each in value.spans_in(text))
+    return sum(
+        not (_is_eponym(text, *each) or _is_month(text, *each))
+        for each in value.spans_in(text)
+    )
 
 
 def _count_full_names(value: Value, original: str) -> int:
@@ -241,6 +246,18 @@ def _around_years(values: Values, text: str) -> Iterator[tuple[int, int]]:
         while start >= 0:
             yield max(0, start - _DATE_REACH), min(len(text), start + _DATE_REACH)
             start = text.find(year, start + 1)
+
+
+def _is_month(text: str, start: int, end: int) -> bool:
+    """Return whether a name is the month of a date with day and year ("Jan")."""
+    if text[start:end] not in MONTHS:
+        return False
+    near = max(0, start - _DAY_REACH), min(len(text), end + _DATE_REACH)
+    return any(
+        (start, end) in (date.span(1), date.span(2))
+        and any(each.isdigit() and 1 <= int(each) <= 31 for each in date.group(1, 2))
+        for date in _DATE.finditer(text, *near)
+    )
 
 
 def _is_eponym(text: str, start: int, end: int) -> bool:

@@ -34,6 +34,7 @@ _MONTHS = (
     "november",
     "december",
 )
+MONTHS = frozenset(_MONTHS) | {name[:3] for name in _MONTHS} | {"sept"}
 _PHONE_DIGITS = 10
 _SHORTEST_ID = 6
 _LONG_ID = 8

@@ -110,6 +110,25 @@ def test_values_do_not_continue_from_one_piece_to_the_next():
     assert {} == leaked_in(KNOWN, ["12 Oak", "Street", "3/4/", "57", "Will", "Young"])
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("biopsy of 12-Jan-2025.", 0),
+        ("Jan 5, 2025, 5 jan 25, 5th JAN 2025", 0),
+        ("told by Jan", 1),
+        ("Jan 2025", 1),
+        ("at 12, Jan and Eve", 1),
+        ("seen on 12-Jan-2025 with Jan", 1),
+        ("seen 1/2/2025. Jan 77 came", 1),
+    ],
+)
+def test_a_name_is_no_residue_as_the_month_of_a_date(text, count):
+    """A shifted date may fall in the month that a relative is named like."""
+    known = KnownIdentifiers(kin_names=(PersonName("Bancerz", "Jan"),))
+
+    assert count == leaked_in(known, [text]).get("kin name", 0)
+
+
 def test_a_name_survives_in_any_line_and_with_any_accents():
     assert {"patient name": 2} == leaked_in(
         KNOWN, ["no pain\ncafé, Kowalski\nKÓWALSKI"]

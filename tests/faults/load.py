@@ -147,6 +147,7 @@ class Feed(threading.Thread):
         """Whether the ward has no more notes; scenarios may still send theirs."""
         self._is_closed = False
         self.error = None
+        self._refused = ""
 
     @property
     def is_through(self):
@@ -164,6 +165,10 @@ class Feed(threading.Thread):
         with self.lock:
             self.also()
         self._producer.poll(0.01)
+        if self._refused:
+            raise RuntimeError(
+                f"a message of the sender was not delivered: {self._refused}"
+            )
         is_ahead = self.sent - self._watch.done > self.window or self.sent > self.limit
         if self._paused.is_set() or self.is_over or is_ahead:
             self._idle.set()
@@ -182,7 +187,10 @@ class Feed(threading.Thread):
         self.sent += len(numbers)
 
         def delivered(error, confirmed):
-            assert error is None, error
+            if error is not None:
+                # Raised here, it would be mangled by the client.
+                self._refused = self._refused or error.name()
+                return
             for number in numbers:
                 place = confirmed.partition(), self.base + confirmed.offset()
                 self.places[number] = place
