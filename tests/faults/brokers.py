@@ -24,8 +24,24 @@ def kill_one(run):
     run.cluster.kill(node)
     run.fault("kill -9 broker")
     time.sleep(run.rng.uniform(0, 3))
+    run.cluster.wait_without(node)
     run.cluster.start(node)
     run.cluster.wait()
+
+
+@scenario(brokers=3)
+def broker_restarted_at_once(run):
+    """kill -9 of one broker at a time, back before the cluster notices.
+
+    Kafka 4.3.1 may then commit a part of a transaction (decision 29).
+    """
+    run.start()
+    for _ in run.moments(faults_of(run, 6)):
+        node = run.rng.choice(run.cluster.nodes).id
+        run.cluster.kill(node)
+        run.fault("kill -9 broker")
+        run.cluster.start(node)
+        run.cluster.wait()
 
 
 @scenario(effects={"broker out of the cluster": ""})
@@ -84,7 +100,7 @@ def kill_coordinator(run, *, of_group):
     node = run.cluster.leader_for(topic, name)
     run.cluster.kill(node)
     run.fault(f"kill -9 leader of {topic}")
-    time.sleep(2)
+    run.cluster.wait_without(node)
     run.cluster.start(node)
     run.cluster.wait()
 

@@ -67,6 +67,18 @@ class FaultyCluster(Cluster):
         """Wait until all nodes answer, and every partition has all its replicas."""
         wait_until(self.is_whole, seconds)
 
+    def wait_without(self, node_id, seconds=60):
+        """Wait until a killed node's partitions are others' (decision 29).
+
+        A single broker's need not be: nobody else has its records.
+        """
+        if len(self.nodes) > 1:
+            wait_until(lambda: self._is_without(node_id), seconds)
+
+    def _is_without(self, node_id):
+        answering = self.answering()
+        return bool(answering) and node_id not in answering
+
     def is_whole(self):
         try:
             metadata = self.admin.list_topics(timeout=2)

@@ -139,6 +139,7 @@ def broker_full(run):
                     run.cluster.start(node.id)
                 elif is_hit:
                     run.cluster.kill(node.id)
+                    run.cluster.wait_without(node.id)
                     run.cluster.start(node.id)
                 run.cluster.wait()
             run.finish_services()
