@@ -54,6 +54,9 @@ class KafkaProducer:
         within: Callable[[float], AbstractContextManager[None]] = _as_long_as_it_takes,
     ) -> None:
         self._within = within
+        # Longer than that its broker does not keep a transaction open.
+        patience = min(settings.transaction_seconds, settings.poll_seconds / 2)
+        self._commit_seconds = max(CALL_SECONDS, patience)
         self._client = partial(_client, settings, transactional_id)
         self._wire_format = WireFormat(schema_ids or {})
         self._written: dict[Partition, int] = {}
@@ -108,12 +111,15 @@ class KafkaProducer:
     def commit(self) -> Mapping[Partition, int]:
         """Make the transaction visible.
 
+        It is tried as long as the transaction may be open: to give it up earlier, and
+        abort it, may end one that is committed in part (decision 29).
+
         Returns:
             The offset after the last record of each changelog's partition.
         """
         with transactional("commit"):
             # Delivers all records first, and calls back for those of changelogs.
-            self._producer.commit_transaction(CALL_SECONDS)
+            self._producer.commit_transaction(self._commit_seconds)
         return dict(self._written)
 
     def abort(self) -> None:

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -14,11 +16,13 @@ import pytest
 from confluent_kafka import Producer
 
 from streams.cluster import consumer as consumers
+from streams.cluster.client import CALL_SECONDS
 from streams.cluster.consumer import KafkaConsumer, require_assignor
 from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import NOTES
+from streams.demo.flow import read_topic
 from streams.engine.errors import RetriableError, SlotTaken
-from streams.engine.records import CommittedOffset, Partition
+from streams.engine.records import CommittedOffset, Output, Partition
 from tests.brokers import wait_until
 
 
@@ -137,3 +141,17 @@ def test_a_full_disk_ends_a_command_with_its_status_and_without_a_traceback():
     assert 74 == done.returncode
     assert "no space is left" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_commit_is_tried_as_long_as_its_transaction_may_be_open(cluster, settings):
+    """Given up earlier and aborted, it might be one that is committed in part."""
+    settings = settings.model_copy(update={"transaction_seconds": 40})
+    producer = KafkaProducer(settings, "t")
+    producer.begin()
+    producer.produce(Output(NOTES.name, b"key", b"value"))
+    with ThreadPoolExecutor(1) as pool, frozen(cluster):
+        commit = pool.submit(producer.commit)
+        time.sleep(CALL_SECONDS + 3)
+
+    commit.result()
+    assert [b"value"] == [each.value() for each in read_topic(settings, NOTES.name)]

@@ -2,11 +2,12 @@
 
     python -m tests.faults.split_transactions
     python -m tests.faults.split_transactions --fenced
+    python -m tests.faults.split_transactions --patient
 
 A plain producer, no phistream, commits while the other brokers stand still; then it and
-the coordinator are killed.  The broker is started again at once, or (`--fenced`) when
-the cluster has given its partitions to others.  A transaction must be visible in all of
-its partitions or in none.
+the coordinator are killed, or (`--patient`) the coordinator alone.  The broker is
+started again at once, or (`--fenced`) when the cluster has given its partitions to
+others.  A transaction must be visible in all of its partitions or in none.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FETCH_SECONDS = 0.8
 """After which no follower's fetch waits at a leader any more."""
 
 
-def split(cluster, name, *, fenced):
+def split(cluster, name, *, fenced, patient):
     """Return the partitions in which a transaction is visible in the end."""
     client = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
     made = cluster.admin.create_topics([NewTopic(name, PARTITIONS, 3)])
@@ -50,7 +51,8 @@ def split(cluster, name, *, fenced):
     time.sleep(FETCH_SECONDS)
     ours.send("commit")
     time.sleep(FETCH_SECONDS)
-    producer.kill()
+    if not patient:
+        producer.kill()
     cluster.kill(coordinator)
     for each in others:
         cluster.thaw(each)
@@ -58,6 +60,8 @@ def split(cluster, name, *, fenced):
         cluster.wait_without(coordinator)
     cluster.start(coordinator)
     cluster.wait()
+    if patient:
+        producer.join()
     # The next owner of the id ends what is open.
     Producer(client | {"transactional.id": name}).init_transactions(60)
     return _visible(client, name)
@@ -98,6 +102,9 @@ def main(
     fenced: Annotated[
         bool, typer.Option("--fenced", help="Wait until the cluster is without it.")
     ] = False,
+    patient: Annotated[
+        bool, typer.Option("--patient", help="Let the producer live, and try again.")
+    ] = False,
 ) -> None:
     """Exit 1 if a transaction is visible in some of its partitions only."""
     console = Console()
@@ -108,7 +115,7 @@ def main(
         try:
             cluster.up(brokers=3, seconds=240)
             for turn in range(turns):
-                found = split(cluster, f"t{turn}", fenced=fenced)
+                found = split(cluster, f"t{turn}", fenced=fenced, patient=patient)
                 is_split = 0 < len(found) < PARTITIONS
                 splits += is_split
                 places = ", ".join(map(str, sorted(found))) or "none"
