@@ -45,6 +45,7 @@ class Message:
         self.headers = lambda: list(record.headers.items())
         self.timestamp = lambda: (1, record.timestamp_ms)
         self.error = lambda: None
+        self.leader_epoch = lambda: record.leader_epoch
 
 
 def letter(offset, *, original=None, key=None, value=True):
