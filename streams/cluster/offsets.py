@@ -24,8 +24,12 @@ MOVED = {
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError._NOENT,  # noqa: SLF001  # the client's public name
 }
-"""Answers of a broker that does not lead the partition any more, or not yet."""
+"""Answers of a broker that does not lead the partition any more, or not yet.
+
+The last one is the client's own: no broker leads it, say just after a pause.
+"""
 MOVED_SECONDS = 5.0
 PEEK = {
     "queued.min.messages": 1,
