@@ -80,6 +80,8 @@ class Custody:
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
         self._offsets: dict[Partition, CommittedOffset] = {}
+        # Also of partitions that others have now.
+        self._own_commits: dict[Partition, int] = {}
         self._unclaimed: set[int] = set()
         self._ready: set[int] = set()
         self._needs_renewal = False
@@ -143,7 +145,12 @@ class Custody:
         self._ready.difference_update(partitions)
 
     def resume(self, committed: Mapping[Partition, CommittedOffset]) -> None:
-        """Adopt the committed claims after a batch was undone."""
+        """Adopt the committed claims after a batch was undone.
+
+        Raises:
+            RetriableError: They are older than what this worker has committed.
+        """
+        self._require_none_older(committed)
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
             if partition not in self._claims:
@@ -230,6 +237,7 @@ class Custody:
         for record in records:
             place = record.partition
             self._offsets[place] = record.to_commit
+            self._own_commits[place] = record.next_offset
             if claim := self._claims.get(place):
                 self._claims[place] = claim.read_up_to(record.next_offset)
 
@@ -277,6 +285,7 @@ class Custody:
         if not partitions or self._clock() < self._not_before:
             return
         found = self._committed(partitions)
+        self._require_none_older(found)
         claims, deaths = {}, []
         for partition, each in found.items():
             is_accused = partition in self._suspicious
@@ -322,6 +331,27 @@ class Custody:
             with suppress(RetriableError):
                 found |= self._group.committed([partition], CLAIM_SECONDS)
         return found
+
+    def _require_none_older(
+        self, committed: Mapping[Partition, CommittedOffset]
+    ) -> None:
+        """Check that the group has not gone back behind this worker's own commits.
+
+        A person can set offsets back only while the group has no members, and leaves no
+        claim.
+
+        Raises:
+            RetriableError: It has, as a coordinator does that lost a part of its state.
+        """
+        for partition, each in committed.items():
+            own = self._own_commits.get(partition, 0)
+            if each.offset < own and Claim.read(each.metadata).of:
+                raise RetriableError(
+                    f"{partition}: the group's committed offset {each.offset} lies "
+                    f"before {own}, which this worker has committed; if this "
+                    "lasts, restart the broker that coordinates the group: see Old "
+                    "offsets in the runbook"
+                )
 
     def _report_death(self, partition: Partition, offset: int) -> None:
         claim = self._claims[partition]

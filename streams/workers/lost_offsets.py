@@ -6,6 +6,12 @@ record, and publish everything once more.  But each record that was processed ha
 audit event that names it, written in the transaction that committed its offset.  So the
 last event of each partition whose record is still there gives back the offset.
 
+Offsets may also be there, but old: after all brokers were killed, a coordinator of
+Kafka 4.3.1 served those of thirteen minutes before, though its log was whole.  Workers
+that began there would publish once more what had been published since.  So the last
+audit events are compared with the offsets that workers committed; those that a person
+has set back carry no claim, and are left alone.
+
 The metadata of an offset names the topics that it counts in, and those of `patients` as
 well where it counts updates: if `patients` was made anew, all updates are read again.
 Of them nothing is forwarded between linked identifiers: that is on the topic already,
@@ -20,7 +26,7 @@ import re
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -72,6 +78,8 @@ NOT_OF_PROCESSING = frozenset({b"replayed", b"revealed", b"erased", b"discarded"
 """Outcomes of audit events that tell of a record later than its processing."""
 BLOCK = 2000
 """Records of a partition that are compared with audit events at once."""
+TAIL = 2000
+"""Last audit events of each partition that are compared with committed offsets."""
 
 
 class _HasMembersError(RetriableError):
@@ -114,7 +122,8 @@ def restore_offsets(
 
     Raises:
         ConfigError: The table's rows are gone, and can't be made again from updates.
-        RetriableError: The cluster does not answer, or another worker was quicker.
+        RetriableError: The cluster does not answer, another worker was quicker, or the
+            offsets lie before records that were processed.
     """
     # Other workers leave as soon as they notice that a topic was made anew.
     deadline = time.monotonic() + settings.session_seconds + 3 * CHECK_SECONDS
@@ -143,6 +152,8 @@ def _restore(
         if is_lost:
             found = _processed(settings, admin, group, topic, beat)
             group.set(topic, group.first_of_others(admin, topic) | found)
+        else:
+            _refuse_old_offsets(settings, admin, group, topic, beat)
         if stage is Stage.SCRUB:
             _require_rows(settings, admin, group, beat)
     finally:
@@ -185,6 +196,11 @@ class _Group:
             for p, (offset, claim) in self._committed(topic).items()
             if claim.of.partition(".")[0] in ("", own)
         }
+
+    def claimed(self, topic: Topic) -> dict[int, int]:
+        """Return the offsets that workers committed, not those set by a person."""
+        found = self.offsets(topic)
+        return {p: offset for p, (offset, claim) in found.items() if claim.of}
 
     def first_of_others(self, admin: AdminClient, topic: Topic) -> dict[int, int]:
         """Return the first offsets where those of a former topic are committed."""
@@ -271,13 +287,71 @@ def _processed(
     ranges = {p: (first[p], high[p]) for p in partitions}
     seals = Seals(audit_key(settings.pseudonym_key()))
     events: dict[int, _Events] = defaultdict(_Events)
+    for event in _events(settings, group, topic, ranges, seals, beat):
+        events[event.partition].add(event)
+    return _confirmed(settings, admin, group, topic, events, seals, beat)
+
+
+def _events(
+    settings: Settings,
+    group: _Group,
+    topic: Topic,
+    ranges: Mapping[int, tuple[int, int]],
+    seals: Seals,
+    beat: Callable[[], None],
+) -> Iterator[_Event]:
+    """Yield the audit events of a topic's records in some ranges of `phi.audit`."""
     reader = f"{group.name}-offsets"
     for message in committed_records(settings, PHI_AUDIT.name, ranges, reader):
         beat()
         event = _event(message, topic, seals) if message is not None else None
         if event is not None:
-            events[event.partition].add(event)
-    return _confirmed(settings, admin, group, topic, events, seals, beat)
+            yield event
+
+
+def _refuse_old_offsets(
+    settings: Settings,
+    admin: AdminClient,
+    group: _Group,
+    topic: Topic,
+    beat: Callable[[], None],
+) -> None:
+    """Refuse offsets of workers that lie before records with an audit event.
+
+    What is behind an open transaction isn't waited for: it may be this worker's own.
+
+    Raises:
+        RetriableError: They do so for longer than a commit takes.
+    """
+    committed = group.claimed(topic)
+    partitions = group.partitions(PHI_AUDIT)
+    first = first_offsets(admin, PHI_AUDIT.name, partitions)
+    ends = end_offsets(admin, PHI_AUDIT.name, partitions)
+    ranges = {p: (max(first[p], end - TAIL), end) for p, end in ends.items()}
+    seals = Seals(audit_key(settings.pseudonym_key()))
+    ahead: dict[int, _Events] = defaultdict(_Events)
+    last: dict[int, int] = {}
+    for event in _events(settings, group, topic, ranges, seals, beat):
+        p = event.partition
+        if event.offset >= committed.get(p, event.offset + 1):
+            ahead[p].add(event)
+            last[p] = max(event.offset, last.get(p, -1))
+    # Other workers go on meanwhile, and an event is seen before its offset is.
+    deadline = time.monotonic() + CALL_SECONDS
+    while last and time.monotonic() < deadline:
+        beat()
+        time.sleep(0.2)
+        committed = group.claimed(topic)
+        last = {p: at for p, at in last.items() if committed.get(p, at + 1) <= at}
+    events = {p: ahead[p] for p in last}
+    found = _confirmed(settings, admin, group, topic, events, seals, beat)
+    behind = sorted(p for p, end in found.items() if end > committed[p])
+    if behind:
+        raise RetriableError(
+            f"{topic.name}: the committed offsets of {group.name} lie before records "
+            f"that were processed, in partitions {behind}: restart the broker that "
+            "coordinates the group (runbook, Old offsets)"
+        )
 
 
 def _confirmed(

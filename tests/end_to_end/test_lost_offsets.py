@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from threading import Timer
 
 import orjson
 import pytest
@@ -34,6 +35,7 @@ from streams.events.outputs import audit_event
 from streams.events.seals import Seals, audit_key
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate
+from streams.workers import lost_offsets
 from streams.workers.lost_offsets import (
     identities_of,
     restore_offsets,
@@ -167,13 +169,55 @@ def commit(settings, stage, topic, offset, claim):
     consumer.close()
 
 
-def test_offsets_that_are_there_are_left_alone(settings):
+def test_offsets_that_a_person_has_set_are_left_alone(settings):
     produce(settings, HL7_RAW)
     audited(settings, HL7_RAW, 0)
     group = {"group.id": f"{settings.group}-intake"}
     consumer = Consumer(settings.client(**CONSUMER, **group))
     consumer.commit(offsets=[TopicPartition(HL7_RAW.name, 0, 0)], asynchronous=False)
     consumer.close()
+
+    assert {0: 0} == restore(settings, Stage.INTAKE)
+
+
+def own_claim(settings, topic):
+    ids = topic_ids(AdminClient(settings.client()), [topic.name])
+    return Claim(of=ids[topic.name])
+
+
+def test_offsets_before_records_that_were_processed_are_refused(settings, monkeypatch):
+    """As a coordinator serves them that has read a part of its log alone."""
+    monkeypatch.setattr(lost_offsets, "CALL_SECONDS", 2.0)
+    for number in range(5):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+        audited(settings, HL7_RAW, number, received=RECEIVED + number)
+    commit(settings, Stage.INTAKE, HL7_RAW, 2, own_claim(settings, HL7_RAW))
+
+    with pytest.raises(RetriableError, match=r"partitions \[0\]: restart the broker"):
+        restore(settings, Stage.INTAKE)
+    commit(settings, Stage.INTAKE, HL7_RAW, 5, own_claim(settings, HL7_RAW))
+
+    assert {0: 5} == restore(settings, Stage.INTAKE)
+
+
+def test_an_offset_that_is_seen_after_its_event_is_waited_for(settings):
+    produce(settings, HL7_RAW)
+    audited(settings, HL7_RAW, 0)
+    claim = own_claim(settings, HL7_RAW)
+    commit(settings, Stage.INTAKE, HL7_RAW, 0, claim)
+    soon = Timer(3, commit, (settings, Stage.INTAKE, HL7_RAW, 1, claim))
+    soon.start()
+
+    assert {0: 1} == restore(settings, Stage.INTAKE)
+    soon.join()
+
+
+def test_events_of_other_records_do_not_make_offsets_old(settings, monkeypatch):
+    """Their topic was made anew, and has other records at the same offsets."""
+    monkeypatch.setattr(lost_offsets, "CALL_SECONDS", 2.0)
+    produce(settings, HL7_RAW, at=RECEIVED + 1)
+    audited(settings, HL7_RAW, 0, received=RECEIVED)
+    commit(settings, Stage.INTAKE, HL7_RAW, 0, own_claim(settings, HL7_RAW))
 
     assert {0: 0} == restore(settings, Stage.INTAKE)
 

@@ -217,6 +217,36 @@ def test_what_holds_after_an_undo_is_what_is_committed(broker):
     )
 
 
+def went_back(broker, owner, offset):
+    """Have the worker commit, and the coordinator serve an offset of before."""
+    owner.custody.open([0, 1, 2])
+    owner.custody.committed([record(0, 7)])
+    claim = Claim(of="id", by="a", is_held=True)
+    broker.offsets[Partition("notes", 0)] = CommittedOffset(offset, str(claim))
+
+
+def test_offsets_that_went_back_are_not_adopted_after_an_undo(broker):
+    owner = Owner(broker, identity="id")
+    went_back(broker, owner, 7)
+
+    with pytest.raises(RetriableError, match="offset 7 lies before 8"):
+        owner.custody.resume(owner.consumer.committed([Partition("notes", 0)]))
+
+
+def test_offsets_that_went_back_are_not_claimed_when_partitions_return(broker):
+    owner = Owner(broker, identity="id")
+    went_back(broker, owner, 7)
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+
+    with pytest.raises(RetriableError, match="offset 7 lies before 8"):
+        owner.custody.open([0])
+    went = broker.offsets[Partition("notes", 0)]
+    broker.offsets[Partition("notes", 0)] = CommittedOffset(9, went.metadata)
+
+    assert [0] == owner.custody.open([0])
+
+
 def test_a_partition_that_is_not_claimed_is_not_owned(broker):
     owner = Owner(broker)
     owner.custody.open([0])
