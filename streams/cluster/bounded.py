@@ -21,6 +21,7 @@ def committed_records(
     ranges: Mapping[int, tuple[int, int]],
     group: str,
     isolation: Literal["read_committed", "read_uncommitted"] = "read_committed",
+    silent_seconds: float = SILENT_SECONDS,
 ) -> Iterator[Message | None]:
     """Yield the committed records of a topic, each partition in order.
 
@@ -32,6 +33,7 @@ def committed_records(
         ranges: By partition, the first offset and the one to stop before.
         group: Named in the broker's log, and in its access rules.
         isolation: Whether records of aborted and open transactions are left out.
+        silent_seconds: How long the cluster may not answer.
 
     Raises:
         RetriableError: The cluster does not answer.
@@ -52,8 +54,8 @@ def committed_records(
                 messages = consumer.consume(1000, timeout=0.2)
             if messages:
                 silent_since = time.monotonic()
-            elif time.monotonic() - silent_since > SILENT_SECONDS:
-                raise RetriableError(f"{topic}: no answer for {SILENT_SECONDS:.0f} s")
+            elif time.monotonic() - silent_since > silent_seconds:
+                raise RetriableError(f"{topic}: no answer for {silent_seconds:.0f} s")
             for message in messages:
                 partition, offset = message.partition() or 0, message.offset() or 0
                 _first, end = ranges[partition]

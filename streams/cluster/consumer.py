@@ -339,7 +339,7 @@ class KafkaConsumer:
             )
         where = TopicPartition(answer.topic, answer.partition)
         low, _high = self._consumer.get_watermark_offsets(where, timeout=CALL_SECONDS)
-        return CommittedOffset(int(low))
+        return CommittedOffset(int(low), is_absent=True)
 
     def _forget(self, partitions: Collection[int]) -> None:
         if self._order is not None:

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 CLAIM_SECONDS = 1.0
 WAIT_SECONDS = 2.0
 """How long a partition waits if its committed offset is not available yet."""
+UNEVEN_SECONDS = 30.0
+"""How long it waits if it can't be told where to go on."""
 
 
 class Group(Protocol):
@@ -39,6 +41,17 @@ class Group(Protocol):
         """Return what the producer needs to commit offsets for the group."""
 
 
+ProcessedOffsets = Callable[
+    [Mapping[Partition, CommittedOffset]], Mapping[Partition, int]
+]
+
+
+def _offsets_of(
+    committed: Mapping[Partition, CommittedOffset],
+) -> Mapping[Partition, int]:
+    return {partition: each.offset for partition, each in committed.items()}
+
+
 class Custody:
     """The claims of the assigned partitions.
 
@@ -50,6 +63,8 @@ class Custody:
         checkpoint: Commits the claims.
         batch: Maximum number of records in a batch.
         identities: Ids of the topics by name; see `Claim.of`.
+        processed: Returns, for committed offsets that may be old, from where on records
+            were not processed; without partitions for which that can't be told.
         life: This process.
         accused: Called when the process begins or ceases to be accused.
         died: Called with a partition whose previous owner died without releasing it.
@@ -63,6 +78,7 @@ class Custody:
         *,
         batch: int,
         identities: Mapping[str, str] = MappingProxyType({}),
+        processed: ProcessedOffsets = _offsets_of,
         life: Life | None = None,
         accused: Callable[[bool], None] = lambda _is_accused: None,
         died: Callable[[int], None] = lambda _partition: None,
@@ -72,6 +88,7 @@ class Custody:
         self._checkpoint = checkpoint
         self._batch = batch
         self._identities = identities
+        self._processed = processed
         self._life = life or Life()
         self._accused = accused
         self._is_accused = False
@@ -96,6 +113,7 @@ class Custody:
     def assigned(self, partitions: Sequence[int]) -> None:
         """Add partitions, which are claimed when their state is ready."""
         self._unclaimed.update(partitions)
+        self._not_before = 0.0
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Remove partitions, released or lost."""
@@ -145,21 +163,18 @@ class Custody:
         self._ready.difference_update(partitions)
 
     def resume(self, committed: Mapping[Partition, CommittedOffset]) -> None:
-        """Adopt the committed claims after a batch was undone.
-
-        Raises:
-            RetriableError: They are older than what this worker has committed.
-        """
-        self._require_none_older(committed)
+        """Adopt the committed claims after a batch was undone."""
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
             if partition not in self._claims:
                 continue
-            if claim.is_held:
+            is_old = each.offset < self._own_commits.get(partition, 0)
+            if claim.is_held and not is_old:
                 self._claims[partition] = claim
                 self._offsets[partition] = each
             else:
-                # The offset was set from outside, e.g. by a reset of the group.
+                # The offset was set from outside, e.g. by a reset of the group, or the
+                # coordinator has lost the last ones.
                 del self._claims[partition]
                 self._unclaimed.add(partition.index)
                 self._ready.add(partition.index)
@@ -284,8 +299,7 @@ class Custody:
     def _claim(self, partitions: Sequence[Partition]) -> None:
         if not partitions or self._clock() < self._not_before:
             return
-        found = self._committed(partitions)
-        self._require_none_older(found)
+        found = self._up_to_date(self._committed(partitions))
         claims, deaths = {}, []
         for partition, each in found.items():
             is_accused = partition in self._suspicious
@@ -332,26 +346,46 @@ class Custody:
                 found |= self._group.committed([partition], CLAIM_SECONDS)
         return found
 
-    def _require_none_older(
+    def _up_to_date(
         self, committed: Mapping[Partition, CommittedOffset]
-    ) -> None:
-        """Check that the group has not gone back behind this worker's own commits.
+    ) -> Mapping[Partition, CommittedOffset]:
+        """Return the committed offsets, later ones in place of old ones.
 
-        A person can set offsets back only while the group has no members, and leaves no
-        claim.
-
-        Raises:
-            RetriableError: It has, as a coordinator does that lost a part of its state.
+        A coordinator that has lost a part of its state serves offsets of before, or
+        none.  Those that a person has set have no claim, and are left alone: that is
+        possible only while the group has no members.
         """
-        for partition, each in committed.items():
-            own = self._own_commits.get(partition, 0)
-            if each.offset < own and Claim.read(each.metadata).of:
-                raise RetriableError(
-                    f"{partition}: the group's committed offset {each.offset} lies "
-                    f"before {own}, which this worker has committed; if this "
-                    "lasts, restart the broker that coordinates the group: see Old "
-                    "offsets in the runbook"
+        doubtful = {
+            partition: each
+            for partition, each in committed.items()
+            if each.offset != self._own_commits.get(partition)
+            and (each.is_absent or Claim.read(each.metadata).of)
+        }
+        if not doubtful:
+            return committed
+        processed: Mapping[Partition, int] = {}
+        wait = UNEVEN_SECONDS
+        try:
+            processed = self._processed(doubtful)
+        except RetriableError as error:
+            log.warning("partitions wait for their audit events: %s", error)
+            wait = WAIT_SECONDS
+        if len(processed) < len(doubtful):
+            self._not_before = self._clock() + wait
+        found = {p: each for p, each in committed.items() if p not in doubtful}
+        for partition, offset in processed.items():
+            each = doubtful[partition]
+            at = max(offset, self._own_commits.get(partition, 0))
+            found[partition] = each if at == each.offset else _later(each, at)
+            if at > each.offset:
+                log.warning(
+                    "%s: the group's committed offset %d lies before %d, up to which "
+                    "records were processed: it goes on there (runbook, Old offsets)",
+                    partition,
+                    each.offset,
+                    at,
                 )
+        return found
 
     def _report_death(self, partition: Partition, offset: int) -> None:
         claim = self._claims[partition]
@@ -376,3 +410,10 @@ class Custody:
             self._group.group_metadata(),
         )
         self._claims.update(claims)
+        self._own_commits |= {p: self._offsets[p].offset for p in claims}
+
+
+def _later(committed: CommittedOffset, offset: int) -> CommittedOffset:
+    """Return a later committed offset; its claim was for records before."""
+    again = Claim.read(committed.metadata).again
+    return CommittedOffset(offset, str(Claim(again=again).read_up_to(offset)))

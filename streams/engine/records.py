@@ -70,6 +70,8 @@ class CommittedOffset:
     offset: int
     metadata: str = ""
     leader_epoch: int = NO_EPOCH
+    is_absent: bool = False
+    """Whether the group has none: then it is the partition's first offset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,8 @@
 
 Kafka deletes the committed offsets of a group without members after a week, and a
 person may delete them, or a topic.  A group without offsets would begin at the first
-record, and publish everything once more.  But each record that was processed has an
-audit event that names it, written in the transaction that committed its offset.  So the
-last event of each partition whose record is still there gives back the offset.
-
-Offsets may also be there, but old: after all brokers were killed, a coordinator of
-Kafka 4.3.1 served those of thirteen minutes before, though its log was whole.  Workers
-that began there would publish once more what had been published since.  So the last
-audit events are compared with the offsets that workers committed; those that a person
-has set back carry no claim, and are left alone.
+record, and publish everything once more.  The last audit event of each partition whose
+record is still there gives back the offset (`processed`).
 
 The metadata of an offset names the topics that it counts in, and those of `patients` as
 well where it counts updates: if `patients` was made anew, all updates are read again.
@@ -20,17 +13,12 @@ and once more it would come behind the null values of patients who were erased.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import re
 import time
-from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 
-import numpy as np
-from confluent_kafka import Message, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ..cluster.bounded import committed_records
@@ -39,7 +27,6 @@ from ..cluster.client import (
     CONSUMER,
     admin_client,
     consumer_client,
-    record_of,
     translated,
 )
 from ..cluster.identities import CHECK_SECONDS
@@ -64,22 +51,13 @@ from ..cluster.topics import (
 )
 from ..engine.claim import Claim
 from ..engine.errors import ConfigError, RetriableError
-from ..engine.records import Record
 from ..engine.settings import Settings
-from ..events.outputs import OUTCOME, RECEIVED, SOURCE, received_header
-from ..events.seals import SEAL, Seal, Seals, audit_key
+from .processed import AuditTrail, Events
 
 log = logging.getLogger(__name__)
 
-SOURCE_FORM = re.compile(
-    rb"(?P<topic>[\w.-]+)/(?P<partition>[0-9]{1,9})/(?P<offset>[0-9]{1,18})"
-)
-NOT_OF_PROCESSING = frozenset({b"replayed", b"revealed", b"erased", b"discarded"})
-"""Outcomes of audit events that tell of a record later than its processing."""
 BLOCK = 2000
 """Records of a partition that are compared with audit events at once."""
-TAIL = 2000
-"""Last audit events of each partition that are compared with committed offsets."""
 
 
 class _HasMembersError(RetriableError):
@@ -122,8 +100,7 @@ def restore_offsets(
 
     Raises:
         ConfigError: The table's rows are gone, and can't be made again from updates.
-        RetriableError: The cluster does not answer, another worker was quicker, or the
-            offsets lie before records that were processed.
+        RetriableError: The cluster does not answer, or another worker was quicker.
     """
     # Other workers leave as soon as they notice that a topic was made anew.
     deadline = time.monotonic() + settings.session_seconds + 3 * CHECK_SECONDS
@@ -152,8 +129,6 @@ def _restore(
         if is_lost:
             found = _processed(settings, admin, group, topic, beat)
             group.set(topic, group.first_of_others(admin, topic) | found)
-        else:
-            _refuse_old_offsets(settings, admin, group, topic, beat)
         if stage is Stage.SCRUB:
             _require_rows(settings, admin, group, beat)
     finally:
@@ -196,11 +171,6 @@ class _Group:
             for p, (offset, claim) in self._committed(topic).items()
             if claim.of.partition(".")[0] in ("", own)
         }
-
-    def claimed(self, topic: Topic) -> dict[int, int]:
-        """Return the offsets that workers committed, not those set by a person."""
-        found = self.offsets(topic)
-        return {p: offset for p, (offset, claim) in found.items() if claim.of}
 
     def first_of_others(self, admin: AdminClient, topic: Topic) -> dict[int, int]:
         """Return the first offsets where those of a former topic are committed."""
@@ -285,83 +255,19 @@ def _processed(
     first = offsets_at(admin, PHI_AUDIT.name, partitions, since)
     wait_until_stable(settings, admin, PHI_AUDIT, high, beat)
     ranges = {p: (first[p], high[p]) for p in partitions}
-    seals = Seals(audit_key(settings.pseudonym_key()))
-    events: dict[int, _Events] = defaultdict(_Events)
-    for event in _events(settings, group, topic, ranges, seals, beat):
+    trail = AuditTrail(settings, group.name, beat)
+    events: dict[int, Events] = defaultdict(Events)
+    for event in trail.events(topic.name, ranges):
         events[event.partition].add(event)
-    return _confirmed(settings, admin, group, topic, events, seals, beat)
-
-
-def _events(
-    settings: Settings,
-    group: _Group,
-    topic: Topic,
-    ranges: Mapping[int, tuple[int, int]],
-    seals: Seals,
-    beat: Callable[[], None],
-) -> Iterator[_Event]:
-    """Yield the audit events of a topic's records in some ranges of `phi.audit`."""
-    reader = f"{group.name}-offsets"
-    for message in committed_records(settings, PHI_AUDIT.name, ranges, reader):
-        beat()
-        event = _event(message, topic, seals) if message is not None else None
-        if event is not None:
-            yield event
-
-
-def _refuse_old_offsets(
-    settings: Settings,
-    admin: AdminClient,
-    group: _Group,
-    topic: Topic,
-    beat: Callable[[], None],
-) -> None:
-    """Refuse offsets of workers that lie before records with an audit event.
-
-    What is behind an open transaction isn't waited for: it may be this worker's own.
-
-    Raises:
-        RetriableError: They do so for longer than a commit takes.
-    """
-    committed = group.claimed(topic)
-    partitions = group.partitions(PHI_AUDIT)
-    first = first_offsets(admin, PHI_AUDIT.name, partitions)
-    ends = end_offsets(admin, PHI_AUDIT.name, partitions)
-    ranges = {p: (max(first[p], end - TAIL), end) for p, end in ends.items()}
-    seals = Seals(audit_key(settings.pseudonym_key()))
-    ahead: dict[int, _Events] = defaultdict(_Events)
-    last: dict[int, int] = {}
-    for event in _events(settings, group, topic, ranges, seals, beat):
-        p = event.partition
-        if event.offset >= committed.get(p, event.offset + 1):
-            ahead[p].add(event)
-            last[p] = max(event.offset, last.get(p, -1))
-    # Other workers go on meanwhile, and an event is seen before its offset is.
-    deadline = time.monotonic() + CALL_SECONDS
-    while last and time.monotonic() < deadline:
-        beat()
-        time.sleep(0.2)
-        committed = group.claimed(topic)
-        last = {p: at for p, at in last.items() if committed.get(p, at + 1) <= at}
-    events = {p: ahead[p] for p in last}
-    found = _confirmed(settings, admin, group, topic, events, seals, beat)
-    behind = sorted(p for p, end in found.items() if end > committed[p])
-    if behind:
-        raise RetriableError(
-            f"{topic.name}: the committed offsets of {group.name} lie before records "
-            f"that were processed, in partitions {behind}: restart the broker that "
-            "coordinates the group (runbook, Old offsets)"
-        )
+    return _confirmed(admin, group, topic, trail, events)
 
 
 def _confirmed(
-    settings: Settings,
     admin: AdminClient,
     group: _Group,
     topic: Topic,
-    events: Mapping[int, _Events],
-    seals: Seals,
-    beat: Callable[[], None],
+    trail: AuditTrail,
+    events: Mapping[int, Events],
 ) -> dict[int, int]:
     """Return the offsets after the last records that audit events tell of.
 
@@ -373,16 +279,12 @@ def _confirmed(
     left = {p: ends[p] for p in events if p in ends}
     found: dict[int, int] = {}
     while left:
-        ranges = {p: events[p].block(first[p], end) for p, end in left.items()}
+        last = {p: events[p].after_last(first[p], end) for p, end in left.items()}
+        ranges = {p: (max(first[p], end - BLOCK), end) for p, end in last.items()}
         wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
-        reader = f"{group.name}-offsets"
-        for message in committed_records(settings, topic.name, ranges, reader):
-            beat()
-            if message is None:
-                continue
-            record = record_of(message)
+        for record, marks in trail.records(topic.name, ranges):
             p = record.partition.index
-            if not wanted[p][record.offset].isdisjoint(_marks(record, seals)):
+            if not marks.isdisjoint(wanted[p].get(record.offset, ())):
                 found[p] = record.next_offset
         left = {
             p: start
@@ -435,83 +337,6 @@ def wait_until_stable(
             raise RetriableError(f"{topic.name}: a transaction stays open")
         beat()
         time.sleep(0.2)
-
-
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """What an audit event says of its record: where it is, and a digest of it."""
-
-    partition: int
-    offset: int
-    mark: int
-
-
-@dataclass(slots=True)
-class _Events:
-    """The events of the records of one partition, which may be many millions."""
-
-    _offsets: array[int] = field(default_factory=lambda: array("q"))
-    _marks: array[int] = field(default_factory=lambda: array("Q"))
-
-    def add(self, event: _Event) -> None:
-        self._offsets.append(event.offset)
-        self._marks.append(event.mark)
-
-    def block(self, first: int, end: int) -> tuple[int, int]:
-        """Return the last offsets of a range that have events, at most `BLOCK`."""
-        offsets = np.asarray(self._offsets)
-        offsets = offsets[(offsets >= first) & (offsets < end)]
-        if not offsets.size:
-            return end, end
-        last = int(offsets.max()) + 1
-        return max(first, last - BLOCK), last
-
-    def marks(self, start: int, end: int) -> Mapping[int, set[int]]:
-        """Return the marks of a range by offset."""
-        offsets = np.asarray(self._offsets)
-        found: dict[int, set[int]] = defaultdict(set)
-        for at in np.flatnonzero((offsets >= start) & (offsets < end)).tolist():
-            found[self._offsets[at]].add(self._marks[at])
-        return found
-
-
-def _event(message: Message, topic: Topic, seals: Seals) -> _Event | None:
-    """Return what an audit event says; None if it tells of no processing.
-
-    Others than workers write events of erasures and replays, which have no seal.
-    """
-    record = record_of(message)
-    headers = record.headers
-    found = SOURCE_FORM.fullmatch(headers.get(SOURCE, b""))
-    if found is None or found["topic"] != topic.name.encode():
-        return None
-    seal = Seal.read(headers.get(SEAL, b""))
-    if seal is None or headers.get(OUTCOME) in NOT_OF_PROCESSING:
-        return None
-    digest = b""
-    if seal.key_id == seals.key_id:
-        digest = seal.input
-        made = seals.of_output(
-            PHI_AUDIT.name, record.key, record.value, headers.items(), digest
-        )
-        if made != seal:
-            return None
-    mark = _mark(digest, headers.get(RECEIVED, b""))
-    return _Event(int(found["partition"]), int(found["offset"]), mark)
-
-
-def _marks(record: Record, seals: Seals) -> set[int]:
-    """Return the marks that an event of a record may have.
-
-    With a former key its seal can't be checked: only the time is compared.
-    """
-    received = received_header(record)
-    return {_mark(digest, received) for digest in (seals.of_input(record), b"")}
-
-
-def _mark(digest: bytes, received: bytes) -> int:
-    found = hashlib.blake2b(digest + b"/" + received, digest_size=8).digest()
-    return int.from_bytes(found, "big")
 
 
 def _require_rows(

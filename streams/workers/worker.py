@@ -67,6 +67,7 @@ from ..scrub.processor import Scrub
 from ..tables.standby import Standby
 from ..tables.table import ChangelogTable
 from .lost_offsets import identities_of, restore_offsets, watched_topics
+from .processed import Processed
 
 log = logging.getLogger(__name__)
 
@@ -161,6 +162,7 @@ def _run(
         checkpoint,
         batch=settings.batch_records,
         identities=identities_of(stage, ids),
+        processed=Processed(settings, admin, group, topic, pulse.beat),
         life=pulse.life,
         accused=pulse.accuse,
         died=observer.died,

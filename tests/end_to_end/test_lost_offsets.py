@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from threading import Timer
 
 import orjson
 import pytest
@@ -29,18 +28,18 @@ from streams.cluster.topics import (
 from streams.demo.flow import read_topic
 from streams.engine.claim import Claim
 from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.records import Partition, Record
+from streams.engine.records import CommittedOffset, Partition, Record
 from streams.events.notes import ClinicalNote
 from streams.events.outputs import audit_event
 from streams.events.seals import Seals, audit_key
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
 from streams.patients.updates import PatientUpdate
-from streams.workers import lost_offsets
 from streams.workers.lost_offsets import (
     identities_of,
     restore_offsets,
     watched_topics,
 )
+from streams.workers.processed import Processed
 from tests import harness
 from tests.brokers import START_SECONDS, topics_of, wait_until
 from tests.conftest import has_leaders, settings_for, with_topics
@@ -180,46 +179,84 @@ def test_offsets_that_a_person_has_set_are_left_alone(settings):
     assert {0: 0} == restore(settings, Stage.INTAKE)
 
 
-def own_claim(settings, topic):
-    ids = topic_ids(AdminClient(settings.client()), [topic.name])
-    return Claim(of=ids[topic.name])
+def processed(settings, offset, *, is_absent=False):
+    """Ask where to go on for a group that has committed an offset in `hl7.raw`."""
+    place = Partition(HL7_RAW.name, 0)
+    admin = admin_client(settings)
+    ask = Processed(settings, admin, "intake", HL7_RAW.name, lambda: None)
+    return ask({place: CommittedOffset(offset, is_absent=is_absent)}).get(place)
 
 
-def test_offsets_before_records_that_were_processed_are_refused(settings, monkeypatch):
-    """As a coordinator serves them that has read a part of its log alone."""
-    monkeypatch.setattr(lost_offsets, "CALL_SECONDS", 2.0)
+def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeypatch):
+    """However many events there are of other records since."""
+    monkeypatch.setattr("streams.workers.processed.TAIL", 2)
+    for number in range(6):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    assert 0 == processed(settings, 0)
+    for number in range(5):
+        audited(settings, HL7_RAW, number, received=RECEIVED + number)
+    assert 5 == processed(settings, 0) == processed(settings, 2)
+    assert 5 == processed(settings, 5)
+    audited(settings, NOTES, 5)
+
+    assert 5 == processed(settings, 2)
+
+
+def test_a_partition_with_gaps_in_what_was_processed_stands_still(settings, caplog):
+    """As Kafka leaves one that has committed only a part of a transaction."""
     for number in range(5):
         produce(settings, HL7_RAW, at=RECEIVED + number)
+    for number in (0, 1, 3):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
-    commit(settings, Stage.INTAKE, HL7_RAW, 2, own_claim(settings, HL7_RAW))
 
-    with pytest.raises(RetriableError, match=r"partitions \[0\]: restart the broker"):
-        restore(settings, Stage.INTAKE)
-    commit(settings, Stage.INTAKE, HL7_RAW, 5, own_claim(settings, HL7_RAW))
-
-    assert {0: 5} == restore(settings, Stage.INTAKE)
-
-
-def test_an_offset_that_is_seen_after_its_event_is_waited_for(settings):
-    produce(settings, HL7_RAW)
-    audited(settings, HL7_RAW, 0)
-    claim = own_claim(settings, HL7_RAW)
-    commit(settings, Stage.INTAKE, HL7_RAW, 0, claim)
-    soon = Timer(3, commit, (settings, Stage.INTAKE, HL7_RAW, 1, claim))
-    soon.start()
-
-    assert {0: 1} == restore(settings, Stage.INTAKE)
-    soon.join()
+    assert processed(settings, 1) is None
+    assert f"{HL7_RAW.name}[0]: some records from 1 on" in caplog.text
+    assert 4 == processed(settings, 3)
+    # Where there is no offset, nothing tells from where on events are to be there.
+    assert 4 == processed(settings, 0, is_absent=True)
 
 
-def test_events_of_other_records_do_not_make_offsets_old(settings, monkeypatch):
+def test_events_of_other_records_do_not_make_offsets_old(settings):
     """Their topic was made anew, and has other records at the same offsets."""
-    monkeypatch.setattr(lost_offsets, "CALL_SECONDS", 2.0)
     produce(settings, HL7_RAW, at=RECEIVED + 1)
     audited(settings, HL7_RAW, 0, received=RECEIVED)
-    commit(settings, Stage.INTAKE, HL7_RAW, 0, own_claim(settings, HL7_RAW))
 
-    assert {0: 0} == restore(settings, Stage.INTAKE)
+    assert 0 == processed(settings, 0)
+
+
+def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_path):
+    changes = {"preset": "lexical", "partitions": 1, "session_seconds": 6}
+    settings = with_topics(settings_for(cluster, tmp_path, **changes))
+    given = (PatientId("ZZ", "zz1"), "Zzquell")
+    with running(settings, "scrub") as [service]:
+        harness.produce(settings, PATIENT_UPDATES.name, [named(given)] * 3)
+        produce_notes(settings, *(unnamed(n) for n in range(20)))
+        drain(settings, [service])
+    assert [20] == [*committed(settings, Stage.SCRUB, NOTES).values()]
+
+    admin = admin_client(settings)
+    wait_until(lambda: has_no_members(admin, f"{settings.group}-scrub"))
+    for topic, identity in identities(settings).items():
+        commit(settings, Stage.SCRUB, topic, 1, Claim(of=identity))
+    with running(settings, "scrub") as [service]:
+        produce_notes(settings, *(unnamed(n) for n in range(20, 30)))
+        drain(settings, [service])
+        log = service.tail(500)
+
+    assert f"{NOTES.name}[0]: the group's committed offset 1 lies before 20" in log
+    assert 30 == len(values(settings, NOTES_SCRUBBED.name))
+    events = values(settings, PHI_AUDIT.name)
+    assert 30 == len({orjson.dumps(each["source"]) for each in events}) == len(events)
+
+
+def has_no_members(admin, group):
+    return not admin.describe_consumer_groups([group])[group].result(30).members
+
+
+def identities(settings):
+    ids = topic_ids(AdminClient(settings.client()), watched_topics(Stage.SCRUB))
+    found = identities_of(Stage.SCRUB, ids)
+    return {topic: found[topic.name] for topic in (NOTES, PATIENT_UPDATES)}
 
 
 def test_events_behind_an_open_transaction_are_waited_for(settings):

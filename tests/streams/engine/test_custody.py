@@ -23,7 +23,15 @@ class Clock:
 class Owner:
     """A worker's custody of all partitions of a broker."""
 
-    def __init__(self, broker, batch=10, topics=("notes",), identity="", life=("", ())):
+    def __init__(
+        self,
+        broker,
+        batch=10,
+        topics=("notes",),
+        identity="",
+        life=("", ()),
+        processed=None,
+    ):
         self.broker, self.clock, self.dead = broker, Clock(), []
         self.accused = []
         self.consumer = local.LocalConsumer(broker)
@@ -36,6 +44,7 @@ class Owner:
             accused=self.accused.append,
             died=self.dead.append,
             clock=self.clock,
+            **({"processed": processed} if processed else {}),
         )
         self.custody.follow(self.consumer)
         self.custody.assigned(range(broker.partitions))
@@ -217,34 +226,97 @@ def test_what_holds_after_an_undo_is_what_is_committed(broker):
     )
 
 
-def went_back(broker, owner, offset):
+HELD = str(Claim(of="id", by="a", is_held=True, suspects=3))
+NOTES = Partition("notes", 0)
+
+
+def went_back(broker, owner, offset, metadata=HELD, *, is_absent=False):
     """Have the worker commit, and the coordinator serve an offset of before."""
     owner.custody.open([0, 1, 2])
     owner.custody.committed([record(0, 7)])
-    claim = Claim(of="id", by="a", is_held=True)
-    broker.offsets[Partition("notes", 0)] = CommittedOffset(offset, str(claim))
+    broker.offsets[NOTES] = CommittedOffset(offset, metadata, is_absent=is_absent)
 
 
-def test_offsets_that_went_back_are_not_adopted_after_an_undo(broker):
+def test_offsets_that_went_back_are_not_adopted_after_an_undo(broker, caplog):
     owner = Owner(broker, identity="id")
-    went_back(broker, owner, 7)
+    went_back(broker, owner, 5)
 
-    with pytest.raises(RetriableError, match="offset 7 lies before 8"):
-        owner.custody.resume(owner.consumer.committed([Partition("notes", 0)]))
+    owner.custody.resume(owner.consumer.committed([NOTES]))
+
+    assert not owner.custody.owns(NOTES)
+    assert [0] == owner.custody.open([])
+    assert 8 == broker.offsets[NOTES].offset
+    assert "notes[0]: the group's committed offset 5 lies before 8" in caplog.text
+    # The suspects of before are done.
+    assert 0 == owner.custody.quarantined
 
 
-def test_offsets_that_went_back_are_not_claimed_when_partitions_return(broker):
+@pytest.mark.parametrize("is_absent", [False, True])
+def test_offsets_that_went_back_are_not_claimed_when_partitions_return(
+    broker, is_absent
+):
     owner = Owner(broker, identity="id")
-    went_back(broker, owner, 7)
+    went_back(broker, owner, 0, "" if is_absent else HELD, is_absent=is_absent)
     owner.custody.revoked([0])
     owner.custody.assigned([0])
 
-    with pytest.raises(RetriableError, match="offset 7 lies before 8"):
-        owner.custody.open([0])
-    went = broker.offsets[Partition("notes", 0)]
-    broker.offsets[Partition("notes", 0)] = CommittedOffset(9, went.metadata)
-
     assert [0] == owner.custody.open([0])
+    assert 8 == broker.offsets[NOTES].offset
+    with pytest.raises(RetriableError, match="has committed offset 8"):
+        owner.custody.check([record(0, 7)])
+
+
+def test_an_offset_that_a_person_has_set_back_is_adopted(broker):
+    owner = Owner(broker, identity="id")
+    went_back(broker, owner, 2, "")
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+    owner.custody.open([0])
+
+    assert (
+        CommittedOffset(2, str(Claim(of="id", is_held=True))) == (broker.offsets[NOTES])
+    )
+
+
+def test_what_others_have_processed_counts_where_offsets_are_old(broker):
+    asked = []
+
+    def processed(committed):
+        asked.append(dict(committed))
+        return {partition: each.offset + 4 for partition, each in committed.items()}
+
+    broker.offsets[NOTES] = CommittedOffset(5, str(Claim(of="id", again=7)))
+    owner = Owner(broker, identity="id", processed=processed)
+    owner.custody.open([0, 1, 2])
+
+    # Where there is no claim, nothing is in doubt.
+    assert [{NOTES: CommittedOffset(5, str(Claim(of="id", again=7)))}] == asked
+    assert 9 == broker.offsets[NOTES].offset
+    assert not owner.custody.marked(record(0, 9)).is_repeated
+    # What this worker has committed itself is not in doubt either.
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+    owner.custody.open([0])
+    assert 1 == len(asked)
+
+
+def test_a_partition_of_which_that_cannot_be_told_waits_and_no_other(broker):
+    def processed(committed):
+        if owner.clock.now < 110:
+            return {p: each.offset for p, each in committed.items() if p != NOTES}
+        if owner.clock.now < 140:
+            raise RetriableError("phi.audit: no answer")
+        return {p: each.offset for p, each in committed.items()}
+
+    for p in range(3):
+        broker.offsets[Partition("notes", p)] = CommittedOffset(5, HELD)
+    owner = Owner(broker, identity="id", processed=processed)
+
+    assert [1, 2] == owner.custody.open([0, 1, 2])
+    owner.clock.now = 135
+    assert [] == owner.custody.open([])
+    owner.clock.now = 140
+    assert [0] == owner.custody.open([])
 
 
 def test_a_partition_that_is_not_claimed_is_not_owned(broker):

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from streams.engine.claim import Claim
 from streams.engine.deadline import Overrun
 from streams.engine.errors import (
     ConfigError,
@@ -560,6 +561,25 @@ def test_an_offset_that_somebody_else_has_set_is_claimed_again():
         runner.run_once()
 
     assert CommittedOffset(10, "phistream/1 held") == broker.offsets[place]
+
+
+@pytest.mark.parametrize("operation", ["commit", "send_offsets"])
+def test_nothing_is_published_twice_when_committed_offsets_go_back(operation):
+    """As those of a coordinator do that has read only a part of its log."""
+    broker = many(12, partitions=1)
+    runner = start(broker, Upper(), max_records=4)
+    runner._custody._identities = {"notes": "id"}
+    runner.run_once()
+    runner.run_once()
+    of_before = Claim(is_held=True, of="id")
+    broker.offsets[Partition("notes", 0)] = CommittedOffset(1, str(of_before))
+    broker.plan(operation, 0, RetriableError("planned"))
+    for _ in range(8):
+        runner.run_once()
+
+    published = [output.value for output in broker.committed["scrubbed"]]
+    assert 12 == len({*published}) == len(published)
+    assert 12 == broker.offsets[Partition("notes", 0)].offset
 
 
 def test_a_record_that_is_delivered_once_more_is_not_published_once_more():
