@@ -34,8 +34,8 @@ class Scenario:
 
 
 MODULES = (
-    "processes", "brokers", "network", "inputs", "operators", "storage", "upgrades",
-    "mixed",
+    "processes", "steps", "brokers", "network", "inputs", "operators", "storage",
+    "upgrades", "mixed",
 )  # fmt: skip
 SCENARIOS: dict[str, Scenario] = {}
 

@@ -1,8 +1,10 @@
-"""Put on PYTHONPATH by the poison tests: a detector that breaks on one note.
+"""Put on PYTHONPATH by tests of faults: code of the service that breaks.
 
-It stands in the processes of the service alone, by way of Python's own start-up hook;
-the product knows nothing of it.  For text that holds `MARK` it does what is in
-TESTS_FAULT; in scrub, if that is `named`, what follows the mark.
+It is in the processes of the service alone, by way of Python's own start-up hook; the
+product knows nothing of it.  For text that holds `MARK` it does what is in
+TESTS_FAULT; in scrub, if that is `named`, what follows the mark.  At TESTS_PLACE
+`steps` TESTS_FAULT is a folder: a producer stops its process (SIGSTOP) at the step of a
+transaction that a file there names, as in `GROUP-scrub-0 before commit`.
 """
 
 import ctypes
@@ -132,11 +134,45 @@ def poison_watch(module):
     module.counts_of = counts_of
 
 
+STEPS = ("begin", "produce", "send_offsets", "commit")
+
+
+def stop_at_steps(module):
+    folder = Path(os.environ["TESTS_FAULT"])
+
+    def stop_if_asked(producer, step):
+        try:
+            (folder / f"{producer.transactional_id} {step}").unlink()
+        except FileNotFoundError:
+            return
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def stopping(name, inner):
+        def call(self, *arguments):
+            stop_if_asked(self, f"before {name}")
+            result = inner(self, *arguments)
+            stop_if_asked(self, f"after {name}")
+            return result
+
+        return call
+
+    class KafkaProducer(module.KafkaProducer):
+        def __init__(self, settings, transactional_id, *arguments, **options):
+            self.transactional_id = transactional_id
+            super().__init__(settings, transactional_id, *arguments, **options)
+
+    for name in STEPS:
+        inner = getattr(module.KafkaProducer, name)
+        setattr(KafkaProducer, name, stopping(name, inner))
+    module.KafkaProducer = KafkaProducer
+
+
 PLACES = {
     "scrub": ("streams.workers.worker", poison_scrub),
     "intake": ("streams.intake.processor", poison_intake),
     "update": ("streams.scrub.join", poison_update),
     "gateway": ("streams.gateway.scrubbing", poison_scrub),
+    "steps": ("streams.cluster.producer", stop_at_steps),
     "watch": ("streams.operations.watch.topic_counter", poison_watch),
 }
 
