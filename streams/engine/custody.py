@@ -162,8 +162,13 @@ class Custody:
         """Wait until the state of the partitions is ready again."""
         self._ready.difference_update(partitions)
 
-    def resume(self, committed: Mapping[Partition, CommittedOffset]) -> None:
-        """Adopt the committed claims after a batch was undone."""
+    def resume(self, committed: Mapping[Partition, CommittedOffset]) -> list[int]:
+        """Adopt the committed claims after a batch was undone.
+
+        Returns:
+            The partitions that have to wait until they are claimed anew.
+        """
+        waiting: set[int] = set()
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
             if partition not in self._claims:
@@ -176,8 +181,10 @@ class Custody:
                 # The offset was set from outside, e.g. by a reset of the group, or the
                 # coordinator has lost the last ones.
                 del self._claims[partition]
-                self._unclaimed.add(partition.index)
-                self._ready.add(partition.index)
+                waiting.add(partition.index)
+        self._unclaimed |= waiting
+        self._ready |= waiting
+        return sorted(waiting)
 
     def owns(self, partition: Partition) -> bool:
         """Return whether the partition is claimed, in all topics."""

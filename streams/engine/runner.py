@@ -438,7 +438,7 @@ class Runner:
             self._custody.hold(waiting)
             self._consumer.pause(waiting)
         # The committed offset shows the outcome of a transaction where it is unknown.
-        self._custody.resume(self._consumer.rewind())
+        self._consumer.pause(self._custody.resume(self._consumer.rewind()))
         self._to_undo = None
 
 

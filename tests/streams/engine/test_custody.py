@@ -241,8 +241,7 @@ def test_offsets_that_went_back_are_not_adopted_after_an_undo(broker, caplog):
     owner = Owner(broker, identity="id")
     went_back(broker, owner, 5)
 
-    owner.custody.resume(owner.consumer.committed([NOTES]))
-
+    assert [0] == owner.custody.resume(owner.consumer.committed([NOTES]))
     assert not owner.custody.owns(NOTES)
     assert [0] == owner.custody.open([])
     assert 8 == broker.offsets[NOTES].offset

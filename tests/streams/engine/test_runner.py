@@ -582,6 +582,27 @@ def test_nothing_is_published_twice_when_committed_offsets_go_back(operation):
     assert 12 == broker.offsets[Partition("notes", 0)].offset
 
 
+def test_a_partition_whose_offset_is_in_doubt_is_held_back_and_no_other():
+    broker = many(24)
+    runner = start(broker, Upper(), max_records=4)
+    doubtful = Partition("notes", 0)
+    runner._custody._identities = {"notes": "id"}
+    runner._custody._processed = lambda committed: {
+        p: each.offset for p, each in committed.items() if p != doubtful
+    }
+    runner.run_once()
+    assert 0 < broker.offsets[doubtful].offset
+    broker.offsets[doubtful] = CommittedOffset(0, str(Claim(is_held=True, of="id")))
+    broker.plan("commit", 0, RetriableError("planned"))
+    for _ in range(12):
+        runner.run_once()
+
+    assert {1} == runner._consumer._flowing
+    assert 0 == broker.offsets[doubtful].offset
+    other = Partition("notes", 1)
+    assert len(broker.logs[other]) == broker.offsets[other].offset
+
+
 def test_a_record_that_is_delivered_once_more_is_not_published_once_more():
     broker = many(8, partitions=1)
     runner = start(broker, Upper(), max_records=4)
