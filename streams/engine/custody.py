@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 CLAIM_SECONDS = 1.0
 WAIT_SECONDS = 2.0
 """How long a partition waits if its committed offset is not available yet."""
-UNEVEN_SECONDS = 30.0
-"""How long it waits if it can't be told where to go on."""
+GAPS_SECONDS = 30.0
+"""How long it waits if only some of the records behind that offset were processed."""
 
 
 class Group(Protocol):
@@ -41,15 +41,22 @@ class Group(Protocol):
         """Return what the producer needs to commit offsets for the group."""
 
 
-ProcessedOffsets = Callable[
-    [Mapping[Partition, CommittedOffset]], Mapping[Partition, int]
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far records from a committed offset on have been processed.
+
+    Args:
+        offset: That after the last processed record; the committed one without any.
+        has_gaps: Whether others before it have not been processed.
+    """
+
+    offset: int
+    has_gaps: bool = False
+
+
+Processed = Callable[
+    [Mapping[Partition, CommittedOffset]], Mapping[Partition, Progress]
 ]
-
-
-def _offsets_of(
-    committed: Mapping[Partition, CommittedOffset],
-) -> Mapping[Partition, int]:
-    return {partition: each.offset for partition, each in committed.items()}
 
 
 class Custody:
@@ -63,8 +70,8 @@ class Custody:
         checkpoint: Commits the claims.
         batch: Maximum number of records in a batch.
         identities: Ids of the topics by name; see `Claim.of`.
-        processed: Returns, for committed offsets that may be old, from where on records
-            were not processed; without partitions for which that can't be told.
+        processed: Tells how far records were processed, whatever the group says; None
+            if nothing tells.
         life: This process.
         accused: Called when the process begins or ceases to be accused.
         died: Called with a partition whose previous owner died without releasing it.
@@ -78,7 +85,7 @@ class Custody:
         *,
         batch: int,
         identities: Mapping[str, str] = MappingProxyType({}),
-        processed: ProcessedOffsets = _offsets_of,
+        processed: Processed | None = None,
         life: Life | None = None,
         accused: Callable[[bool], None] = lambda _is_accused: None,
         died: Callable[[int], None] = lambda _partition: None,
@@ -93,18 +100,19 @@ class Custody:
         self._accused = accused
         self._is_accused = False
         self._suspicious: set[Partition] = set()
+        self._undone: set[Partition] = set()
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
         self._offsets: dict[Partition, CommittedOffset] = {}
-        # Also of partitions that others have now.
+        # Also of partitions that others have now, which may have gone on since.
         self._own_commits: dict[Partition, int] = {}
         self._unclaimed: set[int] = set()
         self._ready: set[int] = set()
         self._needs_renewal = False
         self._clock = clock
-        self._not_before = 0.0
-        self._is_waiting = False
+        self._not_before: dict[Partition, float] = {}
+        self._awaited: set[str] = set()
 
     def follow(self, group: Group) -> None:
         """Set the consumer that owns the partitions."""
@@ -113,13 +121,15 @@ class Custody:
     def assigned(self, partitions: Sequence[int]) -> None:
         """Add partitions, which are claimed when their state is ready."""
         self._unclaimed.update(partitions)
-        self._not_before = 0.0
+        for each in self._of(partitions):
+            self._not_before.pop(each, None)
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Remove partitions, released or lost."""
         for each in self._of(partitions):
             self._claims.pop(each, None)
             self._offsets.pop(each, None)
+            self._undone.discard(each)
         self._unclaimed.difference_update(partitions)
         self._ready.difference_update(partitions)
 
@@ -148,8 +158,14 @@ class Custody:
         if self._needs_renewal:
             self._checkpoint.renew()
             self._needs_renewal = False
-        wanted = self._of(sorted(self._ready & self._unclaimed))
-        self._claim([each for each in wanted if each not in self._claims])
+        now = self._clock()
+        self._claim(
+            [
+                each
+                for each in self._of(sorted(self._ready & self._unclaimed))
+                if each not in self._claims and now >= self._not_before.get(each, now)
+            ]
+        )
         free = [
             p
             for p in sorted(self._ready)
@@ -162,29 +178,43 @@ class Custody:
         """Wait until the state of the partitions is ready again."""
         self._ready.difference_update(partitions)
 
-    def resume(self, committed: Mapping[Partition, CommittedOffset]) -> list[int]:
+    def resume(
+        self, committed: Mapping[Partition, CommittedOffset], *, is_unknown: bool
+    ) -> list[int]:
         """Adopt the committed claims after a batch was undone.
+
+        Args:
+            committed: By the group, of all assigned partitions.
+            is_unknown: Whether the outcome of its transaction is: then it may also
+                have been committed in part.
 
         Returns:
             The partitions that have to wait until they are claimed anew.
         """
-        waiting: set[int] = set()
+        is_in_doubt = is_unknown and self._processed is not None
+        undone: set[Partition] = set()
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
             if partition not in self._claims:
                 continue
             is_old = each.offset < self._own_commits.get(partition, 0)
-            if claim.is_held and not is_old:
+            if claim.is_held and not is_old and not is_in_doubt:
                 self._claims[partition] = claim
                 self._offsets[partition] = each
             else:
-                # The offset was set from outside, e.g. by a reset of the group, or the
-                # coordinator has lost the last ones.
+                # The offset may be old, or set from outside by a reset of the group.
                 del self._claims[partition]
-                waiting.add(partition.index)
+                undone.add(partition)
+        self._undone |= undone
+        waiting = {each.index for each in undone}
         self._unclaimed |= waiting
         self._ready |= waiting
         return sorted(waiting)
+
+    @property
+    def claimed(self) -> frozenset[int]:
+        """The partitions that are claimed in all topics."""
+        return frozenset(p.index for p in self._claims if self.owns(p))
 
     def owns(self, partition: Partition) -> bool:
         """Return whether the partition is claimed, in all topics."""
@@ -277,8 +307,9 @@ class Custody:
             if committed is not None and record.offset < committed.offset:
                 raise RetriableError(
                     f"{record}: was delivered although the group has committed offset "
-                    f"{committed.offset}; if this lasts, records before that offset "
-                    "are lost: see Lost offsets in the runbook"
+                    f"{committed.offset}: it is read on from there; if this lasts, "
+                    "records before that offset are lost: see Lost offsets in the "
+                    "runbook"
                 )
 
     def marked(self, record: Record) -> Record:
@@ -304,12 +335,12 @@ class Custody:
         return [Partition(topic, n) for n in numbers for topic in self._topics]
 
     def _claim(self, partitions: Sequence[Partition]) -> None:
-        if not partitions or self._clock() < self._not_before:
+        if not partitions:
             return
         found = self._up_to_date(self._committed(partitions))
         claims, deaths = {}, []
         for partition, each in found.items():
-            is_accused = partition in self._suspicious
+            is_accused = partition in self._suspicious - self._undone
             excused = frozenset[str]() if is_accused else self._life.excused
             found_claim = Claim.read(each.metadata)
             claim = found_claim.taken_over(self._batch, excused)
@@ -321,6 +352,7 @@ class Custody:
         self._mark(claims)
         # Its records are suspects now, unless they were before.
         self._suspicious.difference_update(claims)
+        self._undone.difference_update(claims)
         self._unclaimed = {
             p
             for p in self._unclaimed
@@ -338,20 +370,28 @@ class Custody:
         try:
             committed = self._group.committed(partitions, CLAIM_SECONDS)
         except RetriableError as error:
-            if not self._is_waiting:
-                log.warning("partitions wait for their committed offsets: %s", error)
-            self._is_waiting = True
-            # A transaction of a dead owner may still be open on one of them, until the
-            # broker ends it.  The other partitions need not wait for that.
-            self._not_before = self._clock() + WAIT_SECONDS
+            self._report_wait("committed offsets", error)
         else:
-            self._is_waiting = False
+            self._awaited.discard("committed offsets")
             return committed
+        # A transaction of a dead owner may still be open on one of them, until the
+        # broker ends it.  The other partitions need not wait for that.
         found: dict[Partition, CommittedOffset] = {}
         for partition in partitions:
             with suppress(RetriableError):
                 found |= self._group.committed([partition], CLAIM_SECONDS)
+        self._wait(set(partitions) - found.keys(), WAIT_SECONDS)
         return found
+
+    def _wait(self, partitions: Iterable[Partition], seconds: float) -> None:
+        until = self._clock() + seconds
+        self._not_before |= dict.fromkeys(partitions, until)
+
+    def _report_wait(self, what: str, error: RetriableError) -> None:
+        """Log once what partitions wait for."""
+        if what not in self._awaited:
+            log.warning("partitions wait for their %s: %s", what, error)
+        self._awaited.add(what)
 
     def _up_to_date(
         self, committed: Mapping[Partition, CommittedOffset]
@@ -359,38 +399,41 @@ class Custody:
         """Return the committed offsets, later ones in place of old ones.
 
         A coordinator that has lost a part of its state serves offsets of before, or
-        none.  Those that a person has set have no claim, and are left alone: that is
-        possible only while the group has no members.
+        none.  While records are read again nothing tells how far.
         """
+        claims = {p: Claim.read(each.metadata) for p, each in committed.items()}
         doubtful = {
-            partition: each
-            for partition, each in committed.items()
-            if each.offset != self._own_commits.get(partition)
-            and (each.is_absent or Claim.read(each.metadata).of)
+            p: each for p, each in committed.items() if each.offset >= claims[p].again
         }
         if not doubtful:
             return committed
-        processed: Mapping[Partition, int] = {}
-        wait = UNEVEN_SECONDS
+        processed = {p: Progress(each.offset) for p, each in doubtful.items()}
         try:
-            processed = self._processed(doubtful)
+            if self._processed is not None:
+                processed |= self._processed(doubtful)
         except RetriableError as error:
-            log.warning("partitions wait for their audit events: %s", error)
-            wait = WAIT_SECONDS
-        if len(processed) < len(doubtful):
-            self._not_before = self._clock() + wait
-        found = {p: each for p, each in committed.items() if p not in doubtful}
-        for partition, offset in processed.items():
-            each = doubtful[partition]
-            at = max(offset, self._own_commits.get(partition, 0))
-            found[partition] = each if at == each.offset else _later(each, at)
-            if at > each.offset:
+            self._report_wait("audit events", error)
+            self._wait(doubtful, WAIT_SECONDS)
+            return {p: each for p, each in committed.items() if p not in doubtful}
+        self._awaited.discard("audit events")
+        found = dict(committed)
+        for partition, each in doubtful.items():
+            progress = processed[partition]
+            if not claims[partition].of and not each.is_absent:
+                found[partition] = _set_by_a_person(each, progress.offset)
+            elif progress.has_gaps:
+                del found[partition]
+                self._wait([partition], GAPS_SECONDS)
+            else:
+                own = self._own_commits.get(partition, 0)
+                found[partition] = _brought_up_to(each, max(progress.offset, own))
+            if partition in found and found[partition].offset > each.offset:
                 log.warning(
                     "%s: the group's committed offset %d lies before %d, up to which "
                     "records were processed: it goes on there (runbook, Old offsets)",
                     partition,
                     each.offset,
-                    at,
+                    found[partition].offset,
                 )
         return found
 
@@ -420,7 +463,18 @@ class Custody:
         self._own_commits |= {p: self._offsets[p].offset for p in claims}
 
 
-def _later(committed: CommittedOffset, offset: int) -> CommittedOffset:
+def _brought_up_to(committed: CommittedOffset, offset: int) -> CommittedOffset:
     """Return a later committed offset; its claim was for records before."""
-    again = Claim.read(committed.metadata).again
-    return CommittedOffset(offset, str(Claim(again=again).read_up_to(offset)))
+    if offset <= committed.offset:
+        return committed
+    return CommittedOffset(offset, str(Claim()))
+
+
+def _set_by_a_person(committed: CommittedOffset, processed: int) -> CommittedOffset:
+    """Return an offset without a claim, with how far its records are read again.
+
+    A person can set offsets only while the group has no members.
+    """
+    if processed <= committed.offset:
+        return committed
+    return replace(committed, metadata=str(Claim(again=processed)))

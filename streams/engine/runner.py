@@ -12,7 +12,14 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,8 +89,12 @@ class Processor(Protocol):
             claimed: Newly; from now on no previous owner can commit.
         """
 
-    def due(self) -> Mapping[int, Sequence[Output]]:
-        """Return outputs that no record causes but time, by partition."""
+    def due(self, claimed: Collection[int]) -> Mapping[int, Sequence[Output]]:
+        """Return outputs that no record causes but time, by partition.
+
+        Args:
+            claimed: All partitions that are claimed.
+        """
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         """Return one outcome per record: its outputs, or why there can be none.
@@ -266,7 +277,7 @@ class Runner:
 
     def _write_due(self) -> None:
         """Commit what is due by time, each partition fenced by its offsets."""
-        due = self._processor.due()
+        due = self._processor.due(self._custody.claimed)
         for partition, unsealed in due.items():
             outputs = self._seal(unsealed)
             self._checkpoint.add([], outputs, self._custody.fences(partition))
@@ -423,7 +434,8 @@ class Runner:
         """Discard the batch, and go back to the committed offsets of the group."""
         self._processor.aborted()
         is_damaged = isinstance(error, CorruptState)
-        if isinstance(error, Fenced | UnknownOutcome):
+        is_unknown = isinstance(error, Fenced | UnknownOutcome)
+        if is_unknown:
             self._checkpoint.renew()
             try:
                 self._processor.reread()
@@ -438,7 +450,9 @@ class Runner:
             self._custody.hold(waiting)
             self._consumer.pause(waiting)
         # The committed offset shows the outcome of a transaction where it is unknown.
-        self._consumer.pause(self._custody.resume(self._consumer.rewind()))
+        committed = self._consumer.rewind()
+        waiting = self._custody.resume(committed, is_unknown=is_unknown)
+        self._consumer.pause(waiting)
         self._to_undo = None
 
 

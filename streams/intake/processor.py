@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
 from ..cluster.wire_format import InputFormat
@@ -93,7 +93,7 @@ class Intake:
         """Return the claimed partitions."""
         return claimed
 
-    def due(self) -> Mapping[int, Sequence[Output]]:
+    def due(self, claimed: Collection[int]) -> Mapping[int, Sequence[Output]]:
         """Return nothing: all outputs belong to records."""
         return {}
 

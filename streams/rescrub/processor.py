@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -117,7 +117,7 @@ class Rescrub:
         self._table.settle(claimed)
         return self._table.settled()
 
-    def due(self) -> Mapping[int, Sequence[Output]]:
+    def due(self, claimed: Collection[int]) -> Mapping[int, Sequence[Output]]:
         """Return nothing: no note is held."""
         return {}
 

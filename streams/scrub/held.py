@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Protocol
@@ -273,11 +273,15 @@ class HeldNotes:
                 blocked.add(row.policy)
         return outputs
 
-    def due(self) -> dict[int, list[Output]]:
-        """Return what releases notes whose time is over or whose patient has a name."""
+    def due(self, claimed: Collection[int]) -> dict[int, list[Output]]:
+        """Return what releases notes whose time is over or whose patient has a name.
+
+        Args:
+            claimed: The partitions that may release some.
+        """
         budget = _Budget(RELEASED_AT_ONCE, RELEASED_BYTES, CHECKED_AT_ONCE)
         found = {}
-        for partition in self._parts:
+        for partition in sorted(self._parts.keys() & claimed):
             part = self._part(partition)
             if not (part.named or part.deadlines):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from deid_core import Deidentifier
@@ -123,9 +123,9 @@ class Scrub:
         self._held.open(settled)
         return settled
 
-    def due(self) -> Mapping[int, Sequence[Output]]:
+    def due(self, claimed: Collection[int]) -> Mapping[int, Sequence[Output]]:
         """Return what releases held notes by time, or by a name that is known now."""
-        return self._held.due()
+        return self._held.due(claimed)
 
     def process(self, records: Sequence[Record]) -> Sequence[Outcome]:
         """Return what each update writes, and each scrubbed note with its audit event.

@@ -55,6 +55,8 @@ class Tables:
             claimed: Newly; see `ChangelogTable.settle`.
         """
         wanted = set(claimed)
+        # One that is claimed once more is returned once more.
+        self._settled -= wanted
         for each in self._tables:
             each.to_settle |= wanted - each.settled
         for each in self._tables:

@@ -52,12 +52,9 @@ from ..cluster.topics import (
 from ..engine.claim import Claim
 from ..engine.errors import ConfigError, RetriableError
 from ..engine.settings import Settings
-from .processed import AuditTrail, Events
+from .processed import AuditTrail, Events, last_processed
 
 log = logging.getLogger(__name__)
-
-BLOCK = 2000
-"""Records of a partition that are compared with audit events at once."""
 
 
 class _HasMembersError(RetriableError):
@@ -259,39 +256,7 @@ def _processed(
     events: dict[int, Events] = defaultdict(Events)
     for event in trail.events(topic.name, ranges):
         events[event.partition].add(event)
-    return _confirmed(admin, group, topic, trail, events)
-
-
-def _confirmed(
-    admin: AdminClient,
-    group: _Group,
-    topic: Topic,
-    trail: AuditTrail,
-    events: Mapping[int, Events],
-) -> dict[int, int]:
-    """Return the offsets after the last records that audit events tell of.
-
-    A topic that was made anew has other records at the offsets of events of before.
-    """
-    partitions = group.partitions(topic)
-    first = first_offsets(admin, topic.name, partitions)
-    ends = end_offsets(admin, topic.name, partitions)
-    left = {p: ends[p] for p in events if p in ends}
-    found: dict[int, int] = {}
-    while left:
-        last = {p: events[p].after_last(first[p], end) for p, end in left.items()}
-        ranges = {p: (max(first[p], end - BLOCK), end) for p, end in last.items()}
-        wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
-        for record, marks in trail.records(topic.name, ranges):
-            p = record.partition.index
-            if not marks.isdisjoint(wanted[p].get(record.offset, ())):
-                found[p] = record.next_offset
-        left = {
-            p: start
-            for p, (start, end) in ranges.items()
-            if p not in found and first[p] < start < end
-        }
-    return found
+    return last_processed(admin, trail, topic.name, events)
 
 
 def _oldest_ms(

@@ -4,8 +4,9 @@ Each record that was processed has an audit event, written in the transaction th
 committed its offset.  So `phi.audit` tells where a group has got to if its offsets are
 gone (`lost_offsets`), and whether they are true if they are there (`Processed`).
 
-An event counts only with its seal, and only for the record that it was written for: a
-topic that was made anew has other records at the same offsets.
+An event counts only for the record that it was written for: a topic that was made anew
+has other records at the same offsets.  Its seal is checked; with a former key, of which
+the seal can't be checked, only the time of the record is compared.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import time
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +26,10 @@ from confluent_kafka.admin import AdminClient
 
 from ..cluster.bounded import committed_records
 from ..cluster.client import record_of
-from ..cluster.offsets import end_offsets, first_offsets
+from ..cluster.offsets import end_offsets, first_offsets, high_watermarks
 from ..cluster.topics import PHI_AUDIT, partition_counts
+from ..engine.custody import Progress
+from ..engine.errors import RetriableError
 from ..engine.records import CommittedOffset, Partition, Record
 from ..engine.settings import Settings
 from ..events.outputs import OUTCOME, RECEIVED, SOURCE, received_header
@@ -40,8 +44,12 @@ NOT_OF_PROCESSING = frozenset({b"replayed", b"revealed", b"erased", b"discarded"
 """Outcomes of audit events that tell of a record later than its processing."""
 TAIL = 2000
 """Last audit events of each partition that are compared with committed offsets."""
-MAX_TAIL = 200_000
-"""The most that are read if those do not reach back to a committed offset."""
+MAX_EVENTS = 300_000
+"""Events of all partitions that are read if those leave a gap: some ten seconds."""
+BLOCK = 2000
+"""Records of a partition that are compared with audit events at once."""
+STABLE_SECONDS = 1.0
+"""How long other workers' transactions are waited for at once."""
 SILENT_SECONDS = 5.0
 """How long partitions wait for a broker that does not answer, before others go on."""
 
@@ -61,6 +69,9 @@ class Events:
 
     _offsets: array[int] = field(default_factory=lambda: array("q"))
     _marks: array[int] = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        return len(self._offsets)
 
     def add(self, event: Event) -> None:
         """Add one; they come in no order."""
@@ -117,10 +128,7 @@ class AuditTrail:
     def records(
         self, topic: str, ranges: Mapping[int, tuple[int, int]]
     ) -> Iterator[tuple[Record, set[int]]]:
-        """Yield the records in ranges of a topic, with the marks of their events.
-
-        With a former key a seal can't be checked: only the time is compared.
-        """
+        """Yield the records in ranges of a topic, with the marks of their events."""
         for message in self._read(topic, ranges):
             record = record_of(message)
             received = received_header(record)
@@ -167,8 +175,41 @@ class AuditTrail:
         return Event(int(found["partition"]), int(found["offset"]), mark)
 
 
+def last_processed(
+    admin: AdminClient, trail: AuditTrail, topic: str, events: Mapping[int, Events]
+) -> dict[int, int]:
+    """Return the offsets after the last records that audit events tell of.
+
+    They are looked for from the end on.
+
+    Args:
+        admin: A client of the cluster.
+        trail: Reads the records.
+        topic: Of the records.
+        events: By partition; of one that the topic does not have they are left out.
+    """
+    partitions = sorted(events)
+    first = first_offsets(admin, topic, partitions)
+    left = dict(end_offsets(admin, topic, partitions))
+    found: dict[int, int] = {}
+    while left:
+        last = {p: events[p].after_last(first[p], end) for p, end in left.items()}
+        ranges = {p: (max(first[p], end - BLOCK), end) for p, end in last.items()}
+        wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
+        for record, marks in trail.records(topic, ranges):
+            p = record.partition.index
+            if not marks.isdisjoint(wanted[p].get(record.offset, ())):
+                found[p] = record.next_offset
+        left = {
+            p: start
+            for p, (start, end) in ranges.items()
+            if p not in found and first[p] < start < end
+        }
+    return found
+
+
 class Processed:
-    """Tells from where on the records of partitions have not been processed.
+    """Tells how far the records behind committed offsets have been processed.
 
     A coordinator of Kafka 4.3.1 was seen to serve offsets of thirteen minutes before,
     and none at all, though its log was whole.  A worker that began there would publish
@@ -183,7 +224,7 @@ class Processed:
         admin: A client of the cluster.
         group: Whose offsets they are.
         topic: The one of its inputs whose records have audit events.  Updates have
-            none: that they are read once more changes nothing.
+            none: their offsets are taken as they are.
         beat: Called now and then.
     """
 
@@ -198,55 +239,102 @@ class Processed:
         self._admin = admin
         self._group = group
         self._topic = topic
+        self._beat = beat
         self._trail = AuditTrail(settings, group, beat, SILENT_SECONDS)
-        self._partitions = range(partition_counts(admin).get(PHI_AUDIT.name, 0))
+        self._with_gaps: dict[tuple[Partition, int], Progress] = {}
+        self._asked: dict[Partition, CommittedOffset] = {}
+        self._through: dict[int, int] = {}
 
     def __call__(
         self, committed: Mapping[Partition, CommittedOffset]
-    ) -> dict[Partition, int]:
-        """Return the offset after the last processed record of each partition.
-
-        It is the committed offset, but for one that is old or absent.  Partitions of
-        which some later records were processed and others were not are left out: going
-        on there would publish notes twice, or never.
+    ) -> dict[Partition, Progress]:
+        """Return the progress of each partition.
 
         Raises:
-            RetriableError: The cluster does not answer.
+            RetriableError: The cluster does not answer, or a transaction hides events.
         """
-        found = {each: at.offset for each, at in committed.items()}
-        ours = {p.index: at for p, at in committed.items() if p.topic == self._topic}
-        last, uneven = self._look_back(ours)
-        found |= {Partition(self._topic, p): offset for p, offset in last.items()}
-        for each in [Partition(self._topic, p) for p in sorted(uneven)]:
-            del found[each]
-            log.error(
-                "%s: some records from %d on, where group %s stands, were processed, "
-                "and others were not: the partition stands still; see Old offsets in "
-                "the runbook",
-                each,
-                committed[each].offset,
-                self._group,
-            )
+        found = {
+            each: self._with_gaps.get((each, at.offset), Progress(at.offset))
+            for each, at in committed.items()
+        }
+        wanted = {
+            each.index: at
+            for each, at in committed.items()
+            if each.topic == self._topic and not found[each].has_gaps
+        }
+        if wanted:
+            ends = self._stable_ends(committed)
+            for p, progress in self._look_back(wanted, ends).items():
+                each = Partition(self._topic, p)
+                found[each] = progress
+                if progress.has_gaps:
+                    # Only a person can change it.
+                    self._with_gaps[each, wanted[p].offset] = progress
+        for each, progress in found.items():
+            if progress.has_gaps:
+                self._report(each, committed[each])
         return found
 
-    def _look_back(
-        self, committed: Mapping[int, CommittedOffset]
-    ) -> tuple[dict[int, int], set[int]]:
-        """Return the offsets after the last processed records, and uneven partitions.
+    def _report(self, partition: Partition, committed: CommittedOffset) -> None:
+        log.error(
+            "%s: of the records from %d on, which group %s has not committed, some "
+            "were processed and others were not: see Old offsets in the runbook",
+            partition,
+            committed.offset,
+            self._group,
+        )
 
-        Only partitions are in the first that have processed records behind what is
-        committed.
+    def _stable_ends(
+        self, committed: Mapping[Partition, CommittedOffset]
+    ) -> Mapping[int, int]:
+        """Return the ends of `phi.audit`, once no transaction hides an event.
+
+        Of the same question the same transactions are waited for: others begin anew all
+        the time.
+
+        Raises:
+            RetriableError: One is still open.
         """
-        first = first_offsets(self._admin, PHI_AUDIT.name, self._partitions)
-        ends = end_offsets(self._admin, PHI_AUDIT.name, self._partitions)
-        tail = TAIL
+        partitions = range(partition_counts(self._admin).get(PHI_AUDIT.name, 0))
+        if self._asked != committed:
+            self._through = high_watermarks(self._admin, PHI_AUDIT.name, partitions)
+            self._asked = dict(committed)
+        deadline = time.monotonic() + STABLE_SECONDS
         while True:
+            ends = end_offsets(self._admin, PHI_AUDIT.name, partitions)
+            if all(ends[p] >= high for p, high in self._through.items()):
+                self._asked = {}
+                return ends
+            if time.monotonic() > deadline:
+                raise RetriableError(f"{PHI_AUDIT.name}: a transaction is open")
+            self._beat()
+            time.sleep(0.1)
+
+    def _look_back(
+        self, committed: Mapping[int, CommittedOffset], ends: Mapping[int, int]
+    ) -> dict[int, Progress]:
+        """Return the progress of partitions that have processed records."""
+        first = first_offsets(self._admin, PHI_AUDIT.name, ends)
+        found: dict[int, Progress] = {}
+        for tail in (TAIL, max(TAIL, MAX_EVENTS // max(1, len(ends)))):
             ranges = {p: (max(first[p], end - tail), end) for p, end in ends.items()}
-            last, uneven = self._compared(committed, self._ahead(committed, ranges))
+            events = self._ahead(committed, ranges)
+            absent = {p for p, at in committed.items() if at.is_absent}
+            found = self._compared(
+                committed, {p: each for p, each in events.items() if p not in absent}
+            )
+            last = last_processed(
+                self._admin,
+                self._trail,
+                self._topic,
+                {p: each for p, each in events.items() if p in absent},
+            )
+            found |= {p: Progress(offset) for p, offset in last.items()}
             is_all = all(start == first[p] for p, (start, _end) in ranges.items())
-            if not uneven or is_all or tail >= MAX_TAIL:
-                return last, uneven
-            tail *= 10
+            is_told = not any(each.has_gaps for each in found.values())
+            if is_all or (is_told and absent <= found.keys()):
+                break
+        return found
 
     def _ahead(
         self,
@@ -265,26 +353,28 @@ class Processed:
         self,
         committed: Mapping[int, CommittedOffset],
         events: Mapping[int, Events],
-    ) -> tuple[dict[int, int], set[int]]:
-        """Compare records with events; an absent offset may belong to any time."""
+    ) -> dict[int, Progress]:
+        """Compare all records from the committed offsets on with events."""
         ends = end_offsets(self._admin, self._topic, events)
-        ranges = {
-            p: (committed[p].offset, each.after_last(committed[p].offset, ends[p]))
-            for p, each in events.items()
-        }
-        wanted = {p: events[p].marks(*ranges[p]) for p in events}
-        last: dict[int, int] = {}
+        found: dict[int, Progress] = {}
+        ranges: dict[int, tuple[int, int]] = {}
+        for p, each in events.items():
+            start = committed[p].offset
+            end = each.after_last(start, ends[p])
+            # Markers and undone records have offsets, too, but not that many.
+            if end - start > 4 * len(each) + BLOCK:
+                found[p] = Progress(end, has_gaps=True)
+            else:
+                ranges[p] = start, end
+        wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
         lacking: set[int] = set()
-        uneven: set[int] = set()
         for record, marks in self._trail.records(self._topic, ranges):
             p = record.partition.index
             if marks.isdisjoint(wanted[p].get(record.offset, ())):
                 lacking.add(p)
             else:
-                last[p] = record.next_offset
-                if p in lacking and not committed[p].is_absent:
-                    uneven.add(p)
-        return last, uneven
+                found[p] = Progress(record.next_offset, has_gaps=p in lacking)
+        return found
 
 
 def _mark(digest: bytes, received: bytes) -> int:

@@ -90,7 +90,7 @@ class Replay:
     def settled(self, claimed):
         return claimed
 
-    def due(self):
+    def due(self, claimed):
         return {}
 
     def process(self, records):

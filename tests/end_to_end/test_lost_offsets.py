@@ -27,6 +27,7 @@ from streams.cluster.topics import (
 )
 from streams.demo.flow import read_topic
 from streams.engine.claim import Claim
+from streams.engine.custody import Progress
 from streams.engine.errors import ConfigError, RetriableError
 from streams.engine.records import CommittedOffset, Partition, Record
 from streams.events.notes import ClinicalNote
@@ -179,12 +180,13 @@ def test_offsets_that_a_person_has_set_are_left_alone(settings):
     assert {0: 0} == restore(settings, Stage.INTAKE)
 
 
-def processed(settings, offset, *, is_absent=False):
-    """Ask where to go on for a group that has committed an offset in `hl7.raw`."""
+def processed(settings, *offsets, is_absent=False):
+    """Ask how far records behind each committed offset in `hl7.raw` were processed."""
     place = Partition(HL7_RAW.name, 0)
     admin = admin_client(settings)
     ask = Processed(settings, admin, "intake", HL7_RAW.name, lambda: None)
-    return ask({place: CommittedOffset(offset, is_absent=is_absent)}).get(place)
+    asked = [{place: CommittedOffset(at, is_absent=is_absent)} for at in offsets]
+    return [ask(each)[place] for each in asked]
 
 
 def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeypatch):
@@ -192,28 +194,54 @@ def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeyp
     monkeypatch.setattr("streams.workers.processed.TAIL", 2)
     for number in range(6):
         produce(settings, HL7_RAW, at=RECEIVED + number)
-    assert 0 == processed(settings, 0)
+    assert [Progress(0)] == processed(settings, 0)
     for number in range(5):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
-    assert 5 == processed(settings, 0) == processed(settings, 2)
-    assert 5 == processed(settings, 5)
     audited(settings, NOTES, 5)
 
-    assert 5 == processed(settings, 2)
+    assert [Progress(5)] * 3 == processed(settings, 0, 2, 5)
+    assert [Progress(5)] == processed(settings, 0, is_absent=True)
 
 
-def test_a_partition_with_gaps_in_what_was_processed_stands_still(settings, caplog):
-    """As Kafka leaves one that has committed only a part of a transaction."""
+def test_gaps_in_what_was_processed_are_found(settings, caplog):
+    """As Kafka leaves them when it commits only a part of a transaction."""
     for number in range(5):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     for number in (0, 1, 3):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
 
-    assert processed(settings, 1) is None
-    assert f"{HL7_RAW.name}[0]: some records from 1 on" in caplog.text
-    assert 4 == processed(settings, 3)
+    gaps, same, none = processed(settings, 1, 1, 3)
+    assert Progress(4, has_gaps=True) == gaps == same
+    assert Progress(4) == none
+    assert 2 == caplog.text.count(f"{HL7_RAW.name}[0]: of the records from 1 on")
     # Where there is no offset, nothing tells from where on events are to be there.
-    assert 4 == processed(settings, 0, is_absent=True)
+    assert [Progress(4)] == processed(settings, 0, is_absent=True)
+
+
+def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
+    monkeypatch.setattr("streams.workers.processed.BLOCK", 0)
+    for number in range(9):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    audited(settings, HL7_RAW, 8, received=RECEIVED + 8)
+
+    assert [Progress(9, has_gaps=True)] == processed(settings, 0)
+
+
+def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeypatch):
+    monkeypatch.setattr("streams.workers.processed.STABLE_SECONDS", 0.2)
+    produce(settings, HL7_RAW)
+    open_one = Producer(settings.client(**PRODUCER, **{"transactional.id": "foreign"}))
+    open_one.init_transactions(30)
+    open_one.begin_transaction()
+    open_one.produce(PHI_AUDIT.name, b"{}", partition=1)
+    open_one.flush(30)
+    audited(settings, HL7_RAW, 0)
+
+    with pytest.raises(RetriableError, match="a transaction is open"):
+        processed(settings, 0)
+    open_one.abort_transaction(30)
+
+    assert [Progress(1)] == processed(settings, 0)
 
 
 def test_events_of_other_records_do_not_make_offsets_old(settings):
@@ -221,7 +249,7 @@ def test_events_of_other_records_do_not_make_offsets_old(settings):
     produce(settings, HL7_RAW, at=RECEIVED + 1)
     audited(settings, HL7_RAW, 0, received=RECEIVED)
 
-    assert 0 == processed(settings, 0)
+    assert [Progress(0)] == processed(settings, 0)
 
 
 def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_path):

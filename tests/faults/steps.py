@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import psutil
 
+from tests.brokers import wait_until
 from tests.faults.scenarios import faults_of, scenario
 from tests.poison import faulty
 
@@ -33,19 +34,16 @@ def worker_kill_at_steps(run):
 
 @scenario(brokers=3, effects={"stopped at a step": ""})
 def broker_kill_at_steps(run):
-    """A broker dies or is restarted before and after each step of a transaction.
-
-    It is the one that coordinates the transaction.
-    """
+    """kill -9 or restart of the transaction's coordinator at each step, in turn."""
     with asked(run) as folder:
         run.start()
     for number, (stage, step) in enumerate(_steps(run)):
-        name = f"{run.settings.group}-{stage}-0"
-        node = run.cluster.leader_for("__transaction_state", name)
         worker = stopped(run, folder, stage, step)
         if worker is None:
             continue
-        is_kill = bool(number // len(STAGES) % 2)
+        name = f"{run.settings.group}-{stage}-0"
+        node = run.cluster.leader_for("__transaction_state", name)
+        is_kill = number % 4 in (0, 3)
         run.cluster.kill(node) if is_kill else run.cluster.stop(node)
         what = "kill -9 coordinator" if is_kill else "coordinator restarted"
         run.fault(f"{what}, {stage} {step}")
@@ -76,15 +74,26 @@ def stopped(run, folder, stage, step):
     request = folder / f"{run.settings.group}-{stage}-0 {step}"
     request.touch()
     deadline = time.monotonic() + STEP_SECONDS
+    more = 0.0
     while request.exists():
-        if time.monotonic() > deadline:
-            request.unlink(missing_ok=True)
-            run.say(f"{stage} did not come to: {step}")
+        now = time.monotonic()
+        if now > deadline and _is_withdrawn(request):
+            run.wrong.append(f"{stage} did not come to: {step}")
             return None
-        run.feed.limit += run.feed.window // 8
+        if now > more:
+            run.feed.limit += run.feed.window // 8
+            more = now + 1
         time.sleep(0.1)
     worker = run.worker(stage)
-    while worker.status() != psutil.STATUS_STOPPED:
-        time.sleep(0.01)
+    wait_until(lambda: worker.status() == psutil.STATUS_STOPPED)
     run.effect("stopped at a step")
     return worker
+
+
+def _is_withdrawn(request):
+    """Return whether the worker has not taken the request at the last moment."""
+    try:
+        request.unlink()
+    except FileNotFoundError:
+        return False
+    return True

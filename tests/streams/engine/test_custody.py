@@ -6,7 +6,12 @@ import pytest
 
 from streams.engine.checkpoint import Checkpoint
 from streams.engine.claim import Claim, Life
-from streams.engine.custody import WAIT_SECONDS, Custody
+from streams.engine.custody import (
+    GAPS_SECONDS,
+    WAIT_SECONDS,
+    Custody,
+    Progress,
+)
 from streams.engine.errors import RetriableError
 from streams.engine.records import CommittedOffset, Partition, Record
 from tests.streams.cluster import local_broker as local
@@ -213,9 +218,7 @@ def test_what_holds_after_an_undo_is_what_is_committed(broker):
     assert 1 == owner.custody.quarantined
     broker.offsets[Partition("notes", 2)] = CommittedOffset(5, "by hand")
 
-    owner.custody.resume(
-        owner.consumer.committed([Partition("notes", p) for p in range(3)])
-    )
+    undo(owner, [Partition("notes", p) for p in range(3)])
 
     assert 0 == owner.custody.quarantined
     # What somebody else has set is claimed anew before it flows.
@@ -224,6 +227,11 @@ def test_what_holds_after_an_undo_is_what_is_committed(broker):
         CommittedOffset(5, str(Claim(is_held=True)))
         == (broker.offsets[Partition("notes", 2)])
     )
+
+
+def undo(owner, partitions, *, is_unknown=False):
+    committed = owner.consumer.committed(partitions)
+    return owner.custody.resume(committed, is_unknown=is_unknown)
 
 
 HELD = str(Claim(of="id", by="a", is_held=True, suspects=3))
@@ -241,7 +249,7 @@ def test_offsets_that_went_back_are_not_adopted_after_an_undo(broker, caplog):
     owner = Owner(broker, identity="id")
     went_back(broker, owner, 5)
 
-    assert [0] == owner.custody.resume(owner.consumer.committed([NOTES]))
+    assert [0] == undo(owner, [NOTES])
     assert not owner.custody.owns(NOTES)
     assert [0] == owner.custody.open([])
     assert 8 == broker.offsets[NOTES].offset
@@ -277,45 +285,127 @@ def test_an_offset_that_a_person_has_set_back_is_adopted(broker):
     )
 
 
+class Events:
+    """What audit events tell: how far each partition was processed."""
+
+    def __init__(self, processed):
+        self.processed, self.gaps, self.asked, self.error = processed, set(), [], None
+
+    def __call__(self, committed):
+        self.asked.append({p.index for p in committed})
+        if self.error is not None:
+            raise self.error
+        return {
+            p: Progress(max(at.offset, self.processed.get(p.index, 0)), p in self.gaps)
+            for p, at in committed.items()
+        }
+
+
+def owner_of(broker, events, life="a"):
+    return Owner(broker, identity="id", processed=events, life=(life, ()))
+
+
 def test_what_others_have_processed_counts_where_offsets_are_old(broker):
-    asked = []
-
-    def processed(committed):
-        asked.append(dict(committed))
-        return {partition: each.offset + 4 for partition, each in committed.items()}
-
-    broker.offsets[NOTES] = CommittedOffset(5, str(Claim(of="id", again=7)))
-    owner = Owner(broker, identity="id", processed=processed)
+    broker.offsets[NOTES] = CommittedOffset(5, HELD)
+    owner = owner_of(broker, Events({0: 9}), "b")
     owner.custody.open([0, 1, 2])
 
-    # Where there is no claim, nothing is in doubt.
-    assert [{NOTES: CommittedOffset(5, str(Claim(of="id", again=7)))}] == asked
-    assert 9 == broker.offsets[NOTES].offset
-    assert not owner.custody.marked(record(0, 9)).is_repeated
-    # What this worker has committed itself is not in doubt either.
+    assert (
+        CommittedOffset(9, str(Claim(is_held=True, of="id", by="b")))
+        == (broker.offsets[NOTES])
+    )
+    assert [] == owner.dead
+
+
+def test_what_others_have_committed_since_is_not_forgotten(broker):
+    """Its own last commit is what the coordinator has gone back to."""
+    events = Events({})
+    owner = owner_of(broker, events)
+    went_back(broker, owner, 8)
     owner.custody.revoked([0])
+    events.processed[0] = 12
     owner.custody.assigned([0])
     owner.custody.open([0])
-    assert 1 == len(asked)
+
+    assert 12 == broker.offsets[NOTES].offset
 
 
-def test_a_partition_of_which_that_cannot_be_told_waits_and_no_other(broker):
-    def processed(committed):
-        if owner.clock.now < 110:
-            return {p: each.offset for p, each in committed.items() if p != NOTES}
-        if owner.clock.now < 140:
-            raise RetriableError("phi.audit: no answer")
-        return {p: each.offset for p, each in committed.items()}
+def test_records_that_a_person_has_read_again_are_read_by_each_owner(broker):
+    """All of them have audit events."""
+    events = Events({0: 9})
+    broker.offsets[NOTES] = CommittedOffset(2, "")
+    first = owner_of(broker, events)
+    first.custody.open([0, 1, 2])
+    assert first.custody.marked(record(0, 8)).is_repeated
+    first.custody.committed([record(0, 4)])
+    first.custody.take(None)
+    again = str(Claim(is_held=True, of="id", by="a", again=9))
+    assert CommittedOffset(2, again) == broker.offsets[NOTES]
 
+    # Its own commits are of before, too.
+    first.custody.revoked([0])
+    first.custody.assigned([0])
+    first.custody.open([0])
+    assert 2 == broker.offsets[NOTES].offset
+
+    second = owner_of(broker, events, "b")
+    second.custody.open([0, 1, 2])
+    assert 2 == broker.offsets[NOTES].offset
+    assert second.custody.marked(record(0, 8)).is_repeated
+
+
+def test_a_partition_with_gaps_waits_and_no_other(broker):
+    events = Events({})
+    events.gaps = {NOTES}
     for p in range(3):
         broker.offsets[Partition("notes", p)] = CommittedOffset(5, HELD)
-    owner = Owner(broker, identity="id", processed=processed)
+    owner = owner_of(broker, events, "b")
 
     assert [1, 2] == owner.custody.open([0, 1, 2])
-    owner.clock.now = 135
+    assert {1, 2} == owner.custody.claimed
+    owner.clock.now += WAIT_SECONDS
     assert [] == owner.custody.open([])
-    owner.clock.now = 140
+    assert [{0, 1, 2}] == events.asked
+    events.gaps = set()
+    owner.clock.now += GAPS_SECONDS
     assert [0] == owner.custody.open([])
+
+
+def test_partitions_wait_while_audit_events_cannot_be_read(broker, caplog):
+    events = Events({})
+    events.error = RetriableError("phi.audit: a transaction is open")
+    broker.offsets[NOTES] = CommittedOffset(5, HELD)
+    owner = owner_of(broker, events)
+
+    assert [] == owner.custody.open([0])
+    owner.clock.now += WAIT_SECONDS
+    assert [] == owner.custody.open([])
+    assert 1 == caplog.text.count("partitions wait for their audit events")
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+    events.error = None
+    assert [0] == owner.custody.open([0])
+
+
+def test_after_an_unknown_outcome_it_is_asked_how_far_records_were_processed(broker):
+    """Of a transaction that Kafka committed in part, the offsets may be lacking."""
+    events = Events({})
+    owner = owner_of(broker, events)
+    owner.custody.open([0, 1, 2])
+    owner.custody.committed([record(0, 4)])
+    owner.custody.take(None)
+    owner.custody.accuse()
+    broker.offsets[NOTES] = CommittedOffset(5, HELD)
+    events.gaps = {NOTES}
+
+    assert [] == undo(owner, [NOTES])
+    assert [0] == undo(owner, [NOTES], is_unknown=True)
+    assert [] == owner.custody.open([])
+    events.gaps = set()
+    owner.clock.now += GAPS_SECONDS
+    assert [0] == owner.custody.open([])
+    # It is its own claim, which no record has ended.
+    assert [] == owner.dead
 
 
 def test_a_partition_that_is_not_claimed_is_not_owned(broker):

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from streams.engine.claim import Claim
+from streams.engine.custody import Progress
 from streams.engine.deadline import Overrun
 from streams.engine.errors import (
     ConfigError,
@@ -44,7 +45,7 @@ class Upper:
     def settled(self, claimed):
         return claimed
 
-    def due(self):
+    def due(self, claimed):
         return {}
 
     def reread(self):
@@ -588,7 +589,9 @@ def test_a_partition_whose_offset_is_in_doubt_is_held_back_and_no_other():
     doubtful = Partition("notes", 0)
     runner._custody._identities = {"notes": "id"}
     runner._custody._processed = lambda committed: {
-        p: each.offset for p, each in committed.items() if p != doubtful
+        p: Progress(each.offset, has_gaps=p == doubtful)
+        for p, each in committed.items()
+        if each.metadata
     }
     runner.run_once()
     assert 0 < broker.offsets[doubtful].offset
@@ -669,7 +672,7 @@ def test_all_that_is_written_is_sealed_record_by_record(broker):
     class Due(Upper):
         left = 1
 
-        def due(self):
+        def due(self, claimed):
             left, self.left = self.left, 0
             return {0: [Output("notes", b"k", b"again")]} if left else {}
 

@@ -272,7 +272,7 @@ class Copy:
     def settled(self, claimed):
         return claimed
 
-    def due(self):
+    def due(self, claimed):
         return {}
 
     def reread(self):

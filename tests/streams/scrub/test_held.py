@@ -176,7 +176,9 @@ class Loop:
     def turn(self, seconds=0.0):
         """Let time go by; commit what is due, and process what was published again."""
         self.now += seconds
-        due = [output for outputs in self.scrub.due().values() for output in outputs]
+        due = [
+            output for outputs in self.scrub.due({0, 1}).values() for output in outputs
+        ]
         outputs = self.commit(due)
         to_read, self.to_read = self.to_read, []
         return outputs + (self.process(*to_read) if to_read else [])
@@ -267,7 +269,9 @@ def test_a_released_note_leaves_no_text_behind_until_it_is_processed(loop):
     loop.process(loop.note("A"))
     loop.process(loop.update())
 
-    loop.commit([each for outputs in loop.scrub.due().values() for each in outputs])
+    loop.commit(
+        [each for outputs in loop.scrub.due({0, 1}).values() for each in outputs]
+    )
 
     [value] = loop.rows.values()
     assert b"demographics" in value
@@ -321,7 +325,9 @@ def test_a_later_note_waits_behind_an_earlier_one_although_a_name_is_known(loop)
 def test_a_note_behind_a_released_one_is_published_again_at_once(loop):
     loop.process(loop.note("A"))
     loop.process(loop.update())
-    loop.commit([each for outputs in loop.scrub.due().values() for each in outputs])
+    loop.commit(
+        [each for outputs in loop.scrub.due({0, 1}).values() for each in outputs]
+    )
 
     again, row, audit = loop.process(loop.note("B"))
 
@@ -334,7 +340,9 @@ def test_a_note_behind_a_released_one_is_published_again_at_once(loop):
 def test_a_note_that_follows_a_released_one_in_one_batch_is_scrubbed(loop):
     loop.process(loop.note("A"))
     loop.process(loop.update())
-    loop.commit([each for outputs in loop.scrub.due().values() for each in outputs])
+    loop.commit(
+        [each for outputs in loop.scrub.due({0, 1}).values() for each in outputs]
+    )
     [again] = loop.to_read
 
     loop.process(again, loop.note("B"))
@@ -378,7 +386,9 @@ def test_a_header_without_a_released_row_is_not_believed(loop, header):
 def test_a_released_note_is_believed_once(loop):
     loop.process(loop.note("A"))
     loop.process(loop.update())
-    loop.commit([each for outputs in loop.scrub.due().values() for each in outputs])
+    loop.commit(
+        [each for outputs in loop.scrub.due({0, 1}).values() for each in outputs]
+    )
     [again] = loop.to_read
     copy = loop.record(NOTES, again.key, again.value, again.headers)
 
@@ -393,7 +403,9 @@ def test_a_released_note_is_believed_once(loop):
 def test_a_released_note_that_becomes_a_dead_letter_leaves_no_row(loop, is_processed):
     loop.process(loop.note("BAD"))
     loop.process(loop.update())
-    loop.commit([each for outputs in loop.scrub.due().values() for each in outputs])
+    loop.commit(
+        [each for outputs in loop.scrub.due({0, 1}).values() for each in outputs]
+    )
     [again], loop.to_read = loop.to_read, []
 
     if is_processed:
@@ -415,7 +427,7 @@ def test_what_is_aborted_is_held_when_it_is_read_again(loop):
     note = loop.note("A")
     loop.scrub.process([note])
     loop.scrub.aborted()
-    assert {} == loop.scrub.due()
+    assert {} == loop.scrub.due({0, 1})
     assert [] == [each for each in loop.scrub.held() if each.notes]
 
     loop.process(note)
@@ -430,10 +442,10 @@ def test_a_release_that_is_aborted_is_repeated(loop, seconds):
     if not seconds:
         loop.process(loop.update())
     loop.now += seconds
-    first = loop.scrub.due()
+    first = loop.scrub.due({0, 1})
     loop.scrub.aborted()
 
-    assert first == loop.scrub.due()
+    assert first == loop.scrub.due({0, 1})
     loop.scrub.aborted()
     loop.turn()
 
@@ -443,14 +455,14 @@ def test_a_release_that_is_aborted_is_repeated(loop, seconds):
 def test_a_release_of_unknown_outcome_is_read_from_the_changelog(loop):
     loop.process(loop.note("A"))
     loop.process(loop.update())
-    [outputs] = loop.scrub.due().values()
+    [outputs] = loop.scrub.due({0, 1}).values()
     loop.scrub.aborted()
     # It was committed, and the table has read it.
     row = next(each for each in outputs if each.topic == NOTES_HELD.name)
     loop.tables[NOTES_HELD.name].write(PLACE, {row.key: row.value}, 9)
     loop.scrub.reread()
 
-    assert {} == loop.scrub.due()
+    assert {} == loop.scrub.due({0, 1})
     assert [] == [each for each in loop.scrub.held() if each.notes]
 
 
@@ -512,7 +524,7 @@ def test_a_damaged_table_of_patients_loses_no_held_note(loop, monkeypatch):
 
     assert [*PARTITIONS] == loop.scrub.drop_state()
 
-    assert {} == loop.scrub.due()
+    assert {} == loop.scrub.due({0, 1})
     loop.scrub.settled(PARTITIONS)
     loop.turn(31)
     assert ["A"] == loop.scrubbed

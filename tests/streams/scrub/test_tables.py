@@ -82,6 +82,14 @@ def test_a_partition_is_ready_and_settled_when_both_tables_are(tables, pair):
     assert ([1], [1]) == (one.settling, other.settling)
 
 
+def test_a_partition_that_is_claimed_once_more_is_returned_once_more(tables, pair):
+    """Its tables are complete: nobody else has written since."""
+    complete(tables, pair, [0, 1])
+
+    assert [0] == tables.settled([0])
+    assert [] == tables.settled([])
+
+
 def test_a_partition_that_could_not_be_settled_is_tried_again(tables, pair):
     pair[1].trouble = RetriableError("of the test")
     with pytest.raises(RetriableError):
