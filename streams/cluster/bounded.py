@@ -11,6 +11,7 @@ from confluent_kafka import Message, TopicPartition
 from ..engine.errors import RetriableError
 from ..engine.settings import Settings
 from .client import CONSUMER, consumer_client, translated
+from .offsets import END_OF_PARTITION
 
 SILENT_SECONDS = 30.0
 
@@ -47,12 +48,13 @@ def committed_records(
     }
     consumer = consumer_client(settings, **properties)
     try:
-        consumer.assign([TopicPartition(topic, p, ranges[p][0]) for p in left])
+        with translated("read"):
+            consumer.assign([TopicPartition(topic, p, ranges[p][0]) for p in left])
         silent_since = time.monotonic()
         while left:
             with translated("read"):
                 messages = consumer.consume(1000, timeout=0.2)
-            if messages:
+            if any(_is_answer(message) for message in messages):
                 silent_since = time.monotonic()
             elif time.monotonic() - silent_since > silent_seconds:
                 raise RetriableError(f"{topic}: no answer for {silent_seconds:.0f} s")
@@ -68,3 +70,8 @@ def committed_records(
             yield None
     finally:
         consumer.close()
+
+
+def _is_answer(message: Message) -> bool:
+    error = message.error()
+    return error is None or error.code() == END_OF_PARTITION

@@ -156,6 +156,8 @@ class KafkaConsumer:
         self._forget(self._assigned)
         self._unthrottle(self._throttled)
         deadline = time.monotonic() + CALL_SECONDS
+        # What is lost can't be claimed again.
+        self._serve(0.0)
         while True:
             committed = self.committed(
                 [Partition(t, p) for p in sorted(self._assigned) for t in self._topics]
@@ -167,7 +169,7 @@ class KafkaConsumer:
             except RetriableError:
                 if time.monotonic() > deadline:
                     raise
-                self._serve()
+                self._serve(0.05)
             else:
                 for each in committed:
                     self._unchecked.pop(each, None)
@@ -352,7 +354,7 @@ class KafkaConsumer:
             for topic in topics or self._topics
         ]
 
-    def _serve(self) -> None:
+    def _serve(self, seconds: float) -> None:
         """Take in what the client knows of the group; a record is read again.
 
         A new partition is not seekable until its fetcher has started, and a lost one
@@ -361,7 +363,7 @@ class KafkaConsumer:
         self._is_rewinding = True
         try:
             with translated("poll"):
-                message = self._consumer.poll(0.05)
+                message = self._consumer.poll(seconds)
         finally:
             self._is_rewinding = False
         error = message.error() if message is not None else None

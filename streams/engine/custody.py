@@ -100,7 +100,10 @@ class Custody:
         self._accused = accused
         self._is_accused = False
         self._suspicious: set[Partition] = set()
-        self._undone: set[Partition] = set()
+        # By the group, for partitions that are to be claimed anew.
+        self._undone: dict[Partition, CommittedOffset] = {}
+        self._doubted: set[Partition] = set()
+        self._not_settled: set[int] = set()
         self._died = died
         self._group: Group | None = None
         self._claims: dict[Partition, Claim] = {}
@@ -129,8 +132,10 @@ class Custody:
         for each in self._of(partitions):
             self._claims.pop(each, None)
             self._offsets.pop(each, None)
-            self._undone.discard(each)
+            self._undone.pop(each, None)
+            self._doubted.discard(each)
         self._unclaimed.difference_update(partitions)
+        self._not_settled.difference_update(partitions)
         self._ready.difference_update(partitions)
 
     def release(self, partitions: Sequence[int] | None = None) -> None:
@@ -138,15 +143,22 @@ class Custody:
 
         If that fails, the next owner processes some records one by one.
         """
-        ours = list(self._claims) if partitions is None else self._of(partitions)
+        ours = [*self._claims, *self._undone]
+        if partitions is not None:
+            ours = self._of(partitions)
         released = {p: self._claims[p].released() for p in ours if p in self._claims}
+        for partition in self._undone.keys() & set(ours):
+            claim = Claim.read(self._undone[partition].metadata)
+            if claim.is_held and claim.by == self._life.name:
+                self._offsets[partition] = self._undone[partition]
+                released[partition] = claim.released()
         try:
             self._mark(released)
         except StreamError as error:
             log.warning("partitions not released: %s", error)
             self._needs_renewal = True
         for partition in released:
-            del self._claims[partition]
+            self._claims.pop(partition, None)
 
     def abandon(self) -> None:
         """Leave all claims held: the record in hand may end the next owner as well."""
@@ -154,7 +166,9 @@ class Custody:
 
     def open(self, ready: Iterable[int]) -> list[int]:
         """Claim partitions whose state is ready; return those to be resumed now."""
-        self._ready.update(ready)
+        newly = set(ready)
+        self._ready |= newly
+        self._not_settled -= newly
         if self._needs_renewal:
             self._checkpoint.renew()
             self._needs_renewal = False
@@ -176,39 +190,47 @@ class Custody:
 
     def hold(self, partitions: Iterable[int]) -> None:
         """Wait until the state of the partitions is ready again."""
-        self._ready.difference_update(partitions)
+        waiting = set(partitions)
+        self._ready -= waiting
+        self._not_settled |= waiting
 
-    def resume(
-        self, committed: Mapping[Partition, CommittedOffset], *, is_unknown: bool
-    ) -> list[int]:
+    def doubt(self) -> list[int]:
+        """Have partitions claimed anew: the outcome of a transaction is unknown.
+
+        It may also have been committed in part, which audit events tell.
+
+        Returns:
+            The partitions.
+        """
+        if self._processed is None:
+            return []
+        self._doubted |= self._claims.keys()
+        return sorted({each.index for each in self._doubted})
+
+    def resume(self, committed: Mapping[Partition, CommittedOffset]) -> list[int]:
         """Adopt the committed claims after a batch was undone.
-
-        Args:
-            committed: By the group, of all assigned partitions.
-            is_unknown: Whether the outcome of its transaction is: then it may also
-                have been committed in part.
 
         Returns:
             The partitions that have to wait until they are claimed anew.
         """
-        is_in_doubt = is_unknown and self._processed is not None
-        undone: set[Partition] = set()
+        undone: dict[Partition, CommittedOffset] = {}
         for partition, each in committed.items():
             claim = Claim.read(each.metadata)
             if partition not in self._claims:
                 continue
             is_old = each.offset < self._own_commits.get(partition, 0)
-            if claim.is_held and not is_old and not is_in_doubt:
+            if claim.is_held and not is_old and partition not in self._doubted:
                 self._claims[partition] = claim
                 self._offsets[partition] = each
             else:
                 # The offset may be old, or set from outside by a reset of the group.
                 del self._claims[partition]
-                undone.add(partition)
+                undone[partition] = each
+        self._doubted.clear()
         self._undone |= undone
         waiting = {each.index for each in undone}
         self._unclaimed |= waiting
-        self._ready |= waiting
+        self._ready |= waiting - self._not_settled
         return sorted(waiting)
 
     @property
@@ -340,7 +362,7 @@ class Custody:
         found = self._up_to_date(self._committed(partitions))
         claims, deaths = {}, []
         for partition, each in found.items():
-            is_accused = partition in self._suspicious - self._undone
+            is_accused = partition in self._suspicious - self._undone.keys()
             excused = frozenset[str]() if is_accused else self._life.excused
             found_claim = Claim.read(each.metadata)
             claim = found_claim.taken_over(self._batch, excused)
@@ -352,7 +374,8 @@ class Custody:
         self._mark(claims)
         # Its records are suspects now, unless they were before.
         self._suspicious.difference_update(claims)
-        self._undone.difference_update(claims)
+        for partition in claims:
+            self._undone.pop(partition, None)
         self._unclaimed = {
             p
             for p in self._unclaimed

@@ -434,8 +434,9 @@ class Runner:
         """Discard the batch, and go back to the committed offsets of the group."""
         self._processor.aborted()
         is_damaged = isinstance(error, CorruptState)
-        is_unknown = isinstance(error, Fenced | UnknownOutcome)
-        if is_unknown:
+        if isinstance(error, Fenced | UnknownOutcome):
+            # First: behind records that have arrived nothing is learnt of the group.
+            self._consumer.pause(self._custody.doubt())
             self._checkpoint.renew()
             try:
                 self._processor.reread()
@@ -450,9 +451,7 @@ class Runner:
             self._custody.hold(waiting)
             self._consumer.pause(waiting)
         # The committed offset shows the outcome of a transaction where it is unknown.
-        committed = self._consumer.rewind()
-        waiting = self._custody.resume(committed, is_unknown=is_unknown)
-        self._consumer.pause(waiting)
+        self._consumer.pause(self._custody.resume(self._consumer.rewind()))
         self._to_undo = None
 
 

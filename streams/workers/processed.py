@@ -28,6 +28,7 @@ from ..cluster.bounded import committed_records
 from ..cluster.client import record_of
 from ..cluster.offsets import end_offsets, first_offsets, high_watermarks
 from ..cluster.topics import PHI_AUDIT, partition_counts
+from ..engine.claim import Claim
 from ..engine.custody import Progress
 from ..engine.errors import RetriableError
 from ..engine.records import CommittedOffset, Partition, Record
@@ -44,8 +45,8 @@ NOT_OF_PROCESSING = frozenset({b"replayed", b"revealed", b"erased", b"discarded"
 """Outcomes of audit events that tell of a record later than its processing."""
 TAIL = 2000
 """Last audit events of each partition that are compared with committed offsets."""
-MAX_EVENTS = 300_000
-"""Events of all partitions that are read if those leave a gap: some ten seconds."""
+EVENTS_A_SECOND = 15_000
+"""That are read, with their records, on a busy host."""
 BLOCK = 2000
 """Records of a partition that are compared with audit events at once."""
 STABLE_SECONDS = 1.0
@@ -241,14 +242,18 @@ class Processed:
         self._topic = topic
         self._beat = beat
         self._trail = AuditTrail(settings, group, beat, SILENT_SECONDS)
+        # A third of the time in which the group expects a poll.
+        self._max_events = int(settings.poll_seconds * EVENTS_A_SECOND / 3)
         self._with_gaps: dict[tuple[Partition, int], Progress] = {}
-        self._asked: dict[Partition, CommittedOffset] = {}
-        self._through: dict[int, int] = {}
+        self._asked: dict[Partition, tuple[CommittedOffset, Mapping[int, int]]] = {}
 
     def __call__(
         self, committed: Mapping[Partition, CommittedOffset]
     ) -> dict[Partition, Progress]:
         """Return the progress of each partition.
+
+        Where a person has set the offset that is the partition's end: nothing tells how
+        far its records are to be processed once more.
 
         Raises:
             RetriableError: The cluster does not answer, or a transaction hides events.
@@ -257,22 +262,24 @@ class Processed:
             each: self._with_gaps.get((each, at.offset), Progress(at.offset))
             for each, at in committed.items()
         }
+        ours = {each: at for each, at in committed.items() if each.topic == self._topic}
+        by_hand = [each.index for each, at in ours.items() if _is_set_by_hand(at)]
+        ends = end_offsets(self._admin, self._topic, by_hand)
+        for p, end in ends.items():
+            each = Partition(self._topic, p)
+            found[each] = Progress(max(end, ours[each].offset))
         wanted = {
-            each.index: at
-            for each, at in committed.items()
-            if each.topic == self._topic and not found[each].has_gaps
+            each: at
+            for each, at in ours.items()
+            if each.index not in ends and not found[each].has_gaps
         }
         if wanted:
-            ends = self._stable_ends(committed)
-            for p, progress in self._look_back(wanted, ends).items():
-                each = Partition(self._topic, p)
-                found[each] = progress
-                if progress.has_gaps:
-                    # Only a person can change it.
-                    self._with_gaps[each, wanted[p].offset] = progress
+            found |= self._look_back(wanted, self._stable_ends(wanted))
         for each, progress in found.items():
             if progress.has_gaps:
-                self._report(each, committed[each])
+                # Only a person can change it.
+                self._with_gaps[each, ours[each].offset] = progress
+                self._report(each, ours[each])
         return found
 
     def _report(self, partition: Partition, committed: CommittedOffset) -> None:
@@ -289,34 +296,43 @@ class Processed:
     ) -> Mapping[int, int]:
         """Return the ends of `phi.audit`, once no transaction hides an event.
 
-        Of the same question the same transactions are waited for: others begin anew all
-        the time.
+        When a question is asked again, the transactions of the first time are waited
+        for: others begin all the time.
 
         Raises:
             RetriableError: One is still open.
         """
         partitions = range(partition_counts(self._admin).get(PHI_AUDIT.name, 0))
-        if self._asked != committed:
-            self._through = high_watermarks(self._admin, PHI_AUDIT.name, partitions)
-            self._asked = dict(committed)
+        high = high_watermarks(self._admin, PHI_AUDIT.name, partitions)
+        for each, at in committed.items():
+            if each not in self._asked or self._asked[each][0] != at:
+                self._asked[each] = at, high
+        through = [self._asked[each][1] for each in committed]
+        if not partitions or any(p not in high for known in through for p in known):
+            raise RetriableError(f"{PHI_AUDIT.name}: its partitions are not known")
         deadline = time.monotonic() + STABLE_SECONDS
         while True:
             ends = end_offsets(self._admin, PHI_AUDIT.name, partitions)
-            if all(ends[p] >= high for p, high in self._through.items()):
-                self._asked = {}
+            if all(ends[p] >= end for known in through for p, end in known.items()):
+                for each in committed:
+                    del self._asked[each]
                 return ends
             if time.monotonic() > deadline:
-                raise RetriableError(f"{PHI_AUDIT.name}: a transaction is open")
+                raise RetriableError(
+                    f"{PHI_AUDIT.name}: a transaction is open; if that lasts, find it "
+                    "with kafka-transactions.sh find-hanging, and abort it"
+                )
             self._beat()
             time.sleep(0.1)
 
     def _look_back(
-        self, committed: Mapping[int, CommittedOffset], ends: Mapping[int, int]
-    ) -> dict[int, Progress]:
+        self, wanted: Mapping[Partition, CommittedOffset], ends: Mapping[int, int]
+    ) -> dict[Partition, Progress]:
         """Return the progress of partitions that have processed records."""
+        committed = {each.index: at for each, at in wanted.items()}
         first = first_offsets(self._admin, PHI_AUDIT.name, ends)
         found: dict[int, Progress] = {}
-        for tail in (TAIL, max(TAIL, MAX_EVENTS // max(1, len(ends)))):
+        for tail in (TAIL, max(TAIL, self._max_events // len(ends))):
             ranges = {p: (max(first[p], end - tail), end) for p, end in ends.items()}
             events = self._ahead(committed, ranges)
             absent = {p for p, at in committed.items() if at.is_absent}
@@ -334,7 +350,7 @@ class Processed:
             is_told = not any(each.has_gaps for each in found.values())
             if is_all or (is_told and absent <= found.keys()):
                 break
-        return found
+        return {Partition(self._topic, p): each for p, each in found.items()}
 
     def _ahead(
         self,
@@ -375,6 +391,10 @@ class Processed:
             else:
                 found[p] = Progress(record.next_offset, has_gaps=p in lacking)
         return found
+
+
+def _is_set_by_hand(committed: CommittedOffset) -> bool:
+    return not (committed.is_absent or Claim.read(committed.metadata).of)
 
 
 def _mark(digest: bytes, received: bytes) -> int:

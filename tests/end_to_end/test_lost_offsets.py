@@ -180,13 +180,16 @@ def test_offsets_that_a_person_has_set_are_left_alone(settings):
     assert {0: 0} == restore(settings, Stage.INTAKE)
 
 
-def processed(settings, *offsets, is_absent=False):
+CLAIMED = str(Claim(of="a-topic", is_held=True))
+
+
+def processed(settings, *offsets, metadata=CLAIMED, is_absent=False):
     """Ask how far records behind each committed offset in `hl7.raw` were processed."""
     place = Partition(HL7_RAW.name, 0)
     admin = admin_client(settings)
     ask = Processed(settings, admin, "intake", HL7_RAW.name, lambda: None)
-    asked = [{place: CommittedOffset(at, is_absent=is_absent)} for at in offsets]
-    return [ask(each)[place] for each in asked]
+    asked = [CommittedOffset(at, metadata, is_absent=is_absent) for at in offsets]
+    return [ask({place: each})[place] for each in asked]
 
 
 def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeypatch):
@@ -216,6 +219,14 @@ def test_gaps_in_what_was_processed_are_found(settings, caplog):
     assert 2 == caplog.text.count(f"{HL7_RAW.name}[0]: of the records from 1 on")
     # Where there is no offset, nothing tells from where on events are to be there.
     assert [Progress(4)] == processed(settings, 0, is_absent=True)
+
+
+def test_of_offsets_that_a_person_has_set_events_say_nothing(settings):
+    for number in range(5):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    audited(settings, HL7_RAW, 1, received=RECEIVED + 1)
+
+    assert [Progress(5)] == processed(settings, 0, metadata="by hand")
 
 
 def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):

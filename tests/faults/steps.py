@@ -37,6 +37,7 @@ def broker_kill_at_steps(run):
     """kill -9 or restart of the transaction's coordinator at each step, in turn."""
     with asked(run) as folder:
         run.start()
+    run.seen.must_abort = False  # its successor goes on with the transaction
     for number, (stage, step) in enumerate(_steps(run)):
         worker = stopped(run, folder, stage, step)
         if worker is None:

@@ -230,8 +230,9 @@ def test_what_holds_after_an_undo_is_what_is_committed(broker):
 
 
 def undo(owner, partitions, *, is_unknown=False):
-    committed = owner.consumer.committed(partitions)
-    return owner.custody.resume(committed, is_unknown=is_unknown)
+    if is_unknown:
+        owner.custody.doubt()
+    return owner.custody.resume(owner.consumer.committed(partitions))
 
 
 HELD = str(Claim(of="id", by="a", is_held=True, suspects=3))
@@ -406,6 +407,33 @@ def test_after_an_unknown_outcome_it_is_asked_how_far_records_were_processed(bro
     assert [0] == owner.custody.open([])
     # It is its own claim, which no record has ended.
     assert [] == owner.dead
+
+
+def test_partitions_that_wait_to_be_claimed_anew_are_released_as_well(broker):
+    """Otherwise their next owner would follow one that died."""
+    events = Events({})
+    owner = owner_of(broker, events)
+    owner.custody.open([0, 1, 2])
+    owner.custody.suspect([record(1, 0)])
+    owner.custody.take(record(1, 0))
+    undo(owner, [Partition("notes", p) for p in range(3)], is_unknown=True)
+    owner.custody.release([0])
+    assert not owner.claim(0).is_held
+    assert owner.claim(1).is_in_hand
+    owner.custody.release()
+
+    assert not any(owner.claim(p).is_held for p in range(3))
+    assert Claim(of="id", suspects=1, record=0) == owner.claim(1)
+
+
+def test_what_a_person_has_set_meanwhile_is_not_released(broker):
+    owner = owner_of(broker, Events({}))
+    owner.custody.open([0, 1, 2])
+    broker.offsets[NOTES] = CommittedOffset(2, "by hand")
+    undo(owner, [NOTES], is_unknown=True)
+    owner.custody.release()
+
+    assert CommittedOffset(2, "by hand") == broker.offsets[NOTES]
 
 
 def test_a_partition_that_is_not_claimed_is_not_owned(broker):

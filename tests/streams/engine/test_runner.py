@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from streams.engine.claim import Claim
+from streams.engine.claim import Claim, Life
 from streams.engine.custody import Progress
 from streams.engine.deadline import Overrun
 from streams.engine.errors import (
     ConfigError,
     CorruptState,
     FatalError,
+    Fenced,
     GivenUp,
     InvalidRecord,
     RecordRefused,
@@ -581,6 +582,37 @@ def test_nothing_is_published_twice_when_committed_offsets_go_back(operation):
     published = [output.value for output in broker.committed["scrubbed"]]
     assert 12 == len({*published}) == len(published)
     assert 12 == broker.offsets[Partition("notes", 0)].offset
+
+
+@pytest.mark.parametrize("trouble", [UnknownOutcome, Fenced])
+def test_after_an_unknown_outcome_partitions_are_claimed_anew_and_go_on(trouble):
+    broker = many(24)
+    runner = start(broker, Upper(), max_records=4)
+    asked = []
+
+    def processed(committed):
+        asked.append({each.index for each in committed})
+        return {p: Progress(each.offset) for p, each in committed.items()}
+
+    runner._custody._processed = processed
+    runner._custody._life = Life("a", frozenset({"a"}))
+    runner.run_once()
+    broker.plan("commit", 0, trouble("planned"))
+    for _ in range(4):
+        runner.run_once()
+    assert [{0, 1}] * 2 == asked
+    assert 0 == runner._custody.quarantined
+
+    broker.plan("commit", 0, trouble("planned"))
+    runner.run_once()
+    runner.release()
+    claims = [Claim.read(each.metadata) for each in broker.offsets.values()]
+    assert [False, False] == [each.is_held for each in claims]
+    runner = start(broker, Upper())
+    for _ in range(20):
+        runner.run_once()
+    published = [output.value for output in broker.committed["scrubbed"]]
+    assert 24 == len({*published}) == len(published)
 
 
 def test_a_partition_whose_offset_is_in_doubt_is_held_back_and_no_other():
