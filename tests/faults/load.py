@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -18,6 +19,7 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     partition_counts,
 )
+from streams.demo.flow import read_topic
 from tests.faults.ward import numbers_in, take
 
 WATCHED = (PHI_AUDIT.name, NOTES_SCRUBBED.name, DEAD_LETTERS.name)
@@ -124,6 +126,7 @@ class Feed(threading.Thread):
 
     def __init__(self, settings, ward, notes, watch, window):
         super().__init__(daemon=True)
+        self._settings = settings
         self._producer = Producer(
             settings.client(
                 **PRODUCER,
@@ -142,6 +145,7 @@ class Feed(threading.Thread):
         self.lock = threading.RLock()
         """Held while messages are made: a ward is not made for threads."""
         self.places: dict[int, tuple[int, int]] = {}
+        self._unplaced: set[int] = set()
         self.sent = 0
         self.is_over = False
         """Whether the ward has no more notes; scenarios may still send theirs."""
@@ -185,16 +189,6 @@ class Feed(threading.Thread):
         """Publish one message; count the notes in it."""
         numbers = numbers_in(message.value)
         self.sent += len(numbers)
-
-        def delivered(error, confirmed):
-            if error is not None:
-                # Raised here, it would be mangled by the client.
-                self._refused = self._refused or error.name()
-                return
-            for number in numbers:
-                place = confirmed.partition(), self.base + confirmed.offset()
-                self.places[number] = place
-
         while True:
             try:
                 self._producer.produce(
@@ -202,18 +196,39 @@ class Feed(threading.Thread):
                     key=message.key,
                     value=message.value,
                     headers=list((headers or {}).items()),
-                    on_delivery=delivered,
+                    on_delivery=partial(self._delivered, numbers),
                 )
             except BufferError:
                 self._producer.poll(0.2)
             else:
                 return
 
+    def _delivered(self, numbers, error, confirmed):
+        # What is raised here the client mangles.
+        if error is not None:
+            self._refused = self._refused or error.name()
+        elif confirmed.offset() is None:
+            # A repetition, of which a new leader knows only that it is one.
+            self._unplaced.update(numbers)
+        else:
+            place = confirmed.partition(), self.base + confirmed.offset()
+            self.places.update(dict.fromkeys(numbers, place))
+
     def close(self):
         """End; what is sent until then is confirmed."""
         self.is_over = self._is_closed = True
         if self.is_alive():
             self.join(30)
+
+    def all_places(self):
+        """Return the places of all notes, also of those that had to be looked for."""
+        if not self._unplaced:
+            return self.places
+        for message in read_topic(self._settings, HL7_RAW.name):
+            place = message.partition(), self.base + message.offset()
+            for number in self._unplaced.intersection(numbers_in(message.value())):
+                self.places.setdefault(number, place)
+        return self.places
 
     @contextmanager
     def paused(self):

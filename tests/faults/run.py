@@ -484,7 +484,7 @@ class Run:
     def finish(self):
         """Finish the services, and audit."""
         self.finish_services()
-        found = audit(self.direct, self.feed.places)
+        found = audit(self.direct, self.feed.all_places())
         for effect, pattern in self.scenario.effects.items():
             if pattern:
                 self.effect(effect, self.count_lines(pattern))

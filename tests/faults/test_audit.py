@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import orjson
 import pytest
+from confluent_kafka import Message
 
 from deid_core import Document, KnownIdentifiers, PersonName
 from streams.cluster.topics import (
@@ -207,3 +208,16 @@ def test_what_is_sent_after_the_last_note_of_the_ward_is_confirmed(settings):
         wait_until(lambda: len(feed.places) == 6, 20)
     finally:
         feed.close()
+
+
+def test_a_message_whose_offset_the_broker_does_not_tell_is_found(settings):
+    """Sent again to a new leader, it is there already."""
+    feed = Feed(settings, MarkedWard(seed=3), 0, SimpleNamespace(done=0), window=10)
+    value = f"rounds. {marker_of(7)}".encode()
+    produce(settings, HL7_RAW.name, [(b"k", b"another"), (b"k", value)])
+
+    feed._delivered({7}, None, Message(topic=HL7_RAW.name, partition=0, offset=-1001))
+    assert {} == feed.places
+
+    [(number, (_partition, offset))] = feed.all_places().items()
+    assert (7, 1) == (number, offset)
