@@ -11,7 +11,8 @@ any host, whether a record may have ended the process of the previous one:
     in hand    The suspect being processed; committed before its processing starts.
     deaths     Number of owners that died with this record in hand.  After the second
                one the record becomes a dead letter (`poison`) without being processed.
-    again      Records below this offset were processed before, and are read again.
+    again      Records below this offset may have been processed before, and are read
+               again: set by `workers.lost_offsets`, or where a person has set offsets.
     of         The topics that the offset counts in: one that was deleted and made anew
                has other records at the same offsets (`workers.lost_offsets`).
     by         The owner's process (`Life`).  One that lost the partition and has it
@@ -71,7 +72,7 @@ class Claim:
         record: The offset of the suspect that was last in hand; -1 for none.
         is_in_hand: Whether that suspect is in hand now.
         deaths: Number of owners that died with that suspect in hand.
-        again: Records below this offset were processed before.
+        again: Records below this offset may have been processed before.
         of: Ids of the topics; empty if they are not known.
         by: Name of the owner's process; empty if it is not known.
     """
