@@ -19,18 +19,20 @@ from ..engine.settings import Settings
 from .client import CALL_SECONDS, CONSUMER, consumer_client, translated
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
-MOVED = {
+NOT_NOW = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError._NOENT,  # noqa: SLF001  # the client's public name
+    KafkaError._TRANSPORT,  # noqa: SLF001
 }
 """Answers of a broker that does not lead the partition any more, or not yet.
 
-The last one is the client's own: no broker leads it, say just after a pause.
+The last two are the client's own, say just after a pause: no broker leads it, and the
+connection was given up while the question was on its way.
 """
-MOVED_SECONDS = 5.0
+ASK_AGAIN_SECONDS = 10.0
 PEEK = {
     "queued.min.messages": 1,
     "fetch.message.max.bytes": 64 * 1024,
@@ -223,7 +225,7 @@ def _listed(
     wanted = {TopicPartition(topic, p): spec() for p in partitions}
     if not wanted:
         return {}
-    deadline = time.monotonic() + MOVED_SECONDS
+    deadline = time.monotonic() + ASK_AGAIN_SECONDS
     with translated("list offsets"):
         while True:
             futures = admin.list_offsets(
@@ -232,8 +234,8 @@ def _listed(
             try:
                 return {tp.partition: f.result().offset for tp, f in futures.items()}
             except KafkaException as error:
-                has_moved = error.args[0].code() in MOVED
-                if not has_moved or time.monotonic() > deadline:
+                is_passing = error.args[0].code() in NOT_NOW
+                if not is_passing or time.monotonic() > deadline:
                     raise
             # The client asks the leader that it knows, and never learns another.
             admin.list_topics(topic, timeout=CALL_SECONDS)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.cluster.offsets import MOVED, end_offsets, stable_ends
+from streams.cluster.offsets import NOT_NOW, end_offsets, stable_ends
 from streams.engine.errors import RetriableError
 
 
@@ -36,7 +36,7 @@ class Admin:
         self.refreshed.append(topic)
 
 
-@pytest.mark.parametrize("code", sorted(MOVED))
+@pytest.mark.parametrize("code", sorted(NOT_NOW))
 def test_a_leader_that_has_moved_is_looked_up(code):
     admin = Admin(code, 1234)
 
@@ -45,7 +45,7 @@ def test_a_leader_that_has_moved_is_looked_up(code):
 
 
 def test_a_leader_that_is_not_found_in_time_is_tried_again_later(monkeypatch):
-    monkeypatch.setattr("streams.cluster.offsets.MOVED_SECONDS", 0.2)
+    monkeypatch.setattr("streams.cluster.offsets.ASK_AGAIN_SECONDS", 0.2)
 
     with pytest.raises(RetriableError, match="FENCED_LEADER_EPOCH"):
         end_offsets(Admin(KafkaError.FENCED_LEADER_EPOCH), "notes", [0])
