@@ -43,7 +43,8 @@ def compiled(function: F) -> F:
     """
     made: Any = numba.njit(fastmath=True, nogil=True)(function)
     with suppress(RuntimeError):  # no folder
-        # What enable_caching() does, with another cache; numba has no public way to it.
+        # What enable_caching() does, with another cache; numba has no public way to it,
+        # and no types.
         made._cache = _Cache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001
     _kernels.append(made)
     return cast(F, made)

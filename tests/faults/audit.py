@@ -37,7 +37,8 @@ class Audit:
         missing: Notes that are neither published nor dead letters, and messages that
             are not rebuilt.
         doubled: Further outputs of notes that have one.
-        out_of_order: Notes of a key before an earlier one of the same partition.
+        out_of_order: Notes of a key before an earlier one of the same partition, and
+            rebuilt messages likewise.
         leaked: Surnames that the join had to see, in what subscribers get.
         aborted: Records that only `read_uncommitted` sees.
         repeated: Further records on `hl7.raw` of notes that the sender wrote more than
@@ -170,19 +171,20 @@ def _published(settings, fed, result):
             if topic is NOTES_SCRUBBED:
                 result.published += 1
                 outcomes.add(numbers, message)
+                if len(numbers) != 1:
+                    _example(result, f"{len(numbers)} markers", message)
                 _check_order(result, fed, last, numbers, message)
             elif topic is HL7_SCRUBBED:
                 result.rebuilt += 1
                 rebuilt.add(set(numbers), message)
+                _check_order(result, fed, last, numbers, message)
     return outcomes, rebuilt
 
 
 def _check_order(result, fed, last, numbers, message):
-    if len(numbers) != 1:
-        _example(result, f"{len(numbers)} markers", message)
     for number in numbers:
         partition, offset = fed.get(number, (-1, -1))
-        key = message.key(), partition
+        key = message.topic(), message.key(), partition
         if offset < last[key]:
             result.out_of_order += 1
             _example(result, "out of order", message)

@@ -126,6 +126,13 @@ def test_rebuilt_messages_are_counted_by_their_own_topic(settings):
     assert NOTHING | {"missing": 1, "doubled": 2} == found(settings)
 
 
+def test_rebuilt_messages_of_a_key_in_another_order_are_counted(settings):
+    published(settings, 0, 1, 2, 3)
+    published(settings, 0, 2, 1, 3, topic=HL7_SCRUBBED)
+
+    assert NOTHING | {"order": 1} == found(settings)
+
+
 def test_every_note_of_the_ward_has_a_marker_of_its_own():
     ward = MarkedWard(seed=3, merges=True, patients=30, note_words=20, split="test")
     messages = [*ward.admissions(), *ward.notes(350)]
