@@ -83,7 +83,7 @@ class KafkaConsumer:
         self._assigned: set[int] = set()
         self._paused: set[int] = set()
         self._resumed: set[int] = set()
-        self._unchecked: dict[Partition, CommittedOffset] = {}
+        self._to_seek: dict[Partition, CommittedOffset] = {}
         self._uneven_since: float | None = None
         self._revoked_in_poll: set[int] = set()
         self._order = _updates_first(settings, updates) if updates else None
@@ -172,7 +172,7 @@ class KafkaConsumer:
                 self._serve(0.05)
             else:
                 for each in committed:
-                    self._unchecked.pop(each, None)
+                    self._to_seek.pop(each, None)
                 return committed
 
     def committed(
@@ -193,8 +193,15 @@ class KafkaConsumer:
                 Partition(each.topic, each.partition): self._as_committed(each)
                 for each in answers
             }
-        self._unchecked |= found
+        for each, at in found.items():
+            self._to_seek.pop(each, None)
+            if at.leader_epoch != NO_EPOCH:
+                self._to_seek[each] = at
         return found
+
+    def go_on(self, offsets: Mapping[Partition, CommittedOffset]) -> None:
+        """Begin partitions that are held back at other offsets, once they flow."""
+        self._to_seek |= offsets
 
     def group_metadata(self) -> object:
         """Return the group's generation, which fences offsets of zombies (KIP-447)."""
@@ -232,15 +239,15 @@ class KafkaConsumer:
         If the partition was cut off before, it begins at the first record, which the
         engine refuses.
         """
-        at = self._unchecked.pop(place, None)
-        if at is None or at.leader_epoch == NO_EPOCH:
+        at = self._to_seek.pop(place, None)
+        if at is None:
             return True
         try:
             with translated("seek"):
                 self._consumer.seek(position_of(place, at))
         except RetriableError:
             # Its fetcher has not started yet.
-            self._unchecked[place] = at
+            self._to_seek[place] = at
             return False
         return True
 
@@ -409,7 +416,7 @@ class KafkaConsumer:
         self._resumed -= gone
         for p in gone:
             for topic in self._topics:
-                self._unchecked.pop(Partition(topic, p), None)
+                self._to_seek.pop(Partition(topic, p), None)
         self._forget(gone)
         self._listener.revoked(sorted(gone))
         if self._is_eager:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from .checkpoint import Checkpoint
 from .claim import Claim, Life
-from .errors import RetriableError, StreamError
+from .errors import RetriableError, StreamError, UnknownOutcome
 from .records import CommittedOffset, Partition, Record
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,9 @@ class Group(Protocol):
 
     def group_metadata(self) -> object:
         """Return what the producer needs to commit offsets for the group."""
+
+    def go_on(self, offsets: Mapping[Partition, CommittedOffset]) -> None:
+        """Begin partitions that are held back at other offsets, once they flow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +151,13 @@ class Custody:
             ours = self._of(partitions)
         released = {p: self._claims[p].released() for p in ours if p in self._claims}
         for partition in self._undone.keys() & set(ours):
-            claim = Claim.read(self._undone[partition].metadata)
+            undone = self._undone[partition]
+            claim = Claim.read(undone.metadata)
             if claim.is_held and claim.by == self._life.name:
-                self._offsets[partition] = self._undone[partition]
-                released[partition] = claim.released()
+                at = _brought_up_to(undone, self._own_commits.get(partition, 0))
+                kept = replace(Claim.read(at.metadata), of=claim.of, again=claim.again)
+                self._offsets[partition] = at
+                released[partition] = kept.read_up_to(at.offset).released()
         try:
             self._mark(released)
         except StreamError as error:
@@ -323,7 +329,10 @@ class Custody:
 
         Raises:
             RetriableError: The position in a partition lies before what is committed.
+            UnknownOutcome: A release has failed since partitions were claimed.
         """
+        if self._needs_renewal:
+            raise UnknownOutcome("a release failed")
         for record in records:
             committed = self._offsets.get(record.partition)
             if committed is not None and record.offset < committed.offset:
@@ -359,7 +368,8 @@ class Custody:
     def _claim(self, partitions: Sequence[Partition]) -> None:
         if not partitions:
             return
-        found = self._up_to_date(self._committed(partitions))
+        committed = self._committed(partitions)
+        found = self._up_to_date(committed)
         claims, deaths = {}, []
         for partition, each in found.items():
             is_accused = partition in self._suspicious - self._undone.keys()
@@ -372,6 +382,10 @@ class Custody:
             claims[partition] = replace(claim, of=of, by=self._life.name)
             self._offsets[partition] = each
         self._mark(claims)
+        if self._group is not None:
+            self._group.go_on(
+                {p: at for p, at in found.items() if at.offset > committed[p].offset}
+            )
         # Its records are suspects now, unless they were before.
         self._suspicious.difference_update(claims)
         for partition in claims:
@@ -451,13 +465,7 @@ class Custody:
                 own = self._own_commits.get(partition, 0)
                 found[partition] = _brought_up_to(each, max(progress.offset, own))
             if partition in found and found[partition].offset > each.offset:
-                log.warning(
-                    "%s: the group's committed offset %d lies before %d, up to which "
-                    "records were processed: it goes on there (runbook, Old offsets)",
-                    partition,
-                    each.offset,
-                    found[partition].offset,
-                )
+                _report_old(partition, each, found[partition].offset)
         return found
 
     def _report_death(self, partition: Partition, offset: int) -> None:
@@ -484,6 +492,19 @@ class Custody:
         )
         self._claims.update(claims)
         self._own_commits |= {p: self._offsets[p].offset for p in claims}
+
+
+def _report_old(partition: Partition, committed: CommittedOffset, offset: int) -> None:
+    told = f"the group's committed offset {committed.offset}"
+    if committed.is_absent:
+        told = "the group has no committed offset, and its first record"
+    log.warning(
+        "%s: %s lies before %d, up to which records were processed: it goes on there "
+        "(runbook, Old offsets)",
+        partition,
+        told,
+        offset,
+    )
 
 
 def _brought_up_to(committed: CommittedOffset, offset: int) -> CommittedOffset:

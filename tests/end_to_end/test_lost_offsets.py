@@ -238,6 +238,17 @@ def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
     assert [Progress(9, has_gaps=True)] == processed(settings, 0)
 
 
+def test_records_that_take_longer_than_a_poll_may_are_a_gap(settings, monkeypatch):
+    """Read again they would take as long: the group would give up the worker."""
+    for number in range(5):
+        produce(settings, HL7_RAW, at=RECEIVED + number)
+    for number in range(4):
+        audited(settings, HL7_RAW, number, received=RECEIVED + number)
+    monkeypatch.setattr("streams.workers.processed.COMPARING_SHARE", 0)
+
+    assert [Progress(4, has_gaps=True)] == processed(settings, 0)
+
+
 def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeypatch):
     monkeypatch.setattr("streams.workers.processed.STABLE_SECONDS", 0.2)
     produce(settings, HL7_RAW)
@@ -250,6 +261,7 @@ def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeyp
 
     with pytest.raises(RetriableError, match="a transaction is open"):
         processed(settings, 0)
+    monkeypatch.undo()
     open_one.abort_transaction(30)
 
     assert [Progress(1)] == processed(settings, 0)
@@ -283,6 +295,7 @@ def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_
         log = service.tail(500)
 
     assert f"{NOTES.name}[0]: the group's committed offset 1 lies before 20" in log
+    assert "undone" not in log
     assert 30 == len(values(settings, NOTES_SCRUBBED.name))
     events = values(settings, PHI_AUDIT.name)
     assert 30 == len({orjson.dumps(each["source"]) for each in events}) == len(events)

@@ -12,7 +12,7 @@ from streams.engine.custody import (
     Custody,
     Progress,
 )
-from streams.engine.errors import RetriableError
+from streams.engine.errors import RetriableError, UnknownOutcome
 from streams.engine.records import CommittedOffset, Partition, Record
 from tests.streams.cluster import local_broker as local
 
@@ -191,6 +191,20 @@ def test_a_release_that_fails_ends_in_a_new_producer(broker):
     assert [0] == owner.dead
 
 
+def test_nothing_is_claimed_between_a_release_that_failed_and_the_new_producer(broker):
+    """Other partitions were revoked in a poll that returned records."""
+    owner = Owner(broker)
+    owner.custody.open([0, 1, 2])
+    broker.plan("commit", 0, RetriableError("planned"))
+    owner.custody.release([0])
+    owner.custody.revoked([0])
+
+    with pytest.raises(UnknownOutcome, match="a release failed"):
+        owner.custody.check([record(1, 0)])
+    owner.custody.open([])
+    owner.custody.check([record(1, 0)])
+
+
 def test_a_partition_that_does_not_answer_holds_up_no_other(broker, caplog):
     """A transaction of a dead owner is open on it: committed() times out."""
     owner = Owner(broker)
@@ -331,6 +345,14 @@ def test_what_others_have_committed_since_is_not_forgotten(broker):
     assert 12 == broker.offsets[NOTES].offset
 
 
+def test_a_partition_whose_offset_was_old_begins_behind_what_was_processed(broker):
+    broker.offsets[NOTES] = CommittedOffset(5, HELD)
+    owner = owner_of(broker, Events({0: 9}), "b")
+    owner.custody.open([0, 1, 2])
+
+    assert 9 == owner.consumer._positions[NOTES]
+
+
 def test_records_that_a_person_has_read_again_are_read_by_each_owner(broker):
     """All of them have audit events."""
     events = Events({0: 9})
@@ -424,6 +446,20 @@ def test_partitions_that_wait_to_be_claimed_anew_are_released_as_well(broker):
 
     assert not any(owner.claim(p).is_held for p in range(3))
     assert Claim(of="id", suspects=1, record=0) == owner.claim(1)
+
+
+def test_old_offsets_are_not_released_and_their_owner_does_not_forget(broker):
+    owner = owner_of(broker, Events({}))
+    went_back(broker, owner, 5, str(Claim(True, suspects=3, of="id", by="a")))
+    undo(owner, [NOTES], is_unknown=True)
+    owner.custody.release([0])
+    assert CommittedOffset(8, str(Claim(of="id"))) == broker.offsets[NOTES]
+    broker.offsets[NOTES] = CommittedOffset(5, HELD)
+    owner.custody.revoked([0])
+    owner.custody.assigned([0])
+    owner.custody.open([0])
+
+    assert 8 == broker.offsets[NOTES].offset
 
 
 def test_what_a_person_has_set_meanwhile_is_not_released(broker):
