@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import ConsumerGroupState
+from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from streams.cluster.local_broker import Cluster
@@ -15,6 +15,8 @@ CACHE = Path("~/.cache/phistream/maven").expanduser()
 START_SECONDS = 240
 """For a broker: on a busy machine its disk may stand still for a minute."""
 ANSWER_SECONDS = 30
+PATIENCE = 240
+"""For what must come about, however busy the machine is."""
 
 
 class Brokers:
@@ -33,7 +35,7 @@ class Brokers:
     def borrow(self):
         """Lend a broker that has no topics and no idle groups."""
         cluster = self._idle.pop() if self._idle else self._start()
-        empty(cluster)
+        wait_until(lambda: is_emptied(cluster))
         try:
             yield cluster
         finally:
@@ -67,13 +69,22 @@ def empty(cluster):
     wait_until(lambda: not topics_of(admin))
 
 
+def is_emptied(cluster):
+    """Empty a cluster if its brokers answer; after a pause they may not yet."""
+    try:
+        empty(cluster)
+    except (KafkaException, TimeoutError):
+        return False
+    return True
+
+
 def topics_of(admin):
     """Return the names of the topics that are not Kafka's own."""
     names = admin.list_topics(timeout=ANSWER_SECONDS).topics
     return [name for name in names if not name.startswith("__")]
 
 
-def wait_until(condition, seconds=60):
+def wait_until(condition, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

@@ -123,8 +123,8 @@ def has_leaders(admin, topic):
 
     The controller has answered; the broker learns it a moment later.
     """
-    partitions = partition_counts(admin).get(topic, 0)
     try:
+        partitions = partition_counts(admin).get(topic, 0)
         return bool(end_offsets(admin, topic, range(partitions)))
     except RetriableError:
         return False

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streams.cluster.client import PRODUCER, admin_client, value_of
 from streams.cluster.lag import LagReader
-from streams.cluster.offsets import GroupOffsets, end_offsets
+from streams.cluster.offsets import GroupOffsets, end_offsets, high_watermarks
 from streams.cluster.topics import (
     HL7_RAW,
     NOTES,
@@ -115,6 +115,20 @@ def produce_notes(settings, *notes):
 def values(settings, topic):
     messages = read_topic(settings, topic)
     return [orjson.loads(value_of(each)) for each in messages]
+
+
+def is_settled(settings, topic):
+    """Return whether a reader of committed records gets all; if not, ask again.
+
+    A commit is confirmed a moment before its records can be read.
+    """
+    admin = admin_client(settings)
+    try:
+        partitions = range(partition_counts(admin)[topic])
+        wanted = high_watermarks(admin, topic, partitions)
+        return wanted == end_offsets(admin, topic, partitions)
+    except RetriableError:
+        return False
 
 
 def count_records(settings, topic, isolation):

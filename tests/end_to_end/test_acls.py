@@ -53,6 +53,7 @@ from streams.operations.held import waiting_notes
 from streams.operations.reconcile import Auditor
 from streams.patients.demographics import Demographics, PatientId, PatientRecord
 from tests import commands
+from tests.brokers import START_SECONDS
 from tests.certificates import Authority
 from tests.conftest import CACHE, settings_for, with_topics
 from tests.end_to_end.test_watch import get, labels_of, wait_for
@@ -113,7 +114,8 @@ def house(tmp_path_factory):
     authority = Authority(folder)
     chain, _key = authority.sign("broker")
     cluster.up(
-        security=Security({u: password(u) for u in USERS}, chain, authority.file)
+        security=Security({u: password(u) for u in USERS}, chain, authority.file),
+        seconds=START_SECONDS,
     )
     certificates = {user: authority.sign(user) for user in USERS}
     try:

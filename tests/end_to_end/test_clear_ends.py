@@ -24,6 +24,7 @@ from streams.demo.flow import read_topic
 from streams.engine.errors import RetriableError, SlotTaken
 from streams.engine.records import CommittedOffset, Output, Partition
 from tests.brokers import wait_until
+from tests.harness import is_settled
 
 
 @contextmanager
@@ -154,4 +155,6 @@ def test_a_commit_is_tried_as_long_as_its_transaction_may_be_open(cluster, setti
         time.sleep(CALL_SECONDS + 3)
 
     commit.result()
+    # Its marker may wait until the partition has a leader again.
+    wait_until(lambda: is_settled(settings, NOTES.name))
     assert [b"value"] == [each.value() for each in read_topic(settings, NOTES.name)]

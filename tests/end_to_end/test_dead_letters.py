@@ -48,7 +48,14 @@ from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_held import send_names
-from tests.harness import count_records, drain, produce, running, values
+from tests.harness import (
+    count_records,
+    drain,
+    is_settled,
+    produce,
+    running,
+    values,
+)
 from tests.office import in_base64, private_file, private_key
 
 pytestmark = pytest.mark.timeout(600)
@@ -98,6 +105,7 @@ def letters(settings, count, *, partitions=3, topic=NOTES):
             for output in dead_letter(Stage.SCRUB, original, error, 1, office):
                 producer.produce(output)
         producer.commit()
+    wait_until(lambda: is_settled(settings, DEAD_LETTERS.name))
     return originals
 
 
@@ -519,6 +527,7 @@ def test_a_letter_is_erased_when_partitions_were_added(settings):
     for each in messages[:-1]:
         erase_letter(settings, each)
 
+    wait_until(lambda: is_settled(settings, DEAD_LETTERS.name))
     *_before, null = read_topic(settings, DEAD_LETTERS.name)
     assert null.value() is None
     left = [*DeadLetters(settings).read(Selection(), pytest.fail)]

@@ -21,7 +21,7 @@ from streams.engine.errors import Fenced, RecordRefused, RetriableError
 from streams.engine.records import Output
 from streams.files.feed import RawMessage, feed
 from tests.brokers import wait_until
-from tests.harness import count_records, running, values
+from tests.harness import count_records, is_settled, running, values
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -37,6 +37,7 @@ def test_an_aborted_transaction_is_not_seen_by_read_committed(settings):
         producer._producer.flush(10)
         finish()
 
+    wait_until(lambda: is_settled(settings, NOTES_SCRUBBED.name))
     assert 10 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
     assert 20 == count_records(settings, NOTES_SCRUBBED.name, "read_uncommitted")
 
@@ -54,6 +55,7 @@ def test_a_zombie_is_fenced_by_its_replacement(settings):
     with pytest.raises((Fenced, RetriableError)):
         zombie.commit()
 
+    wait_until(lambda: is_settled(settings, NOTES_SCRUBBED.name))
     assert 1 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
 
 

@@ -26,7 +26,7 @@ from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
 from tests.conftest import has_leaders, settings_for, with_topics
 from tests.deploy.example import EXAMPLES, load
-from tests.harness import feed_and_drain, raw, running
+from tests.harness import feed_and_drain, is_settled, raw, running
 
 PATIENCE = 150
 ABORTED = b'{"text": "an aborted copy of aspirin", "note_id": "aborted", "offsets": []}'
@@ -242,6 +242,7 @@ def produce_copies(ward, topic, *, transactions):
             producer.abort_transaction(30)
         else:
             producer.commit_transaction(30)
+    wait_until(lambda: is_settled(ward.settings, topic), "all is to be read")
 
 
 @pytest.mark.skipif(not shutil.which("kcat"), reason="kcat is not installed")

@@ -27,8 +27,9 @@ from streams.engine.settings import LakeSettings
 from streams.lake.catalog import open_catalog
 from streams.lake.progress import OFFSETS
 from streams.lake.service import tables_of
-from tests.brokers import wait_until
+from tests.brokers import PATIENCE, wait_until
 from tests.commands import phistream
+from tests.harness import is_settled
 from tests.lake_spark import ask_spark
 
 pytestmark = pytest.mark.timeout(900)
@@ -98,7 +99,7 @@ class Sender:
     """Publishes in transactions, some of them aborted."""
 
     def __init__(self, settings, seed=0):
-        self._rng = random.Random(seed)
+        self._settings, self._rng = settings, random.Random(seed)
         name = f"sender-{seed}-{time.monotonic_ns()}"
         properties = PRODUCER | {"transactional.id": name}
         self._producer = Producer(settings.client(**properties))
@@ -127,6 +128,8 @@ class Sender:
             if self._rng.random() < 0.2:
                 self.send(*records, aborts=True)
             self.send(*records)
+        topics = {topic.name for topic, *_ in records}
+        wait_until(lambda: all(is_settled(self._settings, each) for each in topics))
 
 
 class Lake:
@@ -419,7 +422,7 @@ def test_a_record_with_an_unknown_field_stops_the_writer_before_it(lake):
     sender.send(note(21, 3, ward="Zzquellwright"))
 
     with lake.running() as process:
-        assert EX_SOFTWARE == process.wait(60)
+        assert EX_SOFTWARE == process.wait(PATIENCE)
 
     assert "notes.scrubbed/" in lake.log()
     assert "holds 1 unknown" in lake.log()

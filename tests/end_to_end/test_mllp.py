@@ -23,12 +23,13 @@ from streams.cluster.topics import HL7_RAW
 from streams.demo.flow import read_topic
 from streams.mllp.frames import START
 from streams.operations.metrics import catalogue
+from tests.brokers import PATIENCE
 from tests.conftest import settings_for, with_topics
 from tests.harness import running, values
 from tests.mllp_service import Listener, Sender, listener, message
 from tests.streams.mllp.test_listener import certificates, client_of
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 __all__ = ["certificates"]
 
 
@@ -116,7 +117,7 @@ def test_without_kafka_the_answer_is_an_error_and_then_again_an_acknowledgement(
 ):
     settings = with_topics(settings_for(fresh_cluster, tmp_path))
     node = fresh_cluster.nodes[0].id
-    with listener(settings, tmp_path, answer_seconds=2) as service:
+    with listener(settings, tmp_path, answer_seconds=10) as service:
         sender = service.sender()
         assert ["AA", "1"] == sender.send(message("a", "1"))[1:]
         fresh_cluster.kill(node)
@@ -314,8 +315,8 @@ def test_without_broker_or_topic_the_service_refuses_to_start(
     empty = Listener(settings_for(cluster, tmp_path), tmp_path / "empty.log")
     empty.start(ready=False)
 
-    assert 69 == nowhere.process.wait(60)
-    assert 78 == empty.process.wait(60)
+    assert 69 == nowhere.process.wait(PATIENCE)
+    assert 78 == empty.process.wait(PATIENCE)
     assert "hl7.raw" in empty.log.read_text()
 
 

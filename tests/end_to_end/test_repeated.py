@@ -31,7 +31,7 @@ from streams.engine.records import Partition, Record
 from streams.hl7.sender import header_of, sender_key
 from streams.intake.seen import Digests, Judged, SeenMessages
 from streams.operations.reconcile import Auditor
-from tests.brokers import wait_until
+from tests.brokers import PATIENCE, wait_until
 from tests.harness import (
     RawMessage,
     Target,
@@ -110,7 +110,7 @@ def test_repetitions_give_no_second_note_whatever_happens_to_workers(settings):
         other = settings.model_copy(update={"first_slot": 7})
         with running(other, "intake") as (second,):
             log = settings.state_dir.parent / "intake.log"
-            wait_until(lambda: b"intake worker 7 runs" in log.read_bytes(), 60)
+            wait_until(lambda: b"intake worker 7 runs" in log.read_bytes())
             time.sleep(2)
             send(settings, [*services, second], first)
             services[0].stop()
@@ -253,10 +253,10 @@ def test_messages_that_are_not_keyed_by_their_sender_are_refused(settings):
 def test_only_with_the_option_intake_needs_the_topic(settings):
     admin = AdminClient(settings.client())
     admin.delete_topics([MESSAGES_SEEN.name])[MESSAGES_SEEN.name].result(20)
-    wait_until(lambda: MESSAGES_SEEN.name not in admin.list_topics().topics, 20)
+    wait_until(lambda: MESSAGES_SEEN.name not in admin.list_topics().topics)
 
     refused = start_service("intake", settings)
-    assert 78 == refused.process.wait(60)
+    assert 78 == refused.process.wait(PATIENCE)
     refused.stop()
 
     off = settings.model_copy(update={"repeated_seconds": 0})

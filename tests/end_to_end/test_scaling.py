@@ -22,7 +22,7 @@ def check(numbers, **options):
 
 
 def test_scaling_loses_doubles_and_reorders_nothing():
-    check([1, 3, 2], notes=800, rate=6, session=6.0)
+    check([1, 3, 2], notes=1600, rate=6, session=6.0)
 
 
 @pytest.mark.long

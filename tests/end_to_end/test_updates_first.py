@@ -16,8 +16,10 @@ from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import NOTES, PATIENT_UPDATES
 from streams.engine.errors import ConfigError
 from streams.engine.records import CommittedOffset, Output, Partition
+from tests.brokers import wait_until
+from tests.harness import is_settled
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 
 
 class Listener:
@@ -85,6 +87,13 @@ def commit(producer, *pairs):
     return producer.commit()
 
 
+def long(settings):
+    """Return a producer whose transactions a busy broker does not abort."""
+    return KafkaProducer(
+        settings.model_copy(update={"transaction_seconds": 120}), "slow"
+    )
+
+
 def flushed(producer):
     """Have the broker hold the records of the open transaction."""
     assert 0 == producer._producer.flush(10)
@@ -94,7 +103,7 @@ def test_a_note_waits_for_an_update_hidden_by_another_open_transaction(
     settings, member
 ):
     """The update is committed, but not stable: an older transaction is open."""
-    slow, quick = KafkaProducer(settings, "slow"), KafkaProducer(settings, "quick")
+    slow, quick = long(settings), KafkaProducer(settings, "quick")
     slow.begin()
     write(slow, PATIENT_UPDATES, b"of the open transaction")
     flushed(slow)
@@ -108,7 +117,7 @@ def test_a_note_waits_for_an_update_hidden_by_another_open_transaction(
 
 
 def test_a_note_does_not_wait_for_what_is_aborted(settings, member):
-    slow, quick = KafkaProducer(settings, "slow"), KafkaProducer(settings, "quick")
+    slow, quick = long(settings), KafkaProducer(settings, "quick")
     slow.begin()
     write(slow, PATIENT_UPDATES, b"aborted")
     flushed(slow)
@@ -171,19 +180,24 @@ def test_large_notes_that_wait_do_not_fill_the_memory(settings):
     member = Member(settings.model_copy(update={"batch_bytes": 500_000}))
     while len(member.listener.partitions) < settings.partitions:
         member.poll(0.1)
-    slow, quick = KafkaProducer(settings, "slow"), KafkaProducer(settings, "quick")
+    slow, quick = long(settings), KafkaProducer(settings, "quick")
     slow.begin()
     write(slow, PATIENT_UPDATES, b"update")
     flushed(slow)
     for _ in range(60):
         commit(quick, (NOTES, b"note" * 25_000))
 
+    def kept():
+        assert [] == member.consumer.poll(100, 0.0)
+        order = member.consumer._order
+        held = (r for notes in order._held.values() for r in notes)
+        return sum(each.size for each in [*order.waiting, *held])
+
+    wait_until(lambda: kept() >= 500_000, 30)
+    # No more come then.
     deadline = time.monotonic() + 2
     while time.monotonic() < deadline:
-        assert [] == member.consumer.poll(100, 0.0)
-    order = member.consumer._order
-    kept = [*order.waiting, *(r for notes in order._held.values() for r in notes)]
-    assert 500_000 <= sum(each.size for each in kept) <= 1_500_000
+        assert 500_000 <= kept() <= 1_500_000
     slow.commit()
 
     assert 61 == len(member.wait_for(61))
@@ -261,8 +275,7 @@ def test_a_note_received_before_its_partition_was_revoked_is_not_doubled(
     settings, member, rebalance
 ):
     """It is read again: what waited for updates when it was revoked must be gone."""
-    long = settings.model_copy(update={"transaction_seconds": 120})
-    slow, quick = KafkaProducer(long, "slow"), KafkaProducer(settings, "quick")
+    slow, quick = long(settings), KafkaProducer(settings, "quick")
     slow.begin()
     write(slow, PATIENT_UPDATES, b"update", OF_MEMBER_0)
     flushed(slow)
@@ -356,6 +369,7 @@ def test_the_producer_reports_the_offset_after_its_changelog_records(settings):
         write(producer, NOTES, b"note")
         written = producer.commit()
 
+    wait_until(lambda: is_settled(settings, "patients"))
     admin = admin_client(settings)
     ends = high_watermarks(admin, "patients", range(4))
     # The commit's marker follows.

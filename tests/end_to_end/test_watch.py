@@ -29,6 +29,8 @@ from streams.operations.watch.transport import CommittedThread
 from tests.conftest import settings_for, with_topics
 from tests.harness import count_records, read_topic
 
+pytestmark = pytest.mark.timeout(900)
+
 MARKER = "Zzquist"
 PATIENCE = 150
 
@@ -303,7 +305,7 @@ def started(settings, folder, port, **environment):
 def get(port, path):
     """Return the status and JSON of a path; 0 when nobody answers."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as a:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as a:
             return a.status, orjson.loads(a.read())
     except urllib.error.HTTPError as error:
         return error.code, None
@@ -381,7 +383,7 @@ def test_a_signal_ends_watch_cleanly(settings, tmp_path, number):
     process = started(settings, tmp_path, port)
     wait_for(lambda: get(port, "/readyz")[0] == 200)
     # An open event stream must not hold it up.
-    stream = urllib.request.urlopen(f"http://127.0.0.1:{port}/api/events", timeout=5)
+    stream = urllib.request.urlopen(f"http://127.0.0.1:{port}/api/events", timeout=60)
     assert b"event: figures" == stream.readline().strip()
 
     process.send_signal(number)

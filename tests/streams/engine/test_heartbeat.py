@@ -40,9 +40,11 @@ def test_the_backstop_ends_a_process_that_hangs(hang):
 
 
 def test_a_process_that_beats_lives():
-    beats = "for _ in range(20): time.sleep(0.1); pulse.beat()"
+    """Longer than its limit, of which a busy host may take more than half."""
+    patient = "pulse.backstop.stop()\npulse = Pulse(Heartbeat(context), lambda _: 5)\n"
+    beats = "for _ in range(60): time.sleep(0.1); pulse.beat()"
 
-    assert 0 == status(beats + "\npulse.backstop.stop()")
+    assert 0 == status(patient + beats + "\npulse.backstop.stop()")
 
 
 def test_an_end_that_is_settled_is_not_put_off():
@@ -103,9 +105,9 @@ def hang_within(heartbeat):
 def test_a_call_that_returns_excuses_no_record():
     heartbeat = Heartbeat(multiprocessing.get_context("spawn"))
     pulse = Pulse(heartbeat, lambda _phase: 60)
-    with pulse.within(0.2):
+    with pulse.within(2):
         assert heartbeat.is_excused
-    time.sleep(0.4)
+    time.sleep(2.5)
     pulse.backstop.stop()
 
     assert not heartbeat.is_excused

@@ -36,7 +36,7 @@ LIMITS = {
 def test_only_the_request_that_breaks_a_worker_fails(tmp_path, fault, status, code):
     with (
         faulty(fault, "gateway"),
-        serving(tmp_path, "--workers", "2", **LIMITS) as ours,
+        serving(tmp_path, "--workers", "2", **LIMITS | {"note_seconds": 3}) as ours,
     ):
         with ThreadPoolExecutor(1) as thread:
             broken = thread.submit(ours.post, "/v1/notes", POISON)

@@ -148,6 +148,7 @@ def test_nothing_is_written_while_an_outcome_is_unknown(opened, owner, monkeypat
     with pytest.raises(ValueError, match="before it settled"):
         table.write(0, {b"a": b"2"}, 9)
 
+    monkeypatch.undo()
     owner.commit()
     table.reread()
     assert {b"a": b"1"} == rows_of(table, 0)
