@@ -51,8 +51,6 @@ BLOCK = 2000
 """Records of a partition that are compared with audit events at once."""
 STABLE_SECONDS = 1.0
 """How long other workers' transactions are waited for at once."""
-COMPARING_SHARE = 2 / 3
-"""Of the time in which the group expects a poll, after which no more is compared."""
 SILENT_SECONDS = 5.0
 """How long partitions wait for a broker that does not answer, before others go on."""
 
@@ -246,8 +244,6 @@ class Processed:
         self._trail = AuditTrail(settings, group, beat, SILENT_SECONDS)
         # A third of the time in which the group expects a poll.
         self._max_events = int(settings.poll_seconds * EVENTS_A_SECOND / 3)
-        self._seconds = settings.poll_seconds * COMPARING_SHARE
-        self._deadline = 0.0
         self._with_gaps: dict[tuple[Partition, int], Progress] = {}
         self._asked: dict[Partition, tuple[CommittedOffset, Mapping[int, int]]] = {}
 
@@ -262,7 +258,6 @@ class Processed:
         Raises:
             RetriableError: The cluster does not answer, or a transaction hides events.
         """
-        self._deadline = time.monotonic() + self._seconds
         found = {
             each: self._with_gaps.get((each, at.offset), Progress(at.offset))
             for each, at in committed.items()
@@ -391,14 +386,6 @@ class Processed:
         lacking: set[int] = set()
         for record, marks in self._trail.records(self._topic, ranges):
             p = record.partition.index
-            if time.monotonic() > self._deadline:
-                # Read again it would take as long, and the group would not wait.
-                ends = {p: end for p, (_start, end) in ranges.items()}
-                return found | {
-                    p: Progress(end, has_gaps=True)
-                    for p, end in ends.items()
-                    if p not in found or found[p].offset < end
-                }
             if marks.isdisjoint(wanted[p].get(record.offset, ())):
                 lacking.add(p)
             else:

@@ -238,17 +238,6 @@ def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
     assert [Progress(9, has_gaps=True)] == processed(settings, 0)
 
 
-def test_records_that_take_longer_than_a_poll_may_are_a_gap(settings, monkeypatch):
-    """Read again they would take as long: the group would give up the worker."""
-    for number in range(5):
-        produce(settings, HL7_RAW, at=RECEIVED + number)
-    for number in range(4):
-        audited(settings, HL7_RAW, number, received=RECEIVED + number)
-    monkeypatch.setattr("streams.workers.processed.COMPARING_SHARE", 0)
-
-    assert [Progress(4, has_gaps=True)] == processed(settings, 0)
-
-
 def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeypatch):
     monkeypatch.setattr("streams.workers.processed.STABLE_SECONDS", 0.2)
     produce(settings, HL7_RAW)
