@@ -24,8 +24,9 @@ from tests.harness import drain, feed_and_drain_intake, raw, running
 MARK = "zzpoisonzz"
 FAULTS = ("loop", "pattern", "kernel", "segfault", "memory", "ends", "hangs")
 CODES = {"loop": "deadline", "pattern": "deadline"}
-ENDS = ("segfault", "ends")
 """What cannot be interrupted, or takes the process along, is `poison`."""
+ENDS = ("segfault", "ends")
+"""Faults by which a worker ends by itself."""
 
 
 @dataclass(frozen=True, slots=True)
