@@ -20,6 +20,7 @@ from deid_core.language.fragments import (
 from deid_core.language.lexicons import is_ordinary, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
+from .pattern import LazyPattern
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -165,7 +166,7 @@ def _is_age_of_name(match: re.Match[str]) -> bool:
 AGE_OLD = Rule(
     name="age_years_old",
     label=Label.AGE,
-    pattern=re.compile(rf"(?P<phi>{_OVER_89_FIRST}){_YEARS_OLD}", _FLAGS),
+    pattern=LazyPattern(rf"(?P<phi>{_OVER_89_FIRST}){_YEARS_OLD}", _FLAGS),
     score=0.95,
     found=(
         "a «92»-year-old woman",
@@ -186,7 +187,7 @@ AGE_OLD = Rule(
 AGE_AFTER_CUE = Rule(
     name="age_after_cue",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?:(?:aged?|ages)[ ]?(?:[:=]|is|was|of)?[ ]{{0,2}}
@@ -231,7 +232,7 @@ AGE_AFTER_CUE = Rule(
 AGE_AND_SEX = Rule(
     name="age_and_sex",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?P<phi>{_OVER_89_FIRST})[ -]?
         (?P<sex>female|male|woman|man|gentleman|lady|(?-i:[WBHA]?[FM]))(?![a-z])
@@ -268,7 +269,7 @@ AGE_AND_SEX = Rule(
 AGE_DECADE = Rule(
     name="age_decade",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?:(?<![a-z])(?:in|into)[ ](?:his|her|their|the)[ ]
              (?:(?:early|mid|middle|late)[- ])?(?P<phi>90'?s|nineties|100'?s))(?![a-z])
@@ -284,7 +285,7 @@ AGE_DECADE = Rule(
 AGE_IN_WORDS = Rule(
     name="age_in_words",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?P<phi>{_WRITTEN}(?=[- ]{{1,2}}years?[- ](?:old|of[- ]age))
@@ -315,7 +316,7 @@ AGE_IN_WORDS = Rule(
 AGE_OVER_SEX = Rule(
     name="age_over_sex",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?P<phi>{_OVER_89_FIRST})[ ]?/[ ]?(?P<sex>[MF])(?![\w/])", _FLAGS
     ),
     score=0.85,
@@ -330,7 +331,7 @@ AGE_OVER_SEX = Rule(
 AGE_AFTER_PERSON = Rule(
     name="age_after_person",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:he|she|who|patient|pt|mother|father|wife|husband|grandmother
           |grandfather|sister|brother)
@@ -367,7 +368,7 @@ AGE_AFTER_PERSON = Rule(
 AGE_OF_KIN = Rule(
     name="age_of_kin",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:mother|father|wife|husband|(?:great[- ]?)?grandmother
           |(?:great[- ]?)?grandfather|sister|brother|aunt|uncle|mom|dad|spouse|patient
@@ -398,7 +399,7 @@ AGE_OF_KIN = Rule(
 AGE_OF_NAMED_PERSON = Rule(
     name="age_of_named_person",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ](?:{_NAME_WORD}|[A-Z]\.)){{1,3}}
         (?:[ ]\((?:age[d]?[ ])?|(?:,|(?<=[a-z]))[ ](?={_OVER_89}[,)]))
@@ -424,7 +425,7 @@ AGE_OF_NAMED_PERSON = Rule(
 AGE_AFTER_NAME = Rule(
     name="age_after_name",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?:(?P<first>[A-Z][a-z'-]{{1,24}})(?:[ ]a/[pl])?[ ])?
         (?P<last>[A-Z][A-Za-z'-]{{2,24}})
@@ -448,7 +449,7 @@ AGE_AFTER_NAME = Rule(
 AGE_AFTER_FULL_NAME = Rule(
     name="age_after_full_name",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?P<phi>{_OVER_89_FIRST})(?=\)|[ ]{{2}}|[,:;/|\n]|[.][ \n]|[ ][-/(]|\Z)"
     ),
     score=0.8,
@@ -468,7 +469,7 @@ AGE_AFTER_FULL_NAME = Rule(
 AGE_IN_YEARS = Rule(
     name="age_in_years",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?:[,(|:][ ]?|(?<![a-z])(?:abt|approx\.?)[ ])
         (?P<phi>{_OVER_89})
@@ -485,7 +486,7 @@ AGE_IN_YEARS = Rule(
 AGE_AFTER_SEX = Rule(
     name="age_after_sex",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![A-Za-z0-9/])[MF][ ]?/[ ]?(?P<phi>{_OVER_89})(?![0-9/%])(?!\.[0-9])"
     ),
     score=0.8,
@@ -496,7 +497,7 @@ AGE_AFTER_SEX = Rule(
 AGE_AT_START = Rule(
     name="age_at_start",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?:\A|\n|[.!?][ ]{{1,2}})At[ ](?P<phi>{_OVER_89}),?[ ](?=(?:he|she|they)\b)",
     ),
     score=0.75,
@@ -507,7 +508,7 @@ AGE_AT_START = Rule(
 AGE_BETWEEN_COMMAS = Rule(
     name="age_between_commas",
     label=Label.AGE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"[a-z],[ ](?P<phi>{_OVER_89}),[ ]{{0,2}}(?={_STORY_WORDS}\b)", _FLAGS
     ),
     score=0.75,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
 
 from deid_core.document import Annotation, Document, Span
 
 from . import ages, contacts, dates, ids, names, places, professions
-from .prefilters import prefilter_of
+from .pattern import compiled
+from .prepared_rules import kept_arrays, rule_arrays
 from .rule import Rule
 from .windows import Windows, WindowTable
 
@@ -32,18 +33,22 @@ Found = list[tuple[int, re.Match[str]]]
 
 
 class _Call:
-    """A rule with what each of its calls asks for, looked up once.
+    """A rule with what each of its calls asks for, looked up at the first one.
 
     Args:
         rule: Its matches all begin equally far before their triggers.
     """
 
-    __slots__ = ("_group", "_match", "_rule")
-
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
-        self._match = rule.pattern.match
-        self._group: str | int = "phi" if "phi" in rule.pattern.groupindex else 0
+
+    @cached_property
+    def _match(self) -> Callable[[str, int], re.Match[str] | None]:
+        return compiled(self._rule.pattern).match
+
+    @cached_property
+    def _group(self) -> str | int:
+        return "phi" if "phi" in self._rule.pattern.groupindex else 0
 
     def spans(self, texts: Sequence[str], windows: Windows) -> list[Place]:
         """Return where the valid matches are, text by text."""
@@ -72,12 +77,13 @@ class _Call:
 class _WindowCall(_Call):
     """The same of a rule whose matches may begin anywhere in a window."""
 
-    __slots__ = ("_contains", "_find")
-
     def __init__(self, rule: Rule) -> None:
         super().__init__(rule)
-        self._find = rule.pattern.finditer
         self._contains = rule.must_contain.search if rule.must_contain else None
+
+    @cached_property
+    def _find(self) -> Callable[[str, int, int], Iterator[re.Match[str]]]:
+        return compiled(self._rule.pattern).finditer
 
     def spans(self, texts: Sequence[str], windows: Windows) -> list[Place]:
         """Return where the valid matches are, text by text."""
@@ -107,13 +113,13 @@ class RuleDetector:
             raise ValueError("two rules have the same name")
         # By name: the order of proposals never depends on the order of the rules.
         self._rules = sorted(rules, key=lambda rule: rule.name)
-        prefilters = [prefilter_of(each) for each in self._rules]
+        read = kept_arrays if rules is RULES else rule_arrays
+        arrays = read(self._rules)
         self._calls = [
-            _Call(rule) if each.is_fixed else _WindowCall(rule)
-            for rule, each in zip(self._rules, prefilters, strict=True)
+            _Call(rule) if is_fixed else _WindowCall(rule)
+            for rule, is_fixed in zip(self._rules, arrays["is_fixed"], strict=True)
         ]
-        max_columns = [rule.max_column for rule in self._rules]
-        self._table = WindowTable(prefilters, max_columns)
+        self._table = WindowTable(arrays)
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
         """Return the proposals for each document, rule by rule."""

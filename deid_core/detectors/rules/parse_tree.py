@@ -14,6 +14,8 @@ from re import _constants as codes  # type: ignore[attr-defined]  # not in the s
 from re import _parser as parser  # type: ignore[attr-defined]  # not in the stubs
 from typing import Any
 
+from .pattern import LazyPattern
+
 # What Python's parser gives has no types.
 Parsed = Any
 _OTHER = 128
@@ -134,7 +136,7 @@ _EDGES = {
 _REPEATS = {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}
 
 
-def parse(pattern: re.Pattern[str]) -> Node:
+def parse(pattern: re.Pattern[str] | LazyPattern) -> Node:
     """Return the tree of a pattern."""
     parsed = parser.parse(pattern.pattern, pattern.flags)
     return _Reader().series(parsed, pattern.flags)

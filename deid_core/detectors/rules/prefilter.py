@@ -31,6 +31,7 @@ from .parse_tree import (
     parse,
     repeat,
 )
+from .pattern import LazyPattern
 
 _MOST_TRIGGERS = 500
 _LEAST_SHARE = 24
@@ -122,7 +123,7 @@ class _Mark(Node):
         return cls(0, 0, 0, number, is_start)
 
 
-def derive(pattern: re.Pattern[str]) -> Prefilter | None:
+def derive(pattern: re.Pattern[str] | LazyPattern) -> Prefilter | None:
     """Return the cheapest prefilter of a pattern, or None if it has none.
 
     It has none if there is nothing that all its matches contain, or if they have no

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from .pattern import LazyPattern
 from .prefilter import Prefilter, Trigger, derive
 from .rule import Rule
 
@@ -50,7 +51,7 @@ def prefilter_of(rule: Rule) -> Prefilter:
     )
 
 
-def key_of(pattern: re.Pattern[str]) -> str:
+def key_of(pattern: re.Pattern[str] | LazyPattern) -> str:
     """Return what a pattern is kept under."""
     read = f"{pattern.flags} {pattern.pattern}"
     return hashlib.sha256(read.encode()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import any_of, ends_with, words
 from deid_core.language.lexicons import load_list
 
+from .pattern import LazyPattern
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -136,7 +137,7 @@ def _is_agent(match: re.Match[str]) -> bool:
 WORKS_AS = Rule(
     name="profession_works_as",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:work(?:s|ed|ing)?|employed|employment|job|career|position
           |serve[ds]?|serving|retired|living)
@@ -161,7 +162,7 @@ WORKS_AS = Rule(
 LABELLED_OCCUPATION = Rule(
     name="profession_labelled",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:occupation(?:al[ ]history)?|profession|job(?:[ ]title)?|vocation
           |employment(?:[ ]history)?|career)
@@ -182,7 +183,7 @@ OCCUPATION_IN_FREE_WORDS = Rule(
     name="profession_in_free_words",
     label=Label.PROFESSION,
     # After its label a title need not be in the list, if it ends where its line does.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:occupation|profession|job[ ]title)[ ]?:[ ]{{0,2}}
         (?:(?:retired|former)[ ])?{_ARTICLE}
@@ -201,7 +202,7 @@ OCCUPATION_IN_FREE_WORDS = Rule(
 RETIRED = Rule(
     name="profession_retired",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![a-z-])(?P<before>{'|'.join(_BEFORE_TITLE)})[ ]{_TITLE}", _FLAGS
     ),
     score=0.85,
@@ -223,7 +224,7 @@ RETIRED_AGENT = Rule(
     name="profession_retired_agent",
     label=Label.PROFESSION,
     # Behind "retired" a title need not be in the list.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z-])(?:semi-?)?retired[ ]
         (?P<phi>[a-z]{2,14}(?:er|or|ist|ian|man|woman|ess|eer|ant))
@@ -250,7 +251,7 @@ RETIRED_AGENT = Rule(
 IS_A = Rule(
     name="profession_is_a",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?:is|was|'s)[ ](?:(?:currently|also|now)[ ])?an?[ ](?:(?:retired|former)[ ])?
         {_TITLE}
@@ -277,7 +278,7 @@ IS_A = Rule(
 BY_TRADE = Rule(
     name="profession_by_trade",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![a-z]){_TITLE}[ ]by[ ](?:trade|profession|occupation|training|vocation)",
         _FLAGS,
     ),
@@ -289,7 +290,7 @@ BY_TRADE = Rule(
 AFTER_AGE = Rule(
     name="profession_after_age",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"[- ]old[ ](?:[a-z-]{{2,16}}+[ ]){{0,3}}?{_TITLE}",
         _FLAGS,
     ),
@@ -307,7 +308,7 @@ AFTER_AGE = Rule(
 INDUSTRY = Rule(
     name="profession_industry",
     label=Label.PROFESSION,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:work(?:s|ed|ing)?|employed|job|career|retired)[ ](?:in|from)[ ]
         (?:the[ ])?(?P<phi>construction|finance|banking|real[ ]estate|retail

@@ -8,7 +8,7 @@ and add it to the module's ``RULES``::
     WARD = Rule(
         name="ward_number",
         label=Label.IDNUM,
-        pattern=re.compile(r"(?<![a-z])ward[ ](?:no[. ]{1,2})?(?P<phi>[0-9]{1,3})\\b"),
+        pattern=LazyPattern(r"(?<![a-z])ward[ ](?:no[. ]{1,2})?(?P<phi>[0-9]{1,3})\\b"),
         score=0.8,
         found=("moved to ward «12», then ward no. «7»",),
         not_found=("the ward 1234", "forward 12"),
@@ -35,6 +35,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from deid_core.labels import Label
+
+from .pattern import LazyPattern
 
 Check = Callable[[re.Match[str]], bool]
 
@@ -71,7 +73,7 @@ class Rule:
 
     name: str
     label: Label
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str] | LazyPattern
     score: float
     is_valid: Check = accept_all
     check_of: Callable[[str], Check] | None = None

@@ -6,10 +6,12 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from deid_core.prepared import Arrays
 
 from .prefilter import Prefilter, Trigger
 from .window_kernels import (
@@ -73,26 +75,22 @@ class WindowTable:
     """The prefilters of many rules, searched for at once in all texts of a batch.
 
     Args:
-        prefilters: One for each rule.
-        max_columns: How far from its line's start a trigger of each may begin, or None.
+        arrays: See `window_arrays`.
     """
 
-    def __init__(
-        self, prefilters: Sequence[Prefilter], max_columns: Sequence[int | None]
-    ) -> None:
-        triggers: defaultdict[bytes, list[tuple[int, Trigger]]] = defaultdict(list)
-        for number, prefilter in enumerate(prefilters):
-            for each in prefilter.triggers:
-                triggers[each.text.encode("latin-1")].append((number, each))
-        self._automaton = _automaton(triggers)
-        columns = [_ANYWHERE if each is None else each for each in max_columns]
-        self._columns = np.array(columns, dtype=np.int64)
-        self._nearests, self._lookbehinds, self._windows = (
-            np.array([each[column] for each in prefilters], dtype=np.int64)
-            for column in (1, 2, 3)
-        )
+    def __init__(self, arrays: Arrays) -> None:
+        self._automaton = Automaton(*(arrays[name] for name in Automaton._fields))
+        self._columns = arrays["columns"]
+        self._nearests, self._lookbehinds, self._windows = arrays["sizes"]
         # Load the kernels now, so that the first note costs no more than the next.
         list(self.windows([""]))
+
+    @classmethod
+    def of(
+        cls, prefilters: Sequence[Prefilter], max_columns: Sequence[int | None]
+    ) -> Self:
+        """Return the table of some rules' prefilters; see `window_arrays`."""
+        return cls(window_arrays(prefilters, max_columns))
 
     def windows(self, folded: Sequence[str]) -> Iterator[tuple[int, Windows]]:
         """Yield the number of each rule that may match, and where.
@@ -134,6 +132,28 @@ def _without_long_runs(shape: bytes) -> bytes:
     if _TOO_LONG not in shape:
         return shape
     return _LONG_RUN.sub(lambda run: b" " * len(run[0]), shape)
+
+
+def window_arrays(
+    prefilters: Sequence[Prefilter], max_columns: Sequence[int | None]
+) -> dict[str, NDArray[Any]]:
+    """Return what a `WindowTable` looks up.
+
+    Args:
+        prefilters: One for each rule.
+        max_columns: How far from its line's start a trigger of each may begin, or None.
+    """
+    triggers: defaultdict[bytes, list[tuple[int, Trigger]]] = defaultdict(list)
+    for number, prefilter in enumerate(prefilters):
+        for trigger in prefilter.triggers:
+            triggers[trigger.text.encode("latin-1")].append((number, trigger))
+    columns = [_ANYWHERE if column is None else column for column in max_columns]
+    sizes = [prefilter[1:] for prefilter in prefilters]
+    return {
+        **_automaton(triggers)._asdict(),
+        "columns": np.array(columns, dtype=np.int64),
+        "sizes": np.array(sizes, dtype=np.int64).reshape(-1, 3).T.copy(),
+    }
 
 
 def _automaton(triggers: Mapping[bytes, Sequence[tuple[int, Trigger]]]) -> Automaton:

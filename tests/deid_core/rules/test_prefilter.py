@@ -38,7 +38,7 @@ def matches(pattern, text):
 def lost(rules, texts):
     """Return the matches that no window of their rule holds."""
     derived = [derive(rule.pattern) for rule in rules]
-    table = WindowTable(derived, [None] * len(rules))
+    table = WindowTable.of(derived, [None] * len(rules))
     windows = dict(table.windows(texts))
     missing = []
     for number, rule in enumerate(rules):

@@ -25,7 +25,7 @@ class RuleTable:
 
     def __init__(self, rules):
         self.rules = rules
-        self.table = WindowTable(
+        self.table = WindowTable.of(
             [prefilter_of(each) for each in rules], [each.max_column for each in rules]
         )
 

@@ -10,6 +10,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, ends_with
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .phones import SEPARATOR
 
@@ -28,7 +29,7 @@ EXTENSION = Rule(
     name="phone_extension",
     label=Label.PHONE,
     # Four digits and more: "ext 30" is an extension in degrees, "x3" a count.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])ext(?:ension|n)?\.?[ ]?[:\#]?[ ]{0,2}
         (?P<phi>[0-9]{4,6})(?![\w%\u00b0])(?![.,/-][0-9])
@@ -44,7 +45,7 @@ EXTENSION = Rule(
 SHORT_EXTENSION = Rule(
     name="phone_extension_short",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"x(?<![a-z]x)(?<!x[ ]x)(?<![0-9]x)(?<![0-9][ ]x)[0-9]{4,6}"
         r"(?![\w%\u00b0])(?![.,/-][0-9])",
         re.IGNORECASE,
@@ -58,7 +59,7 @@ SHORT_EXTENSION = Rule(
 INTERNAL = Rule(
     name="phone_in_house",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){_CALL}
         (?:[ ](?:me|us|him|her|them|the[ ](?:team|unit|desk|office)|on[- ]?call|back))?
@@ -79,7 +80,7 @@ INTERNAL = Rule(
 PAGE_AT = Rule(
     name="phone_page_at",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:page|paged|beep|beeped)
         (?:[ ](?:me|us|him|her|them|resident|intern|team|on[- ]?call))?
@@ -97,7 +98,7 @@ PAGE_AT = Rule(
 PAGER = Rule(
     name="pager_labelled",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:pager|beeper|bleep|pgr|pg|voalte|ascom|vocera|spectralink|ext\.
           |extension(?=[ ]?[:\#]))
@@ -128,7 +129,7 @@ SPELLED_NUMBER = Rule(
     name="phone_spelled_out",
     label=Label.PHONE,
     # Dictated: four digits in words and more; a count has fewer.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z-])(?P<phi>(?:{_DIGIT_WORDS})
           (?:(?:[ ]|-|,[ ])(?:{_DIGIT_WORDS}|double)){{3,14}})(?![a-z-])

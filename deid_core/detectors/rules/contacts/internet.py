@@ -11,6 +11,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, ends_with, words
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -61,7 +62,7 @@ EMAIL = Rule(
     name="email",
     label=Label.EMAIL,
     # RFC 5321's lengths; possessive, so that a run without "@" is left at once.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         [\w.%+'*/=?^{|}~!#$&-]{1,64}+(?:"[^"\n]{1,60}")?@
         (?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?!\w)
@@ -80,7 +81,7 @@ EMAIL = Rule(
 URL = Rule(
     name="url",
     label=Label.URL,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:(?:https?|s?ftp|file)://|www\.)[^\s<>"]{0,2000}[^\s<>"'.,;:!?)\]}]
         """,
@@ -101,7 +102,7 @@ _HOST_PART = r"[a-z0-9-]{1,62}\."
 BARE_HOST = Rule(
     name="url_bare_host",
     label=Label.URL,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w@.-])[a-z0-9]
         (?:(?:{_HOST_PART}){{4}}|(?:{_HOST_PART}){{1,3}}(?!{_HOST_PART}))
@@ -123,7 +124,7 @@ COUNTRY_HOST = Rule(
     label=Label.URL,
     # RFC 2606's and local ones, too.  Of countries with a second level alone, or
     # Britain's: "pain.in" is a typo.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w@.-])[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9])){1,120}
         \.(?:example|internal|uk|(?:com?|org|net|govt?|ac|edu|nhs)\.[a-z]{2})
@@ -158,7 +159,7 @@ COUNTRY_HOST = Rule(
 IPV4 = Rule(
     name="ipv4",
     label=Label.IPADDR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<phi>[0-9](?<![0-9][0-9])(?<![0-9]\.[0-9])(?<![a-z][0-9])[0-9]{0,2}
           (?:\.[0-9]{1,3}){3})
@@ -189,7 +190,7 @@ IPV6 = Rule(
     name="ipv6",
     label=Label.IPADDR,
     # First groups in use: 2000::/3 global, fc00::/7 local, fe80::/10 link (RFC 4291).
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         [23fF](?<![\w:][23fF])[0-9A-Fa-f]{3}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])
         """,
@@ -205,7 +206,7 @@ IPV6_IN_FULL = Rule(
     name="ipv6_in_full",
     label=Label.IPADDR,
     # Eight groups are no time and no MAC address, whatever they begin with.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"[0-9a-f](?<![\w:.][0-9a-f])[0-9a-f]{0,3}(?::[0-9a-f]{1,4}){7}(?![\w:])",
         re.IGNORECASE,
     ),

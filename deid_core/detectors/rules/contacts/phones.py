@@ -16,6 +16,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, words
 
 from ..dates.numeric import is_date
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -132,7 +133,7 @@ def is_known_singapore_number(match: re.Match[str]) -> bool:
 PHONE = Rule(
     name="phone_us",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?P<number>[(+0-9](?<![0-9][(+0-9])(?<![0-9][-./][0-9])
           (?:(?<=\+)1[-. ]?\(?[0-9]{{3}}\)?[-. /]{{0,2}}[0-9]{{3}}[-. ]?
@@ -171,7 +172,7 @@ PHONE = Rule(
 INTERNATIONAL_PHONE = Rule(
     name="phone_international",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         \+(?<![0-9a-z]\+)[1-9](?:[ .()-]{{0,2}}[0-9]){{7,14}}(?![0-9]){_EXTENSION}
         """,
@@ -190,7 +191,7 @@ INTERNATIONAL_PHONE = Rule(
 LABELLED_PHONE = Rule(
     name="phone_labelled",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?:{"|".join(_PHONE_WORDS)})
@@ -217,7 +218,7 @@ LABELLED_PHONE = Rule(
 FAX = Rule(
     name="fax_labelled",
     label=Label.FAX,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![a-z])(?:tele)?fax(?:ed[ ]to)?{SEPARATOR}{_NUMBER}", _FLAGS
     ),
     score=0.97,
@@ -231,7 +232,7 @@ FAX = Rule(
 GROUPS_AFTER_LABEL = Rule(
     name="phone_groups_labelled",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){_CUES}
         (?:[ \t]{{0,2}}(?:numbers?\b|no\b|is\b|at\b|on\b|to\b|me\b|him\b|her\b|[:\#=.])
@@ -260,7 +261,7 @@ GROUPS_AFTER_LABEL = Rule(
 NATIONAL_PHONE = Rule(
     name="phone_national",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?P<number>\(?0(?<![\w.,:/-]0)(?<![\w.,:/-]\(0)
           (?:0?[1-9][0-9]{{0,4}}\)?(?:[-. /][0-9]{{2,8}}){{1,5}}
@@ -299,7 +300,7 @@ NATIONAL_PHONE = Rule(
 SINGAPORE_PHONE = Rule(
     name="phone_singapore",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:hp|h/p|handphone|hand[ ]phone|pager|contact|nok)
         (?:[ ]?(?:no|number|\#)\b)?[.:]?[ ]{0,2}
@@ -317,7 +318,7 @@ PREFIXED_PHONE = Rule(
     name="phone_prefixed",
     label=Label.PHONE,
     # 00 and 011 lead abroad; 1 is North America.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         0(?<![\w.-]0)(?:0|11[-. ]?)1[-. ][0-9]{{3}}[-. ][0-9]{{3}}[-. ][0-9]{{4}}
         {_END}{_EXTENSION}
@@ -332,7 +333,7 @@ PREFIXED_PHONE = Rule(
 SPACED_PHONE = Rule(
     name="phone_spaced_dashes",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         \(?[2-9](?<![\w.-][2-9])[0-9]{{2}}\)?[ ]?-[ ]?[0-9]{{3}}[ ]?-[ ]?[0-9]{{4}}
         {_END}{_EXTENSION}
@@ -350,7 +351,7 @@ SPACED_PHONE = Rule(
 PHONE_BEFORE_LABEL = Rule(
     name="phone_before_label",
     label=Label.PHONE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?P<phi>(?P<number>\(?[+0-9](?<![\w.,:/-][+0-9])[0-9]{{1,5}}\)?
           (?:{_BETWEEN_GROUPS}\(?[0-9]{{2,8}}\)?){{1,5}}))
@@ -377,7 +378,7 @@ PHONE_BEFORE_LABEL = Rule(
 FAX_GROUPS = Rule(
     name="fax_groups",
     label=Label.FAX,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w.])(?:F|fx|fax|facsimile|telefax)
         (?:[ ]?(?:numbers?|no)\b)?[ ]?[:.\#]{{1,2}}[ ]{{0,2}}
@@ -396,7 +397,7 @@ FAX_GROUPS = Rule(
 CALLBACK = Rule(
     name="phone_callback",
     label=Label.PHONE,
-    pattern=re.compile(rf"(?<![a-z])cb{SEPARATOR}{_NUMBER}", _FLAGS),
+    pattern=LazyPattern(rf"(?<![a-z])cb{SEPARATOR}{_NUMBER}", _FLAGS),
     score=0.9,
     found=("Wants a cb «555 0147», cb# «901 555 0188»",),
     not_found=("cb 1 to 2 pm, cb 12000", "CB 2024-01-31"),
@@ -405,7 +406,7 @@ CALLBACK = Rule(
 FAX_EXTENSION = Rule(
     name="fax_extension",
     label=Label.FAX,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"(?<![a-z])(?:tele)?fax[:. ]{0,3}(?P<phi>-[0-9]{2,5})(?![\w-])", re.IGNORECASE
     ),
     score=0.9,
@@ -417,7 +418,7 @@ MISREAD_PHONE = Rule(
     name="phone_misread",
     label=Label.PHONE,
     # Optical recognition takes 0 for O and 1 for l: "O345-555O127".
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:{"|".join(_PHONE_WORDS)}|mobiie|c[o0]ntact|ce[l1I]{{2}}|ph[o0]ne)
         {SEPARATOR}
@@ -436,7 +437,7 @@ LOCAL_PHONE = Rule(
     label=Label.PHONE,
     # 555 is the exchange of directory assistance and of examples: no range of results.
     # P, T, M, C, O, H and W head the lines of a letter's foot.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?:(?<![\w.])[PTMCOHW][:.][ ]{0,2}|(?<![\w./-])(?<![0-9)][ ])(?=555-))
         (?P<phi>[2-9][0-9]{2}[-.][0-9]{4})(?![\w%])(?![-./][0-9])
@@ -453,7 +454,7 @@ PHONE_IN_LETTERS = Rule(
     name="phone_in_letters",
     label=Label.PHONE,
     # The toll-free codes of the North American Numbering Plan.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w-])(?:1[-. ]\(?8(?:00|33|44|55|66|77|88)\)?[-. ]
           |8(?:00|33|44|55|66|77|88)-)

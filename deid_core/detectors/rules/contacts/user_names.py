@@ -12,6 +12,7 @@ from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import is_ordinary, is_vocabulary, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -105,7 +106,7 @@ def _is_speaker(match: re.Match[str]) -> bool:
 USERNAME = Rule(
     name="username_labelled",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:user(?:[ ]?(?:name|id))?|login|logon|screen[ ]name)
         [ \t]{0,3}(?:[:=]|is\b)[ \t]{0,3}(?P<phi>[a-z0-9][\w.-]{1,39})(?<![.])
@@ -120,7 +121,7 @@ USERNAME = Rule(
 USERNAME_BARE = Rule(
     name="username_bare",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?:(?:username|user[ ]name|userid|user[ ]id)[ ]{_NO_USERNAME}
@@ -142,7 +143,7 @@ USERNAME_OF_ACTION = Rule(
     name="username_of_action",
     label=Label.USERNAME,
     # Only a user name has a digit or a dot in it.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])
         (?:entered|filed|signed|typed|opened|viewed|edited|printed|accessed|modified|read
@@ -170,7 +171,7 @@ USERNAME_OF_ACTION = Rule(
 HANDLE = Rule(
     name="username_handle",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){_NETWORKS}
         (?:[ ](?:handle|account|user(?:[ ]?name)?|id|profile|name|page)){{0,2}}
@@ -201,7 +202,7 @@ WITH_UNDERSCORE = Rule(
     name="username_with_underscore",
     label=Label.USERNAME,
     # No word has one; a template's blank is longer than its letters.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w.@/\\-])(?P<phi>@?[a-z][a-z0-9]{1,20}(?:_[a-z0-9]{1,20}){1,3})(?![\w@/-])
         """,
@@ -220,7 +221,7 @@ WITH_UNDERSCORE = Rule(
 USERNAME_AFTER_CUE = Rule(
     name="username_after_cue",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){_SURE_CUE}[ ]?[:=]?(?:[ ]{{1,2}}|(?<=[/:=]))\(?
         (?P<phi>[a-z][a-z]{{1,15}}(?:[._][a-z]{{1,12}}){{0,2}}[0-9]{{0,4}})
@@ -247,7 +248,7 @@ USERNAME_AFTER_CUE = Rule(
 INITIAL_AND_SURNAME = Rule(
     name="username_initial_and_surname",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"(?<![\w.@/\\-])(?P<phi>(?P<letters>[A-Za-z]{4,13}[A-Za-z])[0-9]{1,4})(?![\w@%-])"
         r"(?![.,/][0-9])"
     ),
@@ -264,7 +265,7 @@ SPEAKER = Rule(
     name="username_of_speaker",
     label=Label.USERNAME,
     # In a thread of messages: who writes begins the line.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?:\A|\n)[ ]{0,2}(?:\[?[0-9]{1,2}:[0-9]{2}\]?[ ])?
         (?P<phi>[a-z]{2,14}(?:[._][a-z]{2,14}){1,2}[0-9]{0,3}|[a-z]{1,3}_[a-z]{3,14})
@@ -281,7 +282,7 @@ SPEAKER = Rule(
 AT_LOGIN = Rule(
     name="username_before_login",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w.@-])(?P<phi>[a-z]{2,20}\.[a-z]{1,20}[0-9]{0,4})[ ]
         (?:logged|signed)[ ](?:in|on|off|out)(?![a-z])
@@ -297,7 +298,7 @@ AT_LOGIN = Rule(
 HANDLE_ALONE = Rule(
     name="username_handle_alone",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         @(?<![\w.@/-]@)(?=[a-z_.]{3,24}[0-9]{1,6}(?!\w)|[a-z]{2,20}[._][a-z])
         [a-z][\w.]{2,38}\w(?![@\w])
@@ -313,7 +314,7 @@ HANDLE_ALONE = Rule(
 HANDLE_FIRST = Rule(
     name="username_at_sign",
     label=Label.USERNAME,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         @(?<![\w.@/-]@)[a-z_][\w.]{{1,40}}\w(?!@)
         (?=[ ]?[,(]?[ ]?(?:on|at|via|in)?[ ]?(?:his|her|their|the)?[ ]?
@@ -329,7 +330,7 @@ HANDLE_FIRST = Rule(
 SPELLED_EMAIL = Rule(
     name="email_spelled",
     label=Label.EMAIL,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w.+-])[\w.+-]{{2,64}}
         (?:{_AT}[\w-]{{1,40}}(?:(?:{_DOT}|[ ]dot[ ]|\.)[\w-]{{1,40}}){{0,3}}?

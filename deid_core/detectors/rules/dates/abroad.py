@@ -8,6 +8,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import MONTH_NAME, any_of, ends_with
 from deid_core.language.lexicons import load_list
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .numeric import are_day_and_month, is_date
 
@@ -29,7 +30,7 @@ _DOTTED_DATE = re.compile(
 MONTH_ABROAD = Rule(
     name="date_month_abroad",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         [0-9](?<![0-9.a-z][0-9])(?<![0-9][-/.,:][0-9])
         (?:(?<=[12])[0-9]|(?<=3)[01]|(?<=0)[1-9]|(?<=[1-9]))
@@ -61,7 +62,7 @@ MONTH_ABROAD = Rule(
 MONTH_ABROAD_ALONE = Rule(
     name="date_month_abroad_after_cue",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:in|since|last|until|till|of|early|late|en|im|seit)[ ]
         (?P<phi>{_MONTH}(?![a-z])(?:[ ]{_YEAR})?)(?=[ ]{{0,2}}(?:[.,;)\n]|\Z))
@@ -77,7 +78,7 @@ MONTH_ABROAD_ALONE = Rule(
 WEEKDAY_ABROAD = Rule(
     name="date_weekday_abroad",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?P<phi>{any_of(load_list("weekdays_abroad"))})
         (?=,?[ ](?:den[ ]|de[ ]|le[ ])?{_DAY}(?:[/. -]|er|th|st|nd|rd))
@@ -92,7 +93,7 @@ WEEKDAY_ABROAD = Rule(
 DAY_OF_WEEKDAY = Rule(
     name="date_weekday_of_month",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z0-9])(?:1st|2nd|3rd|[45]th|first|second|third|fourth|last)[ ]
         (?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?
@@ -108,7 +109,7 @@ DAY_OF_WEEKDAY = Rule(
 DOTTED_DAY = Rule(
     name="date_dotted_day",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<a>[0-3](?<![0-9.,/-][0-3])[0-9])\.(?P<b>[01][0-9])\.(?!\.)(?![ ]?[0-9])
         """,
@@ -153,7 +154,7 @@ def _is_misread(match: re.Match[str]) -> bool:
 MISREAD_DATE = Rule(
     name="date_misread",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![A-Za-z0-9./-])
         (?P<a>[0-9lLIOo]{1,2})(?P<separator>[-/.])(?P<b>[0-9lLIOo]{1,2})
@@ -185,7 +186,7 @@ MISREAD_DATE = Rule(
 MISREAD_MONTH = Rule(
     name="date_misread_month",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![A-Za-z0-9])(?:(?P<first>[0-9lIOo]{1,2})[ ])?
         (?:rnar(?:ch)?|rnay|apri1|apr1l|aprll|apri1|ju1y|jul[1i]|juiy|0ct(?:ober)?|oct0ber

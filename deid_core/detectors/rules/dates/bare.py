@@ -18,6 +18,7 @@ from string import ascii_letters
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, words
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .numeric import are_day_and_month
 
@@ -309,7 +310,7 @@ def _last_word(left: str) -> tuple[str, str]:
 BARE_DAY = Rule(
     name="date_bare_day",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<a>[0-9](?<![0-9a-z][0-9])(?<![0-9][-/.,][0-9])(?<!/[0-9])[0-9]?)
         /(?P<b>[0-9]{1,2})(?![0-9a-z])(?![-/.][0-9])(?!/)

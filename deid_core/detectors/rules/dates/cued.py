@@ -8,6 +8,7 @@ from string import ascii_letters
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, ends_with, words
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .numeric import are_day_and_month, is_date
 
@@ -157,7 +158,7 @@ def _is_cued_date(match: re.Match[str]) -> bool:
 CUED_DAY = Rule(
     name="date_day_after_cue",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<a>[0-9](?<![0-9][0-9])(?<![0-9][-/.][0-9])[0-9]?)/(?P<b>[0-9]{1,2})
         (?![0-9])(?![-/.][0-9])(?![ ](?:ago|out[ ]of))(?!h(?![a-z]))
@@ -191,7 +192,7 @@ CUED_DAY = Rule(
 RANGE_OF_DAYS = Rule(
     name="date_range_of_days",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<a>[0-9](?<![0-9][0-9])(?<![0-9][-/.][0-9])[0-9]?)/(?P<b>[0-9]{1,2})
         [ ]?-[ ]?
@@ -212,7 +213,7 @@ RANGE_OF_DAYS = Rule(
 DOTTED_DATE = Rule(
     name="date_dotted_after_cue",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![0-9.])(?P<a>[0-9]{1,2})\.(?P<b>[0-9]{1,2})\.(?P<c>[0-9]{2})(?!\.?[0-9])
         """,
@@ -227,7 +228,7 @@ DOTTED_DATE = Rule(
 LABELLED_DATE = Rule(
     name="date_labelled",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])
         (?:dob|d\.o\.b\.?|dos|dod|date[ ]of[ ][a-z]{4,12}|birth[ ]?date|birthday|born
@@ -257,7 +258,7 @@ LABELLED_DATE = Rule(
 BIRTH_YEAR = Rule(
     name="date_birth_year",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])
         (?:dob|d\.o\.b\.?|yob|born
@@ -291,7 +292,7 @@ DAY_OF_MONTH = Rule(
     name="date_day_of_month",
     label=Label.DATE,
     # Toes, ribs and nerves end at the twelfth.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:on|until|by|since)[ ](?:the[ ])
         (?P<phi>(?:1[3-9]|2[0-9]|3[01])(?:st|nd|rd|th)
@@ -317,7 +318,7 @@ DAY_OF_MONTH = Rule(
 DAY_OF_MONTH_AT_END = Rule(
     name="date_day_of_month_at_end",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])
         (?:on|until|till?|by|since|from|after|before|out|off|due|is|for|back|tomorrow

@@ -8,6 +8,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import YEAR, any_of, ends_with, words
 from deid_core.toml_files import table_of
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _TABLE = table_of("deid_core.language.lexicons", "holidays")
@@ -67,7 +68,7 @@ _CUE = re.compile(
 HOLIDAY = Rule(
     name="date_holiday",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?P<name>{_ANY_NAME}|{_NEW_YEAR})(?:[ ](?:Day|Eve))?
         (?![a-z]){_NO_DATE}{_OF_YEAR}
@@ -105,7 +106,7 @@ HOLIDAY = Rule(
 HOLIDAY_EVE = Rule(
     name="date_around_holiday",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){_BEFORE}(?:{_ANY_NAME}|{_NEW_YEAR})(?:[ ](?:Day|Eve))?
         (?![a-z]){_OF_YEAR}

@@ -12,6 +12,7 @@ from datetime import date
 from deid_core.labels import Label
 from deid_core.language.fragments import JOINED_TIME, MONTH, UNIT, ends_with
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _VERSION = re.compile(r"(?:\bv|ver|version|release|section)\.?[ ]?\Z", re.IGNORECASE)
@@ -73,7 +74,7 @@ def is_calendar_day(match: re.Match[str]) -> bool:
 NUMERIC_DATE = Rule(
     name="date_numeric",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?P<date>
           (?P<a>[0-9](?<![0-9][0-9])(?<![0-9][/.][0-9])[0-9]{{0,3}})
@@ -123,7 +124,7 @@ NUMERIC_DATE = Rule(
 TIMESTAMP = Rule(
     name="date_timestamp",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<year>[12](?<![0-9.][12])[0-9]{3})(?P<month>[01][0-9])(?P<day>[0-3][0-9])
         (?:T?(?:[01][0-9]|2[0-3])
@@ -155,7 +156,7 @@ TIMESTAMP = Rule(
 MONTH_AND_YEAR = Rule(
     name="date_month_year",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?:
           [0-9](?<![0-9][0-9])(?<![0-9][-/.,:][0-9])
@@ -190,7 +191,7 @@ MONTH_AND_YEAR = Rule(
 YEAR_FIRST = Rule(
     name="date_year_first_written",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         [12](?<![0-9][12])(?:(?<=1)[89]|(?<=2)[01])[0-9]{{2}}
         [-/., ]{{1,2}}{MONTH}[-/., ]{{1,2}}(?:3[01]|[12][0-9]|0?[1-9])(?![0-9])

@@ -7,6 +7,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, YEAR
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -17,7 +18,7 @@ _QUARTER = r"(?:1st|2nd|3rd|4th|first|second|third|fourth|last)[ ]quarter"
 SEASON_AND_YEAR = Rule(
     name="date_season_year",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:spring|summer|fall|autumn|winter),?[ ](?:of[ ])?{_SHORT_OR_LONG}
         (?:[/-][0-9]{{2,4}}(?![0-9]))?
@@ -36,7 +37,7 @@ ISO_WEEK = Rule(
     name="date_iso_week",
     label=Label.DATE,
     # ISO 8601: year, W, week; then the day of the week.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         [12](?<![\w./-][12])[0-9]{3}-?W(?:0[1-9]|[1-4][0-9]|5[0-3])(?:-?[1-7])?(?![\w-])
         """,
@@ -50,7 +51,7 @@ ISO_WEEK = Rule(
 WEEK_OF_YEAR = Rule(
     name="date_week_of_year",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])w(?:ee)?k[ ]?(?:[1-4][0-9]|5[0-3]|0?[1-9])
         (?:[ ]of[ ]|,?[ ]|/){YEAR}
@@ -65,7 +66,7 @@ WEEK_OF_YEAR = Rule(
 QUARTER = Rule(
     name="date_quarter",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z0-9])
         (?:Q[1-4](?:[ ,/-]{{1,2}}|[ ]of[ ])?{_SHORT_OR_LONG}

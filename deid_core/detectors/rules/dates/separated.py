@@ -14,6 +14,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import DAY, MONTH, MONTH_WORDS, UNIT, ends_with
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .numeric import are_day_and_month, is_date
 
@@ -118,7 +119,7 @@ def _is_month_and_year(match: re.Match[str]) -> bool:
 SEPARATED_DATE = Rule(
     name="date_separated",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<a>[0-9](?<![\w.][0-9])(?<![0-9][,:/-][0-9])[0-9]{0,3})
         (?P<separator>[,:.]|[ \t]{1,2})(?P<b>[0-9]{1,2})(?P=separator)
@@ -152,7 +153,7 @@ SEPARATED_DATE = Rule(
 WRITTEN_BETWEEN_MARKS = Rule(
     name="date_written_between_marks",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?:
           [0-9](?<![\w.,:/-][0-9])[0-9]?[ \t]{{0,2}}[-/.,:\t ][ \t]{{0,2}}
@@ -197,7 +198,7 @@ WRITTEN_BETWEEN_MARKS = Rule(
 CUED_PAIR = Rule(
     name="date_pair_after_cue",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<a>[0-9](?<![\w.,/-][0-9])[0-9]?)
         [.-](?P<b>[0-9]{2}|(?<=[123][0-9]-)[0-9])(?![\w%])(?![-./,:][0-9])
@@ -224,7 +225,7 @@ CUED_PAIR = Rule(
 SEPARATED_MONTH = Rule(
     name="date_month_and_year_separated",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?:(?P<sure>0[1-9](?<![\w.,:/-]0[1-9])[,:]{_YEAR_NOW}
             |{_YEAR_NOW}(?<![\w.,:/-][0-9]{{4}})/[1-9](?![/.-])

@@ -11,6 +11,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH_NAME, words
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -131,7 +132,7 @@ def _ends(match: re.Match[str]) -> bool:
 WEEKDAY_NAME = Rule(
     name="date_weekday",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:[ ]week)?(?![a-z])
         """,
@@ -155,7 +156,7 @@ WEEKDAY_NAME = Rule(
 WEEKDAY_SHORT = Rule(
     name="date_weekday_short",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"(?<![a-z0-9/-])(?:mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)(?![a-z0-9'])(?!/[a-z])",
         _FLAGS,
     ),

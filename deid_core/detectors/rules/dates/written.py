@@ -16,6 +16,7 @@ from deid_core.language.fragments import (
     ends_with,
 )
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -74,7 +75,7 @@ def is_month_after_cue(match: re.Match[str]) -> bool:
 MONTH_FIRST = Rule(
     name="date_month_first",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?P<month>{MONTH})
         (?:
@@ -119,7 +120,7 @@ MONTH_FIRST = Rule(
 DAY_FIRST = Rule(
     name="date_day_first",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         [0-9](?<![0-9][0-9])(?<![0-9][-/.,:][0-9])
         (?:(?<=[12])[0-9]|(?<=3)[01]|(?<=0)[1-9]|(?<=[1-9]))
@@ -157,7 +158,7 @@ DAY_FIRST = Rule(
 WEEKDAY_DATE = Rule(
     name="date_with_weekday",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){WEEKDAY}[.,]{{0,2}}[ ]{{1,2}}(?:the[ ])?
         (?:{MONTH}[ ]{{1,2}}{DAY}(?:,?[ ]{{1,2}}{YEAR})?
@@ -181,7 +182,7 @@ WEEKDAY_DATE = Rule(
 ORDINAL_WORD_FIRST = Rule(
     name="date_day_in_words",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![a-z]){_ORDINAL_WORD}[ ](?:day[ ])?of[ ]{MONTH}(?:,?[ ]{YEAR})?", _FLAGS
     ),
     score=0.9,
@@ -192,7 +193,7 @@ ORDINAL_WORD_FIRST = Rule(
 MONTH_AFTER_CUE = Rule(
     name="date_month_after_cue",
     label=Label.DATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?P<phi>{MONTH_NAME}

@@ -7,6 +7,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .labelled_rule import SEPARATOR
 
@@ -39,7 +40,7 @@ def is_biometric_number(match: re.Match[str]) -> bool:
 BIOMETRIC = Rule(
     name="biometric_labelled",
     label=Label.BIOID,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?P<body>{_BODY})(?P<record>{_RECORD}{{0,3}}){SEPARATOR}
         (?P<phi>[A-Z0-9](?:[A-Z0-9]|[-_:.](?=[A-Z0-9])){{2,63}})(?![\w%])(?![/,][0-9])

@@ -7,6 +7,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .check_digits import (
     is_aadhaar,
@@ -37,7 +38,7 @@ _MBI_SIGN = "[0-9AC-HJKMNP-RT-Y]"
 NRIC = Rule(
     name="id_nric",
     label=Label.IDNUM,
-    pattern=re.compile(r"(?<![\w-])[STFGMstfgm][0-9]{7}[A-Za-z](?![\w-])"),
+    pattern=LazyPattern(r"(?<![\w-])[STFGMstfgm][0-9]{7}[A-Za-z](?![\w-])"),
     score=0.93,
     is_valid=is_nric,
     found=("«S1234567D», NRIC «T1234567J», «g1234567x».",),
@@ -48,7 +49,7 @@ NINO = Rule(
     name="id_nino",
     label=Label.IDNUM,
     # HMRC, National Insurance Manual NIM39110.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w-])(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]
         [ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[A-D](?![\w-])
@@ -63,7 +64,7 @@ NINO = Rule(
 NHS_NUMBER = Rule(
     name="id_nhs",
     label=Label.IDNUM,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         [0-9](?<![\w.,/-][0-9])[0-9]{2}(?P<gap>[ -]?)[0-9]{3}(?P=gap)[0-9]{4}(?![\w-])
         """,
@@ -78,7 +79,7 @@ NHS_NUMBER = Rule(
 NPI = Rule(
     name="license_npi",
     label=Label.LICENSE,
-    pattern=re.compile(r"[12](?<![\w.,/$-][12])[0-9]{9}(?![\w-])(?![.,][0-9])"),
+    pattern=LazyPattern(r"[12](?<![\w.,/$-][12])[0-9]{9}(?![\w-])(?![.,][0-9])"),
     score=0.9,
     is_valid=is_npi,
     found=("ordered by «1234567893».",),
@@ -88,7 +89,7 @@ NPI = Rule(
 DEA = Rule(
     name="license_dea",
     label=Label.LICENSE,
-    pattern=re.compile(r"(?<![\w-])[ABCDEFGHJKLMPRSTUX][A-Z9][0-9]{7}(?![\w-])"),
+    pattern=LazyPattern(r"(?<![\w-])[ABCDEFGHJKLMPRSTUX][A-Z9][0-9]{7}(?![\w-])"),
     score=0.93,
     is_valid=is_dea,
     found=("prescriber «AB1234563», «F91234563».",),
@@ -98,7 +99,7 @@ DEA = Rule(
 MBI = Rule(
     name="health_plan_mbi",
     label=Label.HEALTHPLAN,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w-])[1-9]{_MBI_LETTER}{_MBI_SIGN}[0-9]-?{_MBI_LETTER}{_MBI_SIGN}[0-9]-?
         {_MBI_LETTER}{{2}}[0-9]{{2}}(?![\w-])
@@ -114,7 +115,7 @@ HICN = Rule(
     name="health_plan_hicn",
     label=Label.HEALTHPLAN,
     # Medicare's number until 2019: a social security number and a code (CMS).
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         [0-9](?<![\w-][0-9])[0-9]{2}-?[0-9]{2}-?[0-9]{4}-?(?:[ABCDTW][1-9]?|HA|WA)(?![\w-])
         """,
@@ -129,7 +130,7 @@ HICN = Rule(
 ITIN = Rule(
     name="ssn_itin",
     label=Label.SSN,
-    pattern=re.compile(r"9(?<![\w.-]9)[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-])"),
+    pattern=LazyPattern(r"9(?<![\w.-]9)[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-])"),
     score=0.9,
     is_valid=is_itin,
     found=("«912-70-1234»",),
@@ -139,7 +140,7 @@ ITIN = Rule(
 EIN = Rule(
     name="id_ein",
     label=Label.IDNUM,
-    pattern=re.compile(r"[0-9](?<![\w.,/-][0-9])[0-9]-[0-9]{7}(?![\w-])(?!\.[0-9])"),
+    pattern=LazyPattern(r"[0-9](?<![\w.,/-][0-9])[0-9]-[0-9]{7}(?![\w-])(?!\.[0-9])"),
     score=0.75,
     is_valid=is_ein,
     found=("EIN «91-1144442».",),
@@ -149,7 +150,7 @@ EIN = Rule(
 AADHAAR = Rule(
     name="id_aadhaar",
     label=Label.IDNUM,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"[2-9](?<![\w.-][2-9])[0-9]{3}(?P<gap>[ -]?)[0-9]{4}(?P=gap)[0-9]{4}(?![\w-])"
     ),
     score=0.85,
@@ -161,7 +162,7 @@ AADHAAR = Rule(
 CARD = Rule(
     name="account_card",
     label=Label.ACCOUNT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?:[2-6](?<![\w.-][2-6])[0-9]{3}(?P<gap>[ -]?)[0-9]{4}(?P=gap)[0-9]{4}(?P=gap)
              [0-9]{1,7}
@@ -182,7 +183,7 @@ CARD = Rule(
 IBAN = Rule(
     name="account_iban",
     label=Label.ACCOUNT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w-])(?:{"|".join(_IBAN_COUNTRIES).upper()})[0-9]{{2}}
         (?:[A-Z0-9]{{11,30}}|(?:[ ][A-Z0-9]{{4}}){{2,7}}(?:[ ][A-Z0-9]{{1,3}})?)
@@ -203,7 +204,7 @@ VIN = Rule(
     name="vehicle_vin",
     label=Label.VEHICLE,
     # The last five signs are digits (49 CFR 565.15(d): four at least).
-    pattern=re.compile(r"(?<![\w-])[A-HJ-NPR-Z0-9]{12}[0-9]{5}(?![\w-])"),
+    pattern=LazyPattern(r"(?<![\w-])[A-HJ-NPR-Z0-9]{12}[0-9]{5}(?![\w-])"),
     score=0.95,
     is_valid=is_vin,
     found=("her car, «1HGCM82633A004352»,", "«1M8GDM9AXKP042788»"),
@@ -214,7 +215,7 @@ UDI = Rule(
     name="device_udi",
     label=Label.DEVICE,
     # 21 CFR 830, GS1: (01) the item, (11) made, (17) expires, (10) lot, (21) serial.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         \(01\)[ ]?(?P<gtin>[0-9]{14})
         (?:[ ]?\([0-9]{2,3}\)[ ]?[A-Z0-9/-]{1,20}){0,8}

@@ -9,6 +9,7 @@ from deid_core.language.fragments import any_of, words
 from deid_core.language.lexicons import normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .labelled_rule import SEPARATOR, has_digits, labelled_rule
 
@@ -111,7 +112,7 @@ LOT_AND_MODEL = labelled_rule(
 LOT_BARE = Rule(
     name="device_lot_bare",
     label=Label.DEVICE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<!\ba[ ])\b(?:lot|batch|lots|batches)[ ]
         (?P<phi>(?=[A-Z-]{0,6}[0-9])[A-Z0-9-]{4,20}
@@ -133,7 +134,7 @@ LOT_BARE = Rule(
 MAC_ADDRESS = Rule(
     name="mac_address",
     label=Label.DEVICE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"[0-9A-Fa-f](?<![\w:].)[0-9A-Fa-f](?::[0-9A-Fa-f]{2}){5}(?![\w:])"
     ),
     score=0.9,
@@ -154,7 +155,7 @@ def _is_named(match: re.Match[str]) -> bool:
 VIN = Rule(
     name="vin_labelled",
     label=Label.VEHICLE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:vin|vehicle[ ]id(?:entification)?)(?:[ ]plate)?(?:[ ]reads)?
         (?![a-z]){SEPARATOR}
@@ -175,7 +176,7 @@ VIN = Rule(
 PLATE = Rule(
     name="plate_labelled",
     label=Label.VEHICLE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?:(?:licen[cs]e|number|registration)[ ]plates?
@@ -203,7 +204,7 @@ PLATE = Rule(
 PLATE_OF_VEHICLE = Rule(
     name="plate_after_vehicle",
     label=Label.VEHICLE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w-]){_VEHICLES}(?![\w-])
         (?:[ ](?:no|number|nr|lic|licen[cs]e|plates?|tag|reg|is|was|with|from|in))?
@@ -233,7 +234,7 @@ _SHIP = r"(?:[A-Z][A-Za-z'-]{2,20}(?:[ ][A-Z][A-Za-z'-]{0,20}){0,2})"
 SHIP = Rule(
     name="vehicle_ship",
     label=Label.VEHICLE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])
         (?:(?i:boat|vessel|trawler|ferry|yacht|aboard|shrimper|dinghy|sloop)
@@ -268,7 +269,7 @@ SHIP = Rule(
 CALL_SIGN = Rule(
     name="vehicle_call_sign",
     label=Label.VEHICLE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w/-])
         (?P<phi>(?:Medic|MEDIC|Engine|ENGINE|Squad|SQUAD|Helimed|HELIMED
@@ -288,7 +289,7 @@ MAC_IN_OTHER_FORM = Rule(
     name="mac_address_dashes",
     label=Label.DEVICE,
     # IEEE 802: pairs with dashes; Cisco: fours with dots.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])mac(?:[ ]?(?:address|addr|id)\b)?[ ]?[:=\#]?[ ]{0,2}
         (?P<phi>[0-9A-F]{2}(?:-[0-9A-F]{2}){5}|[0-9A-F]{4}\.[0-9A-F]{4}\.[0-9A-F]{4}

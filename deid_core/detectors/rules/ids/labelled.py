@@ -11,6 +11,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .labelled_rule import SEPARATOR, VALUE, has_digits, labelled_rule
 
@@ -32,7 +33,7 @@ LABELLED_SSN = Rule(
     name="ssn_labelled",
     label=Label.SSN,
     # No check of plausibility: what is called an SSN is treated as one.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])
         (?:ssn|ss\#|s\.s\.n\.?|soc(?:ial)?\.?[ ]sec(?:urity)?|itin)
@@ -217,7 +218,7 @@ IDNUM = labelled_rule(
 SSN_LAST_FOUR = Rule(
     name="ssn_last_four",
     label=Label.SSN,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])
         (?:last[ ](?:4|four)(?:[ ]digits)?
@@ -241,7 +242,7 @@ SSN_LAST_FOUR = Rule(
 HEALTHPLAN_BARE = Rule(
     name="health_plan_bare",
     label=Label.HEALTHPLAN,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z]){_PLANS}(?![a-z])
         (?:[ ](?:id|number|no|card|policy|plan|member|is)\b\.?){{0,3}}
@@ -269,7 +270,7 @@ HEALTHPLAN_BARE = Rule(
 CARD_ENDING = Rule(
     name="account_card_ending",
     label=Label.ACCOUNT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:{_CARDS}|account|acct)(?:[ ](?:number|no\.?|\#))?
         (?:[ ]on[ ]file)?,?[ ](?:that[ ])?end(?:s|ing)[ ](?:in|with)[ ]
@@ -286,7 +287,7 @@ DRIVING_LICENSE = Rule(
     name="license_driving",
     label=Label.LICENSE,
     # "mg/dL: 14000" is a concentration.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w/.])(?:DL|D/L|OLN|CDL)(?:[ ]?(?:\#|:|[Nn]o\.?|[Nn]umber|ID)){1,2}[ ]{0,2}
         (?P<phi>[A-Z]{0,3}[0-9][A-Z0-9-]{4,18})(?![\w%])(?![.,/][0-9])

@@ -7,6 +7,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .shapes import is_date_shaped, is_identifier
 
@@ -106,7 +107,7 @@ def labelled_rule(
     return Rule(
         name=name,
         label=label,
-        pattern=re.compile(pattern, re.VERBOSE | re.IGNORECASE),
+        pattern=LazyPattern(pattern, re.VERBOSE | re.IGNORECASE),
         score=score,
         is_valid=lambda match: is_labelled_value(match, digits),
         found=found,

@@ -6,6 +6,7 @@ import re
 
 from deid_core.labels import Label
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .shapes import is_identifier
 
@@ -29,7 +30,7 @@ def is_plausible_ssn(match: re.Match[str]) -> bool:
 SSN = Rule(
     name="ssn",
     label=Label.SSN,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?P<phi>[0-9](?<![0-9][0-9])(?<![0-9][-./][0-9])[0-9]{2}
           (?P<separator>[- ])[0-9]{2}(?P=separator)[0-9]{4})
@@ -55,7 +56,7 @@ SSN = Rule(
 MASKED_SSN = Rule(
     name="ssn_masked",
     label=Label.SSN,
-    pattern=re.compile(r"[xX*]{2}-(?P<phi>[0-9]{4})(?![0-9])"),
+    pattern=LazyPattern(r"[xX*]{2}-(?P<phi>[0-9]{4})(?![0-9])"),
     score=0.95,
     found=("on file XXX-XX-«9999»", "***-**-«9999»"),
     not_found=("XXX-XX-XXXX", "xxx-xx-99991"),
@@ -87,7 +88,7 @@ _TRIGGERS = (
 BY_DEFAULT = Rule(
     name="id_by_default",
     label=Label.IDNUM,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w.,:/+$%^~@*-])
         (?P<phi>(?=[A-Z]{0,6}[-/.]?[A-Z]{0,4}[-/.]?[0-9])
@@ -138,7 +139,7 @@ HASH_NUMBER = Rule(
     name="id_after_hash",
     label=Label.IDNUM,
     # "#30" is what a pharmacy gives out, "#1000" perhaps, "tooth #18" a tooth.
-    pattern=re.compile(r"\#[ ]?(?P<phi>[0-9]{4,12})(?<!00)(?![\w%-])(?![.,/:][0-9])"),
+    pattern=LazyPattern(r"\#[ ]?(?P<phi>[0-9]{4,12})(?<!00)(?![\w%-])(?![.,/:][0-9])"),
     score=0.7,
     found=("EMT-P #«1107», his # «5551» is",),
     not_found=("#30, #120, #1000, tooth #18, #12-18, #4-0 silk, #1234.5",),
@@ -148,7 +149,7 @@ INITIAL_AND_LAST_FOUR = Rule(
     name="id_initial_and_last_four",
     label=Label.IDNUM,
     # The Veterans Administration: initial of the surname, last four of the SSN.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?P<initial>[a-z])[a-z'-]{1,24},[ ]?[a-z][a-z. ]{1,30}[ ]
         \((?P<phi>(?P=initial)[0-9]{4})\)

@@ -10,6 +10,7 @@ from deid_core.language.fragments import words
 from deid_core.language.lexicons import forms_of
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .shapes import NAME, NOT_IN_WORD, WORD
 
@@ -45,7 +46,7 @@ def _is_no_catheter(match: re.Match[str]) -> bool:
 AFTER_JOB = Rule(
     name="name_after_job",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?i:{"|".join(_JOBS)})(?:,?[ ]|[ ]\()
         (?P<phi>{WORD}(?:[ ]{WORD})?(?<=[a-z]))(?![A-Za-z'-])
@@ -69,7 +70,7 @@ AFTER_JOB = Rule(
 BEFORE_AGE_AND_SEX = Rule(
     name="name_before_age_and_sex",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?P<phi>{NAME}),?[ ]{{1,2}}
         (?:[0-9]{{1,3}}[ ]?(?:y/?o?[ ]?)?[MF]|[0-9]{{1,3}}[ ]?(?:yo|y/o))(?![\w%/-])

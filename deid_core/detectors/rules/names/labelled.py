@@ -13,6 +13,7 @@ from deid_core.language.lexicons.word_classes import (
     word_classes,
 )
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .shapes import FAMILY_FIRST, FULL_NAME, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
 
@@ -73,7 +74,7 @@ def _is_no_diagnosis(match: re.Match[str]) -> bool:
 DOCTOR_AFTER_LABEL = Rule(
     name="name_after_role",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}
         (?P<role>
@@ -109,7 +110,7 @@ DOCTOR_AFTER_LABEL = Rule(
 PATIENT_AFTER_LABEL = Rule(
     name="name_after_label",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}
         (?i:(?:{"|".join(_LABELS)})(?:'?s)?(?:[ ]name)?|(?<![a-z][ ])name
@@ -143,7 +144,7 @@ PATIENT_AFTER_LABEL = Rule(
 NAME_IN_LOWER_CASE_AFTER_LABEL = Rule(
     name="name_in_lower_case_after_label",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?:patient[ ]|pt[ ])?name[ ]?:[ ]{{0,2}}
         (?P<phi>{LOWER_CASE_NAME}(?:,[ ]?|[ ]){LOWER_CASE_NAME})
@@ -159,7 +160,7 @@ NAME_IN_LOWER_CASE_AFTER_LABEL = Rule(
 KIN = Rule(
     name="name_after_kin",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?:{"|".join(_KIN)})
         (?:,?[ ](?:is[ ])?(?:named[ ]|called[ ])?|[ ]\()
@@ -186,7 +187,7 @@ KIN = Rule(
 SUBJECT_OF_AGE = Rule(
     name="name_before_age",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?P<phi>{NAME})
         (?i:(?:,?[ ]{{1,2}}(?:is|was)|,)[ ]{{1,2}}an?[ ]{{1,2}}
@@ -217,7 +218,7 @@ SUBJECT_OF_AGE = Rule(
 BEFORE_BIRTH = Rule(
     name="name_before_birth",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?P<phi>{FAMILY_FIRST}|{FULL_NAME})
         (?:[ ]?[,;(/-][ ]{{0,3}}|[ ]{{1,3}})

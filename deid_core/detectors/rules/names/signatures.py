@@ -8,6 +8,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import is_ordinary, load_list, normal
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .shapes import NOT_A_NAME, NOT_IN_WORD
 
@@ -90,7 +91,7 @@ def has_no_common_word(match: re.Match[str]) -> bool:
 SEEN_OR_DISCUSSED = Rule(
     name="name_after_contact",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}
         (?i:[sd]/[bw]|(?:discussed|reviewed|staffed|spoke|rounded|seen)[ ]
@@ -118,7 +119,7 @@ SIGNATURE = Rule(
     name="name_in_signature",
     label=Label.DOCTOR,
     # The one rule that may cross a line: a name follows its closing words.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}{_CLOSING}[,.!]?[ \t]{{0,3}}(?:\r?\n[ \t]{{0,8}}){{0,4}}
         (?P<phi>{_FULL_NAME})(?=[ \t]{{0,3}}(?:[\n\r,(]|\Z))
@@ -143,7 +144,7 @@ SIGNATURE = Rule(
 SIGNED_WITH_MARK = Rule(
     name="name_after_signature_mark",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?:(?<![\w/])/s/|(?<![\w-])(?i:e-?signed|esign(?:ed|ature)?|signature))
         [ ]?(?:by\b)?[ ]?:?[ ]{{0,3}}
@@ -160,7 +161,7 @@ SIGNED_WITH_MARK = Rule(
 ROLE_BEFORE_NAME = Rule(
     name="name_after_credential",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?:{"|".join(_ROLE_BEFORE)}),?[ ]
         (?P<phi>{_FULL_NAME})(?![A-Za-z'-])
@@ -184,7 +185,7 @@ ROLE_BEFORE_NAME = Rule(
 NAME_OF_SPEAKER = Rule(
     name="name_told",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}
         (?i:(?:my|his|her|their|whose|patient's|pt's)[ ]
@@ -216,7 +217,7 @@ TYPIST = Rule(
     name="name_initials_of_typist",
     label=Label.DOCTOR,
     # At the foot of a dictation: who spoke, in capitals, and who typed.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         [A-Z](?<![^\n][A-Z])(?:[A-Z]{1,3}|\.[A-Z]\.)[/:\\](?:[A-Z]{2,3}|[a-z]{2,4})
         (?:[/: ]?[0-9]{3,9}|[/:\\][a-z]{2,3})?(?=[ \t]{0,4}(?:\r?\n|\Z|[DT]:))

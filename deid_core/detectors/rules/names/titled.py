@@ -15,6 +15,7 @@ from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import forms_of
 from deid_core.language.lexicons.word_classes import is_mere_word
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 from .shapes import INITIALS, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
 
@@ -101,7 +102,7 @@ def _starts_with_a_name(match: re.Match[str]) -> bool:
 PATIENT_AFTER_TITLE = Rule(
     name="name_after_title",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"{NOT_IN_WORD}(?P<title>{_PATIENT}){_GAP}(?P<phi>{NAME}|{INITIALS})",
         re.VERBOSE,
     ),
@@ -131,7 +132,7 @@ PATIENT_AFTER_TITLE = Rule(
 DOCTOR_AFTER_TITLE = Rule(
     name="name_after_doctor",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"{NOT_IN_WORD}{_DOCTOR}{_GAP}(?P<phi>{NAME}|{INITIALS})", re.VERBOSE
     ),
     score=0.92,
@@ -158,7 +159,7 @@ DOCTOR_AFTER_TITLE = Rule(
 SECOND_DOCTOR = Rule(
     name="name_after_doctors",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"{NOT_IN_WORD}(?:Drs|DRS|Doctors){_GAP}{NAME}(?:,[ ]{NAME})?"
         rf",?[ ](?:and|&|AND)[ ](?P<phi>{NAME})",
         re.VERBOSE,
@@ -171,7 +172,7 @@ SECOND_DOCTOR = Rule(
 LOWER_CASE_AFTER_TITLE = Rule(
     name="name_in_lower_case",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?:mrs?\.?|mdm\.?|ms\.|(?P<bare>ms))[ \t]{{1,2}}
         (?P<phi>{LOWER_CASE_NAME})
@@ -187,7 +188,7 @@ LOWER_CASE_AFTER_TITLE = Rule(
 LOWER_CASE_DOCTOR = Rule(
     name="name_of_doctor_in_lower_case",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"{NOT_IN_WORD}(?:[Dd]r\.?|prof\.?)[ \t]{{1,2}}(?P<phi>{LOWER_CASE_NAME})",
         re.VERBOSE,
     ),
@@ -199,7 +200,7 @@ LOWER_CASE_DOCTOR = Rule(
 OTHER_TITLE = Rule(
     name="name_after_other_title",
     label=Label.PATIENT,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}{_OTHER}{_GAP}
         (?P<phi>(?!(?:Ganga|Hardinge|Surg|Med|Rounds|Manager|Call
@@ -231,7 +232,7 @@ OTHER_TITLE = Rule(
 NAME_BEFORE_CREDENTIAL = Rule(
     name="name_before_credential",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?P<phi>{NAME})(?P<comma>,?)[ \t]{{1,2}}
         (?P<credential>{_CREDENTIAL})(?!{_ZIP_AHEAD})
@@ -266,7 +267,7 @@ NAME_BEFORE_CREDENTIAL = Rule(
 FAMILY_FIRST_BEFORE_CREDENTIAL = Rule(
     name="name_family_first_before_credential",
     label=Label.DOCTOR,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {NOT_IN_WORD}(?P<phi>{WORD},[ ](?:{WORD})(?:[ ](?:{WORD}|[A-Z]\.?)){{0,2}})
         (?:,?[ \t]{{1,2}})(?!PA[ ]|DO[ ]){_CREDENTIAL}(?!{_ZIP_AHEAD})

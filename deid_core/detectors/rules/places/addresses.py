@@ -11,6 +11,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import STATE, ZIP, ends_with
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -63,7 +64,7 @@ def _follows_a_state(match: re.Match[str]) -> bool:
 ZIP_AFTER_STATE = Rule(
     name="zip_after_state",
     label=Label.ZIP,
-    pattern=re.compile(r"[0-9](?<![^ \t][0-9])[0-9]{4}(?:-[0-9]{4})?(?![0-9-])"),
+    pattern=LazyPattern(r"[0-9](?<![^ \t][0-9])[0-9]{4}(?:-[0-9]{4})?(?![0-9-])"),
     score=0.95,
     is_valid=_follows_a_state,
     found=(
@@ -76,7 +77,7 @@ ZIP_AFTER_STATE = Rule(
 LABELLED_ZIP = Rule(
     name="zip_labelled",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?:zip(?:[ -]?code)?|postal[ ]code|post[ ]?code)
         (?:[ \t]{{0,3}}(?:is\b|of\b|[:=\#.])){{0,2}}[ \t]{{0,3}}
@@ -97,7 +98,7 @@ STATE_BEFORE_ZIP = Rule(
     name="state_before_zip",
     label=Label.STATE,
     # "Patient ID 12345" is in no state: Idaho's code needs its comma.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![A-Za-z])(?!(?<!,[ ])ID\b)(?P<phi>{STATE})(?={_ZIP_AHEAD})", re.VERBOSE
     ),
     score=0.9,
@@ -109,7 +110,7 @@ STATE_BEFORE_ZIP = Rule(
 CITY_BEFORE_ZIP = Rule(
     name="city_before_zip",
     label=Label.CITY,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z'-])
         (?P<phi>{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}),?[ ]{{1,2}}
@@ -133,7 +134,7 @@ STREET_BEFORE_ZIP = Rule(
     name="street_before_zip",
     label=Label.STREET,
     # Any name between a number and a town, state and code is a street's.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w.,/-])
         (?P<phi>[0-9]{{1,6}}[A-Z]?(?:[ ]{_CAPITAL_WORD}){{2,4}}\.?
@@ -158,7 +159,7 @@ STREET_BEFORE_ZIP = Rule(
 STREET = Rule(
     name="street_address",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         [0-9](?<![0-9][0-9])(?<![0-9][-/.,:][0-9])(?<![A-Za-z\#][0-9])
         [0-9]{{0,5}}(?:[-/][0-9]{{1,4}})?[A-Za-z]?(?:[ ]1/2)?[ ]{{1,2}}
@@ -195,7 +196,7 @@ STREET = Rule(
 STREET_NAME = Rule(
     name="street_name",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?:[Oo]n|[Aa]t|[Nn]ear|[Oo]ff|[Aa]long|of|and)[ ]
         (?P<phi>(?:{_CAPITAL_WORD}|[0-9]{{1,3}}(?:st|nd|rd|th))
@@ -216,7 +217,7 @@ STREET_NAME = Rule(
 PO_BOX = Rule(
     name="po_box",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![a-z])(?:mailing[ ](?=box))?
         (?P<phi>(?:(?:g\.?)?p\.?[ ]?o\.?[ ]?box|post[ ]office[ ]?box|private[ ]bag
@@ -246,7 +247,7 @@ _HOME_TOWN = rf"""
 HOME_TOWN = Rule(
     name="city_after_cue",
     label=Label.CITY,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {_HOME_CUE}
         (?P<phi>{_HOME_TOWN}(?:,[ ](?!{STATE}(?![A-Za-z])){_CAPITAL_WORD})?)
@@ -271,7 +272,7 @@ HOME_TOWN = Rule(
 HOME_STATE = Rule(
     name="state_after_home_town",
     label=Label.STATE,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"{_HOME_CUE}{_HOME_TOWN},[ ](?P<phi>{STATE})(?![A-Za-z-])", re.VERBOSE
     ),
     score=0.75,
@@ -285,7 +286,7 @@ LABELLED_STATE = Rule(
     name="state_labelled",
     label=Label.STATE,
     # The field holds nothing else: "State: Virginia Miller" is a name.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {_LABEL_BEFORE}(?i:(?:birth|home)[ ]state|state(?:[ ]of[ ](?:residence|birth))?)
         [ \t]{{0,2}}[:=-][ \t]{{0,3}}
@@ -311,7 +312,7 @@ LABELLED_STATE = Rule(
 LABELLED_CITY = Rule(
     name="city_labelled",
     label=Label.CITY,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {_LABEL_BEFORE}(?i:(?:home[ ])?(?:city|town)(?:/town)?(?:[ ]of[ ](?:residence
           |birth))?|place[ ]of[ ](?:birth|residence)|birth[ -]?place|hometown)
@@ -338,7 +339,7 @@ LABELLED_CITY = Rule(
 LABELLED_COUNTY = Rule(
     name="county_labelled",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {_LABEL_BEFORE}(?i:(?:home[ ])?county(?:[ ]of[ ]residence)?)
         [ \t]{{0,2}}[:=][ \t]{{0,3}}

@@ -12,6 +12,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import any_of, ends_with, to_ascii
 from deid_core.language.lexicons.places import countries
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -41,7 +42,7 @@ def _is_country(match: re.Match[str]) -> bool:
 COUNTRY = Rule(
     name="country_after_cue",
     label=Label.COUNTRY,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?i:from|in|to|of|via|through|visit(?:ed|ing|s)?|leaving|left|toured)
         [ ](?:the[ ])?

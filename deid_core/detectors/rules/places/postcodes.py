@@ -7,6 +7,7 @@ import re
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH_WORDS, ends_with
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 # The United Kingdom's 124 postcode areas (Royal Mail, PAF programmers' guide).
@@ -46,7 +47,7 @@ def _is_sector(match: re.Match[str]) -> bool:
 UK_POSTCODE = Rule(
     name="zip_uk",
     label=Label.ZIP,
-    pattern=re.compile(rf"(?<![\w.-]){_UK}(?![\w-])", re.VERBOSE),
+    pattern=LazyPattern(rf"(?<![\w.-]){_UK}(?![\w-])", re.VERBOSE),
     score=0.85,
     is_valid=_is_no_dose,
     found=(
@@ -65,7 +66,7 @@ UK_POSTCODE = Rule(
 UK_DISTRICT = Rule(
     name="zip_uk_district",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])
         (?:(?i:post[ ]?code(?:[ ](?:area|district))?)(?:[ ]is|:)?[ ]
@@ -83,7 +84,7 @@ UK_DISTRICT = Rule(
 SINGAPORE_POSTCODE = Rule(
     name="zip_singapore",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![A-Za-z])
         (?:(?i:singapore|spore|s'pore|sg)[ ,]{0,2}[(]?|S[ ]?\([ ]?|S[ ]?(?=[0-9]{6}))
@@ -103,7 +104,7 @@ _SCALES = "(?:E[1-4]V[1-5]M[1-6]|A[1-3]L[1-4]B[1-3])"
 CANADIAN_POSTCODE = Rule(
     name="zip_canada",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w.-])(?:(?<=\b[A-Z][A-Z][ ])|(?!{_SCALES}))
         {_CANADA_FIRST}[0-9]{_CANADA_LETTER}(?:[ ]|-)?
@@ -128,7 +129,7 @@ _EIRCODE = "[0-9AC-FHKNPRTV-Y]"
 IRISH_POSTCODE = Rule(
     name="zip_ireland",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w.-])(?:D6W|[AC-FHKNPRTV-Y][0-9]{{2}})[ ]
         (?=[A-Z0-9]{{0,3}}[0-9])(?=[0-9]{{0,3}}[A-Z])(?![0-9]{{1,2}}[HF]R){_EIRCODE}{{4}}(?![\w-])
@@ -143,7 +144,7 @@ IRISH_POSTCODE = Rule(
 AUSTRALIAN_POSTCODE = Rule(
     name="zip_australia",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![\w-])(?i:(?:NSW|VIC|QLD|TAS|Victoria|Queensland|Tasmania
             |New[ ]South[ ]Wales|(?:South|Western)[ ]Australia)
@@ -160,7 +161,7 @@ AUSTRALIAN_POSTCODE = Rule(
 MALTESE_POSTCODE = Rule(
     name="zip_malta",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?:Triq|Sqaq|Vjal|Misrah|Malta|Gozo)[ ,][^\n;]{0,80}?
         (?P<phi>(?<![\w-])[A-Z]{3}[ ][0-9]{4}(?![\w.-]))
@@ -178,7 +179,7 @@ POSTCODE_OF_ADDRESS = Rule(
     name="zip_after_address",
     label=Label.ZIP,
     # Four digits, as in Australia, New Zealand, South Africa and Bangladesh.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])
         (?:Street|St|Road|Rd|Drive|Dr|Avenue|Ave|Close|Cl|Crescent|Cres|Lane|Ln|Place|Pl

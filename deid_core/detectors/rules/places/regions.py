@@ -8,6 +8,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import is_vocabulary, normal
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _WORD = (
@@ -46,7 +47,7 @@ def _is_name_of_county(match: re.Match[str]) -> bool:
 COUNTY = Rule(
     name="region_county",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![\w'-]){_NAME}[ ](?:County|Co\.(?=,)|Borough|Township|Twp)(?![\w-])",
         re.VERBOSE,
     ),
@@ -59,7 +60,7 @@ COUNTY = Rule(
 COUNTY_OF = Rule(
     name="region_county_of",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?:[Cc]ounty|[Bb]orough|[Tt]ownship|[Pp]arish|[Dd]istrict|[Pp]rovince
           |[Vv]illage)[ ]of[ ](?P<phi>{_NAME})(?![\w-])
@@ -74,7 +75,7 @@ COUNTY_OF = Rule(
 PARISH = Rule(
     name="region_parish",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?:[Ii]n|[Oo]f|[Ff]rom|[Nn]ear)[ ]
         (?P<phi>{_NAME}[ ](?:Parish|Village|Province|Prefecture|Shire))(?![\w-])
@@ -92,7 +93,7 @@ _NO_CAPITALS = r"(?!(?:THE|THIS|OUR|OF|IN|FROM|TO|AT|BY|AND|FOR|HIS|HER|PER|A|AN
 COUNTY_IN_CAPITALS = Rule(
     name="region_county_capitals",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<![\w'-]){_NO_CAPITALS}(?P<phi>{_CAPITALS}[ ](?:COUNTY|CO\.?))(?![\w'-])"
         r"(?![ ]?(?:[0-9]|INDEX|OX))",
     ),
@@ -107,7 +108,7 @@ COUNTY_BY_CUE = Rule(
     name="region_by_cue",
     label=Label.LOCATION_OTHER,
     # Ireland, South Asia, Africa, the Caribbean: the kind of region comes first.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])
         (?:(?i:county|dist(?:t|rict)?\.?|tehsil|taluka|upazila|lga|parish|chiefdom)
@@ -133,7 +134,7 @@ COUNTY_BY_CUE = Rule(
 REGION_AFTER_NAME = Rule(
     name="region_lga_or_district",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w'-])(?P<phi>{_NAME}[ ]
           (?:LGA|L\.G\.A\.?|district|District(?=,)|[Dd]ist(?:\.|(?=,))|[Cc]hiefdom|[Uu]pazila
@@ -153,7 +154,7 @@ REGION_AFTER_NAME = Rule(
 IRISH_COUNTY = Rule(
     name="region_irish_county",
     label=Label.LOCATION_OTHER,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"(?<=,[ ])(?P<phi>Co\.?[ ](?:na[ ])?{_NAME})(?![\w-])", re.VERBOSE
     ),
     score=0.85,

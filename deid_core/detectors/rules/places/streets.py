@@ -10,6 +10,7 @@ import re
 
 from deid_core.labels import Label
 
+from ..pattern import LazyPattern
 from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
@@ -34,7 +35,7 @@ _NEAR = r"(?<![A-Za-z])(?:[Oo]n|[Oo]ff|[Aa]long|[Nn]ear|[Vv]ia|[Aa]t|[Dd]own|[Uu
 BLOCK = Rule(
     name="street_block",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?:Blk|BLK|Block|BLOCK)\.?[ ][0-9]{{1,4}}[A-Z]?,?
         (?:[ ]{_CAPITAL_WORD}){{0,4}}?[ ]{_ROAD_SUFFIX}(?![A-Za-z])\.?
@@ -53,7 +54,7 @@ BLOCK = Rule(
 UNIT_NUMBER = Rule(
     name="street_unit_number",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"(?<![\w#])(?<!on[ ])(?<!teeth[ ])(?<!tooth[ ])"
         r"#[0-9B](?![0-9]?/)[0-9]{1,2}-[0-9]{2,4}[A-Z]?(?![\w/-])"
     ),
@@ -66,7 +67,7 @@ STREET_BY_PREFIX = Rule(
     name="street_by_prefix",
     label=Label.STREET,
     # Malay, Spanish, French and Portuguese put the word for street first.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![\w.])(?:(?:No\.?[ ]?)?[0-9]{{1,4}}[A-Z]?,?[ ])?
         (?:Jalan|Jln|Jl|Lorong|Lor|Lrg|Taman|Tmn|Kampung|Calle|Avda|Avenida|Rue|Rua
@@ -95,7 +96,7 @@ RURAL_BOX = Rule(
     name="street_rural_box",
     label=Label.STREET,
     # USPS Publication 28, sections 24, 25 and 38: rural and highway routes, military.
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![A-Za-z])
         (?:(?:R\.?R\.?|Rural[ ]Route|Rt|Route|HC|Highway[ ]Contract|Star[ ]Route
@@ -118,7 +119,7 @@ RURAL_BOX = Rule(
 MILITARY_POST = Rule(
     name="zip_military",
     label=Label.ZIP,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"(?<![A-Za-z])[AFD]PO,?[ ](?:A[AEP])[ ][0-9]{5}(?:-[0-9]{4})?(?![0-9-])"
     ),
     score=0.95,
@@ -129,7 +130,7 @@ MILITARY_POST = Rule(
 CORNER = Rule(
     name="street_corner",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z])(?i:corner|intersection)[ ]of[ ]
         (?P<phi>{_NAMED_ROAD}[ ](?:and|&|at)[ ]{_NAMED_ROAD})
@@ -152,7 +153,7 @@ NUMBERED_ROAD = Rule(
     name="street_numbered_road",
     label=Label.LOCATION_OTHER,
     # Three digits after "I-" are iodine.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         {_NEAR}(?:the[ ])?
         (?P<phi>(?:Highway|Hwy|Interstate|Route|Rte|State[ ]Road|County[ ]Road|Freeway)
@@ -176,7 +177,7 @@ NUMBERED_ROAD = Rule(
 FLAT = Rule(
     name="street_flat",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         r"""
         (?<![A-Za-z])(?:[Aa]partment|APARTMENT|[Aa]pt|APT|Suite|SUITE|Ste|STE
           |Flat(?=[ ][0-9]{1,4}[A-Z]?,))
@@ -211,7 +212,7 @@ _PART = rf"""
 PLOT = Rule(
     name="street_plot",
     label=Label.STREET,
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])
         (?:(?:Flat|Stand|Plot|Erf|Villa|Hse|House|Door|KM|Km|Lot|LOT)\.?
@@ -240,7 +241,7 @@ NAME_BEFORE_STREET = Rule(
     name="street_after_name",
     label=Label.STREET,
     # India, Germany: the word for street follows the name, also joined to it.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![A-Za-z])(?:[0-9]{{1,4}}[A-Z]?(?:/[0-9]{{1,4}})?,?[ ])?
         (?:(?:{_CAPITAL_WORD}[ ]){{1,3}}
@@ -262,7 +263,7 @@ ADDRESS_FIELD = Rule(
     name="street_labelled",
     label=Label.STREET,
     # What an address's field says up to its end, if there is a number or a landmark.
-    pattern=re.compile(
+    pattern=LazyPattern(
         rf"""
         (?<![a-z0-9])(?:(?:home|residential|postal|mailing|street|permanent|local)[ ])?
         (?:address?|addres|addr|add|residence|resident|accommodation|house|pata)
