@@ -1,25 +1,24 @@
-"""numba's compiler, as this package uses it.
+"""Kernels: functions of numbers and arrays, compiled where numba is installed.
 
-Machine code is kept as pickles: whoever writes them runs code in each process that
-loads them.  So a folder to which other users can write is not used, and one to which
-this process can't write, as in the image, is only read.
+Without numba, which the extra ``fast`` installs, they run as the Python that they are
+written in: the same bytes, some hundred times slower.
 """
 
 from __future__ import annotations
 
-import hashlib
+import gc
 import logging
-import os
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numpy.typing import NDArray
 
-from .prepared import chosen_folder, is_private, user_folder
+from .prepared import code_folders
 
 log = logging.getLogger(__name__)
 
@@ -28,105 +27,81 @@ Array = NDArray[Any]
 Int = Any
 Float = Any
 
+WRAP = (1 << 64) - 1
+"""Python's integers don't wrap around at 64 bits; ``& WRAP`` makes them."""
+
+INSTALL = "pip install 'phistream[fast]'"
+_MANY = 200
+_SAMPLE = Path(__file__).parent / "tagger" / "kernels" / "words.py"
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-_kernels: list[Any] = []
-_unkept: set[str] = set()
-"""The names of kernels whose machine code could not be written."""
+
+class _Choice:
+    """Whether this process compiles: one choice, made before the first kernel."""
+
+    is_plain = False
+    is_made = False
+    read = 0
+    """How many documents were read uncompiled."""
 
 
 def compiled(function: F) -> F:
-    """Compile a function of numbers and arrays; the machine code is kept on disk.
+    """Compile a function of numbers and arrays, and keep its machine code on disk.
 
-    Where nothing can be written, what is there is read, and the rest is compiled anew
-    by each process.
+    Where `is_compiled` is false, it is left as it is.
     """
-    made: Any = numba.njit(fastmath=True, nogil=True)(function)
-    with suppress(RuntimeError):  # no folder
-        # What enable_caching() does, with another cache; numba has no public way to it,
-        # and no types.
-        made._cache = _Cache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001
-    _kernels.append(made)
-    return cast(F, made)
+    if not is_compiled():
+        return function
+    from .machine_code import dispatcher
+
+    return cast(F, dispatcher(function))
 
 
-class _Locator:
-    """Where the machine code of a function is, by numba's protocol of locators."""
+def compiled_or(plain: F) -> Callable[[F], F]:
+    """Compile a function as `compiled` does, but run another one uncompiled.
 
-    def __init__(self, folder: Path, file: Path, line: int) -> None:
-        self._folder, self._file, self._line = folder, file, line
-
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> _Locator | None:  # noqa: ANN401  # numba's
-        """Return the first that can be used."""
-        for folder in _folders(Path(file)):
-            made = cls(folder, Path(file), function.__code__.co_firstlineno)
-            with suppress(OSError):
-                made.ensure_cache_path()
-                return made
-        return None
-
-    def ensure_cache_path(self) -> None:
-        """Make the folder; raise OSError if it can be neither made nor read."""
-        if not self._folder.is_dir():
-            self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        os.listdir(self._folder)
-
-    def get_cache_path(self) -> str:
-        """Return the folder."""
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        """Return what changes with the source."""
-        return hashlib.sha256(self._file.read_bytes()).hexdigest()
-
-    def get_disambiguator(self) -> str:
-        """Return what tells functions of one name apart."""
-        return str(self._line)
+    Args:
+        plain: Gives the same, where numbers of 64 bits would wrap around: numpy warns
+            of that, and Python's integers are faster than numpy's scalars.
+    """
+    return lambda function: compiled(function) if is_compiled() else plain
 
 
-class _Place(CompileResultCacheImpl):
-    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012  # numba's
+def is_compiled() -> bool:
+    """Return whether this process runs kernels as machine code.
+
+    The first call decides for all kernels, which call one another.
+    """
+    _Choice.is_made = True
+    return has_compiler() and not _Choice.is_plain
 
 
-class _Cache(FunctionCache):
-    """numba's cache of a function; its folder may be read-only."""
+def run_uncompiled() -> None:
+    """Run kernels as Python in this process, though numba is installed.
 
-    _impl_class = _Place
-
-    def save_overload(self, sig: Any, data: Any) -> None:  # noqa: ANN401  # numba's
-        """Keep machine code, if that is possible."""
-        try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # numba's
-        except OSError:
-            _unkept.add(self._py_func.__qualname__)
+    For a little text on a machine that keeps no machine code yet.  It changes nothing
+    once a kernel has been imported.
+    """
+    if not _Choice.is_made:
+        _Choice.is_plain = True
 
 
-def _folders(file: Path) -> Iterator[Path]:
-    """Yield the folders in which a module's machine code may be, the best first."""
-    package = hashlib.sha256(str(file.parent.absolute()).encode()).hexdigest()[:16]
-    name = f"{file.parent.name}-{package}"
-    chosen = chosen_folder()
-    if chosen is not None:
-        yield from _private(chosen, name)
-        return
-    # Who can write there can change the code itself.
-    own = file.parent / "__pycache__"
-    if os.access(own if own.exists() else own.parent, os.W_OK) or _has_code(own, file):
-        yield own
-    if (user := user_folder()) is not None:
-        yield from _private(user / "numba", name)
+@cache
+def has_compiler() -> bool:
+    """Return whether numba is installed; it is not imported."""
+    return find_spec("numba") is not None
 
 
-def _private(base: Path, name: str) -> Iterator[Path]:
-    if all(is_private(each) for each in (base, base / name)):
-        yield base / name
-    else:
-        log.warning("%s: not used for machine code: others can write to it", base)
+def is_machine_code_kept() -> bool:
+    """Return whether an earlier process left machine code of this package's kernels.
 
-
-def _has_code(folder: Path, file: Path) -> bool:
-    return folder.is_dir() and any(folder.glob(f"{file.stem}.*.nbi"))
+    Without it the first use compiles; `deid_core.prepare` does it ahead.
+    """
+    return any(
+        folder.is_dir() and any(folder.glob(f"{_SAMPLE.stem}.*.nbi"))
+        for folder in code_folders(_SAMPLE)
+    )
 
 
 class MachineCode(NamedTuple):
@@ -138,33 +113,62 @@ class MachineCode(NamedTuple):
         is_kept: Whether the next process will find them.
     """
 
-    loaded: int
-    compiled: int
-    is_kept: bool
+    loaded: int = 0
+    compiled: int = 0
+    is_kept: bool = True
 
 
 def machine_code() -> MachineCode:
     """Return how much was loaded and compiled so far."""
-    every = [each.stats for each in _kernels]
+    if not is_compiled():
+        return MachineCode()
+    from .machine_code import kernels, unkept
+
+    every = [each.stats for each in kernels]
     return MachineCode(
         sum(sum(each.cache_hits.values()) for each in every),
         sum(sum(each.cache_misses.values()) for each in every),
-        all(each.cache_path is not None for each in every) and not _unkept,
+        all(each.cache_path is not None for each in every) and not unkept,
     )
 
 
-def is_machine_code_kept() -> bool:
-    """Return whether an earlier process left machine code of what is imported so far.
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Show on a terminal how far the compiler is, or else log that it compiles.
 
-    Without it the first use compiles, which takes a minute or so; `deid_core.prepare`
-    does it ahead.
+    Nothing is shown or logged where machine code is kept already.
     """
-    # Not of all: a note without a patient's record leaves some functions uncompiled.
-    return any(_is_kept(each) for each in _kernels)
+    if not is_compiled() or is_machine_code_kept():
+        yield
+        return
+    from . import machine_code
+
+    on_terminal = sys.stderr.isatty()
+    if on_terminal:
+        machine_code.observers.append(_show)
+    else:
+        log.warning("compiling for this machine, once; it takes half a minute")
+    was_collecting = gc.isenabled()
+    gc.enable()  # the compiler leaves 150 MB of garbage
+    try:
+        yield
+    finally:
+        if not was_collecting:
+            gc.disable()
+        if on_terminal:
+            machine_code.observers.remove(_show)
+            sys.stderr.write("\n")
 
 
-def _is_kept(kernel: Any) -> bool:  # noqa: ANN401 (numba has no type for it)
-    folder = kernel.stats.cache_path
-    return folder is not None and any(
-        Path(folder).glob(f"*{kernel.py_func.__qualname__}-*.nbi")
-    )
+def _show(kernels: int) -> None:
+    sys.stderr.write(f"\rcompiling for this machine, once: {kernels} kernels")
+    sys.stderr.flush()
+
+
+def count_uncompiled(documents: int) -> None:
+    """Say once in a process, after some hundred documents, how to become faster."""
+    before = _Choice.read
+    _Choice.read += documents
+    if before < _MANY <= _Choice.read:
+        cure = "python -m deid_core.prepare" if has_compiler() else INSTALL
+        log.warning("reading uncompiled; some hundred times faster with: %s", cure)

@@ -18,6 +18,7 @@ from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
 from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage
 from .explain import Explanation, explanation
 from .first_notes import FIRST_NOTES
+from .jit import compiling, count_uncompiled, is_compiled
 from .labels import Label
 from .language.identify import Language, LanguageCheck
 from .language.reading import Reading, readings_of
@@ -104,7 +105,7 @@ class Deidentifier:
         cls, config: DeidConfig, policy: Policy, key: bytes | None = None
     ) -> Deidentifier:
         """Return the system that a loaded preset and policy describe."""
-        with _without_collections():
+        with _without_collections(), compiling():
             built = cls(
                 config.build(),
                 policy,
@@ -116,13 +117,8 @@ class Deidentifier:
                 languages=config.languages,
                 other_languages=config.other_languages,
             )
-            # So that the first note of a hospital costs no more than the next; they
-            # are in languages that not all presets read.
-            readings = [readings_of(each.text) for each in FIRST_NOTES]
-            results = built._results(FIRST_NOTES, readings, [None] * len(readings))
-        errors = [each for each in results if isinstance(each, DeidError)]
-        if len(errors) == len(results):
-            raise ConfigError(f"every invented note is refused: {errors[0]}")
+            if is_compiled():
+                built._read_first_notes()
         return built
 
     def with_key(self, key: bytes) -> Deidentifier:
@@ -157,6 +153,8 @@ class Deidentifier:
         self, documents: Sequence[Document]
     ) -> list[ScrubbedDocument | DeidError]:
         """Return, for each document, its scrubbed form or why it is refused."""
+        if not is_compiled():
+            count_uncompiled(len(documents))
         readings = [readings_of(each.text) for each in documents]
         return self._results(documents, readings, self._languages(readings))
 
@@ -191,6 +189,19 @@ class Deidentifier:
             texts: Outputs that were not written by `deidentify`, e.g. a whole message.
         """
         return self._verifier.leaked_in(self._replacer.withheld(document), texts)
+
+    def _read_first_notes(self) -> None:
+        """Compile what notes need, so that the first one costs no more than the next.
+
+        Raises:
+            ConfigError: All of them are refused.
+        """
+        # They are in languages that not all presets read.
+        readings = [readings_of(note.text) for note in FIRST_NOTES]
+        results = self._results(FIRST_NOTES, readings, [None] * len(readings))
+        errors = [result for result in results if isinstance(result, DeidError)]
+        if len(errors) == len(results):
+            raise ConfigError(f"every invented note is refused: {errors[0]}")
 
     def _results(
         self,

@@ -13,7 +13,7 @@ import logging
 import sys
 import time
 
-from .jit import machine_code
+from .jit import INSTALL, has_compiler, machine_code
 from .pipeline import Deidentifier
 
 PRESET = "hybrid"
@@ -21,6 +21,9 @@ PRESET = "hybrid"
 
 def prepare(preset: str) -> str:
     """Make what a preset needs; return what was done."""
+    if not has_compiler():
+        Deidentifier.from_names(preset)
+        return f"{preset}: nothing to compile; for speed: {INSTALL}"
     started = time.monotonic()
     before = machine_code()
     Deidentifier.from_names(preset)

@@ -102,6 +102,33 @@ def is_private(folder: Path) -> bool:
     return found.st_uid in (0, os.geteuid()) and not found.st_mode & foreign
 
 
+def code_folders(file: Path) -> Iterator[Path]:
+    """Yield the folders in which a module's machine code may be, the best first."""
+    package = hashlib.sha256(str(file.parent.absolute()).encode()).hexdigest()[:16]
+    name = f"{file.parent.name}-{package}"
+    chosen = chosen_folder()
+    if chosen is not None:
+        yield from _private(chosen, name)
+        return
+    # Who can write there can change the code itself.
+    own = file.parent / "__pycache__"
+    if os.access(own if own.exists() else own.parent, os.W_OK) or _has_code(own, file):
+        yield own
+    if (user := user_folder()) is not None:
+        yield from _private(user / "numba", name)
+
+
+def _private(base: Path, name: str) -> Iterator[Path]:
+    if all(is_private(each) for each in (base, base / name)):
+        yield base / name
+    else:
+        log.warning("%s: not used for machine code: others can write to it", base)
+
+
+def _has_code(folder: Path, file: Path) -> bool:
+    return folder.is_dir() and any(folder.glob(f"{file.stem}.*.nbi"))
+
+
 def _folders() -> Iterator[Path]:
     """Yield where they may lie, the first choice first."""
     chosen = chosen_folder()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -86,12 +87,12 @@ class TaggerDetector:
             "tagger: digests: model",
         )
         self._read = _Reader(options.model, digests, below, options.left_out)
-        self._read_small: _Reader | None = None
+        self._small: _OneCase | None = None
         if options.one_case_model:
-            self._read_small = _Reader(options.one_case_model, digests, below, {})
+            self._small = _OneCase(options.one_case_model, digests, below)
         self._small_biases = _Biases(options.one_case_bias, options.prose_bias)
         # Whether a note is of one case is seen in the note as it was written.
-        self.reads_as_written = self._read_small is not None
+        self.reads_as_written = self._small is not None
         self._threshold = options.threshold
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Annotation]]:
@@ -110,11 +111,13 @@ class TaggerDetector:
     ) -> list[list[Annotation] | None]:
         """Return what is found in notes of one letter case, and None for all others."""
         found: list[list[Annotation] | None] = [None] * len(documents)
-        if self._read_small is None:
+        if self._small is None:
             return found
         small = [at for at, each in enumerate(documents) if each.is_in_one_case]
+        if not small:
+            return found
         texts = [same_length_lower(documents[at].text) for at in small]
-        read = self._read_small(texts, self._small_biases.of(texts))
+        read = self._small.reader(texts, self._small_biases.of(texts))
         for at, each in zip(small, read, strict=True):
             found[at] = each
         return found
@@ -159,6 +162,34 @@ class _Biases:
             return self.telegraphic
         least, most = self.prose, self.telegraphic
         return [least + (most - least) * density(each) for each in texts]
+
+
+class _OneCase:
+    """The reader of notes of one letter case, whose tables are made at the first one.
+
+    Args:
+        name: Of its model, which is checked at once.
+        digests: See `TaggerOptions`.
+        below: Likewise, ``outside_below``.
+    """
+
+    def __init__(
+        self, name: str, digests: Mapping[str, str], below: float | None
+    ) -> None:
+        from ..tagger.model_files import require_model
+
+        require_model(name, digests.get(name, ""))
+        self._make = partial(_Reader, name, digests, below, {})
+        self._made: _Reader | None = None
+        self._lock = Lock()
+
+    @property
+    def reader(self) -> _Reader:
+        """The reader; the first use takes some tenths of a second."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
 
 class _Reader:

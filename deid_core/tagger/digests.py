@@ -1,5 +1,8 @@
 """Digests of models: a folder in which any file was changed is refused.
 
+The weights by the names of features are not among them: ``model.json`` holds their own
+digest, and `model_files.load_model` checks it.
+
 The digests of the models that come with the library are in ``models/digests.json``;
 that of a user's own model is in its folder, in the file ``sha256``, or in its preset.
 After a change that was meant:
@@ -22,12 +25,14 @@ import orjson
 from ..errors import ConfigError
 
 LOCK, OWN = "digests.json", "sha256"
+TRAINED = "weights.npz"
+"""What training leaves and tagging does not read; ``model.json`` has its digest."""
 MODELS: Traversable = files(__package__) / "models"
 RENEW = "python -m deid_core.tagger.digests"
 
 
 def contents(folder: Traversable) -> dict[str, bytes]:
-    """Return the files of a model by name, without the one that holds its digest.
+    """Return the files of a model by name, but those that its digest is not of.
 
     Raises:
         OSError: One can't be read.
@@ -35,7 +40,7 @@ def contents(folder: Traversable) -> dict[str, bytes]:
     return {
         each.name: each.read_bytes()
         for each in folder.iterdir()
-        if each.is_file() and each.name != OWN
+        if each.is_file() and each.name not in (OWN, TRAINED)
     }
 
 

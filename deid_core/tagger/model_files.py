@@ -1,4 +1,9 @@
-"""Read and write the folder of a model; refuse one that is not whole."""
+"""Read and write the folder of a model; refuse one that is not whole.
+
+``model.json`` says what it is, ``tables.npz`` holds what tagging looks up, and
+``weights.npz`` the same by the names of features, which training and comparisons read.
+The installed package has no weights: tagging needs none.
+"""
 
 from __future__ import annotations
 
@@ -16,39 +21,44 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError
 from ..labels import Label
-from ..prepared import fingerprint, prepared
-from .digests import MODELS, contents, digest_of, renew, require_whole
+from ..prepared import Arrays, fingerprint, prepared
+from .digests import MODELS, TRAINED, contents, digest_of, renew, require_whole
 from .features import FeatureSet, WordLists
 from .model import Model, Weights
-from .model_tables import ModelTables, arrays_of, lines_of, texts_of
+from .model_tables import ModelTables, compact_arrays, expanded, lines_of, texts_of
 from .rescoring import Rescorer, Values
 
-FORMAT = 1
+FORMAT = 2
 """Of the folder; a reader refuses any other."""
-_ABOUT, _WEIGHTS = "model.json", "weights.npz"
-_PATH_ARRAYS = ("path_names", "path_values", "known", "known_times")
+_ABOUT, _TABLES = "model.json", "tables.npz"
 _ARRAYS = ("names", "pointers", "labels", "values", "transitions")
+_HALVES = ("values.blocks.weights", "joins.weights")
+"""Weights are written in half precision."""
 
 
 def save_model(model: Model, folder: Path) -> None:
     """Write a model's folder; the model card is the reader's own and left alone."""
     folder.mkdir(parents=True, exist_ok=True)
-    weights = _weights_bytes(model)
+    weights, tables = _weights_bytes(model), _tables_bytes(model)
     about = {
         "format": FORMAT,
         "name": model.name,
         "version": model.version,
         "language": model.language,
-        "sha256": hashlib.sha256(weights).hexdigest(),
+        "sha256": {
+            TRAINED: hashlib.sha256(weights).hexdigest(),
+            _TABLES: hashlib.sha256(tables).hexdigest(),
+        },
         "tags": {tag: label.value for tag, label in model.tags.items()},
         "features": model.features.as_json(),
+        "cue_patterns": dict(model.lists.cue_patterns),
         "trained": dict(model.trained),
-        "words": model.lists.as_json(),
     }
     if model.rescorer is not None:
         each = model.rescorer
         about["rescoring"] = {"scale": each.scale, "most": each.most, "gap": each.gap}
-    (folder / _WEIGHTS).write_bytes(weights)
+    (folder / TRAINED).write_bytes(weights)
+    (folder / _TABLES).write_bytes(tables)
     (folder / _ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2))
     renew(folder)
 
@@ -63,9 +73,20 @@ def load_model(name: str, expected: str = "") -> Model:
     Raises:
         ConfigError: There is none, or its files are not what they were when written.
     """
-    about, content, _ = _whole(name, expected)
-    with _refusing(name):
-        return _model(about, content)
+    about, tables, _ = _whole(name, expected)
+    try:
+        content = (_folder(name) / TRAINED).read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"model {name!r}: {TRAINED} can't be read: {type(error).__name__}; the "
+            "installed package leaves it out: take it from the project's repository"
+        ) from None
+    if hashlib.sha256(content).hexdigest() != about["sha256"].get(TRAINED):
+        raise ConfigError(
+            f"model {name!r}: {TRAINED}: its digest is another; train the model again"
+        )
+    with _refusing(name), _opened(content) as arrays, _opened(tables) as paths:
+        return _model(about, arrays, _rescorer(about, paths))
 
 
 def load_tables(name: str, expected: str = "") -> ModelTables:
@@ -81,22 +102,35 @@ def load_tables(name: str, expected: str = "") -> ModelTables:
     about, content, digest = _whole(name, expected)
     code = (__package__, f"{__package__}.kernels")
     made = fingerprint(code, digest)
-    with _refusing(name):
-        arrays = prepared("tagger", made, lambda: arrays_of(_model(about, content)))
+    with _refusing(name), _opened(content) as compact:
+        arrays = prepared("tagger", made, lambda: expanded(_tables(compact)))
         return ModelTables(
             about["name"],
             about["version"],
             about["language"],
             _tags(about),
             FeatureSet.read(about["features"]),
-            about["words"]["cue_patterns"],
+            about["cue_patterns"],
             arrays,
-            _rescorer(about, content),
+            _rescorer(about, compact),
         )
 
 
+def require_model(name: str, expected: str = "") -> None:
+    """Check the files of a model without making its tables.
+
+    Args:
+        name: As for `load_model`.
+        expected: Likewise.
+
+    Raises:
+        ConfigError: There is none, or its files are not what they were when written.
+    """
+    _whole(name, expected)
+
+
 def _whole(name: str, expected: str) -> tuple[dict[str, Any], bytes, str]:
-    """Return a model's description, its weights, and the digest of all its files."""
+    """Return a model's description, its tables, and the digest of all its files."""
     folder = _folder(name)
     try:
         read = contents(folder)
@@ -105,14 +139,15 @@ def _whole(name: str, expected: str) -> tuple[dict[str, Any], bytes, str]:
     digest = digest_of(read)
     require_whole(name, digest, expected)
     where = f"model {name!r}"
-    if not {_ABOUT, _WEIGHTS} <= read.keys():
-        raise ConfigError(f"{where}: lacks {_ABOUT} or {_WEIGHTS}; train it again")
+    if not {_ABOUT, _TABLES} <= read.keys():
+        raise ConfigError(f"{where}: lacks {_ABOUT} or {_TABLES}; train it again")
     about = _parsed(name, read[_ABOUT])
     if about.get("format") != FORMAT:
         raise ConfigError(f"{where}: not of format {FORMAT}; train it again")
-    if hashlib.sha256(read[_WEIGHTS]).hexdigest() != about.get("sha256"):
-        raise ConfigError(f"{where}: {_WEIGHTS} is of another model than {_ABOUT}")
-    return about, read[_WEIGHTS], digest
+    with _refusing(name):
+        if hashlib.sha256(read[_TABLES]).hexdigest() != about["sha256"][_TABLES]:
+            raise ConfigError(f"{where}: {_TABLES} is of another model than {_ABOUT}")
+    return about, read[_TABLES], digest
 
 
 @contextmanager
@@ -169,9 +204,9 @@ def _folder(name: str) -> Traversable:
     return MODELS / name
 
 
-def _model(about: dict[str, Any], content: bytes) -> Model:
-    words = about["words"]
-    weights = _weights(content)
+def _model(about: dict[str, Any], arrays: Arrays, rescorer: Rescorer | None) -> Model:
+    words = orjson.loads(arrays["words"].tobytes())
+    names, pointers, labels, values, transitions = (arrays[name] for name in _ARRAYS)
     model = Model(
         about["name"],
         about["version"],
@@ -179,12 +214,18 @@ def _model(about: dict[str, Any], content: bytes) -> Model:
         _tags(about),
         FeatureSet.read(about["features"]),
         WordLists(words["cues"], words["cue_patterns"], words["lists"]),
-        weights,
+        Weights(
+            names.tobytes().decode().split("\n"),
+            pointers,
+            labels,
+            values.astype(np.float32),
+            transitions,
+        ),
         about["trained"],
-        _rescorer(about, content),
+        rescorer,
     )
-    labels = len(model.codec.labels)
-    if weights.transitions.shape != (labels + 1, labels):
+    tags = len(model.codec.labels)
+    if transitions.shape != (tags + 1, tags):
         raise ValueError("transitions are not of the model's tags")
     return model
 
@@ -193,20 +234,47 @@ def _tags(about: dict[str, Any]) -> dict[str, Label]:
     return {tag: Label(label) for tag, label in about["tags"].items()}
 
 
+@contextmanager
+def _opened(content: bytes) -> Iterator[Arrays]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        yield arrays
+
+
 def _weights_bytes(model: Model) -> bytes:
-    target = io.BytesIO()
     weights = model.weights
-    arrays: dict[str, Any] = {
-        "names": lines_of(weights.names),
-        "pointers": weights.pointers,
-        "labels": weights.labels,
-        "values": weights.values.astype(np.float16),
-        "transitions": weights.transitions,
-    }
+    return _written(
+        {
+            "names": lines_of(weights.names),
+            "pointers": weights.pointers,
+            "labels": weights.labels,
+            "values": weights.values.astype(np.float16),
+            "transitions": weights.transitions,
+            "words": np.frombuffer(orjson.dumps(model.lists.as_json()), np.uint8),
+        }
+    )
+
+
+def _tables_bytes(model: Model) -> bytes:
+    arrays = compact_arrays(model)
+    arrays |= {name: arrays[name].astype(np.float16) for name in _HALVES}
     if model.rescorer is not None:
         arrays |= _path_arrays(model.rescorer)
-    np.savez_compressed(target, **arrays)
+    return _written(arrays)
+
+
+def _written(arrays: Arrays) -> bytes:
+    target = io.BytesIO()
+    # The stubs take the arrays for the option that follows them.
+    np.savez_compressed(target, **arrays)  # type: ignore[arg-type]
     return target.getvalue()
+
+
+def _tables(arrays: Arrays) -> Arrays:
+    """Return the arrays of `compact_arrays`."""
+    return {name: arrays[name] for name in arrays if name not in _PATH_ARRAYS}
+
+
+_PATH_ARRAYS = ("path_names", "path_values", "known", "known_times")
 
 
 def _path_arrays(rescorer: Rescorer) -> dict[str, NDArray[Any]]:
@@ -219,24 +287,11 @@ def _path_arrays(rescorer: Rescorer) -> dict[str, NDArray[Any]]:
     }
 
 
-def _weights(content: bytes) -> Weights:
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        names, pointers, labels, values, transitions = (arrays[n] for n in _ARRAYS)
-    return Weights(
-        names.tobytes().decode().split("\n"),
-        pointers,
-        labels,
-        values.astype(np.float32),
-        transitions,
-    )
-
-
-def _rescorer(about: dict[str, Any], content: bytes) -> Rescorer | None:
+def _rescorer(about: dict[str, Any], arrays: Arrays) -> Rescorer | None:
     if "rescoring" not in about:
         return None
     options = about["rescoring"]
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        names, values, known, times = (arrays[n] for n in _PATH_ARRAYS)
+    names, values, known, times = (arrays[name] for name in _PATH_ARRAYS)
     weights = dict(zip(texts_of(names), values.tolist(), strict=True))
     pairs = (each.rpartition("\t") for each in texts_of(known))
     found = {

@@ -1,7 +1,7 @@
 """A model's weights as arrays: all that tagging looks up, nothing by name.
 
-Making them reads the name of every feature, which takes seconds; so it is done once for
-a machine, and every process maps the result (`prepared`).
+Making them reads the name of every feature, which takes seconds; so it is done when a
+model is saved.  Its folder holds them in compact form (`compact_tables`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ from numpy.typing import NDArray
 from ..labels import Label
 from ..prepared import Arrays
 from .codec import Bio
+from .compact_tables import (
+    blocks_of,
+    compact_blocks,
+    compact_keys,
+    compact_words,
+    join_tables,
+    word_table,
+)
 from .features import (
     LINE_COLUMNS,
     PAD,
@@ -37,20 +45,18 @@ from .kernels.first_sight import (
     Parts,
     ValueTables,
     number_in,
-    write_sum,
 )
-from .kernels.tables import COUNT_BITS, PART_BITS, REACH, WIDTH, JoinTables, fill_table
+from .kernels.tables import PART_BITS, REACH, WIDTH, JoinTables
 from .kernels.viterbi import FORBIDDEN, Transitions, transitions_of
 from .kernels.words import WordTable
 from .model import Model, Weights
 from .rescoring import Rescorer
-from .words import WordNumbers, code_points
+from .words import code_points
 
 Floats = NDArray[np.float32]
 Longs = NDArray[np.int64]
 _LANES = 8
 """So many numbers a processor adds at once."""
-_LOAD = 2
 _PROPERTY = re.compile(r"(\w+)\[(-?\d)\]=(.*)", re.DOTALL)
 _NUMBER_OF_PROPERTY = {name: number for number, name in enumerate(PROPERTIES)}
 _PARTS = ("exact", "affix3", "affix4", "shape", "trigrams")
@@ -68,7 +74,7 @@ class ModelTables:
         tags: Each tag that it tells, with our label for it.
         features: What it looks at.
         cue_patterns: By cue class, what a word must match as a whole.
-        arrays: See `arrays_of`.
+        arrays: See `expanded`.
         rescorer: What chooses among the best paths of a line, if anything does.
     """
 
@@ -84,7 +90,7 @@ class ModelTables:
     @classmethod
     def of(cls, model: Model) -> Self:
         """Return the tables of a model, made in memory."""
-        arrays = arrays_of(model)
+        arrays = expanded(compact_arrays(model))
         # As those of files are: kernels know the two kinds from each other.
         for array in arrays.values():
             array.flags.writeable = False
@@ -188,24 +194,68 @@ def texts_of(lines: NDArray[np.uint8]) -> list[str]:
     return text.split("\n") if text else []
 
 
-def arrays_of(model: Model) -> dict[str, NDArray[Any]]:
-    """Return all that `ModelTables` reads, by name."""
+def compact_arrays(model: Model) -> dict[str, NDArray[Any]]:
+    """Return all that a model's tables are made from, by name."""
     numbers = numberings(model)
-    known = _Values(model, numbers)
     scores = np.maximum(model.weights.transitions, FORBIDDEN).astype(np.float32)
     headers = {number: text for text, number in numbers["header"].items()}
-    found: dict[str, NDArray[Any]] = {
-        "pad": known.pad(),
+    return {
+        **_values(model, numbers),
+        **_joins(model, numbers),
+        **dict(_flat("transitions", transitions_of(scores))),
         "headers": lines_of(
             headers.get(number, "") for number in range(max(headers, default=-1) + 1)
         ),
-        "cue_classes": lines_of(known.cue_classes),
-        "list_sets": lines_of(map(SEPARATOR.join, known.list_sets)),
     }
-    found.update(_flat("values", known.tables()))
-    found.update(_flat("joins", _joins(model, numbers)))
-    found.update(_flat("transitions", transitions_of(scores)))
+
+
+def expanded(compact: Arrays) -> dict[str, NDArray[Any]]:
+    """Return all that `ModelTables` reads, by name.
+
+    Args:
+        compact: See `compact_arrays`.
+    """
+    found = {name: compact[name] for name in compact if name not in _COMPACT}
+    for name in _WORD_TABLES:
+        found.update(_flat(name, word_table(_below(compact, name))))
+    blocks = blocks_of(_below(compact, "values.blocks"))
+    found.update(_flat("values.blocks", blocks))
+    found.update(_flat("joins", join_tables(_below(compact, "joins"))))
+    pad = np.zeros(WIDTH * int(compact["width"][0]), dtype=np.float32)
+    for block in compact["pad_blocks"]:
+        if block >= 0:
+            own = slice(*blocks.starts[block : block + 2])
+            np.add.at(pad, blocks.places[own], blocks.weights[own])
+    found["pad"] = pad.reshape(WIDTH, -1)
     return found
+
+
+_WORD_TABLES = ("values.words", "values.parts.table", "values.shapes")
+_COMPACT = frozenset(
+    {
+        *(f"{name}.{part}" for name in _WORD_TABLES for part in ("text", "lengths")),
+        *(f"values.blocks.{part}" for part in ("counts", "places", "weights")),
+        *(f"joins.{part}" for part in ("sizes", "steps", "counts")),
+        *("pad_blocks", "width"),
+    }
+)
+"""What is left out of the tables that are made from it."""
+
+
+def _below(arrays: Arrays, name: str) -> Arrays:
+    prefix = f"{name}."
+    return {
+        each.removeprefix(prefix): array
+        for each, array in arrays.items()
+        if each.startswith(prefix)
+    }
+
+
+def _named(
+    name: str, arrays: Mapping[str, NDArray[Any]]
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    for part, array in arrays.items():
+        yield f"{name}.{part}", array
 
 
 def _flat(name: str, tables: NamedTuple) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -254,75 +304,87 @@ def _weights_of(weights: Weights, rows: Longs) -> Longs:
 Numbering = dict[str, int]
 
 
+def _values(model: Model, numbers: Mapping[str, Numbering]) -> dict[str, NDArray[Any]]:
+    """Return what `ValueTables` are made from."""
+    values = _Values(model, numbers)
+    words, shapes, parts = values.words(), values.shapes(), values.parts()
+    keys = [chr(_NUMBER_OF_PROPERTY[group]) + value for group, value in parts]
+    properties = [_NUMBER_OF_PROPERTY[each] for each in model.features.properties]
+    return {
+        "width": np.array([_width(model)]),
+        "pad_blocks": values.pad_blocks(),
+        "cue_classes": lines_of(values.cue_classes),
+        "list_sets": lines_of(map(SEPARATOR.join, values.list_sets)),
+        "values.properties": np.array(properties, dtype=np.int8),
+        **dict(_named("values.words", compact_words(words))),
+        "values.of_words": _rows(values.of_words(words), 4),
+        **dict(_named("values.parts.table", compact_words(keys))),
+        "values.parts.blocks": values.blocks_of(parts),
+        **dict(_named("values.shapes", compact_words(shapes))),
+        "values.of_shapes": _rows(map(values.of_shape, shapes), 5),
+        "values.of_lengths": values.blocks_of(
+            ("length", str(size)) for size in range(LONGEST_LENGTH + 1)
+        ),
+        "values.of_numbers": _rows(map(values.of_number, _number_classes()), 3),
+        "values.of_cues": _rows(map(values.of_cue, values.cue_classes), 3),
+        **dict(_named("values", values.list_tables())),
+        "values.of_blanks": values.blocks_of(
+            ("blank", each) for each in ("joined", "blank")
+        ),
+        **dict(_named("values.blocks", compact_blocks(values.blocks))),
+    }
+
+
 class _Values:
-    """Makes `ValueTables`."""
+    """What single words give, by the names of features.
+
+    Args:
+        model: Whose features they are.
+        numbers: Of the values of columns.
+    """
 
     def __init__(self, model: Model, numbers: Mapping[str, Numbering]) -> None:
         self._features, self._lists = model.features, model.lists
-        self._width, self._numbers = _width(model), numbers
-        self._block_of, self._blocks = _blocks(model)
+        self._numbers = numbers
+        self._block_of, self.blocks = _blocks(model)
         self.cue_classes = ["", *model.lists.cue_classes]
         sets = map(self._lists.names, self._listed())
         self.list_sets = [*dict.fromkeys(((), *sets))]
 
-    def pad(self) -> Floats:
-        """Return what lies beyond a line gives."""
-        values = self._features.values(PAD, self._lists)
-        blocks = np.array([self._block(*pair) for pair in values], dtype=np.int32)
-        found = np.empty(WIDTH * self._width, dtype=np.float32)
-        write_sum(blocks, self._blocks, found)
-        return found.reshape(WIDTH, self._width)
+    def pad_blocks(self) -> NDArray[np.int32]:
+        """Return the blocks of what lies beyond a line."""
+        return self.blocks_of(self._features.values(PAD, self._lists))
 
-    def tables(self) -> ValueTables:
+    def blocks_of(self, values: Iterable[tuple[str, str]]) -> NDArray[np.int32]:
+        """Return the block of each value of a property, -1 for none."""
+        return np.array([self._block(*pair) for pair in values], dtype=np.int32)
+
+    def parts(self) -> list[tuple[str, str]]:
+        """Return the values of exact words, affixes, shapes and trigrams."""
+        return [pair for pair in self._block_of if pair[0] in _PARTS]
+
+    def list_tables(self) -> dict[str, NDArray[Any]]:
+        """Return what each set of lists gives."""
         listed = [
             [f"{name}{case}" for names in self.list_sets for name in names]
             for case in "aA"
         ]
+        kinds = [
+            ["+".join(f"{name}{case}" for name in names) for names in self.list_sets]
+            for case in "aA"
+        ]
         sizes = [0, *map(len, self.list_sets)]
-        words = self._words()
-        parts = [(group, value) for group, value in self._block_of if group in _PARTS]
-        shapes = self._shapes()
-        numbers = [*_number_classes()]
-        return ValueTables(
-            properties=np.array(
-                [_NUMBER_OF_PROPERTY[each] for each in self._features.properties],
-                dtype=np.int8,
-            ),
-            words=_table(words),
-            of_words=_rows(self._of_word(words), 4),
-            parts=Parts(
-                _table([chr(_NUMBER_OF_PROPERTY[g]) + value for g, value in parts]),
-                np.array([self._block(*pair) for pair in parts], dtype=np.int32),
-            ),
-            shapes=_table(shapes),
-            of_shapes=_rows(map(self._of_shape, shapes), 5),
-            of_lengths=np.array(
-                [self._block("length", str(n)) for n in range(LONGEST_LENGTH + 1)],
-                dtype=np.int32,
-            ),
-            of_numbers=_rows(map(self._of_number, numbers), 3),
-            of_cues=_rows(map(self._of_cue, self.cue_classes), 3),
-            list_starts=np.cumsum(sizes, dtype=np.int32),
-            list_blocks=_rows(
+        return {
+            "list_starts": np.cumsum(sizes, dtype=np.int32),
+            "list_blocks": _rows(
                 ([self._block("lists", each) for each in case] for case in listed),
                 len(listed[0]),
             ),
-            list_kinds=_rows(
-                (
-                    [
-                        self._number("kind", "+".join(f"{n}{case}" for n in names))
-                        for names in self.list_sets
-                    ]
-                    for case in "aA"
-                ),
+            "list_kinds": _rows(
+                ([self._number("kind", each) for each in case] for case in kinds),
                 len(self.list_sets),
             ),
-            of_blanks=np.array(
-                [self._block("blank", each) for each in ("joined", "blank")],
-                dtype=np.int32,
-            ),
-            blocks=self._blocks,
-        )
+        }
 
     def _block(self, group: str, value: str) -> int:
         return self._block_of.get((group, value), -1)
@@ -333,12 +395,14 @@ class _Values:
     def _listed(self) -> list[str]:
         return " ".join(self._lists.lists.values()).split()
 
-    def _words(self) -> list[str]:
+    def words(self) -> list[str]:
+        """Return the words that the model knows, and those of its lists."""
         cues = " ".join(self._lists.cues.values()).split()
         weighed = (value for group, value in self._block_of if group == "word")
         return sorted({*weighed, *self._numbers["word"], *cues, *self._listed()})
 
-    def _of_word(self, words: Sequence[str]) -> Iterator[list[int]]:
+    def of_words(self, words: Sequence[str]) -> Iterator[list[int]]:
+        """Yield block, number, cue class and set of lists of each word."""
         # A cue that only a pattern finds is not a word's own.
         lists = WordLists(self._lists.cues, {}, self._lists.lists)
         cues = {name: number for number, name in enumerate(self.cue_classes)}
@@ -351,13 +415,15 @@ class _Values:
                 sets[lists.names(word)],
             ]
 
-    def _shapes(self) -> list[str]:
+    def shapes(self) -> list[str]:
+        """Return the collapsed shapes that the model knows."""
         found = {value for group, value in self._block_of if group == "collapsed"}
         found |= {*self._numbers["shape"], *self._numbers["kind"]}
         both = self._numbers["blank_shape"]
         return sorted(found | {each.partition(" ")[2] for each in both})
 
-    def _of_shape(self, shape: str) -> list[int]:
+    def of_shape(self, shape: str) -> list[int]:
+        """Return a row of `ValueTables.of_shapes`."""
         return [
             self._block("collapsed", shape),
             self._number("shape", shape),
@@ -366,14 +432,16 @@ class _Values:
             self._number("blank_shape", f"blank {shape}"),
         ]
 
-    def _of_number(self, name: str) -> list[int]:
+    def of_number(self, name: str) -> list[int]:
+        """Return a row of `ValueTables.of_numbers`."""
         return [
             self._block("number", name),
             self._number("number", name),
             self._number("kind", name or "0"),
         ]
 
-    def _of_cue(self, name: str) -> list[int]:
+    def of_cue(self, name: str) -> list[int]:
+        """Return a row of `ValueTables.of_cues`."""
         return [
             self._block("cue", name) if name else -1,
             self._number("cue", name),
@@ -416,18 +484,8 @@ def _rows(rows: Iterable[Sequence[int]], width: int) -> NDArray[np.int32]:
     return np.array(found, dtype=np.int32).reshape(len(found), width)
 
 
-def _table(words: Sequence[str]) -> WordTable:
-    """Return the numbers of distinct words, in their order."""
-    numbers = WordNumbers(len(words))
-    ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
-    found = np.full(len(words), -1, dtype=np.int32)
-    numbers.add(code_points("".join(words)), ends[:-1], ends[1:], found)
-    table = numbers.table
-    return table._replace(pool=table.pool[: ends[-1]].copy())
-
-
-def _joins(model: Model, numbers: Mapping[str, Numbering]) -> JoinTables:
-    """Return one table of keys for each conjunction, one after the other."""
+def _joins(model: Model, numbers: Mapping[str, Numbering]) -> dict[str, NDArray[Any]]:
+    """Return what `JoinTables` are made from; each conjunction's keys are sorted."""
     columns = model.features.columns
     pads = [numbers[each].get(PAD_VALUE, -1) for each in columns]
     conjunctions = model.features.conjunctions
@@ -442,32 +500,22 @@ def _joins(model: Model, numbers: Mapping[str, Numbering]) -> JoinTables:
         if group in by_name:
             key = _key(by_name[group], values.split(SEPARATOR), numbers)
             rows_of[group].append((key, row))
-    sizes = [_size(len(each)) for each in rows_of.values()]
-    places = np.cumsum([0, *sizes])
-    entries = np.empty((places[-1], 2), dtype=np.int64)
-    # Four bits for each place.
-    bits = np.empty(places[-1] // 2, dtype=np.uint8)
-    rows = np.array([row for of in rows_of.values() for _, row in of], dtype=np.int64)
-    counts = np.diff(model.weights.pointers)[rows]
-    begins = np.cumsum(counts) - counts
-    rows_with_counts = begins << COUNT_BITS | counts
-    taken = 0
-    for at, pairs in enumerate(rows_of.values()):
-        first, past = places[at : at + 2]
-        own_rows = rows_with_counts[taken : taken + len(pairs)]
-        own_keys = np.array([key for key, _ in pairs], dtype=np.int64)
-        own_bits = bits[first // 2 : past // 2]
-        fill_table(own_keys, own_rows, entries[first:past], own_bits)
-        taken += len(pairs)
+    sorted_rows = [sorted(pairs) for pairs in rows_of.values()]
+    keys = [np.array([key for key, _ in own], dtype=np.int64) for own in sorted_rows]
+    rows = np.array([row for own in sorted_rows for _, row in own], dtype=np.int64)
     weights = _weights_of(model.weights, rows)
-    return JoinTables(
-        np.array(pads, np.int32),
-        parts,
-        places,
-        entries,
-        bits,
-        model.weights.labels[weights],
-        model.weights.values[weights],
+    return dict(
+        _named(
+            "joins",
+            {
+                "pads": np.array(pads, np.int32),
+                "parts": parts,
+                **compact_keys(keys),
+                "counts": np.diff(model.weights.pointers)[rows].astype(np.uint8),
+                "labels": model.weights.labels[weights],
+                "weights": model.weights.values[weights],
+            },
+        )
     )
 
 
@@ -478,11 +526,6 @@ def _key(
     for (column, _), value in zip(conjunction.parts, values, strict=True):
         key = (key << PART_BITS) | numbers[column][value]
     return key
-
-
-def _size(count: int) -> int:
-    """Return a power of two at least twice the count."""
-    return 1 << max(1, (_LOAD * count).bit_length())
 
 
 def numberings(model: Model) -> dict[str, Numbering]:
@@ -498,7 +541,7 @@ def numberings(model: Model) -> dict[str, Numbering]:
         found[side] = _numbered(sides)
         found[f"{side}_cue"] = _numbered(cue_class_values(classes))
     found["cue"] = _numbered(classes)
-    for column, value in _values(model):
+    for column, value in _column_values(model):
         found[column].setdefault(value, len(found[column]))
     for column in (*WORD_COLUMNS, "header"):
         found[column].pop("", None)
@@ -512,7 +555,7 @@ def _numbered(values: list[str]) -> Numbering:
     return numbering
 
 
-def _values(model: Model) -> list[tuple[str, str]]:
+def _column_values(model: Model) -> list[tuple[str, str]]:
     """Return the columns and values of all conjunctions that have weights."""
     parts_of = {each.name: each.parts for each in model.features.conjunctions}
     found = []

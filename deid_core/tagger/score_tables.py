@@ -102,7 +102,7 @@ class TypeTables:
         self._tables[0], self._columns[0] = self._pad, -1
 
 
-_NO_CODES = code_points("")
+_NO_CODES = code_points("").copy()
 
 
 class Conjunctions:

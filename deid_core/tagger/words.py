@@ -133,7 +133,8 @@ class PlacedWords:
             blanks: Whether a word is numbered with the blank before it.
         """
         text = NEWLINE.join(texts)
-        codes = code_points(text)
+        # A copy: for an array that may be written kernels are compiled once more.
+        codes = code_points(text).copy()
         begins = np.empty(len(codes), dtype=np.int32)
         ends = np.empty(len(codes), dtype=np.int32)
         starts = np.empty(text.count(NEWLINE) + 2, dtype=np.int64)

@@ -12,12 +12,12 @@ NOTES = """
 from pathlib import Path
 from deid_core import Deidentifier, Document
 from deid_core.document import KnownIdentifiers, PersonName
-from deid_core.jit import _kernels
+from deid_core.machine_code import kernels
 from deid_core.prepare import prepare
 from deid_core.research.corpora.readers import read_corpus
 
 def compiled():
-    return {each.py_func.__qualname__: len(each.signatures) for each in _kernels}
+    return {each.py_func.__qualname__: len(each.signatures) for each in kernels}
 
 prepare("hybrid")
 before = compiled()

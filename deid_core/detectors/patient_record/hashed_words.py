@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.jit import Array, Float, Int, compiled
+from deid_core.jit import WRAP, Array, Float, Int, compiled, compiled_or
 from deid_core.language.lexicons.normal import WORD
 
 _ANY = re.compile(f"({WORD})")
@@ -36,7 +36,17 @@ _ROUNDING = 1e-6
 @compiled
 def letter_bit(code: Int) -> Int:
     """Return the bit of a letter in a set of 64; some letters share one."""
-    return np.uint64(1) << np.uint64(code & np.uint32(63))
+    return np.uint64(1) << (code & np.uint64(63))
+
+
+def _hash_step(mixed: Int, code: Int) -> Int:
+    return (int(mixed) * _HASH_STEP + int(code)) & WRAP
+
+
+@compiled_or(_hash_step)
+def hash_step(mixed: Int, code: Int) -> Int:
+    """Return the hash of a word with one more letter."""
+    return mixed * np.uint64(_HASH_STEP) + code
 
 
 @compiled
@@ -89,8 +99,8 @@ def cut(
             else:
                 changes |= large > 1
                 large, smalls = 0, 1
-            mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(code)
-            own |= letter_bit(code)
+            mixed = hash_step(mixed, np.uint64(code))
+            own |= letter_bit(np.uint64(code))
             at += 1
         if kind != GAP:
             starts[count], ends[count + 1] = begin, at
@@ -124,13 +134,18 @@ def digest(codes: Array, lengths: Array, hashes: Array, letters: Array) -> None:
     for word in range(len(lengths)):
         mixed, own = np.uint64(0), np.uint64(0)
         for at in range(begin, begin + lengths[word]):
-            mixed = mixed * np.uint64(_HASH_STEP) + np.uint64(codes[at])
-            own |= letter_bit(codes[at])
+            mixed = hash_step(mixed, np.uint64(codes[at]))
+            own |= letter_bit(np.uint64(codes[at]))
         hashes[word], letters[word] = mixed, own
         begin += lengths[word]
 
 
-@compiled
+def _joined_hash(left: Int, right: Int, length: Int) -> Int:
+    power = pow(_HASH_STEP, int(length), WRAP + 1)
+    return np.uint64((int(left) * power + int(right)) & WRAP)
+
+
+@compiled_or(_joined_hash)
 def joined_hash(left: Int, right: Int, length: Int) -> Int:
     """Return the hash of two words as one; the right one has so many letters."""
     for _ in range(length):
@@ -161,7 +176,11 @@ def set_bits(hashes: Array, bits: Array) -> None:
         bits[bit >> np.uint64(_WORD_BITS)] |= np.uint64(1) << (bit & np.uint64(63))
 
 
-@compiled
+def _count_bits(bits: Int) -> Int:
+    return int(bits).bit_count()
+
+
+@compiled_or(_count_bits)
 def count_bits(bits: Int) -> Int:
     """Return how many bits are set."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))

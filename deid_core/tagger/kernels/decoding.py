@@ -64,7 +64,10 @@ def choose_sure(chances: Array, below: Float, path: Array, sureness: Array) -> N
     for at in range(len(path)):
         label = path[at]
         if label == 0 and chances[at, 0] <= below:
-            label = 1 + np.argmax(chances[at, 1:])
+            label = np.int8(1)
+            for other in range(2, chances.shape[1]):
+                if chances[at, other] > chances[at, label]:
+                    label = np.int8(other)
             path[at] = label
         sureness[at] = chances[at, label]
 
@@ -72,7 +75,10 @@ def choose_sure(chances: Array, below: Float, path: Array, sureness: Array) -> N
 @compiled
 def is_sure(scores: Array) -> Int:
     """Return whether label 0 leads by so much at a word that nothing passes it."""
-    return scores[1:].max() < scores[0] - _SURE_LEAD
+    most = scores[1]
+    for label in range(2, len(scores)):
+        most = max(most, scores[label])
+    return most < scores[0] - _SURE_LEAD
 
 
 @compiled
@@ -158,7 +164,7 @@ def decode(
             continue
         found = best_path(inner, transitions, best, path[first:last])
         if outside_below >= 0.0:
-            marginals(inner, labels, 0, len(inner), steps, local, best)
+            marginals(inner, labels, np.int64(0), len(inner), steps, local, best)
             choose_sure(
                 best[: last - first],
                 outside_below,

@@ -1,5 +1,7 @@
 """What a word gives at first sight: its features, as `features` has them, looked up.
 
+Constants are passed as ``np.int64``: for a literal numba compiles the callee once more.
+
 A word's values are never made as strings: each is written as code points and found in a
 hash table of the values that the model has weights for.
 """
@@ -217,8 +219,10 @@ def write_affixes(
     size = len(lower)
     if size <= reach:
         return 0
-    found[0] = part_block(group, 0, lower[:reach], _STAR, key, parts)
-    found[1] = part_block(group, _STAR, lower[size - reach :], 0, key, parts)
+    star = np.int64(_STAR)
+    none = np.int64(0)
+    found[0] = part_block(group, none, lower[:reach], star, key, parts)
+    found[1] = part_block(group, star, lower[size - reach :], none, key, parts)
     return 2
 
 
@@ -226,10 +230,12 @@ def write_affixes(
 def write_trigrams(lower: Array, key: Array, parts: Parts, found: Array) -> Int:
     """Write the blocks of each three letters in a row, the word's ends marked."""
     size = len(lower)
-    found[0] = part_block(TRIGRAMS, _LEFT, lower[:2], 0, key, parts)
+    group = np.int64(TRIGRAMS)
+    left, right, none = np.int64(_LEFT), np.int64(_RIGHT), np.int64(0)
+    found[0] = part_block(group, left, lower[:2], none, key, parts)
     for at in range(size - 2):
-        found[at + 1] = part_block(TRIGRAMS, 0, lower[at : at + 3], 0, key, parts)
-    found[size - 1] = part_block(TRIGRAMS, 0, lower[size - 2 :], _RIGHT, key, parts)
+        found[at + 1] = part_block(group, none, lower[at : at + 3], none, key, parts)
+    found[size - 1] = part_block(group, none, lower[size - 2 :], right, key, parts)
     return size
 
 
@@ -347,11 +353,12 @@ def write_blocks(
         found: Written; -1 is none.
     """
     exact, lower, shape, is_alphabetic = letters
-    count = 0
-    for group in properties:
+    count, none = 0, np.int64(0)
+    for at in range(len(properties)):
+        group = np.int64(properties[at])
         if group in (EXACT, SHAPE):
             codes = exact if group == EXACT else shape
-            found[count] = part_block(group, 0, codes, 0, key, parts)
+            found[count] = part_block(group, none, codes, none, key, parts)
             count += 1
         elif group in (AFFIX3, AFFIX4):
             reach = 3 if group == AFFIX3 else 4
@@ -360,8 +367,9 @@ def write_blocks(
             if is_alphabetic and len(exact) > 2:
                 count += write_trigrams(lower, key, parts, found[count:])
         elif group == LISTS:
-            found[count : count + len(lists)] = lists
-            count += len(lists)
+            for block in lists:
+                found[count] = block
+                count += 1
         else:
             found[count] = singles[group]
             count += 1
@@ -402,7 +410,9 @@ def learn(
         size = len(exact)
         write_shape(exact, classes, shape)
         short = collapse(shape[:size], collapsed)
-        letters = Letters(exact, lower, shape[:size], are_all(classes, LETTER))
+        letters = Letters(
+            exact, lower, shape[:size], are_all(classes, np.int64(LETTER))
+        )
 
         word = number_in(lower, tables.words)
         cue, listed = np.int32(0), np.int32(0)
@@ -414,7 +424,7 @@ def learn(
             size,
             word,
             number_in(collapsed[:short], tables.shapes),
-            number_of(exact) if are_all(classes, DIGIT) else np.int64(-1),
+            number_of(exact) if are_all(classes, np.int64(DIGIT)) else np.int64(-1),
             cue,
             listed,
             np.int64(classes[0] & CAPITAL > 0),

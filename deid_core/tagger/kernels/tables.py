@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import Array, Int, compiled
+from deid_core.jit import WRAP, Array, Int, compiled, compiled_or
 
 REACH = 3
 """How far a window reaches to each side, in words."""
@@ -16,9 +16,10 @@ PART_BITS = 20
 COUNT_BITS = 8
 MOST_WEIGHTS = (1 << COUNT_BITS) - 1
 """So many labels a feature may have weights for."""
+HASH_STEP, HASH_SHIFT = 0x9E3779B97F4A7C15, 40
+BITS = 4
+"""How many bits of a filter a table has for each of its places."""
 _PARTS = 3
-_HIGH = 40
-_BITS = 4
 
 
 class JoinTables(NamedTuple):
@@ -28,7 +29,7 @@ class JoinTables(NamedTuple):
         pads: Each column's number beyond a line.
         parts: Column and offset of each part, column -1 for none, ``[joins, 3, 2]``.
         places: Where each conjunction's table starts, and past the last.
-        entries: All tables of `fill_table`, one after the other.
+        entries: All tables of `compact_tables.fill_table`, one after the other.
         bits: Likewise.
         labels: Of each weight; those of one row follow one another.
         weights: Without zeros.
@@ -43,45 +44,21 @@ class JoinTables(NamedTuple):
     weights: Array
 
 
-@compiled
+def _mixed(key: Int) -> Int:
+    return (int(key) * HASH_STEP & WRAP) >> HASH_SHIFT
+
+
+@compiled_or(_mixed)
 def mixed(key: Int) -> Int:
     """Return a number of 24 bits that depends on all parts of a key."""
-    return np.int64(
-        (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(_HIGH)
-    )
-
-
-@compiled
-def fill_table(keys: Array, rows: Array, entries: Array, bits: Array) -> None:
-    """Write keys and their rows into an open-addressing table of a power of two.
-
-    Args:
-        keys: Distinct, not negative.
-        rows: Of each key: where its weights begin, and in the last `COUNT_BITS` bits
-            how many there are.
-        entries: Written: key and row, -1 where empty, shape ``[places, 2]``.
-        bits: Written: four bits for each place, of which a key sets one.  Most keys
-            that are not in the table are seen by these alone: they stay in the cache.
-    """
-    entries[:] = -1
-    bits[:] = 0
-    mask = len(entries) - 1
-    for at in range(len(keys)):
-        number = mixed(keys[at])
-        bit = number & (_BITS * len(entries) - 1)
-        bits[bit >> 3] |= np.uint8(1 << (bit & 7))
-        slot = number & mask
-        while entries[slot, 0] >= 0:
-            slot = (slot + 1) & mask
-        entries[slot, 0] = keys[at]
-        entries[slot, 1] = rows[at]
+    return np.int64((np.uint64(key) * np.uint64(HASH_STEP)) >> np.uint64(HASH_SHIFT))
 
 
 @compiled
 def row_of(key: Int, entries: Array, bits: Array) -> Int:
     """Return the row of a key in a table of `fill_table`; -1 if it has none."""
     number = mixed(key)
-    bit = number & (_BITS * len(entries) - 1)
+    bit = number & (BITS * len(entries) - 1)
     if not bits[bit >> 3] >> (bit & 7) & 1:
         return np.int64(-1)
     mask = len(entries) - 1

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import Array, Int, compiled
+from deid_core.jit import WRAP, Array, Int, compiled, compiled_or
 
 NO_WORD, UPPER, LOWER, DIGIT, MARK, LINE_END = range(6)
 """What a code point is to a word; of `LOWER` are all letters that are not `UPPER`."""
-_HASH_SEED = 0xCBF29CE484222325
-_HASH_STEP = 0x100000001B3
+SEED, STEP, FOLD = 0xCBF29CE484222325, 0x100000001B3, 29
+"""Of the hash of a word."""
 
 
 class WordTable(NamedTuple):
@@ -57,7 +57,7 @@ def cut(kinds: Array, begins: Array, ends: Array, starts: Array) -> Int:
         ends: Likewise.
         starts: Written: the word at which each line starts, and past the last.
     """
-    count, line, at = 0, 0, 0
+    count, line, at = 0, 0, np.int64(0)
     starts[0] = 0
     while at < len(kinds):
         kind = kinds[at]
@@ -76,13 +76,20 @@ def cut(kinds: Array, begins: Array, ends: Array, starts: Array) -> Int:
     return count
 
 
-@compiled
+def _hash_of(codes: Array) -> Int:
+    mixed = SEED
+    for code in codes.tolist():
+        mixed = (mixed ^ code) * STEP & WRAP
+    return mixed ^ (mixed >> FOLD)
+
+
+@compiled_or(_hash_of)
 def hash_of(codes: Array) -> Int:
     """Return the hash of a word's code points (FNV-1a, a code point a step)."""
-    mixed = np.uint64(_HASH_SEED)
+    mixed = np.uint64(SEED)
     for at in range(len(codes)):
-        mixed = (mixed ^ np.uint64(codes[at])) * np.uint64(_HASH_STEP)
-    return mixed ^ (mixed >> np.uint64(29))
+        mixed = (mixed ^ np.uint64(codes[at])) * np.uint64(STEP)
+    return mixed ^ (mixed >> np.uint64(FOLD))
 
 
 @compiled
@@ -171,7 +178,9 @@ def add_words(
             hashes[count] = hashed
             start = bounds[count]
             bounds[count + 1] = start + len(word)
-            pool[start : start + len(word)] = word
+            # Not as slices: the error that they may raise is long to compile.
+            for letter in range(len(word)):
+                pool[start + letter] = word[letter]
             count += 1
         numbers[at] = slots[slot]
     return count

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deid_core.tagger.codec import Bio
+from deid_core.tagger.compact_tables import fill_table
 from deid_core.tagger.kernels.decoding import decode
-from deid_core.tagger.kernels.tables import fill_table, row_of
+from deid_core.tagger.kernels.tables import row_of
 from deid_core.tagger.kernels.viterbi import FORBIDDEN, transitions_of
 
 CODEC = Bio(("A", "B"))
@@ -55,7 +56,7 @@ def test_keys_that_differ_in_their_first_part_alone_stand_apart():
     keys = np.arange(256, dtype=np.int64) << 40 | 7
     entries, bits = np.empty((1024, 2), np.int64), np.empty(512, np.uint8)
 
-    fill_table(keys, np.arange(256, dtype=np.int32), entries, bits)
+    fill_table(keys, np.arange(256), entries, bits)
 
     assert [row_of(key, entries, bits) for key in keys] == [*range(256)]
     gaps = np.diff(np.flatnonzero(entries[:, 0] < 0))
@@ -68,7 +69,7 @@ def test_a_key_has_its_row_and_any_other_has_none(known, other):
     keys = np.array(sorted(known - {other}), dtype=np.int64)
     entries, bits = np.empty((128, 2), np.int64), np.empty(64, np.uint8)
 
-    fill_table(keys, np.arange(len(keys), dtype=np.int32), entries, bits)
+    fill_table(keys, np.arange(len(keys)), entries, bits)
 
     assert [row_of(key, entries, bits) for key in keys] == [*range(len(keys))]
     assert row_of(np.int64(other), entries, bits) == -1
