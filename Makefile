@@ -1,9 +1,10 @@
 # phistream: everything happens in .venv; nothing is installed outside of it.
 # The first that is supported; any other by: make PYTHON=/path/to/python3.12
-PYTHON ?= $(shell for each in python3.11 python3.12 python3.13 python3; do \
+PYTHON ?= $(shell for each in python3.11 python3.12 python3.13 python3.14 python3; do \
 	$$each -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && command -v $$each && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
+LOCKS := deploy/locks
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -12,31 +13,33 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-install: $(VENV)/.installed ## everything into .venv, from the lock file
+install: $(VENV)/.all ## everything but Spark, into .venv
 
-$(VENV)/.installed: pyproject.toml requirements.lock
-	@test -n "$(PYTHON)" || { echo "needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "installing the dependencies into $(VENV): a few minutes the first time"
+# What each use needs, from a lock of its own; all locks name the same versions, so one
+# after the other can go into the same .venv.  Python compiles what it imports by itself.
+$(VENV)/.%: $(LOCKS)/%.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "needs Python 3.11 to 3.14: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "installing what is in $< into $(VENV): some minutes the first time"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps -r $<
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@echo "compiling the detectors for this machine: a minute the first time"
-	$(BIN)/python -m deid_core.prepare hybrid meddocan
 	@touch $@
 
-demo: install ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled
+# Machine code for the tests' many processes; a demo compiles what it needs as it goes.
+
+demo: $(VENV)/.demo ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled
 	$(BIN)/phistream demo
 
 # A file stays in one process, and those that need Kafka come first (tests/conftest.py).
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
-test: install ## the tests, real Kafka included, but those that take long by nature
+test: $(VENV)/.test ## the tests, real Kafka included, but those that take long by nature
 	$(PYTEST)
 
-test-all: install ## all tests
+test-all: $(VENV)/.spark ## all tests
 	$(PYTEST) -m ""
 
-test-without-kafka: install ## the tests that need neither Kafka nor Java
+test-without-kafka: $(VENV)/.test ## the tests that need neither Kafka nor Java
 	$(PYTEST) -m "not kafka and not long"
 
 pythons: ## the same on every supported interpreter that is found on this machine
@@ -70,9 +73,18 @@ SEED ?= 1
 faults: install ## every fault to survive, on three brokers, with an audit from outside
 	$(BIN)/python -m tests.faults $(NAMES) --notes $(NOTES) --seed $(SEED)
 
-lock: ## renew requirements.lock, and the image's part of it, from pyproject.toml
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header --output-file requirements.lock pyproject.toml deploy/build-requirements.in
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock --output-file deploy/runtime.lock pyproject.toml deploy/build-requirements.in
+UV ?= uv
+LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	$(2:%=--extra %) --output-file $(LOCKS)/$(1).lock
+PINNED := --constraint $(LOCKS)/spark.lock
+BUILD := $(LOCKS)/build.in
+lock: ## renew deploy/locks from pyproject.toml: all packages first, then what each use needs of them
+	$(call LOCK,spark,all spark) pyproject.toml $(BUILD)
+	$(call LOCK,all,all) $(PINNED) pyproject.toml $(BUILD)
+	$(call LOCK,test,test) $(PINNED) pyproject.toml $(BUILD)
+	$(call LOCK,demo,broker documents fast) $(PINNED) pyproject.toml $(BUILD)
+	$(call LOCK,image,documents fast ops stream) $(PINNED) pyproject.toml
+	$(call LOCK,build) $(PINNED) $(BUILD)
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) $(AUDIT) .pythons .benchmark .mypy_cache .ruff_cache .pytest_cache .hypothesis .phistream
