@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import re
+import ssl
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -26,8 +29,8 @@ KAFKA_COORDINATES = (
     "org.slf4j:slf4j-simple:1.7.36",
 )
 
-
 OLDEST_JAVA = 17  # Kafka 4 brokers need Java 17
+_DOWNLOADS = 8
 
 
 class BrokerError(FatalError):
@@ -73,12 +76,21 @@ def class_path(
         BrokerError: jgo is not installed, a jar can't be fetched, or its hash differs.
     """
     jars = jars or locked_jars()
-    paths = []
-    with _locked(cache):
-        for done, jar in enumerate(jars, start=1):
-            paths.append(_ready(jar, cache))
-            progress(done, len(jars))
+    paths: list[Path] = []
+    _trust_the_systems_certificates()
+    with _locked(cache), ThreadPoolExecutor(_DOWNLOADS) as pool:
+        for path in pool.map(lambda jar: _ready(jar, cache), jars):
+            paths.append(path)
+            progress(len(paths), len(jars))
     return ":".join(str(path) for path in paths)
+
+
+def _trust_the_systems_certificates() -> None:
+    """Have jgo's client trust what this machine does, such as a proxy's certificate."""
+    paths = ssl.get_default_verify_paths()
+    system = paths.cafile or paths.capath
+    if system and not os.environ.get("CURL_CA_BUNDLE"):
+        os.environ.setdefault("REQUESTS_CA_BUNDLE", system)
 
 
 @contextmanager

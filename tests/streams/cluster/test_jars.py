@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import ssl
 
 import pytest
 
@@ -37,3 +38,36 @@ def test_a_jar_that_differs_from_the_lock_is_removed_and_refused(tmp_path):
     with pytest.raises(runtime.BrokerError, match="SHA-256 differs"):
         runtime._ready(jar, tmp_path)
     assert not path.exists()
+
+
+def test_the_class_path_has_the_jars_in_the_order_of_the_lock(tmp_path, monkeypatch):
+    jars = [runtime.Jar("org.example", f"tool-{n}", "1.0", "") for n in range(40)]
+    monkeypatch.setattr(runtime, "_ready", lambda jar, cache: cache / jar.artifact)
+    told = []
+
+    path = runtime.class_path(
+        tmp_path, jars=jars, progress=lambda done, of: told.append((done, of))
+    )
+
+    assert [str(tmp_path / jar.artifact) for jar in jars] == path.split(":")
+    assert [(n, 40) for n in range(1, 41)] == told
+
+
+@pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        ({}, {"REQUESTS_CA_BUNDLE": "/system/certs"}),
+        ({"REQUESTS_CA_BUNDLE": "/own"}, {"REQUESTS_CA_BUNDLE": "/own"}),
+        ({"CURL_CA_BUNDLE": "/own"}, {"CURL_CA_BUNDLE": "/own"}),
+    ],
+)
+def test_certificates_of_the_system_are_trusted_unless_others_are_named(
+    monkeypatch, given, trusted
+):
+    monkeypatch.setattr(runtime.os, "environ", dict(given))
+    paths = ssl.DefaultVerifyPaths(None, "/system/certs", "", "", "", "")
+    monkeypatch.setattr(runtime.ssl, "get_default_verify_paths", lambda: paths)
+
+    runtime._trust_the_systems_certificates()
+
+    assert trusted == runtime.os.environ
