@@ -8,24 +8,26 @@ LOCKS := deploy/locks
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all test-without-kafka pythons check bench docs faults audit lock clean
+.PHONY: help install demo test test-all spark test-without-kafka pythons check bench docs faults audit lock clean
 
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 install: $(VENV)/.all ## everything but Spark, into .venv
 
-# What each use needs, from a lock of its own; all locks name the same versions, so one
-# after the other can go into the same .venv.  Python compiles what it imports by itself.
+# What each use needs, from a lock of its own.  All locks name the same versions, so one
+# after the other goes into the same .venv.  Python itself compiles what is imported.
+PRESETS := hybrid meddocan
+$(VENV)/.demo: PRESETS := hybrid
 $(VENV)/.%: $(LOCKS)/%.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "needs Python 3.11 to 3.14: make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "installing what is in $< into $(VENV): some minutes the first time"
+	@echo "installing $< into $(VENV): half a minute to some minutes the first time"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps -r $<
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "compiling the detectors for this machine: up to a minute the first time"
+	$(BIN)/python -m deid_core.prepare $(PRESETS)
 	@touch $@
-
-# Machine code for the tests' many processes; a demo compiles what it needs as it goes.
 
 demo: $(VENV)/.demo ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled
 	$(BIN)/phistream demo
@@ -38,6 +40,9 @@ test: $(VENV)/.test ## the tests, real Kafka included, but those that take long 
 
 test-all: $(VENV)/.spark ## all tests
 	$(PYTEST) -m ""
+
+spark: $(VENV)/.spark ## the tests of the Spark job and of Spark's view of the lake
+	$(BIN)/python -m pytest -m "" tests/deploy/test_spark_rescrub.py tests/end_to_end/test_lake.py
 
 test-without-kafka: $(VENV)/.test ## the tests that need neither Kafka nor Java
 	$(PYTEST) -m "not kafka and not long"

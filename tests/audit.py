@@ -17,7 +17,8 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LOCK, RUNTIME = ROOT / "requirements.lock", ROOT / "deploy/runtime.lock"
+LOCKS = ROOT / "deploy/locks"
+LOCK, RUNTIME = LOCKS / "spark.lock", LOCKS / "image.lock"
 RULES = ROOT / "deploy/licences.toml"
 SBOM = ROOT / "build/sbom.cdx.json"
 SECONDS = 600

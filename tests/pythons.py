@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SUPPORTED = ("3.11", "3.12", "3.13")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".pythons"
 _VERSION = "import platform; print(platform.python_version(), end='')"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from pathlib import PurePosixPath
 
 import pytest
@@ -146,6 +145,16 @@ def test_the_image_runs_as_nobody_in_particular_and_copies_what_is_there():
     assert not re.search(r"\bpip\b", LAST)
 
 
+def test_tools_that_build_the_wheel_stay_in_the_stage_that_builds_it():
+    [*steps] = instructions(FIRST, "RUN")
+    [build] = [step for step in steps if "build.lock" in step]
+
+    assert build.index("-r build.lock") < build.index("-m venv --without-pip")
+    assert ["image.lock"] == re.findall(r"phistream/bin/python install.* -r (\S+)", build)
+    copied = [line for line in instructions(LAST, "COPY") if "--from=build" in line]
+    assert ["/opt/phistream", "/opt/compiled"] == [line.split()[1] for line in copied]
+
+
 def test_services_cannot_write_the_machine_code_that_they_run():
     folder = image_environment()["NUMBA_CACHE_DIR"]
 
@@ -202,25 +211,3 @@ def test_the_images_settings_exist():
     }
 
     assert named <= set(Settings.model_fields)
-
-
-def pins(path):
-    text = path.read_text("utf-8")
-    return set(re.findall(r"^([\w.-]+==[^ ;\\]+)", text, re.MULTILINE))
-
-
-def test_the_image_installs_the_versions_that_are_tested():
-    assert pins(DEPLOY / "runtime.lock") <= pins(ROOT / "requirements.lock")
-
-
-def test_the_image_has_what_services_need_and_nothing_of_development():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {pin.partition("==")[0] for pin in pins(DEPLOY / "runtime.lock")}
-
-    def named(requirements):
-        return {re.match(r"[\w.-]+", each)[0].lower() for each in requirements}
-
-    extras = project["optional-dependencies"]
-    assert named(project["dependencies"]) <= names
-    assert not named(extras["dev"]) & names
-    assert not named(extras["broker"]) & names

@@ -21,7 +21,7 @@ from streams.formats.json_map import load_json_map
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn
 
-OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
+OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
 OLDEST_CLIENT = (2, 16)
 _PLAIN = {"", "plaintext", "sasl_plaintext"}
 
@@ -54,9 +54,9 @@ def judge_platform(version: str, system: str, bits: int) -> list[Finding]:
     seen = f"Python {version}, {bits} bits, on {system}"
     release = tuple(int(part) for part in version.split(".")[:2])
     if release < OLDEST_PYTHON:
-        return [fail(seen, "run phistream with Python 3.11, 3.12 or 3.13")]
+        return [fail(seen, "run phistream with Python 3.11 to 3.14")]
     if release > NEWEST_PYTHON:
-        return [warn(seen, "not tested yet; run phistream with Python 3.13 or older")]
+        return [warn(seen, "not tested yet; run phistream with Python 3.14 or older")]
     if bits < 64:
         return [fail(seen, "run phistream with a 64-bit Python")]
     if system != "Linux":

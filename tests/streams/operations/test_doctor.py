@@ -174,8 +174,8 @@ def test_the_report_has_the_worst_level_and_the_next_steps():
     ("version", "system", "bits", "level"),
     [
         ("3.11.2", "Linux", 64, OK),
-        ("3.13.0", "Linux", 64, OK),
-        ("3.14.0rc1", "Linux", 64, WARN),
+        ("3.14.8", "Linux", 64, OK),
+        ("3.15.0rc1", "Linux", 64, WARN),
         ("3.10.13", "Linux", 64, FAIL),
         ("3.12.1", "Linux", 32, FAIL),
         ("3.12.1", "Darwin", 64, WARN),
