@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,9 @@ from .reconcile import print_findings, verdict_table
 from .terminal import interrupt_on_sigterm, say
 
 ENDLESS = 1_000_000_000
+
+Part = tuple[str, Iterable[RawMessage]]
+"""A name, and the messages that are fed before the next part is."""
 
 
 def demo(
@@ -61,15 +65,19 @@ def demo(
     with home(load_settings(config), say) as settings:
         cluster = own_cluster(settings)
         console.print("starting Apache Kafka ...")
-        start(cluster, 1, console)
+        parts = _parts(source, ENDLESS if page else messages, seed)
+        with ThreadPoolExecutor(1) as pool:
+            # Invented messages are drawn while Java starts.
+            ready = pool.submit(list if page or source else _drawn, parts)
+            start(cluster, 1, console)
         with broker(cluster, settings) as named:
             console.print(f"Kafka answers at {named.bootstrap}", highlight=False)
             named = with_metrics(named, workers, page=port) if page else named
             with services(named, workers, console) as running:
                 if page:
-                    fed = _steady(source, seed)
+                    fed = (message for _, part in ready.result() for message in part)
                     keep_open(named, running, fed, console, port=port, rate=rate)
-                elif not _show(named, running, console, source, messages, seed):
+                elif not _show(named, running, console, ready.result()):
                     raise typer.Exit(1)
 
 
@@ -77,12 +85,10 @@ def _show(
     settings: Settings,
     running: list[Service],
     console: Console,
-    source: Path | None,
-    messages: int,
-    seed: int,
+    parts: Sequence[Part],
 ) -> bool:
     fed = 0
-    for name, part in _parts(source, messages, seed):
+    for name, part in parts:
         fed += feed(settings, part)
         console.print(f"fed: {name}", highlight=False)
         _drain(settings, running, console)
@@ -101,9 +107,7 @@ def _show(
     return is_sound
 
 
-def _parts(
-    source: Path | None, messages: int, seed: int
-) -> Iterator[tuple[str, Iterator[RawMessage]]]:
+def _parts(source: Path | None, messages: int, seed: int) -> Iterator[Part]:
     if source is not None:
         records = records_in([source])
         yield f"messages of {source}", raw_messages(records, _say_refused)
@@ -113,9 +117,8 @@ def _parts(
     yield f"{messages:,} messages of the ward", map(_raw, ward.messages(messages))
 
 
-def _steady(source: Path | None, seed: int) -> Iterator[RawMessage]:
-    parts = _parts(source, ENDLESS, seed)
-    return (message for _, part in parts for message in part)
+def _drawn(parts: Iterator[Part]) -> list[Part]:
+    return [(name, [*part]) for name, part in parts]
 
 
 def _say_refused(reason: str) -> None:

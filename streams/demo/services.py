@@ -128,7 +128,7 @@ def broker(cluster: Cluster, settings: Settings) -> Iterator[Settings]:
         create_topics(named)
         yield named
     finally:
-        cluster.down()
+        cluster.down(seconds=0)  # its data is deleted
 
 
 @contextmanager
@@ -145,6 +145,8 @@ def services(
             console.print(f"started: phistream run {stage} --workers {count}")
         yield running
     finally:
+        for service in running:
+            service.process.terminate()  # they drain at the same time
         for service in running:
             service.stop()
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHMARKS = ("stages", "intake", "real_messages", "library", "ward")
+BENCHMARKS = ("stages", "intake", "real_messages", "library", "ward", "light")
 
 for name in BENCHMARKS:
     print(f"\n== python -m tests.benchmarks.{name}", flush=True)

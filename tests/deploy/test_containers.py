@@ -150,7 +150,9 @@ def test_tools_that_build_the_wheel_stay_in_the_stage_that_builds_it():
     [build] = [step for step in steps if "build.lock" in step]
 
     assert build.index("-r build.lock") < build.index("-m venv --without-pip")
-    assert ["image.lock"] == re.findall(r"phistream/bin/python install.* -r (\S+)", build)
+    assert ["image.lock"] == re.findall(
+        r"phistream/bin/python install.* -r (\S+)", build
+    )
     copied = [line for line in instructions(LAST, "COPY") if "--from=build" in line]
     assert ["/opt/phistream", "/opt/compiled"] == [line.split()[1] for line in copied]
 

@@ -85,7 +85,7 @@ def extras_of(extra):
 
 
 def test_the_image_has_nothing_of_builds_tests_and_brokers():
-    extras = "broker build dev docs examples spark test train".split()
+    extras = ["broker", "build", "dev", "docs", "examples", "spark", "test", "train"]
     unwanted = {
         _NAMED.match(each)[1].lower() for extra in extras for each in EXTRAS[extra]
     }
