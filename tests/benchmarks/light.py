@@ -11,6 +11,7 @@ least of three.  --demo and --test take minutes: they clone the last commit, and
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -32,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NOTE_WORDS = 400
 RUNS = 3
+LAST_BYTES = 2_000
 
 BUILD = "import phistream; phistream.Deidentifier.from_names()"
 MIB, KIB = 1 << 20, 1 << 10
@@ -67,6 +69,10 @@ class Used:
     memory: float
 
 
+class CommandFailed(Exception):
+    """A command of a visitor ended with an error."""
+
+
 class Machine:
     """A fresh one, as far as a process can see: an empty HOME and no caches."""
 
@@ -79,7 +85,11 @@ class Machine:
         return {"HOME": str(self.home), "PATH": PATH}
 
     def run(self, *command: str | Path, cwd: Path | None = None) -> Used:
-        """Run a command; end the benchmark, with its output, if it fails."""
+        """Run a command.
+
+        Raises:
+            CommandFailed: It did; the message has the end of its output.
+        """
         started = time.monotonic()
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
@@ -95,8 +105,8 @@ class Machine:
             process.returncode = os.waitstatus_to_exitcode(status)
             if process.returncode:
                 output.seek(0)
-                sys.stderr.buffer.write(output.read()[-10_000:])
-                raise SystemExit(f"failed ({process.returncode}): {command}")
+                end = output.read()[-LAST_BYTES:].decode(errors="replace")
+                raise CommandFailed(f"{end}\n{command}: status {process.returncode}")
         wall = time.monotonic() - started
         cpu = usage.ru_utime + usage.ru_stime
         return Used(cpu, wall, usage.ru_maxrss * KIB / MIB)
@@ -215,9 +225,8 @@ def table_of(rows: Sequence[Row]) -> Table:
     table.add_column("verdict")
     for row in rows:
         verdict = "reached" if row.is_reached else "[bold red]MISSED[/]"
-        numbers = (f"{each:,.4g} {row.unit}".strip() for each in (row.value, row.aim))
-        measured, aim = numbers
-        table.add_row(row.what, measured, f"<= {aim}", verdict)
+        measured = "failed" if math.isinf(row.value) else f"{row.value:,.4g}"
+        table.add_row(row.what, measured, f"<= {row.aim:g} {row.unit}", verdict)
     return table
 
 
@@ -244,13 +253,19 @@ def main(
         Progress(*columns, console=Console(stderr=True), transient=True) as progress,
     ):
         task = progress.add_task("")
+
+        def show(text: str) -> None:
+            progress.update(task, description=text)
+
         for name, part in PARTS.items():
             if name in left_out:
                 continue
-            for row in part(
-                Path(folder), lambda text: progress.update(task, description=text)
-            ):
-                rows.append(row)
+            try:
+                for row in part(Path(folder), show):
+                    rows.append(row)
+            except CommandFailed as error:
+                console.print(str(error), markup=False, highlight=False)
+                rows.append(Row(name, math.inf, 0, ""))
     console.print(table_of(rows))
     for name in sorted(left_out):
         console.print(f"not run: --{name}")
