@@ -68,7 +68,7 @@ def demo(
         parts = _parts(source, ENDLESS if page else messages, seed)
         with ThreadPoolExecutor(1) as pool:
             # Invented messages are drawn while Java starts.
-            ready = pool.submit(list if page or source else _drawn, parts)
+            ready = pool.submit(_drawn, parts, to_the_end=not (page or source))
             start(cluster, 1, console)
         with broker(cluster, settings) as named:
             console.print(f"Kafka answers at {named.bootstrap}", highlight=False)
@@ -117,8 +117,8 @@ def _parts(source: Path | None, messages: int, seed: int) -> Iterator[Part]:
     yield f"{messages:,} messages of the ward", map(_raw, ward.messages(messages))
 
 
-def _drawn(parts: Iterator[Part]) -> list[Part]:
-    return [(name, [*part]) for name, part in parts]
+def _drawn(parts: Iterator[Part], *, to_the_end: bool) -> list[Part]:
+    return [(name, [*part] if to_the_end else part) for name, part in parts]
 
 
 def _say_refused(reason: str) -> None:
