@@ -6,6 +6,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LOCKS := deploy/locks
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Python compiles what it imports, once: also where an image's environment says not to.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all spark test-without-kafka pythons check bench docs faults audit lock clean
@@ -16,7 +18,7 @@ help: ## show these lines
 install: $(VENV)/.all ## everything but Spark, into .venv
 
 # What each use needs, from a lock of its own.  All locks name the same versions, so one
-# after the other goes into the same .venv.  Python itself compiles what is imported.
+# after the other goes into the same .venv.
 PRESETS := hybrid meddocan
 $(VENV)/.demo: PRESETS := hybrid
 $(VENV)/.%: $(LOCKS)/%.lock pyproject.toml
