@@ -71,7 +71,7 @@ def test_each_package_of_a_lock_has_a_hash_that_pip_compares(use):
 
 def test_everything_is_everything_but_spark():
     assert {*EXTRAS} - {"all", "spark"} == extras_of("all") - {"all"}
-    assert {"pyspark", "pandas"} <= names("spark") - names("all")
+    assert {"py4j", "pyspark"} <= names("spark") - names("all")
 
 
 def extras_of(extra):
