@@ -8,6 +8,7 @@ Each block is of a kind that is known, and no kind is left out:
     text         the output of the block before; ``...`` stands for any text
     toml         settings: phistream itself reads them
     json, yaml   parsed
+    console      pip install, which is not run
 
 One with ``title="NAME"``, of any of these kinds, is a file; a later block must name it.
 """
@@ -33,7 +34,7 @@ from streams.engine.settings import load_settings
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy/docs"
 PAGES = SITE / "pages"
-KINDS = ("sh", "python", "text", "toml", "json", "yaml")
+KINDS = ("sh", "python", "text", "toml", "json", "yaml", "console")
 SECONDS = 240
 """For a block; an installation starts in one."""
 
@@ -41,6 +42,7 @@ FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 FENCE = re.compile(
     r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```[ ]*$", re.DOTALL | re.MULTILINE
 )
+INSTALL = re.compile(r"(?:pip install '?phistream(?:\[[a-z,]+\])?'?\n)+")
 INFO = re.compile(r'(?P<kind>[a-z]+)(?: title="(?P<title>[\w./-]+)")?')
 
 DRIVER = """
@@ -121,6 +123,8 @@ def check_form(page):
     assert "~~~" not in rest, f"{page.name}: fences are of backticks"
     before = None
     for index, block in enumerate(page.blocks):
+        if block.kind == "console":
+            assert INSTALL.fullmatch(block.text), f"{block.place}: only pip install"
         if block.title:
             later = "".join(each.text for each in page.blocks[index + 1 :])
             assert Path(block.title).name in later, f"{block.place}: never used"
@@ -159,6 +163,8 @@ class Sandbox:
                 file = self._cwd / block.title
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(block.text, "utf-8")
+            elif block.kind == "console":
+                continue
             elif block.kind == "text":
                 check_output(block, output)
             elif block.kind == "toml":

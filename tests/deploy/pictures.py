@@ -1,7 +1,7 @@
 """Make the pictures of the documentation: a note before and after, the operations page.
 
     python -m tests.deploy.pictures note
-    python -m tests.deploy.pictures page --port N    (of a running phistream demo --page)
+    python -m tests.deploy.pictures page --port N    (of phistream demo --page)
 
 Notes and messages are invented.  Chromium and Playwright take the pictures.
 """
@@ -51,7 +51,8 @@ COLOURS = {
 }
 STYLE = """
 body { margin: 0; background: #f3f4f6; font: 14px/1.55 "DejaVu Sans Mono", monospace }
-main { display: inline-grid; grid-template-columns: auto auto; gap: 14px; padding: 14px }
+main { display: inline-grid; gap: 14px; padding: 14px }
+section + section { grid-column: 2 }
 section { background: #fff; border: 1px solid #d5d9e0; border-radius: 8px }
 h2 { font: 600 14px sans-serif; margin: 0; padding: 12px 16px; color: #1c2733 }
 pre { margin: 0; padding: 0 16px 14px; font: inherit; color: #1c2733 }

@@ -14,7 +14,10 @@ from streams.cli.app import app
 ROOT = Path(__file__).parents[2]
 TOP = "deid_core|streams|schemas|deploy|tests"
 DECISIONS = sorted((ROOT / "deploy/decisions").glob("*.md"))
-HAND_MADE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DECISIONS]
+HAND_MADE = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *DECISIONS,
+]
 DOCUMENTS = sorted(
     chain(ROOT.glob("*.md"), *((ROOT / top).rglob("*.md") for top in TOP.split("|")))
 )
@@ -54,6 +57,20 @@ def test_lines_fit_a_screen():
         if len(line) > 120
     ]
     assert [] == long
+
+
+@pytest.mark.parametrize(
+    ("document", "most"), [("README.md", 900), ("CHANGELOG.md", 600)]
+)
+def test_a_document_that_visitors_read_first_is_one_page(document, most):
+    assert len((ROOT / document).read_text("utf-8").split()) <= most
+
+
+def test_pictures_are_small():
+    pictures = [*(ROOT / "deploy/docs/pages/pictures").iterdir()]
+
+    assert {".png"} == {each.suffix for each in pictures}
+    assert all(each.stat().st_size <= 300_000 for each in pictures)
 
 
 def test_decisions_are_numbered_without_gaps_and_listed_by_their_number():

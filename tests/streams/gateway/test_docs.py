@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -109,22 +108,6 @@ def test_the_framework_records_no_telemetry_whatever_the_environment(monkeypatch
 
     assert not app._native_telemetry.enabled()
     assert not any(app._telemetry[each] for each in NO_TELEMETRY)
-
-
-def test_the_curl_example_of_the_readme_answers_as_it_says(tmp_path):
-    readme = (ROOT / "README.md").read_text("utf-8").partition("## The gateway")[2]
-    [code] = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
-    [(curl, promised)] = re.findall(
-        r"^(curl .*?)^# (.*?)$", code, re.DOTALL | re.MULTILINE
-    )
-    with serving(tmp_path) as gateway:
-        done = subprocess.run(
-            ["bash", "-c", curl.replace(":8090/", f":{gateway.port}/")],
-            capture_output=True,
-            check=True,
-        )
-
-    assert orjson.loads(promised)["text"] == orjson.loads(done.stdout)["text"]
 
 
 def test_the_page_loads_nothing_from_other_hosts(description):
