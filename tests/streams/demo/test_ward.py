@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process():
     ("split", "digest"), [("dev", "005c8231b7ecf156"), ("test", "ef30101cc098c788")]
 )
 def test_a_seed_gives_the_same_ward_in_every_version(split, digest):
-    """Figures of the ward, such as the README's, stay comparable."""
+    """Figures of the ward, such as those of deploy/figures.md, stay comparable."""
     if metadata.version("Faker") != prebuilt()["versions"]["Faker"]:
         pytest.skip("another version of Faker has other names")
     ward = Ward(seed=7, patients=25, split=split)
