@@ -23,10 +23,18 @@ def test_the_page_is_what_the_command_writes():
 
 def test_six_figures_of_the_readme_are_those_of_the_page():
     readme = (ROOT / "README.md").read_text("utf-8")
-    rows = figures().rows_of("against")
 
-    assert 6 == len(rows)
+    assert 6 == len(figures().rows_of("against"))
     assert module.table_for_readme(figures()) in readme
+
+
+def test_other_figures_of_the_readme_are_those_of_the_page():
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    rows = figures().rows
+    found, false = rows["composed"].figure.partition(";")[0].split(" at ")
+
+    assert rows["batch"].figure in readme
+    assert f"`hybrid` finds {found} at {false} false words" in readme
 
 
 @pytest.mark.parametrize(
