@@ -7,13 +7,14 @@ reaches a log line or a traceback must not carry PHI with it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
+from .field_types import check_texts, check_values, wrong_field, wrong_type
 from .labels import Label
 from .language.fragments import to_ascii
 from .language.truecasing import is_in_one_case, truecased
@@ -79,6 +80,11 @@ class PersonName:
     prefix: str = field(default="", repr=False)
     suffix: str = field(default="", repr=False)
 
+    def __post_init__(self) -> None:
+        check_texts(
+            self, self.family, self.given, self.middle, self.prefix, self.suffix
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -91,6 +97,17 @@ class Address:
     zip: str = field(default="", repr=False)
     country: str = field(default="", repr=False)
 
+    def __post_init__(self) -> None:
+        check_texts(
+            self,
+            self.street,
+            self.other,
+            self.city,
+            self.state,
+            self.zip,
+            self.country,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class KnownId:
@@ -98,6 +115,24 @@ class KnownId:
 
     value: str = field(repr=False)
     label: Label
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.value, str) and isinstance(self.label, Label)):
+            raise wrong_field(self, {"label": Label})
+
+
+_KINDS: Mapping[str, type] = {
+    "patient_names": PersonName,
+    "kin_names": PersonName,
+    "provider_names": PersonName,
+    "birth_dates": date,
+    "addresses": Address,
+    "phones": str,
+    "emails": str,
+    "ids": KnownId,
+    "facilities": str,
+    "employers": str,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +156,11 @@ class KnownIdentifiers:
     sex: str = field(default="", repr=False)
     """The patient's, `F` or `M`; empty for any other, and if it is not known."""
 
+    def __post_init__(self) -> None:
+        check_values(self, _KINDS)
+        if not isinstance(self.sex, str):
+            raise wrong_type("KnownIdentifiers: sex", self.sex, str)
+
     def __bool__(self) -> bool:
         """Return whether a value that identifies the patient is known."""
         return any(_values_of(self))
@@ -134,9 +174,7 @@ def with_changed_parts(value: Parts, change: Callable[[str], str]) -> Parts:
     return type(value)(*(change(getattr(value, each)) for each in value.__slots__))
 
 
-_values_of = attrgetter(
-    *(each.name for each in fields(KnownIdentifiers) if each.name != "sex")
-)
+_values_of = attrgetter(*_KINDS)
 NOTHING_KNOWN = KnownIdentifiers()
 
 
@@ -164,6 +202,16 @@ class Document:
     _in_mixed_case: Document | None = field(
         default=None, init=False, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        if not (
+            isinstance(self.id, str)
+            and isinstance(self.text, str)
+            and isinstance(self.known, KnownIdentifiers)
+            and isinstance(self.patient, str)
+            and isinstance(self.note_type, str)
+        ):
+            raise wrong_field(self, {"known": KnownIdentifiers})
 
     @property
     def ascii(self) -> str:

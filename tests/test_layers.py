@@ -19,7 +19,16 @@ PACKAGES = ("deid_core", "streams", "schemas", "phistream")
 # Lowest first; the parts of one line may use one another.
 LAYERS = {
     "deid_core": (
-        {"errors", "labels", "jit", "options", "plugins", "prepared", "toml_files"},
+        {
+            "errors",
+            "field_types",
+            "jit",
+            "labels",
+            "options",
+            "plugins",
+            "prepared",
+            "toml_files",
+        },
         {"language"},
         {"document", "first_notes"},
         {"fiction"},

@@ -1,5 +1,6 @@
-from dataclasses import replace
-from datetime import date
+from dataclasses import fields, replace
+from datetime import date, datetime
+from operator import attrgetter
 
 import pytest
 
@@ -105,3 +106,67 @@ def test_a_document_in_one_case_is_read_in_mixed_case_once():
     assert ("d", "p") == (again.id, again.patient)
     assert again is document.in_mixed_case
     assert document == Document("d", document.text, patient="p")
+
+
+NAN, NAME = float("nan"), PersonName(MARKER)
+CELL = 'leave an empty cell out, or write "" for it'
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Document("x", NAN), f"Document: text must be str, not float; {CELL}"),
+        (
+            lambda: Document("x", None),
+            "Document: text must be str, not NoneType; leave",
+        ),
+        (lambda: Document("x", b"x"), "Document: text must be str, not bytes; decode"),
+        (lambda: Document("x", [MARKER]), "text must be str, not list; pass one text"),
+        (lambda: Document(17, "x"), "Document: id must be str, not int; convert it"),
+        (
+            lambda: Document("x", "x", NAME),
+            "known must be KnownIdentifiers, not Person",
+        ),
+        (lambda: Document("x", "x", patient=17), "Document: patient must be str"),
+        (lambda: Document("x", "x", note_type=NAN), "Document: note_type must be str"),
+        (lambda: PersonName(MARKER, None), "PersonName: given must be str, not None"),
+        (lambda: Address(MARKER, zip=2139), "Address: zip must be str, not int; con"),
+        (lambda: KnownId(8401127, Label.SSN), "KnownId: value must be str, not int"),
+        (lambda: KnownId(MARKER, "ID:SSN"), "KnownId: label must be Label, not str"),
+        (lambda: KnownIdentifiers(sex=NAN), "KnownIdentifiers: sex must be str"),
+        (
+            lambda: KnownIdentifiers(patient_names=(NAME, MARKER)),
+            "KnownIdentifiers: patient_names[1] must be PersonName, not str; write "
+            'e.g. PersonName(family="Roe", given="Jane")',
+        ),
+        (
+            lambda: KnownIdentifiers(phones=MARKER),
+            "KnownIdentifiers: phones must be tuple, not str; write e.g. ",
+        ),
+        (
+            lambda: KnownIdentifiers(ids=[KnownId(MARKER, Label.SSN)]),
+            "KnownIdentifiers: ids must be tuple, not list; write e.g. tuple(values)",
+        ),
+        (
+            lambda: KnownIdentifiers(birth_dates=(datetime(1957, 3, 14, 12, 1),)),
+            "KnownIdentifiers: birth_dates[0] must be date, not datetime; write e.g. ",
+        ),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_named_with_the_next_step_and_without_its_value(
+    make, message
+):
+    with pytest.raises(TypeError) as caught:
+        make()
+
+    shown = str(caught.value)
+    assert message in shown
+    assert [] == [
+        each for each in (MARKER, "17", "2139", "1957, 3, 14, 12") if each in shown
+    ]
+
+
+@pytest.mark.parametrize("values", fields(KnownIdentifiers), ids=attrgetter("name"))
+def test_every_field_of_the_record_rejects_a_value_of_a_wrong_type(values):
+    with pytest.raises(TypeError, match=f"KnownIdentifiers: {values.name}"):
+        KnownIdentifiers(**{values.name: (NAN,)})
