@@ -11,7 +11,7 @@ single options that it sets itself; the lists in its ``[terms]`` are added.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from importlib.metadata import EntryPoint
 from importlib.resources import files
@@ -97,6 +97,11 @@ class DeidConfig:
     def untrained(self) -> str:
         """The recipe of a model that must be trained before use; "" if usable."""
         return "".join(each.untrained for each in self.options.values())
+
+    def __reduce__(self) -> tuple[type[DeidConfig], tuple[object, ...]]:
+        # Mappings that cannot be changed cannot be pickled either.
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return DeidConfig, (*(values | {"options": dict(self.options)}).values(),)
 
     def build(self) -> list[Detector]:
         """Return the detectors, in their order; last, that of the lists to remove."""

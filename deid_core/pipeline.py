@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from itertools import compress
 
 from .config import DEFAULT_LANGUAGES, DeidConfig, OtherLanguages, load_preset
@@ -17,6 +19,7 @@ from .detectors.terms import NO_FILES, KeptTerms, TermFiles
 from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
 from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage
 from .explain import Explanation, explanation
+from .field_types import wrong_type
 from .first_notes import FIRST_NOTES
 from .jit import compiling, count_uncompiled, is_compiled
 from .labels import Label
@@ -34,10 +37,16 @@ from .verify import Verifier
 Readings = tuple[Reading, ...]
 
 
+_MOST_UNPICKLED = 4
+
+
 class Deidentifier:
     """Remove PHI from documents.  Thread-safe.
 
     Its caches change no result; what they hold of notes and records goes with it.
+
+    One that a preset and a policy describe can be pickled, unless it has a key: another
+    process builds it again, once, and keeps it.
 
     Args:
         detectors: All of them must succeed on a document, or it is refused.
@@ -75,6 +84,7 @@ class Deidentifier:
         self._refuses = other_languages is OtherLanguages.REFUSE
         self._replacer = Replacer(policy, key)
         self._verifier = Verifier()
+        self._described_by: tuple[DeidConfig, Policy] | None = None
 
     @classmethod
     def from_names(
@@ -119,7 +129,32 @@ class Deidentifier:
             )
             if is_compiled():
                 built._read_first_notes()
+        built._described_by = config, policy
         return built
+
+    def __copy__(self) -> Deidentifier:
+        """Return one that shares detectors and caches, as no unpickled one does."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Deidentifier], tuple[bytes]]:
+        """Return what another process builds the same system of.
+
+        Raises:
+            TypeError: It has a key, or detectors that no preset describes.
+        """
+        if self._replacer.key_id:
+            # Pickles are written to the disks of schedulers.
+            reason = "its key would be in the pickle"
+        elif self._described_by is None:
+            reason = "no preset describes its detectors"
+        else:
+            return _unpickled, (pickle.dumps(self._described_by),)
+        raise TypeError(
+            f"cannot pickle this Deidentifier: {reason}; build one in each process, "
+            "e.g. in the initializer of a pool"
+        )
 
     def with_key(self, key: bytes) -> Deidentifier:
         """Return the same system with another key; detectors are shared.
@@ -150,19 +185,21 @@ class Deidentifier:
         return result
 
     def deidentify_batch(
-        self, documents: Sequence[Document]
+        self, documents: Iterable[Document]
     ) -> list[ScrubbedDocument | DeidError]:
         """Return, for each document, its scrubbed form or why it is refused."""
+        documents = _checked(documents)
         if not is_compiled():
             count_uncompiled(len(documents))
         readings = [readings_of(each.text) for each in documents]
         return self._results(documents, readings, self._languages(readings))
 
-    def explain(self, documents: Sequence[Document]) -> list[Explanation]:
+    def explain(self, documents: Iterable[Document]) -> list[Explanation]:
         """Return how each document of a batch became what `deidentify_batch` returns.
 
         An explanation holds the note: show it only to those who may read that.
         """
+        documents = _checked(documents)
         readings = [readings_of(each.text) for each in documents]
         others = self._languages(readings)
         proposals = self._proposals(documents, readings, others)
@@ -305,6 +342,25 @@ class Deidentifier:
         return self._replacer.may_keep(document, label) and bool(
             self._verifier.leaked_in(self._replacer.withheld(document), [written])
         )
+
+
+def _checked(documents: Iterable[Document]) -> list[Document]:
+    checked = list(documents)
+    for document in checked:
+        if not isinstance(document, Document):
+            raise wrong_type("document", document, Document)
+    return checked
+
+
+@lru_cache(maxsize=_MOST_UNPICKLED)
+def _unpickled(description: bytes) -> Deidentifier:
+    """Return the system that preset and policy describe, built once a process.
+
+    Pools send a function, and with it its system, once for every few notes.
+    """
+    # They were part of the pickle that is being loaded.
+    config, policy = pickle.loads(description)  # noqa: S301
+    return Deidentifier.from_config(config, policy)
 
 
 def _with_text(document: Document, text: str) -> Document:

@@ -64,6 +64,12 @@ class Policy:
             return special[label]
         return self.labels.get(label, self.default)
 
+    def __reduce__(self) -> tuple[type[Policy], tuple[object, ...]]:
+        # Mappings that cannot be changed cannot be pickled either.
+        note_types = {name: dict(each) for name, each in self.note_types.items()}
+        labels = dict(self.labels)
+        return Policy, (self.name, self.default, labels, note_types, self.options)
+
     @property
     def styles(self) -> frozenset[str]:
         """The names of all styles that the policy may write."""

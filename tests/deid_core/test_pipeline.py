@@ -221,6 +221,26 @@ def test_presets_refuse_what_they_do_not_read(preset, read, other):
         own.deidentify(Document("2", notes[other]))
 
 
+@pytest.mark.parametrize("note", [MARKER, None, float("nan"), b"", [MARKER]])
+def test_what_is_no_document_is_rejected_with_the_next_step(note):
+    own = system(Words("a", "Ada"))
+
+    for call in (own.deidentify, lambda x: own.deidentify_batch([x])):
+        with pytest.raises(TypeError, match="document must be Document, not ") as e:
+            call(note)
+        assert "deid_core.deidentify(text)" in str(e.value)
+        assert MARKER not in str(e.value)
+    with pytest.raises(TypeError, match="document must be Document, not "):
+        own.explain([note])
+
+
+def test_a_batch_may_be_any_iterable():
+    own, notes = system(Words("a", "Ada")), [Document("1", "Ada"), Document("2", "Bo")]
+
+    assert own.deidentify_batch(notes) == own.deidentify_batch(iter(notes))
+    assert own.explain(notes) == own.explain(iter(notes))
+
+
 def test_an_empty_batch_and_an_empty_text_pass():
     assert [] == system(Words("a", "Ada")).deidentify_batch([])
     assert "" == system(Words("a", "Ada")).deidentify(Document("n1", "")).text
