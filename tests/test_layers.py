@@ -38,7 +38,7 @@ LAYERS = {
         {"replace"},
         {"explain"},
         {"pipeline"},
-        {"prepare", "research"},
+        {"prepare", "research", "text"},
     ),
     "streams": (
         {"engine", "keys"},
