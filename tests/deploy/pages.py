@@ -92,9 +92,17 @@ class DocPage:
     @property
     def needs_installation(self):
         """Whether its commands go on from the installation of the tutorial."""
+        return bool(self._front.get("installation"))
+
+    @property
+    def packages(self):
+        """What its code imports besides phistream's own dependencies."""
+        return self._front.get("packages", [])
+
+    @property
+    def _front(self):
         front = FRONT.match(self.text)
-        table = yaml.safe_load(front[1]) if front else {}
-        return bool(table.get("installation"))
+        return yaml.safe_load(front[1]) if front else {}
 
     @property
     def blocks(self):
