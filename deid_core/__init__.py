@@ -16,9 +16,9 @@ A `Deidentifier` does the same for many notes, and finds more with the patient's
     # Ms. [NAME:PATIENT] was seen on [DATE]; call [CONTACT:PHONE].
 
 No Kafka, no network, no clock.  All that is cached of notes and patient records belongs
-to the `Deidentifier` and goes with it; that of `deidentify`, and one that was unpickled,
-stays until the process ends.  Other caches that live as long hold lists, models and
-tables of the calendar, and results for single words that are in the public lexicons
+to the `Deidentifier` and goes with it; that of `deidentify`, and an unpickled one, stay
+until the process ends.  Other caches that live as long hold lists, models and tables of
+the calendar, and results for single words that are in the public lexicons
 (`language.text_cache`): no other word, no number, no text.
 """
 
