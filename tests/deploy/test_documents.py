@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from itertools import chain
 from pathlib import Path
 
@@ -64,6 +65,19 @@ def test_lines_fit_a_screen():
 )
 def test_a_document_that_visitors_read_first_is_one_page(document, most):
     assert len((ROOT / document).read_text("utf-8").split()) <= most
+
+
+def test_extras_are_declared_and_the_guide_names_all_of_them():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {*project["optional-dependencies"]}
+    named = re.findall(
+        r"phistream\[([a-z,]+)\]", "\n".join(each.read_text() for each in DOCUMENTS)
+    )
+    guide = (ROOT / "deploy/docs/pages/how-to/install.md").read_text("utf-8")
+    table = "".join(re.findall(r"^\| `[a-z]+` \|.*$", guide, re.MULTILINE))
+
+    assert {*",".join(named).split(",")} <= declared
+    assert declared == declared & {*re.findall(r"`([a-z]+)`", table)}
 
 
 def test_pictures_are_small():
