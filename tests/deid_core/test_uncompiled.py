@@ -17,9 +17,10 @@ WRITTEN = ROOT / "tests" / "written_notes"
 PROGRAM = """
 import json, sys
 from dataclasses import asdict
+from deid_core import jit
 
 if sys.argv[1] == "plain":
-    sys.modules["numba"] = None
+    jit.run_uncompiled()
 from deid_core.pipeline import Deidentifier
 from deid_core.document import Document, KnownIdentifiers, PersonName
 documents = []
