@@ -127,8 +127,26 @@ def read_marked(path: Path, conventions: Conventions) -> Iterator[GoldDocument]:
     """
     files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
     for file in files:
-        for note in _notes(file):
-            yield _document(note, conventions)
+        # No line end is translated: offsets count each character.
+        text = file.read_bytes().decode("utf-8")
+        yield from marked_notes(text, str(file), conventions)
+
+
+def marked_notes(
+    text: str, where: str, conventions: Conventions
+) -> Iterator[GoldDocument]:
+    """Yield the notes of a text.
+
+    Args:
+        text: As in a file.
+        where: The name of the file, for errors.
+        conventions: The labels of the tags.
+
+    Raises:
+        ConfigError: A header, a record or a mark cannot be read.
+    """
+    for note in _notes(text, where):
+        yield _document(note, conventions)
 
 
 def is_marked(path: Path) -> bool:
@@ -145,22 +163,20 @@ def _first_bytes(file: Path) -> bytes:
         return stream.read(4)
 
 
-def _notes(file: Path) -> Iterator[_Note]:
+def _notes(text: str, where: str) -> Iterator[_Note]:
     note: _Note | None = None
-    # No line end is translated: offsets count each character.
-    text = file.read_bytes().decode("utf-8")
     for number, line in enumerate(text.split("\n"), start=1):
         if line.startswith("==="):
             if note is not None:
                 yield note
             found = HEADER.fullmatch(line.rstrip())
             if found is None:
-                raise ConfigError(f'{file}:{number}: not "=== ID | SERVICE"')
-            note = _Note(f"{file}:{number}", found["id"], found["service"])
+                raise ConfigError(f'{where}:{number}: not "=== ID | SERVICE"')
+            note = _Note(f"{where}:{number}", found["id"], found["service"])
         elif note is not None:
             note.lines.append(line)
         elif line.strip():
-            raise ConfigError(f'{file}:{number}: text before the first "=== ID | ..."')
+            raise ConfigError(f'{where}:{number}: text before the first "=== ID | ..."')
     if note is not None:
         yield note
 

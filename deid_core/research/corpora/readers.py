@@ -11,6 +11,9 @@
 * ``conll``: see `conll`.
 * ``marked``: marks in the text and records, see `marked`.
 
+The name of a corpus that comes with the library (`installed`) takes the place of a
+path.
+
 Errors name file and line; they never quote it.
 """
 
@@ -30,7 +33,8 @@ from .conll import CONLL_FILES, read_conll
 from .conventions import PLAIN, Conventions, Rows, conventions_for
 from .corpus import Corpus, GoldDocument, GoldSpan, ordered
 from .i2b2 import read_i2b2_2006, read_i2b2_2014
-from .marked import is_marked, read_marked
+from .installed import CONVENTIONS, INSTALLED, is_installed, text_of
+from .marked import is_marked, marked_notes, read_marked
 from .physionet import TEXT_FILE, read_physionet
 
 Reader = Callable[[Path, Conventions], Iterator[GoldDocument]]
@@ -56,7 +60,7 @@ def read_corpus(
     """Return the corpus at a path, or a part of it.
 
     Args:
-        path: A file or a folder.
+        path: A file, a folder, or a name in `INSTALLED`.
         format: A name in `READERS`, or ``auto``.
         conventions: The name of the corpus whose tags these are; None goes by the path.
         part: ``dev``, ``test`` or ``all``; see `Conventions.rows`.
@@ -65,25 +69,35 @@ def read_corpus(
     Raises:
         ConfigError: It cannot be read, has an unknown tag, or has no such part.
     """
-    found = conventions_for(path, conventions)
-    reader = READERS[format] if format in READERS else READERS[_format_of(path)]
-    try:
-        documents = list(reader(path, found))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; check the path") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: not UTF-8; convert it first") from None
+    name = path.stem
+    if is_installed(path):
+        found = conventions_for(path, conventions or CONVENTIONS)
+        documents = list(marked_notes(text_of(str(path)), str(path), found))
+        name = INSTALLED[str(path)]
+    else:
+        found = conventions_for(path, conventions)
+        documents = _documents(path, format, found)
     chosen = found.rows(part, len(documents)) if rows is None else rows
     taken = [documents[at] for at in chosen.of(len(documents))]
     if not taken:
         raise ConfigError(f"{path}: {len(documents)} documents, none in these rows")
     return Corpus(
-        name=path.stem if found.name == PLAIN else f"{found.name}/{path.stem}",
+        name=name if found.name == PLAIN else f"{found.name}/{name}",
         part=f"{part if rows is None else 'rows'} {chosen.within(len(documents))}",
         is_held_out=found.holds_out(chosen, len(documents)),
         conventions=found,
         documents=tuple(taken),
     )
+
+
+def _documents(path: Path, format: str, found: Conventions) -> list[GoldDocument]:
+    reader = READERS[format] if format in READERS else READERS[_format_of(path)]
+    try:
+        return list(reader(path, found))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; check the path") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not UTF-8; convert it first") from None
 
 
 def _format_of(path: Path) -> str:
