@@ -3,8 +3,7 @@
 A report of a technique or a sheet of instructions names nobody, but is full of words
 that look like names.  A note about a patient nearly always has one identifier that is
 beyond doubt.  Of 87 development notes without any, 56 stay untouched instead of 21; of
-each 1,000 values in the others 1 to 5 more are missed (tests/written_notes,
-dense-notes).
+each 1,000 values in the others 1 to 5 more are missed (written and dense notes).
 """
 
 from __future__ import annotations

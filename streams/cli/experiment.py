@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -60,7 +61,7 @@ def experiment(
 ) -> None:
     """Train and compare systems; write a page of tables, plots and findings.
 
-    Needs the extra "train".
+    Runs from a checkout of the repository, with the extra "train".
     """
     known = _known()
     if not names and not all_of_them:
@@ -101,6 +102,11 @@ def experiment(
 
 
 def _known() -> dict[str, Experiment]:
+    if find_spec("deid_core.research.experiments") is None:
+        raise ConfigError(
+            "experiments are not installed with phistream: they read files of its "
+            "repository; run this from a checkout"
+        )
     with needs_training_extra():
         from deid_core.research.experiments import EXPERIMENTS
     return dict(EXPERIMENTS)

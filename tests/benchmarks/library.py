@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier, Document, ScrubbedDocument
-from deid_core.research import other_systems
+from deid_core.research.experiments import other_systems
 from streams.engine import gc_tuning
 from tests.benchmarks.notes import (
     BEFORE,

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
-from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-
-IN_REPOSITORY = Path(__file__).parents[3] / "deploy" / "runbook.md"
 
 SCROLL_REGION = '<div class="scroll" tabindex="0" role="region" aria-label="{columns}">'
 _TABLE = re.compile(r"<table>(?=\s*<thead>\s*<tr>((?:\s*<th>[^<]*</th>)*))")
@@ -64,10 +61,8 @@ def _scroll_region(table: re.Match[str]) -> str:
 
 
 def _text() -> str:
-    # A wheel contains a copy in this package; a checkout has only the file.
-    packaged = resources.files(__package__) / "runbook.md"
-    file = packaged if packaged.is_file() else IN_REPOSITORY
-    return file.read_text("utf-8")
+    # A link to what operators read, in deploy; a wheel contains a copy.
+    return (resources.files(__package__) / "runbook.md").read_text("utf-8")
 
 
 def _with_anchors(tokens: Sequence[Token]) -> None:

@@ -4,8 +4,13 @@ from importlib.util import find_spec
 
 import pytest
 
-from deid_core.research import other_systems
-from deid_core.research.other_systems import SECONDS, SPANS, ask, how_to_install
+from deid_core.research.experiments import other_systems
+from deid_core.research.experiments.other_systems import (
+    SECONDS,
+    SPANS,
+    ask,
+    how_to_install,
+)
 
 FAKE = """
 import re

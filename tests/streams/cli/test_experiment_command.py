@@ -29,6 +29,15 @@ def test_an_unknown_experiment_is_refused_with_the_known_ones(tmp_path):
     assert "known: presets" in str(result.exception)
 
 
+def test_an_installed_phistream_says_that_experiments_run_from_a_checkout(monkeypatch):
+    monkeypatch.setattr("streams.cli.experiment.find_spec", lambda name: None)
+
+    result = run("presets")
+
+    assert isinstance(result.exception, ConfigError)
+    assert "run this from a checkout" in str(result.exception)
+
+
 def test_a_folder_without_corpora_is_named(tmp_path):
     result = run("presets", "--data", tmp_path, "--out", tmp_path / "out")
 

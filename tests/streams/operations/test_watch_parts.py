@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -23,10 +24,12 @@ from streams.operations.watch.dashboard import PARTS
 from streams.operations.watch.demo_notes import require_own_broker
 from streams.operations.watch.lag_history import LagTrend
 from streams.operations.watch.log_filter import ValueFilter
-from streams.operations.watch.runbook import IN_REPOSITORY, slug
+from streams.operations.watch.runbook import slug
 from streams.operations.watch.transport import credentials
 from streams.operations.watch.web import FILES, Site
 from streams.operations.watch.workers import Workers, row_of
+
+RUNBOOK = Path(__file__).parents[3] / "deploy" / "runbook.md"
 
 
 def settings(**kafka):
@@ -320,7 +323,7 @@ def test_the_runbook_is_served_with_an_anchor_for_every_section():
         answer.headers["Content-Type"],
     )
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    sections = re.findall(r"^#{1,2} (.+)$", IN_REPOSITORY.read_text("utf-8"), re.M)
+    sections = re.findall(r"^#{1,2} (.+)$", RUNBOOK.read_text("utf-8"), re.M)
     assert [*map(slug, sections)] == anchors
     assert len(anchors) == len(set(anchors)) > 50
 

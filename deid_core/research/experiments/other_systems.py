@@ -3,7 +3,7 @@
 They are the dependency group ``benchmark`` of pyproject.toml and in no lock file.
 `ask` runs this file as a script, which imports nothing of phistream:
 
-    python -P deid_core/research/other_systems.py presidio < REQUEST > ANSWER
+    python -P other_systems.py presidio < REQUEST > ANSWER
 
 The request is JSON: ``before``, texts that are read first; ``texts``, lists of texts by
 name; ``wanted``, ``seconds`` of processor time, or ``spans``, a list for each text and
@@ -30,7 +30,7 @@ from typing import Any
 
 GROUP = "benchmark"
 SECONDS, SPANS = "seconds", "spans"
-_PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+_PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 _ONE_THREAD = {
     f"{name}_NUM_THREADS": "1"
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB")
