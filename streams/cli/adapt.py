@@ -10,6 +10,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from deid_core.config import load_preset
+from deid_core.research.corpora.installed import (
+    DEVELOPMENT,
+    TRAINING,
+    paths_of,
+    require_learnable,
+)
 from deid_core.research.corpora.readers import read_corpus
 
 from ..engine.errors import OutputError
@@ -24,21 +30,29 @@ CARD = "README.md"
 
 
 def adapt(
-    corpus: Annotated[
-        list[Path],
-        typer.Option("--corpus", help="Annotated corpus to learn from besides."),
-    ],
-    dev: Annotated[
-        list[Path],
-        typer.Option(
-            "--dev", help="Annotated corpus that must not be read worse; none of above."
-        ),
-    ],
     out: Annotated[Path, typer.Option(help="New folder for the model.")],
     notes: Annotated[
         list[Path] | None,
         typer.Argument(
             help="Notes with records: HL7 v2, JSON or marked. Default: topics.",
+            show_default=False,
+        ),
+    ] = None,
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--corpus",
+            help="Annotated corpus to learn from besides. Default: the invented notes "
+            "that come with phistream, in English.",
+            show_default=False,
+        ),
+    ] = None,
+    dev: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--dev",
+            help="Annotated corpus that must not be read worse; none of above. "
+            "Default: others of those notes.",
             show_default=False,
         ),
     ] = None,
@@ -73,10 +87,10 @@ def adapt(
     The patients' records label the notes.  The model holds no text of the site; it is
     written only if it is not worse on held-out patients and on each --dev.
 
-    Needs the extra "train".  The annotated corpora are not installed with phistream:
-    name them by --corpus and --dev.
+    Needs the extra "train".
     """
-    require_present([*corpus, *dev, *(notes or ())])
+    learned, kept = corpus or [TRAINING], dev or [DEVELOPMENT]
+    require_present([*paths_of([*learned, *kept]), *(notes or ())])
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out}: exists; name a new folder")
     with needs_training_extra():
@@ -87,11 +101,13 @@ def adapt(
         from deid_core.tagger.digests import renew
         from deid_core.tagger.model_files import save_model
     loaded = load_recipe(recipe)
+    if not (corpus and dev):
+        require_learnable(recipe, loaded.language, loaded.corpus)
     adaptation = Adaptation(
         load_preset(preset),
         loaded,
-        [read_corpus(p, conventions=loaded.corpus, part=part) for p in corpus],
-        [read_corpus(p, conventions=loaded.corpus, part=dev_part) for p in dev],
+        [read_corpus(p, conventions=loaded.corpus, part=part) for p in learned],
+        [read_corpus(p, conventions=loaded.corpus, part=dev_part) for p in kept],
         patients=patients,
         seed=seed,
         version=version,

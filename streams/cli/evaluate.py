@@ -23,6 +23,7 @@ from deid_core.research.corpora.corpus import (
     in_case,
     without_records,
 )
+from deid_core.research.corpora.installed import paths_of
 from deid_core.research.corpora.readers import read_corpus
 from deid_core.research.corpora.writers import write_brat
 from deid_core.research.scoring.errors import ErrorInContext, errors_in_context
@@ -49,7 +50,12 @@ Case = Literal["as-is", "upper", "lower", "all"]
 
 def evaluate(
     corpus: Annotated[
-        list[Path], typer.Option("--corpus", help="Gold corpus: a file or folder.")
+        list[Path],
+        typer.Option(
+            "--corpus",
+            help="Gold corpus: a file or folder, or written-dev: invented notes that "
+            "come with phistream.",
+        ),
     ],
     preset: Annotated[
         str, typer.Option(help="Detection preset: a name or file.")
@@ -113,7 +119,7 @@ def evaluate(
         raise typer.BadParameter("--write-brat takes one --corpus and one --case")
     if brief and against is not None:
         raise typer.BadParameter("--brief is about one preset, without --against")
-    require_present(corpus)
+    require_present(paths_of(corpus))
     chosen = None if rows is None else Rows.parse(rows)
     systems = [
         (name, Deidentifier.from_names(preset=name))

@@ -42,10 +42,14 @@ def file_of(name: str) -> str:
     return f"{name}.txt.xz"
 
 
+def packed(name: str) -> bytes:
+    """Return the compressed file of a corpus."""
+    return (files(__package__) / file_of(name)).read_bytes()
+
+
 def text_of(name: str) -> str:
     """Return the marked notes of a corpus, as one text."""
-    packed = (files(__package__) / file_of(name)).read_bytes()
-    return lzma.decompress(packed).decode("utf-8")
+    return lzma.decompress(packed(name)).decode("utf-8")
 
 
 def require_learnable(recipe: str, language: str, conventions: str | None) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from deid_core import ConfigError
+from streams.cli.app import app
 from streams.demo.site import SiteHospital
 from tests import commands
 from tests.deid_core.research.test_adaptation import RECIPE
@@ -84,7 +87,17 @@ def test_a_worse_model_is_refused_with_its_figures_and_not_written(folder, tmp_p
     assert not out.exists()
 
 
-def test_the_annotated_corpora_must_be_named(folder, tmp_path):
-    done = phistream("adapt", folder / "site.jsonl", "--out", tmp_path / "model")
-    assert done.returncode == 2
-    assert "--corpus" in done.stderr
+def test_the_notes_that_come_along_are_learned_and_kept(folder, tmp_path, monkeypatch):
+    def stop(adaptation, *_arguments, **_options):
+        read.extend((adaptation.base, adaptation.dev))
+        raise ConfigError("stopped")
+
+    read = []
+    monkeypatch.setattr("deid_core.research.adaptation.adapting.adapt", stop)
+    words = ("adapt", str(folder / "site.jsonl"), "--out", str(tmp_path / "model"))
+    done = CliRunner().invoke(app, words)
+    assert str(done.exception) == "stopped"
+    assert [[corpus.name for corpus in corpora] for corpora in read] == [
+        ["written_notes/train"],
+        ["written_notes/dev"],
+    ]
