@@ -94,9 +94,9 @@ class DeidConfig:
     other_languages: OtherLanguages = OtherLanguages.REFUSE
 
     @property
-    def untrained(self) -> str:
-        """The recipe of a model that must be trained before use; "" if usable."""
-        return "".join(each.untrained for each in self.options.values())
+    def first_use_seconds(self) -> int:
+        """About how long the first use trains a model; 0 if it trains none."""
+        return sum(each.first_use_seconds for each in self.options.values())
 
     def __reduce__(self) -> tuple[type[DeidConfig], tuple[object, ...]]:
         # Mappings that cannot be changed cannot be pickled either.
@@ -243,12 +243,7 @@ def _refuse_unknown_preset(name: str) -> None:
     known = known_presets()
     if name in known:
         return
-    ready = [each for each in known if not load_preset(each).untrained]
-    others = [each for each in known if each not in ready]
-    raise ConfigError(
-        f"preset {name!r} is unknown; known: {', '.join(ready)}; and, once their model "
-        f"is trained (phistream train --recipe NAME): {', '.join(others)}"
-    )
+    raise ConfigError(f"preset {name!r} is unknown; known: {', '.join(known)}")
 
 
 def _switch(

@@ -17,9 +17,9 @@ class Options(BaseModel):
     )
 
     @property
-    def untrained(self) -> str:
-        """The recipe of a model that must be trained first; "" if there is none."""
-        return ""
+    def first_use_seconds(self) -> int:
+        """About how long the first use trains a model; 0 if it trains none."""
+        return 0
 
     @classmethod
     def read(cls, values: dict[str, Any], where: str) -> Self:

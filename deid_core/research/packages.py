@@ -23,5 +23,5 @@ def needed(module: str, package: str, what: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         raise ConfigError(
-            f"{what}: {package} is not installed; pip install {package}"
+            f"{what}: {package} is not installed; pip install 'phistream[train]'"
         ) from None

@@ -402,10 +402,10 @@ def labels() -> str:
 
 
 def presets() -> str:
-    """Return every preset that needs no training, with its file."""
+    """Return every preset: those that train nothing with their files."""
     loaded = [load_preset(name) for name in known_presets()]
-    usable = [each for each in loaded if not each.untrained]
-    others = [each for each in loaded if each.untrained]
+    usable = [each for each in loaded if not each.first_use_seconds]
+    others = [each for each in loaded if each.first_use_seconds]
     rows = (
         (
             f"[`{each.name}`](#{each.name})"
@@ -421,7 +421,8 @@ def presets() -> str:
         table(("preset", "languages", "detectors", "what it is"), rows),
         *(_file("presets", each.name) for each in usable if _has_file(each.name)),
         "## Published systems",
-        "These need training on annotated notes of your own (`phistream train`).",
+        "These learn some invented notes at their first use, which needs the extra "
+        "`train`, or notes of your own by `phistream train`.",
         table(
             ("preset", "what it is"),
             ((code(each.name), prose(each.summary)) for each in others),

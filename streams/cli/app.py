@@ -57,7 +57,7 @@ from . import (
     watch,
 )
 from . import map as map_
-from .terminal import say
+from .terminal import say, say_progress
 
 app = typer.Typer(
     name="phistream",
@@ -113,6 +113,7 @@ def main() -> None:
     """Run the command line; print a known error as one line on standard error."""
     # Services set up their own logging; other commands log errors only.
     logging.basicConfig(level=logging.ERROR)
+    say_progress("deid_core.research.published.first_use")
     try:
         app()
     except DeidConfigError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,23 @@ def say(message: str) -> None:
     Console(stderr=True).print(
         f"phistream: {message}", markup=False, highlight=False, soft_wrap=True
     )
+
+
+class _Saying(logging.Handler):
+    """Print log records as a command's own messages."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        say(record.getMessage())
+
+
+def say_progress(logger: str) -> None:
+    """Print what a module logs on work that takes long, instead of errors alone."""
+    logged = logging.getLogger(logger)
+    logged.setLevel(logging.INFO)
+    logged.propagate = False
+    if not logged.handlers:
+        logged.addHandler(_Saying())
 
 
 def print_json(value: object) -> None:

@@ -10,6 +10,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from deid_core.research.corpora.conventions import conventions_for
+from deid_core.research.corpora.installed import (
+    TRAINING,
+    paths_of,
+    require_learnable,
+)
 from deid_core.research.corpora.readers import READERS, read_corpus
 
 from ..files.sources import require_present
@@ -19,10 +24,16 @@ from .terminal import needs_training_extra
 
 def train(
     recipe: Annotated[str, typer.Option(help="Training recipe: a name or file.")],
-    corpus: Annotated[
-        list[Path], typer.Option("--corpus", help="Annotated corpus; see --format.")
-    ],
     out: Annotated[Path, typer.Option(help="Folder for the model.")],
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--corpus",
+            help="Annotated corpus; see --format. Default: the invented English notes "
+            "that come with phistream.",
+            show_default=False,
+        ),
+    ] = None,
     tags_of: Annotated[
         str | None, typer.Option(help="Tag set of the corpus; default: the recipe's.")
     ] = None,
@@ -35,6 +46,12 @@ def train(
     format: Annotated[
         str, typer.Option("--format", help=f"auto, {', '.join(READERS)}.")
     ] = "auto",
+    notes: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Learn at most so many notes, for a published system."
+        ),
+    ] = None,
     version: Annotated[str, typer.Option(help="Version of the model.")] = "1",
     seed: Seed = 1,
     language: Annotated[
@@ -53,16 +70,21 @@ def train(
     Needs the extra "train".  The model contains words of the corpus as features:
     protect it like the corpus.
     """
-    require_present(corpus)
+    paths = corpus or [TRAINING]
+    require_present(paths_of(paths))
     with needs_training_extra():
-        from deid_core.research.published.recipe import is_published
+        from deid_core.research.published import recipe as published
         from deid_core.research.published.training import TrainingOptions
         from deid_core.research.training.recipe import load_recipe
         from deid_core.research.training.training import train as train_model
         from deid_core.tagger.model_files import save_model
 
         from .train_published import train_published
-    loaded = None if is_published(recipe) else load_recipe(recipe)
+    loaded = None if published.is_published(recipe) else load_recipe(recipe)
+    if not corpus:
+        learner = loaded or published.load_recipe(recipe)
+        tags = tags_of or (loaded.corpus if loaded else None)
+        require_learnable(recipe, language or learner.language, tags)
     conventions = tags_of if loaded is None else tags_of or loaded.corpus
     corpora = [
         read_corpus(
@@ -71,11 +93,11 @@ def train(
             conventions=conventions,
             part=part if conventions_for(path, conventions).parts else "all",
         )
-        for path in corpus
+        for path in paths
     ]
     if loaded is None:
         documents = [each for one in corpora for each in one.documents]
-        options = TrainingOptions(seed, language, tuple(without or ()), mesh)
+        options = TrainingOptions(seed, language, tuple(without or ()), mesh, notes)
         train_published(recipe, documents, out, options)
         return
     with Progress(console=Console(stderr=True), transient=True) as shown:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 
 from deid_core.research.corpora.corpus import GoldDocument
 from deid_core.research.published.model import save_model
@@ -18,9 +19,14 @@ def train_published(
 ) -> None:
     """Train the model of a recipe; write its folder and a preset that names it."""
     recipe = load_recipe(name)
-    console = Console(stderr=True)
-    with console.status(f"training {recipe.name} on {len(documents)} documents"):
-        model = train(recipe, documents, options)
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        bar = shown.add_task(f"training {recipe.name}", total=1.0)
+        model = train(
+            recipe,
+            documents,
+            options,
+            lambda share, step: shown.update(bar, completed=share, description=step),
+        )
     save_model(model, out)
     preset = write_preset(recipe.name, out)
     trained = model.trained

@@ -11,6 +11,7 @@ from deid_core.errors import ConfigError
 from deid_core.tagger.compiled import Bias, Tagged
 from deid_core.toml_files import refuse_unknown
 
+from .first_use import model_of
 from .model import load_model
 from .options import ClassifierOptions
 from .post_rules import POST_RULES, with_rules
@@ -22,8 +23,8 @@ class ClassifierDetector:
     The tag of an annotation is the system's own class.
 
     Raises:
-        ConfigError: There is no model, it is damaged, or another recipe's; or a rule
-            is unknown.
+        ConfigError: The model is damaged or another recipe's, or can't be trained
+            without the extra "train"; or a rule is unknown.
     """
 
     name = "classifier"
@@ -31,12 +32,10 @@ class ClassifierDetector:
 
     def __init__(self, options: ClassifierOptions) -> None:
         refuse_unknown(options.post_rules, tuple(POST_RULES), "classifier: post rule")
-        if not options.model:
-            raise ConfigError(
-                f"classifier: no model; run phistream train --recipe {options.recipe} "
-                f"--corpus PATH --out FOLDER, then use the preset FOLDER/preset.toml"
-            )
-        self._model = load_model(Path(options.model))
+        if options.model:
+            self._model = load_model(Path(options.model))
+        else:
+            self._model = model_of(options)
         if self._model.name != options.recipe:
             raise ConfigError(
                 f"classifier: the model is of recipe {self._model.name!r}, not "

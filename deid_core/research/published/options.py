@@ -15,7 +15,14 @@ class ClassifierOptions(Options):
     recipe: str
     """The recipe that the model must have been trained by."""
     model: str = ""
-    """The path of the model's folder; `phistream train` writes it."""
+    """The path of the model's folder; `phistream train` writes it.  Without one, the
+    model is trained at the first use on notes that come with the library."""
+    training_notes: int = Field(default=200, gt=0)
+    """Number of those notes, drawn at random; a recipe can have a lower bound."""
+    training_without: tuple[str, ...] = Field(default=(), strict=False)
+    """Feature groups that are then left out."""
+    training_seconds: int = Field(default=60, gt=0)
+    """About how long that takes."""
     threshold: float = Field(default=0.0, ge=0.0, le=1.0)
     """Spans that the model is less sure of are not proposed."""
     outside_bias: float = Field(default=0.0, ge=-10.0, le=10.0)
@@ -28,9 +35,9 @@ class ClassifierOptions(Options):
     """Rules that add to the model's proposals, in this order."""
 
     @property
-    def untrained(self) -> str:
-        """The recipe, as long as no model of it is named."""
-        return "" if self.model else self.recipe
+    def first_use_seconds(self) -> int:
+        """About how long the training takes, unless a model is named."""
+        return 0 if self.model else self.training_seconds
 
 
 class NusOptions(Options):

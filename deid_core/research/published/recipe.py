@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -26,6 +27,8 @@ FOLDER = files(__package__) / "recipes"
 KIND = "words"
 """The value of their key ``kind``; recipes of our own tagger have none."""
 PRESET_FILE = "preset.toml"
+_FIRST_USE = re.compile(r"^training_.*\n", re.MULTILINE)
+"""The options of a preset that say nothing to one that names a model."""
 
 
 class _Table(Options):
@@ -146,7 +149,7 @@ def write_preset(recipe: str, folder: Path) -> Path | None:
     preset = files(__package__) / "presets" / f"{recipe}.toml"
     if not preset.is_file():
         return None
-    text = preset.read_text("utf-8")
+    text = _FIRST_USE.sub("", preset.read_text("utf-8"))
     path = str(folder.resolve()).replace("\\", "\\\\").replace('"', '\\"')
     line = f'recipe = "{recipe}"\n'
     target = folder / PRESET_FILE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ from deid_core.errors import ConfigError
 from deid_core.tagger.codec import TagSpan
 
 from ..corpora.corpus import GoldDocument
+from ..training.weights import Progress, no_progress
 from .features.dictionaries import dictionary, without_words
 from .features.extractor import Extractor
 from .features.mesh import installed_mesh, read_mesh
@@ -25,6 +27,8 @@ from .rows import Rows, TrainingWords
 from .sentences import TOKENIZERS, sentences
 
 _ANY = "any"
+_READING = 0.3
+"""About the share of the work that is reading: the rest is learning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +40,21 @@ class TrainingOptions:
         language: ISO 639; None is the recipe's.
         without: Feature groups to leave out.
         mesh: A file for `read_mesh`; None is `installed_mesh`.
+        documents: Train on at most so many, drawn at random; the recipe may say fewer.
     """
 
     seed: int = 1
     language: str | None = None
     without: tuple[str, ...] = ()
     mesh: Path | None = None
+    documents: int | None = None
 
 
 def train(
-    recipe: Recipe, documents: Sequence[GoldDocument], options: TrainingOptions
+    recipe: Recipe,
+    documents: Sequence[GoldDocument],
+    options: TrainingOptions,
+    progress: Progress = no_progress,
 ) -> TokenModel:
     """Return the model of a recipe; the same arguments give the same model.
 
@@ -53,31 +62,41 @@ def train(
         recipe: Of a published system.
         documents: Annotated.
         options: Seed, language and features.
+        progress: Called with the share that is done.
 
     Raises:
         ConfigError: The documents have no annotation that the recipe learns, or a
             feature group needs something that is not installed.
     """
-    chosen = _chosen(recipe, documents, options.seed)
+    chosen = _chosen(recipe, documents, options)
     features = recipe.features.without(options.without)
     resources = _resources(recipe, chosen, options)
     extractor = Extractor(features, resources)
     codec = recipe.classes.codec
     names: dict[str, int] = {}
-    found: list[list[list[str]]] = []
     labels: list[Any] = []
-    for document in chosen:
-        spans = list(_spans(recipe, document))
-        for sentence in sentences(document.text, TOKENIZERS[recipe.tokenizer]):
-            found.append(extractor.names(sentence))
-            for name in (name for word in found[-1] for name in word):
-                names.setdefault(name, len(names))
-            labels.append(codec.encode(sentence.places, spans))
+
+    def read() -> Iterator[list[list[str]]]:
+        for number, document in enumerate(chosen):
+            progress(_READING * number / len(chosen), "reading")
+            spans = list(_spans(recipe, document))
+            for sentence in sentences(document.text, TOKENIZERS[recipe.tokenizer]):
+                of_words = extractor.names(sentence)
+                for name in chain.from_iterable(of_words):
+                    names.setdefault(name, len(names))
+                labels.append(codec.encode(sentence.places, spans))
+                yield of_words
+
+    rows = Rows.of(read(), names)
     if not labels:
         raise ConfigError("the corpora hold no text; check their paths")
-    rows = Rows.of(found, names)
     words = TrainingWords(rows, np.concatenate(labels), len(codec.labels))
     learn = WORD_LEARNERS[recipe.learner].load()
+
+    def learning(share: float, step: str) -> None:
+        progress(_READING + (1 - _READING) * share, step)
+
+    learning(0.0, recipe.learner)
     return TokenModel(
         recipe.name,
         recipe.tokenizer,
@@ -85,17 +104,19 @@ def train(
         features,
         resources,
         tuple(names),
-        learn(words, recipe.options, options.seed),
+        learn(words, recipe.options, options.seed, learning),
         _account(recipe, options, resources.language, len(chosen), len(rows)),
     )
 
 
 def _chosen(
-    recipe: Recipe, documents: Sequence[GoldDocument], seed: int
+    recipe: Recipe, documents: Sequence[GoldDocument], options: TrainingOptions
 ) -> Sequence[GoldDocument]:
-    if recipe.documents is None or len(documents) <= recipe.documents:
+    bounds = (recipe.documents, options.documents, len(documents))
+    most = min(bound for bound in bounds if bound is not None)
+    if most == len(documents):
         return documents
-    return Random(seed).sample(documents, recipe.documents)  # noqa: S311 - no secret
+    return Random(options.seed).sample(documents, most)  # noqa: S311 - no secret
 
 
 def _resources(

@@ -95,14 +95,18 @@ def test_a_missing_input_is_refused_before_anything_is_loaded(arguments):
     assert "none.jsonl: no such file or folder" in str(done.exception)
 
 
-def test_presets_says_which_are_usable_and_how_to_get_the_others():
+def test_presets_says_which_train_a_model_at_their_first_use_and_for_how_long():
     done = CliRunner().invoke(application.app, ["presets"])
 
     rows = {line.split()[0]: line for line in done.stdout.splitlines()[2:]}
     assert {*known_presets()} == {*rows}
     for name, line in rows.items():
-        assert ("train first" in line) == bool(load_preset(name).untrained)
-        assert load_preset(name).summary in line
+        preset = load_preset(name)
+        seconds = preset.first_use_seconds
+        usable = f" trains at first use, about {seconds} s " if seconds else " yes "
+        assert usable in line
+        assert preset.summary
+        assert preset.summary in line
     assert "phistream train --recipe" in done.stderr
 
 

@@ -67,6 +67,13 @@ def test_a_trained_model_scrubs_by_a_preset_that_names_its_folder(
     assert scrubbed.stdout == "Fecha: [DATE].\n"
 
 
+def test_a_recipe_of_another_language_asks_for_a_corpus(tmp_path):
+    done = phistream("train", "--recipe", "meddocan", "--out", tmp_path)
+    assert done.returncode == 78
+    assert "in language 'es' with the tags of meddocan" in done.stderr
+    assert "name a corpus by --corpus" in done.stderr
+
+
 def test_an_unknown_recipe_is_refused_with_the_known_ones(corpus, tmp_path):
     arguments = ("--recipe", "medocan", "--corpus", corpus, "--out", tmp_path)
     done = phistream("train", *arguments)

@@ -56,6 +56,11 @@ def test_what_is_trained_runs_by_the_preset_beside_it(corpus, tmp_path):
     assert strict["recall"]["value"] == 1.0
 
 
+def test_without_a_corpus_the_notes_that_come_along_are_learned(tmp_path):
+    words = ("--recipe", "mcrf1", "--notes", 5, "--out", tmp_path / "model")
+    assert "5 documents" in run("train", *words).output
+
+
 def test_a_group_that_is_not_at_hand_is_named(corpus, tmp_path):
     words = ("--corpus", corpus, "--out", tmp_path / "model")
     left_out = ("--without", "syntactic_bigrams", "--without", "part_of_speech")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from ...training.learners import CrfsuiteOptions
 
 if TYPE_CHECKING:
+    from ...training.weights import Progress
     from ..predictors import Predictor
     from ..rows import TrainingWords
 
@@ -83,6 +84,7 @@ class WordLearner(Protocol):
         words: TrainingWords,
         options: Any,  # noqa: ANN401 - each learner has its own
         seed: int,
+        progress: Progress,
         /,
     ) -> Predictor:
         """Return what was learned; the same seed, the same result."""

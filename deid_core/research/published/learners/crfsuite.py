@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from deid_core.research.training.weights import no_progress
+from deid_core.research.training.weights import Progress
 
 from ...training.learners import CrfsuiteOptions
 from ...training.learners.crfsuite import fit
@@ -18,7 +18,9 @@ from ..rows import TrainingWords
 _NEVER = -1e9
 
 
-def chain(words: TrainingWords, options: CrfsuiteOptions, seed: int) -> Chain:
+def chain(
+    words: TrainingWords, options: CrfsuiteOptions, seed: int, progress: Progress
+) -> Chain:
     """Return the chain that fits the words; L-BFGS is deterministic: no seed.
 
     Transitions are not constrained, as in the papers: ``I-a`` may begin a span.
@@ -37,7 +39,7 @@ def chain(words: TrainingWords, options: CrfsuiteOptions, seed: int) -> Chain:
         if first < last
     )
     present = words.present()
-    found = fit(lines, options, (rows.width, words.classes), no_progress)
+    found = fit(lines, options, (rows.width, words.classes), progress)
     # A label that no word has must not win where all others are below 0.
     absent = sorted({*range(words.classes)} - {*present})
     found.transitions[:, absent] = _NEVER

@@ -3,6 +3,8 @@
 Its support vector machines are liblinear and libSVM.  Scheurwegs and others use libSVM,
 Tafvizi and Pacula name no implementation.  Forests (Breiman 2001) are Weka's in the
 paper.  Maximum entropy is multinomial logistic regression.
+
+Most of them report no progress.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...packages import needed
+from ...training.weights import Progress
 from ..predictors import REST, Forest, KernelMachine, Linear
 from ..rows import Floats, Rows, TrainingWords
 from . import ForestOptions, KernelOptions, LinearOptions, MaximumEntropyOptions
@@ -26,7 +29,9 @@ Tree = Any
 _CACHE_MB = 1000
 
 
-def linear(words: TrainingWords, options: LinearOptions, seed: int) -> Linear:
+def linear(
+    words: TrainingWords, options: LinearOptions, seed: int, _: Progress
+) -> Linear:
     """Return a linear support vector machine; many classes are one against all."""
     svm = needed("sklearn.svm", "scikit-learn", "this learner")
     learner = svm.LinearSVC(C=options.c, loss="hinge", dual=True, random_state=seed)
@@ -35,7 +40,7 @@ def linear(words: TrainingWords, options: LinearOptions, seed: int) -> Linear:
 
 
 def maximum_entropy(
-    words: TrainingWords, options: MaximumEntropyOptions, seed: int
+    words: TrainingWords, options: MaximumEntropyOptions, seed: int, _: Progress
 ) -> Linear:
     """Return a multinomial logistic regression."""
     models = needed("sklearn.linear_model", "scikit-learn", "this learner")
@@ -65,25 +70,29 @@ def _linear(words: TrainingWords, learner: Machine) -> Linear:
     return found
 
 
-def quadratic(words: TrainingWords, options: KernelOptions, seed: int) -> KernelMachine:
+def quadratic(
+    words: TrainingWords, options: KernelOptions, seed: int, _: Progress
+) -> KernelMachine:
     """Return a machine with the kernel of equation 4 of Tafvizi and Pacula."""
     return _one_against_one(words, options, "quadratic", seed)
 
 
-def gaussian(words: TrainingWords, options: KernelOptions, seed: int) -> KernelMachine:
+def gaussian(
+    words: TrainingWords, options: KernelOptions, seed: int, _: Progress
+) -> KernelMachine:
     """Return a machine with the kernel of equation 5 of Tafvizi and Pacula."""
     return _one_against_one(words, options, "gaussian", seed)
 
 
 def one_against_one(
-    words: TrainingWords, options: KernelOptions, seed: int
+    words: TrainingWords, options: KernelOptions, seed: int, _: Progress
 ) -> KernelMachine:
     """Return a machine for each pair of classes; they vote."""
     return _one_against_one(words, options, options.kernel, seed)
 
 
 def one_against_all(
-    words: TrainingWords, options: KernelOptions, seed: int
+    words: TrainingWords, options: KernelOptions, seed: int, progress: Progress
 ) -> KernelMachine:
     """Return a machine for each class against all others; the greatest margin wins."""
     present = words.present()
@@ -93,6 +102,7 @@ def one_against_all(
     coefficients = np.zeros((len(distinct.rows), len(present)), np.float32)
     intercepts = np.zeros(len(present), np.float32)
     for at, label in enumerate(present):
+        progress(at / len(present), "one against all")
         learner = _svc(options, options.kernel, width, seed)
         learner.fit(matrix, distinct.labels == label, sample_weight=counts)
         coefficients[learner.support_, at] = learner.dual_coef_.toarray()[0]
@@ -162,7 +172,9 @@ def _machine(
     )
 
 
-def forest(words: TrainingWords, options: ForestOptions, seed: int) -> Forest:
+def forest(
+    words: TrainingWords, options: ForestOptions, seed: int, _: Progress
+) -> Forest:
     """Return a random forest of fully grown trees."""
     ensemble = needed("sklearn.ensemble", "scikit-learn", "this learner")
     present = words.present()

@@ -5,6 +5,7 @@ Its default, L-BFGS, is deterministic: the seed changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,10 @@ from . import CrfsuiteOptions
 Line = tuple[list[list[str]], list[str]]
 """The feature numbers of each word and its label, as text."""
 
+_PREPARED = 0.1
+"""The share of the work that is done when the lines are appended."""
+_STEP = "python-crfsuite"
+_ITERATION = re.compile(r"\*+ (?:Iteration|Epoch) #(\d+)")
 _PENALTIES: dict[str, Sequence[str]] = {"lbfgs": ("c1", "c2"), "l2sgd": ("c2",)}
 
 
@@ -61,14 +66,22 @@ def fit(
         lines: Features and labels are numbers as text.
         options: Of python-crfsuite.
         shape: Number of features and of labels.
-        progress: Called at the start and at the end.
+        progress: Called at the start, after each iteration, and at the end.
     """
     pycrfsuite = needed("pycrfsuite", "python-crfsuite", "this learner")
-    trainer = pycrfsuite.Trainer(algorithm=options.algorithm, verbose=False)
+
+    def message(_trainer: object, line: str) -> None:
+        if iteration := _ITERATION.match(line):
+            share = int(iteration[1]) / options.max_iterations
+            progress(_PREPARED + (1 - _PREPARED) * min(share, 1.0), _STEP)
+
+    # Its method `message` gets each line of the log.
+    reporting: Any = type("Reporting", (pycrfsuite.BaseTrainer,), {"message": message})
+    trainer = reporting(algorithm=options.algorithm)
     trainer.set_params(_parameters(options))
     for features, labels in lines:
         trainer.append(features, labels)
-    progress(0.1, "python-crfsuite")
+    progress(_PREPARED, _STEP)
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "model")
         trainer.train(path)
@@ -82,7 +95,7 @@ def fit(
     transitions = np.zeros((shape[1] + 1, shape[1]), np.float32)
     for (before, label), weight in info.transitions.items():
         transitions[int(before), int(label)] = weight
-    progress(1.0, "python-crfsuite")
+    progress(1.0, _STEP)
     return ChainWeights(state, transitions)
 
 
