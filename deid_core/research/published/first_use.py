@@ -54,8 +54,8 @@ def model_of(options: ClassifierOptions) -> TokenModel:
     folder = _folder()
     if folder is None:
         log.warning(
-            "%s: no cache folder that only this user can write to; the model is not "
-            "kept and is trained again at the next start",
+            "%s: there is no cache folder that this user alone can write to, so the "
+            "model is not kept",
             options.recipe,
         )
         return _trained(options)
@@ -69,8 +69,11 @@ def model_of(options: ClassifierOptions) -> TokenModel:
             if place.exists():
                 log.warning("%s: damaged; it is trained again", place)
         model = _trained(options)
-        _keep(model, place)
-    log.info("%s: the model is kept in %s", options.recipe, place)
+        try:
+            _keep(model, place)
+            log.info("%s: the model is kept in %s", options.recipe, place)
+        except OSError as error:
+            log.warning("%s: the model can't be kept: %s", place, error.strerror)
     return model
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
 import sys
@@ -114,6 +115,16 @@ def test_a_folder_to_which_others_can_write_is_not_used(cache, caplog):
     first_use.model_of(QUICK)
     assert "the model is not kept" in caplog.text
     assert [*folder.iterdir()] == []
+
+
+def test_a_model_that_cannot_be_kept_is_used_all_the_same(cache, caplog, monkeypatch):
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(first_use, "save_model", full)
+    assert first_use.model_of(QUICK).name == "mcrf1"
+    assert "can't be kept: No space left on device" in caplog.text
+    assert kept(cache) == []
 
 
 def test_a_model_to_which_others_can_write_is_trained_again(cache, monkeypatch):

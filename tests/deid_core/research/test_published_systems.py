@@ -199,7 +199,7 @@ def test_a_trained_preset_runs_by_its_file(tmp_path, monkeypatch):
     how = small("mcrf1")
     save_model(train(how, invented(24), TrainingOptions()), tmp_path)
     preset = write_preset("mcrf1", tmp_path)
-    assert "training_" not in preset.read_text("utf-8")
+    assert "\ntraining_" not in preset.read_text("utf-8")
     system = Deidentifier.from_names(str(preset))
     [document] = invented(1)
     result = system.deidentify(Document("1", document.text))

@@ -89,7 +89,7 @@ def test_a_worse_model_is_refused_with_its_figures_and_not_written(folder, tmp_p
 
 def test_the_notes_that_come_along_are_learned_and_kept(folder, tmp_path, monkeypatch):
     def stop(adaptation, *_arguments, **_options):
-        read.extend((adaptation.base, adaptation.dev))
+        read.extend((adaptation.corpora, adaptation.dev))
         raise ConfigError("stopped")
 
     read = []
