@@ -14,53 +14,23 @@ from typing import Annotated
 
 import typer
 
-from deid_core import ConfigError as DeidConfigError
+from deid_core.errors import ConfigError as DeidConfigError
 
-from ..cluster.local_broker import BrokerError
 from ..engine.errors import StreamError
 from ..engine.exit_status import (
     EX_CONFIG,
     EX_IOERR,
-    EX_SOFTWARE,
     NO_SPACE,
     is_full,
     message_of,
     status_for,
 )
-from ..workers.versions import models, runtime
-from . import (
-    adapt,
-    broker,
-    corpus,
-    dead_letters,
-    demo,
-    doctor,
-    erase,
-    evaluate,
-    experiment,
-    feed,
-    held,
-    key,
-    keys,
-    lake,
-    mllp,
-    presets,
-    reconcile,
-    rescrub,
-    run,
-    scrub,
-    serve,
-    size,
-    status,
-    topics,
-    train,
-    watch,
-)
-from . import map as map_
-from .terminal import say, say_progress
+from ..engine.extras import missing_extra
+from .commands import COMMANDS, Commands
 
 app = typer.Typer(
     name="phistream",
+    cls=Commands,
     help="De-identify clinical notes, from Kafka to Kafka, exactly once.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
@@ -70,6 +40,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from ..workers.versions import models, runtime
+
         typer.echo(f"{runtime()}, models {models()}")
         raise typer.Exit
 
@@ -92,42 +64,37 @@ def _options(
         typer.echo(context.get_help())
 
 
-for command in (
-    scrub.scrub, presets.presets, evaluate.evaluate, train.train, adapt.adapt,
-    experiment.experiment, run.run, mllp.mllp, serve.serve, feed.feed, size.size,
-    reconcile.reconcile, doctor.doctor, status.status, watch.watch, demo.demo, key.key,
-    erase.erase, rescrub.rescrub,
-):  # fmt: skip
-    app.command()(command)
-app.command("map")(map_.map_)
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(broker.app, name="broker")
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(held.app, name="held")
-app.add_typer(keys.app, name="keys")
-app.add_typer(lake.app, name="lake")
-app.add_typer(topics.app, name="topics")
-
-
 def main() -> None:
     """Run the command line; print a known error as one line on standard error."""
     # Services set up their own logging; other commands log errors only.
     logging.basicConfig(level=logging.ERROR)
-    say_progress("deid_core.research.published.first_use")
     try:
         app()
     except DeidConfigError as error:
         _end(str(error), EX_CONFIG)
-    except BrokerError as error:
-        _end(str(error), EX_SOFTWARE)
     except StreamError as error:
         _end(message_of(error), status_for(error))
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error, _extras())
+        if missing is None:
+            raise
+        _end(str(missing), status_for(missing))
     except OSError as error:
         if not is_full(error):
             raise
         _end(NO_SPACE, EX_IOERR)
 
 
+def _extras() -> tuple[str, ...]:
+    """Return the extras that the command of this process needs."""
+    names = (each for each in sys.argv[1:] if not each.startswith("-"))
+    entry = COMMANDS.get(next(names, ""))
+    return entry.extras if entry else ()
+
+
 def _end(message: str, status: int) -> None:
+    # Only to print it.
+    from .terminal import say
+
     say(message)
     sys.exit(status)

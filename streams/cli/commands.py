@@ -1,0 +1,200 @@
+"""All commands: where each is, its line in the help, and the extras that it needs.
+
+The help lists them without importing any; a command is imported when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+
+class Entry(NamedTuple):
+    """One command.
+
+    Args:
+        place: Its module below `streams.cli`, and its function or group there.
+        summary: The first paragraph of its help.
+        extras: Of the package; all that the command needs.
+    """
+
+    place: str
+    summary: str
+    extras: tuple[str, ...] = ()
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "scrub": Entry(
+        "scrub:scrub", "De-identify files and folders; exit 1 if a note is refused."
+    ),
+    "presets": Entry(
+        "presets:presets", "List the presets, and which of them need training first."
+    ),
+    "evaluate": Entry(
+        "evaluate:evaluate",
+        "Score a preset on gold corpora: coverage, spans and tokens, for each label.",
+        ("train",),
+    ),
+    "train": Entry(
+        "train:train",
+        "Train the tagger; a preset names the folder as `model` in its table "
+        "\\[tagger].",
+        ("train",),
+    ),
+    "adapt": Entry(
+        "adapt:adapt",
+        "Adapt the tagger to a site's notes, without annotators; exit 1 if it is "
+        "worse.",
+        ("train",),
+    ),
+    "experiment": Entry(
+        "experiment:experiment",
+        "Train and compare systems; write a page of tables, plots and findings.",
+        ("train",),
+    ),
+    "run": Entry(
+        "run:run",
+        "Run a stage as a service until SIGTERM or Ctrl-C, then drain.",
+        ("fast", "stream"),
+    ),
+    "mllp": Entry(
+        "mllp:mllp",
+        "Take HL7 v2 messages by MLLP to hl7.raw until SIGTERM or Ctrl-C.",
+        ("stream",),
+    ),
+    "serve": Entry(
+        "serve:serve",
+        "Scrub notes, messages and documents over HTTP; /docs describes the paths.",
+        ("fast", "gateway"),
+    ),
+    "feed": Entry(
+        "feed:feed",
+        "Publish HL7 v2 messages and JSON notes on hl7.raw, or updates on "
+        "patient.updates.",
+        ("stream",),
+    ),
+    "size": Entry(
+        "size:size",
+        "Print workers, partitions, disks and times for a load, from measured factors.",
+    ),
+    "reconcile": Entry(
+        "reconcile:reconcile",
+        "Match every input with its outputs; exit 1 if any is missing or doubled.",
+        ("stream",),
+    ),
+    "doctor": Entry(
+        "doctor:doctor",
+        "Check configuration, broker, topics, models and keys; exit 1 on a failure.",
+        ("stream",),
+    ),
+    "status": Entry(
+        "status:status",
+        "Show rates, lag, workers and dead letters until Ctrl-C.",
+        ("stream",),
+    ),
+    "watch": Entry(
+        "watch:watch",
+        "Serve the operations page until SIGTERM or Ctrl-C.",
+        ("ops",),
+    ),
+    "demo": Entry(
+        "demo:demo",
+        "Start Kafka and the service, feed invented messages, show the result, and "
+        "stop.",
+        ("broker", "fast", "ops"),
+    ),
+    "key": Entry(
+        "key:key", "Write a new secret key for pseudonyms, readable only by its owner."
+    ),
+    "erase": Entry(
+        "erase:erase",
+        "Erase a patient, with all linked identifiers; print what remains, and until "
+        "when.",
+        ("stream",),
+    ),
+    "rescrub": Entry(
+        "rescrub:rescrub",
+        "Scrub published notes again, into topics of another version.",
+        ("fast", "stream"),
+    ),
+    "map": Entry(
+        "map:map_",
+        "Propose a map of JSON events to note events; or check one, exit 1 on "
+        "refusals.",
+    ),
+    "corpus": Entry(
+        "corpus:app",
+        "Write synthetic notes with invented identifiers as JSON lines.",
+        ("train",),
+    ),
+    "broker": Entry(
+        "broker:app", "Start, stop or inspect a local Apache Kafka.", ("broker",)
+    ),
+    "dead-letters": Entry(
+        "dead_letters:app", "List, show and replay dead letters.", ("stream",)
+    ),
+    "held": Entry(
+        "held:app",
+        "List, release or discard notes that wait for demographics.",
+        ("stream",),
+    ),
+    "keys": Entry(
+        "keys:app",
+        "Make, list and rotate keys, and link pseudonyms of two keys.",
+        ("stream",),
+    ),
+    "lake": Entry(
+        "lake:app",
+        "Write the published topics into Apache Iceberg tables, exactly once.",
+        ("lake",),
+    ),
+    "topics": Entry(
+        "topics:app", "Create, check, list and migrate the topics.", ("stream",)
+    ),
+}
+"""In the order of the help."""
+
+
+class LazyCommand(TyperCommand):
+    """A command or group that is imported when its arguments are parsed."""
+
+    def __init__(self, name: str, entry: Entry) -> None:
+        super().__init__(name, help=entry.summary)
+        self._place = entry.place
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: object = None,
+        **extra: object,
+    ) -> typer.Context:
+        """Return the context of the command that this one stands for."""
+        context = self._loaded().make_context(info_name, args, parent, **extra)
+        return cast(typer.Context, context)
+
+    def _loaded(self) -> Any:  # noqa: ANN401 (typer has no public type for it)
+        module, _, attribute = self._place.partition(":")
+        loaded = getattr(import_module(f".{module}", __package__), attribute)
+        if isinstance(loaded, typer.Typer):
+            command: Any = get_group(loaded)
+        else:
+            single = typer.Typer(add_completion=False)
+            single.command()(loaded)
+            command = get_command(single)
+        command.name = self.name
+        return command
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 (as typer calls it)
+        super().__init__(**attributes)
+        for name, entry in COMMANDS.items():
+            self.add_command(LazyCommand(name, entry))
