@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .config import DeidConfig, known_presets, load_preset
-    from .detectors.terms import TermFiles
     from .document import (
         NOTHING_KNOWN,
         Address,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from .labels import Label
     from .pipeline import Deidentifier
     from .policy import Policy, known_policies, load_policy
+    from .term_files import TermFiles
     from .text import deidentify
     from .verify import Verifier
 
@@ -89,7 +89,6 @@ __all__ = [
 # (PEP 562).
 _NAMES_BY_MODULE = {
     "config": ("DeidConfig", "known_presets", "load_preset"),
-    "detectors.terms": ("TermFiles",),
     "document": (
         "NOTHING_KNOWN",
         "Address",
@@ -113,6 +112,7 @@ _NAMES_BY_MODULE = {
     "labels": ("Label",),
     "pipeline": ("Deidentifier",),
     "policy": ("Policy", "known_policies", "load_policy"),
+    "term_files": ("TermFiles",),
     "text": ("deidentify",),
     "verify": ("Verifier",),
 }

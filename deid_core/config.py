@@ -21,12 +21,13 @@ from types import MappingProxyType
 from typing import Any
 
 from .detectors import Detector, detector_names, detector_spec
-from .detectors.terms import NO_FILES, KeptTerms, TermFiles, TermsDetector
+from .detectors.terms import KeptTerms, TermsDetector
 from .errors import ConfigError
 from .language.identify import known_languages
 from .options import Options
 from .plugins import PRESETS, failed, plugins
 from .quiet import QuietOptions
+from .term_files import NO_FILES, TermFiles
 from .toml_files import (
     load_table,
     name_in,

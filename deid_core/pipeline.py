@@ -15,7 +15,7 @@ from itertools import compress
 from .config import DEFAULT_LANGUAGES, DeidConfig, OtherLanguages, load_preset
 from .detection import Proposals, detect, joined, without_kept
 from .detectors import Detector
-from .detectors.terms import NO_FILES, KeptTerms, TermFiles
+from .detectors.terms import KeptTerms
 from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
 from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage
 from .explain import Explanation, explanation
@@ -32,6 +32,7 @@ from .quiet import QuietOptions, without_doubtful
 from .replace import Replacement, Replacer, apply_replacements
 from .spans_in_note import as_written, in_note
 from .surrogates.tag import tag_of
+from .term_files import NO_FILES, TermFiles
 from .verify import Verifier
 
 Readings = tuple[Reading, ...]

@@ -33,6 +33,7 @@ LAYERS = {
         {"document", "first_notes"},
         {"fiction"},
         {"tagger", "merge", "surrogates"},
+        {"term_files"},
         {"detectors", "detection", "propagation", "quiet", "spans_in_note", "verify"},
         {"config", "policy"},
         {"replace"},

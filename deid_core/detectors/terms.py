@@ -23,21 +23,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
-from operator import or_
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import AfterValidator, Field
 
 from ..document import PATIENT_RECORD, Annotation, Document, Span
 from ..errors import ConfigError
 from ..labels import Label
 from ..language.lexicons import normal
 from ..language.reading import readings_of
-from ..options import Options
-from ..surrogates import STYLES
 
 NAME = "terms"
 """Of the detector, and of the table in presets."""
@@ -54,52 +47,6 @@ _KEEPABLE = frozenset(
 )
 _NEVER_DROPPED = frozenset({PATIENT_RECORD, NAME})
 _RULES = "rules"
-
-
-def _checked(label: Label) -> Label:
-    """Refuse labels whose values a policy may leave in the text."""
-    keeping = [style.labels for style in STYLES.values() if style.may_keep]
-    kept: frozenset[Label] = reduce(or_, keeping)
-    if label in kept:
-        possible = ", ".join(each.value for each in Label if each not in kept)
-        raise ValueError(
-            f"policies may keep values of this label; name one of: {possible}"
-        )
-    return label
-
-
-Files = Annotated[tuple[str, ...], Field(strict=False)]
-RemovedLabel = Annotated[Label, Field(strict=False), AfterValidator(_checked)]
-
-
-class TermFiles(Options):
-    """The table ``[terms]`` of a preset or of the settings: names of text files."""
-
-    remove: Mapping[RemovedLabel, Files] = {}
-    """By label, files of names and terms that are always removed."""
-    keep: Files = ()
-    """Files of terms that are not removed where they are nothing else."""
-
-    def __or__(self, other: TermFiles) -> TermFiles:
-        """Return the files of both tables."""
-        labels = [each for each in Label if each in {*self.remove, *other.remove}]
-        both = {
-            each: (*self.remove.get(each, ()), *other.remove.get(each, ()))
-            for each in labels
-        }
-        return TermFiles(remove=both, keep=(*self.keep, *other.keep))
-
-    def below(self, folder: Path) -> TermFiles:
-        """Return the table with its relative paths below a folder."""
-
-        def moved(names: Iterable[str]) -> tuple[str, ...]:
-            return tuple(str(folder / Path(name).expanduser()) for name in names)
-
-        removed = {label: moved(names) for label, names in self.remove.items()}
-        return TermFiles(remove=removed, keep=moved(self.keep))
-
-
-NO_FILES = TermFiles()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

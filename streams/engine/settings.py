@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from pydantic import (
@@ -28,15 +28,17 @@ from pydantic import (
     model_validator,
 )
 
-from deid_core import TermFiles
+from deid_core.term_files import TermFiles
 
 from ..keys.files import read_password
-from ..keys.office import MAKE, OfficePublicKey
 from ..keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from ..keys.sources import directory_of, read_key
 from .client_properties import milliseconds, require_allowed, require_safe
 from .errors import ConfigError
 from .heartbeat import Phase
+
+if TYPE_CHECKING:
+    from ..keys.office import OfficePublicKey
 
 PREFIX = "PHISTREAM_"
 
@@ -615,6 +617,9 @@ class Settings(BaseModel):
         Raises:
             ConfigError: No file is set, or it holds no public key.
         """
+        # It needs cryptography.
+        from ..keys.office import MAKE, OfficePublicKey
+
         if self.dead_letter_key_file is None:
             raise ConfigError(
                 "dead_letter_key_file: not set, and dead letters hold whole messages; "

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 from deid_core import ConfigError as DeidConfigError
 from deid_core import load_preset
-from deid_core.detectors.terms import TermFiles
 from deid_core.policy import load_policy
 from deid_core.tagger.model_files import model_version
+from deid_core.term_files import TermFiles
 
 from ..cluster.topics import RESCRUB, RESCRUBBED, Topic
 from ..cluster.versions import LIVE, VERSION

@@ -13,13 +13,13 @@ from typing import Any
 from deid_core.config import DeidConfig, load_preset
 from deid_core.detectors import Detector
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
-from deid_core.detectors.terms import NO_FILES
 from deid_core.document import Annotation, Document
 from deid_core.errors import ConfigError
 from deid_core.merge import merge
 from deid_core.pipeline import Deidentifier
 from deid_core.policy import load_policy
 from deid_core.tagger import model_files as tagger_files
+from deid_core.term_files import NO_FILES
 
 from ...corpora.corpus import Corpus, GoldDocument, Prediction
 from ...published import training as published_training
