@@ -12,7 +12,8 @@ from deid_core import Deidentifier
 from streams.cluster.client import admin_client, wait_for_broker
 from streams.cluster.local_broker import Cluster
 from streams.cluster.offsets import end_offsets
-from streams.cluster.topics import ALL_TOPICS, create_topics, partition_counts
+from streams.cluster.topic_admin import create_topics, partition_counts
+from streams.cluster.topics import ALL_TOPICS
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
 from streams.keys.files import write_private

@@ -13,12 +13,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from streams.cluster.client import PRODUCER, admin_client, value_of
 from streams.cluster.lag import LagReader
 from streams.cluster.offsets import GroupOffsets, end_offsets, high_watermarks
-from streams.cluster.topics import (
-    HL7_RAW,
-    NOTES,
-    PATIENT_UPDATES,
-    partition_counts,
-)
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import start_service
 from streams.engine.errors import RetriableError

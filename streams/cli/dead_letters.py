@@ -17,12 +17,8 @@ import typer
 from rich.console import Console
 
 from ..cluster.client import wait_for_broker
-from ..cluster.topics import (
-    DEAD_LETTERS,
-    LETTERS_COME_FROM,
-    LETTERS_REPLAYED,
-    require_topics,
-)
+from ..cluster.topic_admin import require_topics
+from ..cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, LETTERS_REPLAYED
 from ..cluster.wire_format import split
 from ..engine.errors import ConfigError, FatalError
 from ..engine.reasons import REASONS

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from ..cluster.client import wait_for_broker
+from ..cluster.topic_admin import require_topics
 from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -26,7 +27,6 @@ from ..cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
     Topic,
-    require_topics,
 )
 from ..engine.errors import InvalidRecord
 from ..engine.settings import Settings, load_settings

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from ..cluster.client import wait_for_broker
-from ..cluster.topics import HL7_RAW, PATIENT_UPDATES, require_topics
+from ..cluster.topic_admin import require_topics
+from ..cluster.topics import HL7_RAW, PATIENT_UPDATES
 from ..engine.settings import load_settings
 from ..files.feed import feed as publish
 from ..files.feed import raw_messages

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from ..cluster.client import wait_for_broker
-from ..cluster.topics import NOTES_HELD, PATIENT_UPDATES, require_topics
+from ..cluster.topic_admin import require_topics
+from ..cluster.topics import NOTES_HELD, PATIENT_UPDATES
 from ..engine.settings import Settings, load_settings
 from ..operations.held import (
     Decision,

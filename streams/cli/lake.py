@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..cluster.client import wait_for_broker
-from ..cluster.topics import require_topics
+from ..cluster.topic_admin import require_topics
 from ..engine.errors import FatalError
 from ..engine.exit_status import status_of
 from ..engine.log import set_up_logging

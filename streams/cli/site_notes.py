@@ -20,7 +20,8 @@ from deid_core.research.corpora.readers import read_corpus
 from ..cluster.bounded import committed_records
 from ..cluster.client import admin_client, record_of
 from ..cluster.offsets import end_offsets, first_offsets
-from ..cluster.topics import NOTES, PATIENTS, partition_counts
+from ..cluster.topic_admin import partition_counts
+from ..cluster.topics import NOTES, PATIENTS
 from ..engine.errors import InputError, InvalidRecord
 from ..engine.records import Record
 from ..engine.settings import Settings

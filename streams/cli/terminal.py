@@ -30,10 +30,8 @@ GAP = 2
 
 
 def say(message: str) -> None:
-    """Print one line on standard error, without markup, truncation or wrapping."""
-    Console(stderr=True).print(
-        f"phistream: {message}", markup=False, highlight=False, soft_wrap=True
-    )
+    """Print one line on standard error."""
+    typer.echo(f"phistream: {message}", err=True)
 
 
 class _Saying(logging.Handler):

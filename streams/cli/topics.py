@@ -12,7 +12,8 @@ from ..cluster.acls import grants
 from ..cluster.asyncapi import asyncapi
 from ..cluster.client import wait_for_broker
 from ..cluster.registry import opened, subject
-from ..cluster.topics import ALL_TOPICS, FRAMED, check_topics, create_topics
+from ..cluster.topic_admin import check_topics, create_topics
+from ..cluster.topics import ALL_TOPICS, FRAMED
 from ..engine.errors import ConfigError
 from ..engine.settings import Settings, load_settings
 from ..patients.migration import (

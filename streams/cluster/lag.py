@@ -34,7 +34,7 @@ from ..engine.records import NO_TIMESTAMP
 from ..engine.settings import Settings
 from .client import admin_client
 from .offsets import GroupOffsets, end_offsets, first_offsets
-from .topics import TO_HAVE_THEM, partition_counts
+from .topic_admin import TO_HAVE_THEM, partition_counts
 
 WINDOW = 60.0
 """Seconds that a state is based on; longer than any transaction may last."""

@@ -21,6 +21,7 @@ from ..cluster.client import (
 )
 from ..cluster.lag import LagReader
 from ..cluster.offsets import end_offsets
+from ..cluster.topic_admin import partition_counts
 from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -29,7 +30,6 @@ from ..cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
     Stage,
-    partition_counts,
 )
 from ..engine.errors import FatalError, RetriableError
 from ..engine.settings import Settings

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from ..cluster.client import wait_for_broker
 from ..cluster.local_broker import Cluster
-from ..cluster.topics import create_topics
+from ..cluster.topic_admin import create_topics
 from ..engine.errors import FatalError
 from ..engine.settings import PREFIX, RegistrySettings, Settings
 from ..keys.files import write_private

@@ -11,7 +11,6 @@ import re
 from .content import holds_encoded
 from .document import Unreadable
 from .fragments import holds_markup, may_hold_markup, without_markup
-from .html import open_html
 from .rtf import open_rtf
 
 _RTF = re.compile(r"^[ \t]*\{\s*\\rtf", re.MULTILINE)
@@ -51,6 +50,9 @@ def _rtf(text: str) -> str:
 
 
 def _html(text: str) -> str:
+    # It needs lxml, which a plain text does not.
+    from .html import open_html
+
     return open_html(text.encode("utf-8", "replace"), "utf-8").text
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from .content import Content, content_of
 from .document import TextDocument, Unreadable, UnreadableKind
 from .fragments import without_markup
-from .html import open_html
 from .markup import hidden_in
 from .plain import PlainText, decoded
 from .rtf import RtfText, open_rtf
@@ -97,12 +96,14 @@ def _opened(data: bytes, content: Content, media_type: str) -> TextDocument:
     charset = found[1] if found else ""
     if content is Content.TEXT:
         return PlainText(without_markup(decoded(data, charset)))
+    # Only who meets HTML loads lxml, and only who meets a PDF pypdf.
     if content is Content.HTML:
+        from .html import open_html
+
         return open_html(data, charset)
     if content is Content.RTF:
         return RtfText(without_markup(open_rtf(data[data.index(b"{") :]).text))
     if content is Content.PDF:
-        # pypdf is 15 MB: only workers that meet a PDF load it.
         from .pdf import open_pdf
 
         return PlainText(without_markup(open_pdf(data).text))

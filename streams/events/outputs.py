@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -16,8 +16,9 @@ from ..cluster.versions import live_name
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Record
-from ..keys.office import OfficePublicKey
-from .letters import letter_value
+
+if TYPE_CHECKING:
+    from ..keys.office import OfficePublicKey
 
 SOURCE = "source"
 """Header: topic/partition/offset of the input record; never PHI."""
@@ -229,6 +230,9 @@ def sealed_letter(
         office: For whom it is sealed.
         into: The version that `phistream rescrub` writes; empty for the live feed.
     """
+    # It needs cryptography, which scrubbing alone does not.
+    from .letters import letter_value
+
     value = letter_value(stage, record, error, source_position(record), office, into)
     headers = {INTO: into.encode()} if into else {}
     made = encoded(DEAD_LETTERS, letter_key(record, into), value, record, headers)

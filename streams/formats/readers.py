@@ -2,37 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from ..ccda.reader import FORMAT as CCDA
-from ..ccda.reader import CcdaReader
 from ..documents import hidden_in
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
-from ..events.enclosed import TEXTS
+from ..events.enclosed import TEXTS, Opener
 from ..events.parts import Reader
-from ..fhir.reader import FORMAT as FHIR
-from ..fhir.reader import FhirReader
 from ..hl7.reader import Hl7Reader
 from .enclosed import MessageOpener
+from .recognising import Format
 
 MAX_DEPTH = 2
 """Of messages inside of messages: FHIR in C-CDA in HL7."""
 
 
+def _fhir(opener: Opener) -> Reader:
+    from ..fhir.reader import FhirReader
+
+    return FhirReader(opener=opener)
+
+
+def _ccda(opener: Opener) -> Reader:
+    from ..ccda.reader import CcdaReader
+
+    return CcdaReader(opener=opener)
+
+
+Maker = Callable[[Opener], Reader]
+_MAKERS: Mapping[str, Maker] = {
+    Format.FHIR.value: _fhir,
+    Format.CCDA.value: _ccda,
+}
+
+
+class _OnUse(Mapping[str, Reader]):
+    """Readers by format; each is imported when a message of its format comes.
+
+    Args:
+        makers: Return the readers.
+        opener: Of what their messages hold.
+    """
+
+    def __init__(self, makers: Mapping[str, Maker], opener: Opener) -> None:
+        self._makers = makers
+        self._opener = opener
+        self._made: dict[str, Reader] = {}
+
+    def __getitem__(self, name: str) -> Reader:
+        if name not in self._made:
+            self._made[name] = self._makers[name](self._opener)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 def _inner(depth: int) -> Mapping[str, Reader]:
     """Return the readers of messages inside of others."""
-    opener = MessageOpener(_inner(depth - 1)) if depth > 1 else TEXTS
-    return {FHIR: FhirReader(opener=opener), CCDA: CcdaReader(opener=opener)}
+    return _OnUse(_MAKERS, MessageOpener(_inner(depth - 1)) if depth > 1 else TEXTS)
 
 
 _OPENER = MessageOpener(_inner(MAX_DEPTH))
 HL7 = Hl7Reader(opener=_OPENER)
-READERS: Mapping[str, Reader] = {
-    "hl7": HL7,
-    FHIR: FhirReader(opener=_OPENER),
-    CCDA: CcdaReader(opener=_OPENER),
-}
+READERS: Mapping[str, Reader] = _OnUse(
+    {Format.HL7.value: lambda _: HL7, **_MAKERS}, _OPENER
+)
 """By the property `format` of notes."""
 CONTENT_TYPES: Mapping[str, bytes] = {
     "hl7": b"x-application/hl7-v2+er7",

@@ -18,7 +18,7 @@ from pyiceberg.catalog import Catalog
 
 from ..cluster.client import admin_client, wait_for_broker
 from ..cluster.identities import Identities, topic_ids
-from ..cluster.topics import require_topics
+from ..cluster.topic_admin import require_topics
 from ..engine.errors import RetriableError, TopicReplaced
 from ..engine.http_access import Access
 from ..engine.settings import LakeSettings, Settings

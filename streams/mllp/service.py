@@ -15,7 +15,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from ..cluster.client import wait_for_broker
-from ..cluster.topics import HL7_RAW, require_topics
+from ..cluster.topic_admin import require_topics
+from ..cluster.topics import HL7_RAW
 from ..engine.errors import ConfigError
 from ..engine.heartbeat import Backstop
 from ..engine.http_access import Access

@@ -24,6 +24,7 @@ from ..cluster.client import MAX_MESSAGE_BYTES, admin_client, record_of
 from ..cluster.offsets import first_offsets, stable_ends
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import schema_ids
+from ..cluster.topic_admin import partition_counts
 from ..cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -31,7 +32,6 @@ from ..cluster.topics import (
     LETTERS_ID,
     LETTERS_REPLAYED,
     PHI_AUDIT,
-    partition_counts,
 )
 from ..cluster.wire_format import WireFormat
 from ..engine.errors import FatalError, RetriableError, StreamError

@@ -35,6 +35,7 @@ from ..cluster.offsets import GroupOffsets, first_offsets, stable_ends
 from ..cluster.partitioner import partition_of
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import schema_ids
+from ..cluster.topic_admin import partition_counts
 from ..cluster.topics import (
     DAY_MS,
     DEAD_LETTERS,
@@ -46,7 +47,6 @@ from ..cluster.topics import (
     PHI_AUDIT,
     Stage,
     Topic,
-    partition_counts,
 )
 from ..engine.errors import FatalError, StreamError
 from ..engine.records import Output, Partition, Record

@@ -25,7 +25,8 @@ from ..cluster.client import (
     translated,
 )
 from ..cluster.offsets import END_OF_PARTITION, stable_ends
-from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES, partition_counts
+from ..cluster.topic_admin import partition_counts
+from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
 from ..engine.errors import RetriableError
 from ..engine.records import Record
 from ..engine.settings import Settings

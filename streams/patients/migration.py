@@ -34,6 +34,7 @@ from ..cluster.offsets import (
 )
 from ..cluster.partitioner import partition_of
 from ..cluster.producer import KafkaProducer
+from ..cluster.topic_admin import partition_counts
 from ..cluster.topics import (
     ALL_TOPICS,
     HL7_RAW,
@@ -41,7 +42,6 @@ from ..cluster.topics import (
     PATIENT_UPDATES,
     PATIENTS,
     Stage,
-    partition_counts,
 )
 from ..engine.errors import (
     ConfigError,

@@ -40,6 +40,7 @@ from ..cluster.offsets import (
 )
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import schema_ids
+from ..cluster.topic_admin import partition_counts, require_topics
 from ..cluster.topics import (
     DEAD_LETTERS,
     NOTES,
@@ -49,8 +50,6 @@ from ..cluster.topics import (
     RESCRUBBED,
     Stage,
     Topic,
-    partition_counts,
-    require_topics,
 )
 from ..cluster.wire_format import SchemaIds
 from ..engine.errors import ConfigError, RetriableError

@@ -18,7 +18,8 @@ from ..cluster.offsets import (
     first_offsets,
     high_watermarks,
 )
-from ..cluster.topics import DEAD_LETTERS, NOTES, Topic, partition_counts
+from ..cluster.topic_admin import partition_counts
+from ..cluster.topics import DEAD_LETTERS, NOTES, Topic
 from ..engine.errors import ConfigError
 from ..engine.settings import Settings
 from ..events.outputs import INTO, OUTCOME

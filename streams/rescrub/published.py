@@ -21,7 +21,8 @@ from ..cluster.offsets import (
     high_watermarks,
     offsets_at,
 )
-from ..cluster.topics import DAY_MS, NOTES, PHI_AUDIT, partition_counts
+from ..cluster.topic_admin import partition_counts
+from ..cluster.topics import DAY_MS, NOTES, PHI_AUDIT
 from ..engine.settings import Settings
 from ..events.outputs import OUTCOME, SOURCE
 from ..events.seals import SEAL, Seal, Seals, audit_key

@@ -37,6 +37,7 @@ from ..cluster.offsets import (
     high_watermarks,
     offsets_at,
 )
+from ..cluster.topic_admin import partition_counts
 from ..cluster.topics import (
     DAY_MS,
     INPUT,
@@ -47,7 +48,6 @@ from ..cluster.topics import (
     Stage,
     Topic,
     inputs_of,
-    partition_counts,
 )
 from ..engine.claim import Claim
 from ..engine.errors import ConfigError, RetriableError

@@ -27,7 +27,8 @@ from confluent_kafka.admin import AdminClient
 from ..cluster.bounded import committed_records
 from ..cluster.client import record_of
 from ..cluster.offsets import end_offsets, first_offsets, high_watermarks
-from ..cluster.topics import PHI_AUDIT, partition_counts
+from ..cluster.topic_admin import partition_counts
+from ..cluster.topics import PHI_AUDIT
 from ..engine.claim import Claim
 from ..engine.custody import Progress
 from ..engine.errors import RetriableError

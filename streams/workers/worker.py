@@ -18,6 +18,7 @@ from ..cluster.consumer import KafkaConsumer, require_assignor
 from ..cluster.identities import Identities, topic_ids
 from ..cluster.producer import KafkaProducer
 from ..cluster.registry import KnownIds
+from ..cluster.topic_admin import require_topics
 from ..cluster.topics import (
     INPUT,
     MESSAGES_SEEN,
@@ -27,7 +28,6 @@ from ..cluster.topics import (
     TOPICS_OF,
     Stage,
     Topic,
-    require_topics,
 )
 from ..cluster.wire_format import InputFormat, SchemaIds
 from ..engine import gc_tuning

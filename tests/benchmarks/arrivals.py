@@ -9,7 +9,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streams.cluster.client import CONSUMER, PRODUCER, admin_client
 from streams.cluster.offsets import end_offsets
-from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, partition_counts
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
 from streams.events.outputs import SOURCE
 
 PATIENCE_SECONDS = 120

@@ -12,7 +12,7 @@ import psutil
 
 from streams.cluster.client import wait_for_broker
 from streams.cluster.local_broker import Cluster
-from streams.cluster.topics import create_topics
+from streams.cluster.topic_admin import create_topics
 from streams.engine.settings import Settings
 from streams.keys.files import write_private
 from streams.keys.office import make_pair, public_file

@@ -28,7 +28,8 @@ from rich.table import Table as Grid
 
 from streams.cluster.client import PRODUCER, admin_client
 from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import PATIENTS, partition_counts
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import PATIENTS
 from streams.demo.ward import Ward
 from streams.intake.route import route
 from streams.patients.demographics import PatientId, PatientRecord

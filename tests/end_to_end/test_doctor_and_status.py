@@ -18,7 +18,8 @@ from confluent_kafka.admin import NewPartitions
 from streams.cluster.client import admin_client
 from streams.cluster.local_broker import Cluster
 from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, partition_counts
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS
 from streams.demo.ward import Ward
 from streams.engine.claim import Claim
 from streams.operations.doctor.checks import CHECKS, run_checks

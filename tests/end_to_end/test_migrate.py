@@ -17,6 +17,7 @@ from confluent_kafka.admin import NewTopic
 
 from streams.cluster.client import CONSUMER, PRODUCER, admin_client
 from streams.cluster.offsets import GroupOffsets
+from streams.cluster.topic_admin import check_topics, partition_counts
 from streams.cluster.topics import (
     ALL_TOPICS,
     HL7_RAW,
@@ -24,8 +25,6 @@ from streams.cluster.topics import (
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
-    check_topics,
-    partition_counts,
 )
 from streams.demo.flow import read_topic
 from streams.patients.demographics import (

@@ -24,7 +24,8 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from streams.cluster.client import admin_client
 from streams.cluster.offsets import first_offsets
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, check_topics
+from streams.cluster.topic_admin import check_topics
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.engine.records import NO_TIMESTAMP
 from streams.files.feed import RawMessage

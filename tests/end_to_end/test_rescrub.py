@@ -16,6 +16,7 @@ from confluent_kafka.admin import NewTopic
 
 from streams.cluster.client import admin_client
 from streams.cluster.offsets import GroupOffsets
+from streams.cluster.topic_admin import partition_counts, topic_settings
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -25,8 +26,6 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
-    partition_counts,
-    topic_settings,
 )
 from streams.demo.flow import read_topic
 from streams.demo.services import _environment

@@ -15,12 +15,12 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 from rocksdict import Options, Rdict
 
+from streams.cluster.topic_admin import check_topics
 from streams.cluster.topics import (
     DEAD_LETTERS,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PATIENTS,
-    check_topics,
 )
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service

@@ -12,13 +12,8 @@ from functools import partial
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streams.cluster.client import CONSUMER, PRODUCER, admin_client
-from streams.cluster.topics import (
-    DEAD_LETTERS,
-    HL7_RAW,
-    NOTES_SCRUBBED,
-    PHI_AUDIT,
-    partition_counts,
-)
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import DEAD_LETTERS, HL7_RAW, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from tests.faults.ward import numbers_in, take
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 
 from streams.cluster.client import translated
+from streams.cluster.topic_admin import TO_HAVE_THEM
 from streams.cluster.topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     LETTERS_COME_FROM,
     MESSAGES_SEEN,
     NOTES,
-    TO_HAVE_THEM,
     TOPICS,
     WATCH_TOPICS,
     Topic,

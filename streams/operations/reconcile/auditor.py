@@ -32,6 +32,7 @@ from streams.cluster.offsets import (
     high_watermarks,
     offsets_at,
 )
+from streams.cluster.topic_admin import partition_counts, topic_settings
 from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
@@ -43,8 +44,6 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
     Stage,
-    partition_counts,
-    topic_settings,
 )
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Record

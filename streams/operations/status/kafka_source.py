@@ -17,7 +17,8 @@ from streams.cluster.client import (
 )
 from streams.cluster.lag import WINDOW, LagMonitor, PartitionLag
 from streams.cluster.offsets import GroupOffsets, end_offsets
-from streams.cluster.topics import PHI_AUDIT, TO_HAVE_THEM, partition_counts
+from streams.cluster.topic_admin import TO_HAVE_THEM, partition_counts
+from streams.cluster.topics import PHI_AUDIT
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 

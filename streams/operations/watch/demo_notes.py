@@ -21,7 +21,8 @@ from streams.cluster.client import (
     value_of,
 )
 from streams.cluster.local_broker import Cluster
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT, require_topics
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.engine.errors import ConfigError, StreamError
 from streams.engine.settings import Settings
 from streams.events.outputs import SOURCE

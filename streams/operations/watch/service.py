@@ -19,7 +19,8 @@ from aiohttp import web
 
 from streams.cluster.client import wait_for_broker
 from streams.cluster.lag import PartitionLag
-from streams.cluster.topics import WATCH_TOPICS, require_topics
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import WATCH_TOPICS
 from streams.engine.errors import ConfigError, RetriableError, StreamError
 from streams.engine.exit_status import status_of
 from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse

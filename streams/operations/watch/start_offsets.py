@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from confluent_kafka import Consumer, TopicPartition
 
 from streams.cluster.client import CALL_SECONDS, CONSUMER, consumer_client, translated
-from streams.cluster.topics import require_topics
+from streams.cluster.topic_admin import require_topics
 from streams.engine.settings import Settings
 
 from ..counts.windows import DAY
