@@ -60,7 +60,7 @@ COMMANDS: Mapping[str, Entry] = {
     "run": Entry(
         "run:run",
         "Run a stage as a service until SIGTERM or Ctrl-C, then drain.",
-        ("fast", "stream"),
+        ("documents", "fast", "stream"),
     ),
     "mllp": Entry(
         "mllp:mllp",
@@ -70,7 +70,7 @@ COMMANDS: Mapping[str, Entry] = {
     "serve": Entry(
         "serve:serve",
         "Scrub notes, messages and documents over HTTP; /docs describes the paths.",
-        ("fast", "gateway"),
+        ("documents", "fast", "gateway"),
     ),
     "feed": Entry(
         "feed:feed",
@@ -106,7 +106,7 @@ COMMANDS: Mapping[str, Entry] = {
         "demo:demo",
         "Start Kafka and the service, feed invented messages, show the result, and "
         "stop.",
-        ("broker", "fast", "ops"),
+        ("broker", "documents", "fast"),
     ),
     "key": Entry(
         "key:key", "Write a new secret key for pseudonyms, readable only by its owner."
@@ -120,7 +120,7 @@ COMMANDS: Mapping[str, Entry] = {
     "rescrub": Entry(
         "rescrub:rescrub",
         "Scrub published notes again, into topics of another version.",
-        ("fast", "stream"),
+        ("documents", "fast", "stream"),
     ),
     "map": Entry(
         "map:map_",

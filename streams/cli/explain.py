@@ -67,7 +67,9 @@ class Explainer:
         if self._console:
             self._console.print(_PHI, style="bold red", markup=False)
 
-    def add(self, documents: Iterable[Document | InvalidRecord]) -> Iterator[str]:
+    def add(
+        self, documents: Iterable[Document | InvalidRecord]
+    ) -> Iterator[str | InvalidRecord]:
         """Explain notes in batches; yield the reason of each refusal."""
         pending = iter(documents)
         while batch := list(islice(pending, BATCH)):
@@ -76,7 +78,7 @@ class Explainer:
                 self._add(explanation)
                 if explanation.scrubbed is None:
                     yield explanation.refused
-            yield from (str(each) for each in batch if isinstance(each, InvalidRecord))
+            yield from (each for each in batch if isinstance(each, InvalidRecord))
 
     def finish(self) -> None:
         """Write the page.

@@ -5,28 +5,30 @@ from __future__ import annotations
 import secrets
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from deid_core import Deidentifier, Document, ScrubbedDocument, TermFiles
+from deid_core import (
+    Deidentifier,
+    DeidError,
+    Document,
+    ScrubbedDocument,
+    TermFiles,
+)
 from deid_core.jit import is_machine_code_kept
 
 from ..engine.errors import InvalidRecord
+from ..engine.extras import require
+from ..engine.reasons import ReasonCode
 from ..files.documents import documents_in
-from ..files.rewriting import Rewriter, Tally
 from ..formats import Format
-from ..formats.json_map import JsonMap, load_json_map
 from ..keys.sources import read_key
-from ..scrub.outputs import Pseudonyms
-from .explain import Explainer
 from .explain_text import counted
 from .options import JsonMapFile
 from .scrub_output import (
@@ -39,8 +41,29 @@ from .scrub_output import (
 )
 from .terminal import say, show_table
 
+if TYPE_CHECKING:
+    from ..files.rewriting import Rewriter, Tally
+    from ..formats.json_map import JsonMap
+    from .explain import Explainer
+
 BATCH = 256
-HEADERS = ("Format", "Files", "Written", "Refused", "Texts", "Removed", "Unreadable")
+HEADERS = (
+    "Format",
+    "Files",
+    "Written",
+    "Refused",
+    "Texts",
+    "Identifiers",
+    "Fields dropped",
+    "Unreadable",
+)
+NEEDED: Mapping[Format, tuple[str, ...]] = {
+    Format.HTML: ("lxml",),
+    Format.CCDA: ("lxml",),
+    Format.FHIR: ("lxml",),  # its narratives are HTML
+    Format.PDF: ("pypdf",),
+}
+"""Packages of the extra "documents", by format."""
 
 
 InputFormat = Literal["auto", "text", "hl7", "jsonl", "json"]
@@ -132,8 +155,9 @@ def scrub(
             "--annotations and --out can't be combined with --explain"
         )
     given = None if format == "auto" else Format(format)
-    mapped = load_json_map(json_map) if json_map else None
+    mapped = _loaded(json_map) if json_map else None
     inputs = inputs_of(files, given, out, any_json=mapped is not None)
+    require(*(name for each in inputs for name in NEEDED.get(each.kind, ())))
     folder = OutputFolder(out, inputs) if out is not None else None
     terms = _terms(remove or [], keep or [])
     key = read_key(key_file, "--key-file") if key_file else None
@@ -144,24 +168,11 @@ def scrub(
     )
     with _progress(to_folder=out is not None) as tick:
         if explain or explain_html:
-            refused = _explain(
-                Explainer(
-                    deidentifier,
-                    terminal=explain,
-                    page=explain_html,
-                    names=(preset, policy),
-                ),
-                inputs,
-                mapped,
-            )
+            names = (preset, policy)
+            explainer = _explainer(deidentifier, explain, explain_html, names)
+            refused = _explain(explainer, inputs, mapped)
         elif folder is not None:
-            rewriter = Rewriter(
-                deidentifier,
-                # Without a key pseudonyms are of this run alone.
-                Pseudonyms(key or secrets.token_bytes(32)),
-                mapped,
-                with_annotations=annotations,
-            )
+            rewriter = _rewriter(deidentifier, key, mapped, annotations)
             done = [_rewritten(rewriter, each, folder, tick) for each in inputs]
         else:
             output = _standard_output(inputs, files, with_annotations=annotations)
@@ -175,11 +186,51 @@ def scrub(
         refused = sum(each.is_refused for each in done)
         _show(done)
         say(f"{counted(len(inputs), 'file')} read; the output is in {out}")
+    if explain_html:
+        say(f"written: {explain_html}, which holds PHI")
     if refused:
         what = "file" if out is not None else "note"
         were = f"{what} was" if refused == 1 else f"{what}s were"
         say(f"{refused} {were} refused and not written")
         raise typer.Exit(1)
+
+
+# Each of these imports what only some uses need.
+
+
+def _loaded(json_map: Path) -> JsonMap:
+    from ..formats.json_map import load_json_map
+
+    return load_json_map(json_map)
+
+
+def _explainer(
+    deidentifier: Deidentifier,
+    terminal: bool,
+    page: Path | None,
+    names: tuple[str, str],
+) -> Explainer:
+    from .explain import Explainer
+
+    return Explainer(deidentifier, terminal=terminal, page=page, names=names)
+
+
+def _rewriter(
+    deidentifier: Deidentifier,
+    key: bytes | None,
+    json_map: JsonMap | None,
+    with_annotations: bool,
+) -> Rewriter:
+    from ..files.rewriting import Rewriter
+    from ..scrub.outputs import Pseudonyms
+
+    return Rewriter(
+        deidentifier,
+        # Without a key pseudonyms are of this run alone.
+        Pseudonyms(key or secrets.token_bytes(32)),
+        json_map,
+        with_annotations=with_annotations,
+    )
 
 
 def _terms(removed: Iterable[str], kept: Iterable[str]) -> TermFiles:
@@ -215,6 +266,8 @@ def _rewritten(
     folder: OutputFolder,
     tick: Callable[[Path, int], None],
 ) -> _Done:
+    from ..files.rewriting import Tally
+
     tally = Tally()
     ticking = replace(rewriter, scrubbed=lambda texts: tick(source.path, texts))
     with opened(source.path) as stream:
@@ -240,6 +293,7 @@ def _show(done: Sequence[_Done]) -> None:
             len(written),
             len(of_kind) - len(written),
             sum(each.texts for each in written),
+            sum(each.identifiers for each in written),
             sum(each.removed.total() for each in written),
             sum(each.unreadable.total() for each in written),
         )
@@ -262,7 +316,7 @@ def _explain(
             )
             for reason in explainer.add(documents):
                 refused += 1
-                say(f"refused: {reason}")
+                say(f"refused: {_named(each.path, reason)}")
     explainer.finish()
     return refused
 
@@ -285,16 +339,15 @@ def _scrub(
             json_map=json_map,
             is_annotated=is_annotated,
         )
-        return _scrub_all(
-            deidentifier, documents, write, lambda done: tick(source.path, done)
-        )
+        return _scrub_all(deidentifier, source.path, documents, write, tick)
 
 
 def _scrub_all(
     deidentifier: Deidentifier,
+    path: Path,
     documents: Iterable[Document | InvalidRecord],
     write: Write,
-    tick: Callable[[int], None],
+    tick: Callable[[Path, int], None],
 ) -> int:
     refused = 0
     pending = iter(documents)
@@ -307,15 +360,27 @@ def _scrub_all(
                 write(result)
             else:
                 refused += 1
-                say(f"refused: {result}")
-        tick(len(batch))
+                say(f"refused: {_named(path, result)}")
+        tick(path, len(batch))
     return refused
+
+
+def _named(path: Path, error: DeidError | InvalidRecord | str) -> InvalidRecord:
+    """Return why a note is refused, with the file."""
+    if isinstance(error, InvalidRecord):
+        return error  # names its place already
+    return InvalidRecord(ReasonCode.DEID_ERROR, f"{path}: {error}")
 
 
 @contextmanager
 def _progress(*, to_folder: bool) -> Iterator[Callable[[Path, int], None]]:
     """Show progress on a terminal, unless the notes are printed there."""
-    console = Console(stderr=True)
+    if not sys.stderr.isatty() or (sys.stdout.isatty() and not to_folder):
+        yield lambda _path, _done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.completed:,} notes  {task.fields[file]}", markup=False),
@@ -323,10 +388,9 @@ def _progress(*, to_folder: bool) -> Iterator[Callable[[Path, int], None]]:
     )
     with Progress(
         *columns,
-        console=console,
+        console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,
-        disable=not console.is_terminal or (sys.stdout.isatty() and not to_folder),
     ) as shown:
         bar = shown.add_task("", total=None, file="")
         yield lambda path, done: shown.update(bar, advance=done, file=str(path))

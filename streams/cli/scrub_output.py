@@ -20,7 +20,6 @@ from ..engine.errors import InputError, InvalidRecord, OutputError
 from ..files.documents import format_of
 from ..files.sources import files_in, require_present
 from ..formats import Format
-from ..scrub.outputs import annotations_json
 
 STANDARD_INPUT = Path("-")
 HEAD_BYTES, TAIL_BYTES = 1 << 20, 1 << 12
@@ -241,6 +240,8 @@ def _write(
     named = {} if file is None else {"file": file}
     line: dict[str, Any] = {**named, "id": result.id, "text": result.text}
     if with_annotations:
+        from ..scrub.outputs import annotations_json
+
         line["annotations"] = [
             # The model's own tag, where it is finer than the label.
             {**each, "tag": found.tag} if found.tag else each

@@ -1,4 +1,7 @@
-"""What commands share on a terminal: messages, tables, progress, JSON, files."""
+"""What commands share on a terminal: messages, tables, progress, JSON, files.
+
+Rich is imported where something is drawn: most commands print lines alone.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,14 @@ from typing import TYPE_CHECKING, Literal
 
 import orjson
 import typer
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 from ..engine.errors import FatalError, OutputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
     from deid_core.research.scoring.tables import Table as ScoreTable
 
 DEFAULT_WIDTH = 160
@@ -76,6 +78,9 @@ def new_passphrase() -> bytes:
 
 def counting(what: str) -> Progress:
     """Return a progress display of tasks with a field `count`."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.fields[count]:,} " + what),
@@ -110,12 +115,17 @@ def interrupt_on_sigterm() -> None:
 
 def console() -> Console:
     """Return a console on standard output, as wide as the terminal."""
+    from rich.console import Console
+
     shown = Console()
     return shown if shown.is_terminal else Console(width=DEFAULT_WIDTH)
 
 
 def score_table(table: ScoreTable, *, text_columns: int = 1) -> Table:
     """Return a table of scores; the columns after the first ones are numbers."""
+    from rich.markup import escape
+    from rich.table import Table
+
     shown = Table()
     for number, name in enumerate(table.columns):
         is_text = number < text_columns
@@ -131,6 +141,11 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     A terminal narrower than the longest words gets a table as wide as they need.
     """
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
     columns = [*zip(headers, *rows, strict=True)]
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)

@@ -55,6 +55,11 @@ EXTRAS_OF: dict[str, tuple[str, ...]] = {
 names none of them."""
 
 
+SERVICE = ("numba", "lxml", "pypdf")
+"""What a service requires when it starts: uncompiled it would not keep pace, and
+without the others each message with a document would become a dead letter."""
+
+
 def install(*extras: str) -> str:
     """Return the command line that installs extras."""
     return f"pip install 'phistream[{','.join(sorted(extras))}]'"
@@ -77,22 +82,12 @@ def missing_extra(
     return ConfigError(f"{package} is missing; install: {install(*named)}")
 
 
-def require_fast() -> None:
-    """Check that the detectors are compiled, without which no service keeps pace.
+def require(*packages: str) -> None:
+    """Check that packages are installed, without importing them.
 
     Raises:
-        ModuleNotFoundError: The extra "fast" is missing.
+        ModuleNotFoundError: One is not.
     """
-    if find_spec("numba") is None:
-        raise ModuleNotFoundError("No module named 'numba'", name="numba")
-
-
-def require_documents() -> None:
-    """Check that PDF, HTML, RTF and C-CDA can be read.
-
-    Raises:
-        ModuleNotFoundError: The extra "documents" is missing.
-    """
-    for package in ("lxml", "pypdf"):
+    for package in packages:
         if find_spec(package) is None:
             raise ModuleNotFoundError(f"No module named {package!r}", name=package)

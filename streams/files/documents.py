@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import orjson
 
@@ -21,10 +21,7 @@ from ..documents import hidden_in, shown_in
 from ..documents.content import holds_hl7
 from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
-from ..events.notes import ClinicalNote
 from ..formats import Format, recognise
-from ..formats.json_map import JsonMap
-from ..intake.route import route
 from ..patients.demographics import (
     Demographics,
     PatientId,
@@ -37,6 +34,11 @@ from .input_file import InputFile
 from .json_notes import note_event_of, parsed
 from .sources import json_values_in, unwrapped
 
+if TYPE_CHECKING:
+    from ..events.notes import ClinicalNote
+    from ..formats.json_map import JsonMap
+    from ..intake.route import Routed
+
 SUFFIXES = {
     ".hl7": Format.HL7,
     ".json": Format.JSON,
@@ -46,6 +48,8 @@ SUFFIXES = {
 TABLES = frozenset((".csv", ".tsv"))
 """Suffixes of tables.  Their content can't be told from a text, in which a name that
 stands in a cell is hardly found."""
+_ENCAPSULATED = "ED"
+"""Type in OBX-2 of values that are documents."""
 NOBODY = {"assigning_authority": "", "id": "-"}
 """Placeholder for a JSON note without a patient, which the schema requires."""
 
@@ -272,8 +276,15 @@ class FileNotes:
             self._patients[key] = merge_records(self._patients.get(key), each)
 
     def _messages(self, value: bytes, id_prefix: str) -> Iterator[Document]:
-        for number, note in enumerate(self._routed(value), start=1):
+        routed = self._routed(value)
+        for number, note in enumerate(routed.notes, start=1):
             yield self._document(note, f"{id_prefix}.{number}", note.note_type)
+        if left_out := routed.skipped.get(_ENCAPSULATED, 0):
+            raise InvalidRecord(
+                ReasonCode.UNSUPPORTED,
+                f"{left_out} OBX-5 of type {_ENCAPSULATED} left out, whose documents "
+                "are no notes; scrub the file with --out FOLDER",
+            )
 
     def _document_of(self, event: Mapping[str, Any]) -> Document:
         # On hl7.raw a note type is a code; here it only selects styles of the policy.
@@ -286,10 +297,10 @@ class FileNotes:
         checked.pop("note_type", None)
         body = orjson.dumps(checked)
         if "patient" in event:
-            [note] = self._routed(body)
+            [note] = self._routed(body).notes
             document = self._document(note, note.note_id, note_type)
         else:
-            [note] = route(body, max_bytes=sys.maxsize).notes
+            [note] = _routed(body).notes
             known = known_identifiers(note.demographics)
             document = Document(note.note_id, note.text, known, note_type=note_type)
         if is_empty:
@@ -308,14 +319,21 @@ class FileNotes:
             return self._json_map.event_of(value)
         return note_event_of(value)
 
-    def _routed(self, value: bytes) -> Sequence[ClinicalNote]:
-        routed = route(value, max_bytes=sys.maxsize)
+    def _routed(self, value: bytes) -> Routed:
+        routed = _routed(value)
         self.update(routed.updates)
-        return routed.notes
+        return routed
 
     def _document(self, note: ClinicalNote, note_id: str, note_type: str) -> Document:
         known = self.known(note.patient, note.demographics)
         return Document(note_id, note.text, known, note.patient.key.decode(), note_type)
+
+
+def _routed(value: bytes) -> Routed:
+    # Texts need none of the readers.
+    from ..intake.route import route
+
+    return route(value, max_bytes=sys.maxsize)
 
 
 def guarded(place: str, documents: Iterator[T]) -> Iterator[T | InvalidRecord]:
@@ -324,7 +342,7 @@ def guarded(place: str, documents: Iterator[T]) -> Iterator[T | InvalidRecord]:
         yield from documents
     except InvalidRecord as error:
         yield InvalidRecord(error.code, f"{place}: {error.reason}")
-    except (FatalError, OSError):
+    except (FatalError, ModuleNotFoundError, OSError):
         raise
     except Exception as error:
         # The text of an exception may hold a value.

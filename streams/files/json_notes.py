@@ -10,7 +10,7 @@ there; other properties are dropped.  schemas/README.md shows both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -18,7 +18,9 @@ from schemas import SchemaError, json_text
 
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
-from ..formats.json_map import JsonMap
+
+if TYPE_CHECKING:
+    from ..formats.json_map import JsonMap
 
 _SHORT = frozenset(
     ("id", "text", "patient", "patient_id", "note_type", "written_at", "demographics")

@@ -62,11 +62,13 @@ class Tally:
 
     Args:
         texts: Notes and other free texts that were scrubbed.
-        removed: Values that were removed, by place.
+        identifiers: What was found and replaced in them.
+        removed: Values of fields that were removed, by place.
         unreadable: Documents that were removed since they can't be opened, by kind.
     """
 
     texts: int = 0
+    identifiers: int = 0
     removed: Counter[str] = field(default_factory=Counter)
     unreadable: Counter[str] = field(default_factory=Counter)
 
@@ -282,6 +284,11 @@ class _File:
     ) -> list[ScrubbedDocument | DeidError]:
         self._tally.texts += len(documents)
         results = self._rewriter.deidentifier.deidentify_batch(documents)
+        self._tally.identifiers += sum(
+            len(each.annotations)
+            for each in results
+            if isinstance(each, ScrubbedDocument)
+        )
         self._rewriter.scrubbed(len(documents))
         return results
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import orjson
 
@@ -23,7 +23,6 @@ from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Topic
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.records import Output, Partition, Record
-from ..engine.settings import UnknownPatient
 from ..events.held import Release
 from ..events.notes import ClinicalNote
 from ..events.outputs import changelog, encoded
@@ -31,6 +30,9 @@ from ..patients.demographics import TYPES, Demographics, PatientRecord
 from ..patients.known_identifiers import known_identifiers
 from ..patients.updates import PatientUpdate, fold
 from .parts import documents_of
+
+if TYPE_CHECKING:
+    from ..engine.settings import UnknownPatient
 
 CACHED_ROWS = 4096
 OVERHEAD = 4096

@@ -197,7 +197,7 @@ def _rebuilt(
 ) -> Rebuilt:
     try:
         return reader.rebuilt(note.text, scrubbed, values)
-    except InvalidRecord:
+    except (InvalidRecord, ModuleNotFoundError):
         raise
     except Exception as error:
         # Not logged: commands log the text of an exception, which may be a value.
