@@ -21,7 +21,7 @@ from deid_core.research.corpora.readers import read_corpus
 from ..engine.errors import OutputError
 from ..files.sources import require_present
 from .options import Bootstrap, Config, Seed
-from .terminal import counting, needs_training_extra, say, show_table, write_file
+from .terminal import counting, say, show_table, write_file
 
 if TYPE_CHECKING:
     from deid_core import Document
@@ -93,13 +93,13 @@ def adapt(
     require_present([*paths_of([*learned, *kept]), *(notes or ())])
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out}: exists; name a new folder")
-    with needs_training_extra():
-        from deid_core.research.adaptation.adapting import Adaptation
-        from deid_core.research.adaptation.adapting import adapt as adapt_model
-        from deid_core.research.adaptation.card import card_of, figures_of
-        from deid_core.research.training.recipe import load_recipe
-        from deid_core.tagger.digests import renew
-        from deid_core.tagger.model_files import save_model
+    from deid_core.research.adaptation.adapting import Adaptation
+    from deid_core.research.adaptation.adapting import adapt as adapt_model
+    from deid_core.research.adaptation.card import card_of, figures_of
+    from deid_core.research.training.recipe import load_recipe
+    from deid_core.tagger.digests import renew
+    from deid_core.tagger.model_files import save_model
+
     loaded = load_recipe(recipe)
     if not (corpus and dev):
         require_learnable(recipe, loaded.language, loaded.corpus)

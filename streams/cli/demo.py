@@ -15,6 +15,7 @@ from ..demo import flow, report
 from ..demo.page import keep_open, require_free, with_metrics
 from ..demo.services import Service, broker, home, services
 from ..demo.ward import Ward, WardMessage
+from ..engine.extras import SERVICE, require
 from ..engine.settings import Settings, load_settings
 from ..files.feed import RawMessage, feed, raw_messages
 from ..files.sources import records_in
@@ -58,8 +59,10 @@ def demo(
 
     With --page, feed continuously and serve the operations page until Ctrl-C.
     """
+    require(*SERVICE)
     console = Console()
     if page:
+        require("faust", "aiohttp")  # before Kafka is started
         require_free(port)
     interrupt_on_sigterm()
     with home(load_settings(config), say) as settings:

@@ -17,7 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ..engine.errors import ConfigError
 from .options import Seed
-from .terminal import console, needs_training_extra, say, score_table, show_table
+from .terminal import console, say, score_table, show_table
 
 if TYPE_CHECKING:
     from deid_core.research.experiments import Experiment
@@ -107,8 +107,8 @@ def _known() -> dict[str, Experiment]:
             "experiments are not installed with phistream: they read files of its "
             "repository; run this from a checkout"
         )
-    with needs_training_extra():
-        from deid_core.research.experiments import EXPERIMENTS
+    from deid_core.research.experiments import EXPERIMENTS
+
     return dict(EXPERIMENTS)
 
 

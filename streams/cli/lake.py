@@ -14,7 +14,6 @@ import typer
 
 from ..cluster.client import wait_for_broker
 from ..cluster.topic_admin import require_topics
-from ..engine.errors import FatalError
 from ..engine.exit_status import status_of
 from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
@@ -44,8 +43,8 @@ def run(config: Config = None, bootstrap: Bootstrap = None) -> None:
     settings.client()
     set_up_logging(settings.log_level)
     keep_files_private()
-    with _with_extra():
-        from ..lake.service import run as service
+    from ..lake.service import run as service
+
     log.info("%s: starting lake", runtime())
     raise typer.Exit(status_of(partial(service, settings)))
 
@@ -127,26 +126,15 @@ def _tables(
     settings: LakeSettings, *, are_loaded: bool = True
 ) -> Iterator[list[LakeTable]]:
     """Yield the tables that exist, or all of them if they are not loaded."""
-    with _with_extra():
-        from ..lake.catalog import open_catalog
-        from ..lake.service import tables_of
+    from ..lake.catalog import open_catalog
+    from ..lake.service import tables_of
+
     catalog = open_catalog(settings)
     try:
         tables = list(tables_of(settings, catalog).values())
         yield [e for e in tables if e.load()] if are_loaded else tables
     finally:
         catalog.close()
-
-
-@contextmanager
-def _with_extra() -> Iterator[None]:
-    """Say which extra is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise FatalError(
-            f"{error.name} is missing; install: pip install 'phistream[lake]'"
-        ) from None
 
 
 def _show(

@@ -13,6 +13,7 @@ from rich.console import Console
 from ..cluster.client import wait_for_broker
 from ..cluster.consumer import check_consumers
 from ..cluster.producer import check_producer
+from ..engine.extras import SERVICE, require
 from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
@@ -53,6 +54,7 @@ def rescrub(
 
     Run it again to go on where it ended. Exits 1 if it was stopped before the end.
     """
+    require(*SERVICE)
     checked_version(into)
     settings = load_settings(
         config, {"bootstrap": bootstrap, "preset": preset, "policy": policy}

@@ -11,6 +11,7 @@ from ..cluster.consumer import check_consumers
 from ..cluster.producer import check_producer
 from ..cluster.registry import schema_ids
 from ..cluster.topics import TOPICS_OF, Stage
+from ..engine.extras import SERVICE, require
 from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
@@ -38,6 +39,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a stage as a service until SIGTERM or Ctrl-C, then drain."""
+    require(*SERVICE)
     settings = load_settings(
         config, {"bootstrap": bootstrap, "preset": preset, "policy": policy}
     )

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..engine.errors import FatalError
 from ..engine.exit_status import status_of
+from ..engine.extras import SERVICE, require
 from ..engine.log import set_up_logging
 from ..engine.private_files import keep_files_private
 from ..engine.settings import load_settings
@@ -39,13 +39,9 @@ def serve(
 
     Nothing is stored and no Kafka is needed.  Runs until SIGTERM or Ctrl-C.
     """
-    try:
-        # Only this command needs the extra.
-        from ..gateway.server import serve as run
-    except ModuleNotFoundError as error:
-        raise FatalError(
-            f"{error.name} is missing; install: pip install 'phistream[gateway]'"
-        ) from None
+    require(*SERVICE)
+    # An error of the settings comes from a process that serves nothing yet.
+    from ..gateway.server import serve as run
 
     settings = load_settings(config, {"preset": preset, "policy": policy})
     set_up_logging(settings.log_level)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import orjson
 import typer
 
-from ..engine.errors import FatalError, OutputError
+from ..engine.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,21 +86,6 @@ def counting(what: str) -> Progress:
         console=Console(stderr=True),
         transient=True,
     )
-
-
-@contextmanager
-def needs_training_extra() -> Iterator[None]:
-    """Translate a failed import of a library of the extra "train".
-
-    Raises:
-        FatalError: A library is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise FatalError(
-            f"{error.name} is missing; install: pip install 'phistream[train]'"
-        ) from None
 
 
 def interrupt_on_sigterm() -> None:

@@ -19,7 +19,6 @@ from deid_core.research.corpora.readers import READERS, read_corpus
 
 from ..files.sources import require_present
 from .options import Seed
-from .terminal import needs_training_extra
 
 
 def train(
@@ -72,14 +71,14 @@ def train(
     """
     paths = corpus or [TRAINING]
     require_present(paths_of(paths))
-    with needs_training_extra():
-        from deid_core.research.published import recipe as published
-        from deid_core.research.published.training import TrainingOptions
-        from deid_core.research.training.recipe import load_recipe
-        from deid_core.research.training.training import train as train_model
-        from deid_core.tagger.model_files import save_model
+    from deid_core.research.published import recipe as published
+    from deid_core.research.published.training import TrainingOptions
+    from deid_core.research.training.recipe import load_recipe
+    from deid_core.research.training.training import train as train_model
+    from deid_core.tagger.model_files import save_model
 
-        from .train_published import train_published
+    from .train_published import train_published
+
     loaded = None if published.is_published(recipe) else load_recipe(recipe)
     if not corpus:
         learner = loaded or published.load_recipe(recipe)

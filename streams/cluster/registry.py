@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from schemas import FOLDER
 
 from ..engine.errors import ConfigError, RegistryUnreachable
+from ..engine.extras import install
 from ..engine.settings import Settings
 from .topics import FRAMED, Topic
 from .wire_format import SchemaIds, header
@@ -142,7 +143,7 @@ class Registry:
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"schema_registry: {error.name} is missing; install: "
-                "pip install 'phistream[registry]'"
+                f"{install('registry')}"
             ) from None
         properties = _properties(settings)
         try:

