@@ -39,11 +39,12 @@ def run(config: Config = None, bootstrap: Bootstrap = None) -> None:
 
     One process for each table.
     """
+    from ..lake.service import run as service
+
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
     set_up_logging(settings.log_level)
     keep_files_private()
-    from ..lake.service import run as service
 
     log.info("%s: starting lake", runtime())
     raise typer.Exit(status_of(partial(service, settings)))
