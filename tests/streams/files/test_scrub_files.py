@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -94,10 +95,13 @@ def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_
     assert before == below(ward)
     rows = [line.split() for line in done.stdout.splitlines() if line[:1].isalpha()]
     assert [
-        ["Format", "Files", "Written", "Refused", "Texts", "Removed", "Unreadable"],
-        ["hl7", "1", "0", "1", "0", "0", "0"],
-        ["json", "2", "2", "0", "2", "0", "0"],
-        ["text", "3", "2", "1", "2", "0", "0"],
+        [
+            *("Format", "Files", "Written", "Refused", "Texts"),
+            *("Identifiers", "Fields", "dropped", "Unreadable"),
+        ],
+        ["hl7", "1", "0", "1", "0", "0", "0", "0"],
+        ["json", "2", "2", "0", "2", "2", "0", "0"],
+        ["text", "3", "2", "1", "2", "1", "0", "0"],
     ] == rows
 
 
@@ -286,3 +290,58 @@ def test_annotations_are_never_of_another_text_than_the_note(tmp_path):
     assert 1 == done.exit_code
     assert "in which annotations have no place" in done.stderr
     assert "Seen [DATE]." == json.loads(plain.stdout)["text"]
+
+
+GERMAN = "Der Patient klagt seit gestern \u00fcber Schmerzen im linken Knie und Husten."
+ENCAPSULATED = b"OBX|2|ED|||^TEXT^PLAIN^Base64^TWFiZWxsZSBpcyBiZXR0ZXIu\r"
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [(HL7 + ENCAPSULATED, 1), (HL7.partition(b"OBX")[0] + ENCAPSULATED, 0)],
+)
+@pytest.mark.parametrize("option", [[], ["--format", "hl7"]])
+def test_a_document_in_a_message_is_named_where_only_its_notes_are_printed(
+    content, lines, option, tmp_path
+):
+    file = tmp_path / "ed.hl7"
+    file.write_bytes(content)
+
+    done = scrub(*option, file)
+
+    assert 1 == done.exit_code
+    assert lines == len(done.stdout.splitlines())
+    assert (
+        f"refused: unsupported: {file} message 1: 1 OBX-5 of type ED left out, whose "
+        "documents are no notes; scrub the file with --out FOLDER\n"
+    ) in done.stderr
+    assert "Mabelle" not in done.output
+
+
+@pytest.mark.parametrize("explained", [[], ["--explain"]])
+def test_a_refusal_by_the_library_names_the_file(explained, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        command, "Deidentifier", SimpleNamespace(from_names=lambda **_: reads_english())
+    )
+    file = tmp_path / "de.txt"
+    file.write_text(GERMAN)
+
+    done = scrub(*explained, file)
+
+    assert 1 == done.exit_code
+    assert f"refused: deid_error: {file}: " in done.stderr
+    assert "the note is in German, the preset reads English" in done.stderr
+
+
+@functools.cache
+def reads_english():
+    return Deidentifier.from_names(preset="lexical")
+
+
+def test_a_page_of_explanations_is_said_to_hold_phi(ward, tmp_path):
+    page = tmp_path / "page.html"
+
+    done = scrub("--explain-html", page, ward / "a.txt")
+
+    assert f"written: {page}, which holds PHI" in done.stderr
+    assert page.exists()
