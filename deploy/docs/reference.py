@@ -100,6 +100,7 @@ def commands() -> str:
 def _commands(command: Any, name: str) -> Iterator[str]:
     context = command.make_context(name, [], resilient_parsing=True)
     context.info_name = name
+    command = context.command  # imported just now
     subcommands: Mapping[str, Any] = getattr(command, "commands", {})
     usage = " ".join((name, *command.collect_usage_pieces(context)))
     yield f"## {name}"

@@ -39,6 +39,7 @@ def parse(arguments):
     while arguments is not None:
         name = "phistream" if context is None else context.info_name
         context = command.make_context(name, list(arguments), parent=context)
+        command = context.command  # imported just now
         if not hasattr(command, "resolve_command"):
             return context.params
         _, command, arguments = command.resolve_command(

@@ -26,9 +26,12 @@ from streams.engine.settings import Settings
 ROOT = Path(streams.__file__).parents[1]
 
 
-def commands(group, path=()):
-    yield path, group
-    for name, each in getattr(group, "commands", {}).items():
+def commands(command, path=()):
+    # A command is imported when its arguments are parsed.
+    context = command.make_context("phistream", [], resilient_parsing=True)
+    command = context.command
+    yield path, command
+    for name, each in getattr(command, "commands", {}).items():
         yield from commands(each, (*path, name))
 
 
