@@ -24,6 +24,7 @@ LAYERS = {
             "field_types",
             "jit",
             "labels",
+            "machine_code",
             "options",
             "plugins",
             "prepared",
