@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deid_core import (
-    Deidentifier,
-    DeidError,
-    Document,
-    ScrubbedDocument,
-    TermFiles,
-)
-from deid_core.jit import is_machine_code_kept
+from deid_core.document import Document, ScrubbedDocument
+from deid_core.errors import DeidError
+from deid_core.jit import is_machine_code_kept, run_uncompiled
+from deid_core.term_files import TermFiles
 
 from ..engine.errors import InvalidRecord
 from ..engine.extras import require
@@ -38,15 +34,20 @@ from .scrub_output import (
     Write,
     inputs_of,
     opened,
+    size_of,
 )
-from .terminal import say, show_table
+from .terminal import say, say_progress, show_table
 
 if TYPE_CHECKING:
+    from deid_core.pipeline import Deidentifier
+
     from ..files.rewriting import Rewriter, Tally
     from ..formats.json_map import JsonMap
     from .explain import Explainer
 
 BATCH = 256
+LITTLE = 200_000
+"""So many bytes are read uncompiled before kernels are compiled."""
 HEADERS = (
     "Format",
     "Files",
@@ -161,11 +162,9 @@ def scrub(
     folder = OutputFolder(out, inputs) if out is not None else None
     terms = _terms(remove or [], keep or [])
     key = read_key(key_file, "--key-file") if key_file else None
-    if not is_machine_code_kept():
-        say("compiling the detectors, once on this machine; this takes a minute or so")
-    deidentifier = Deidentifier.from_names(
-        preset=preset, policy=policy, key=key, terms=terms
-    )
+    if sum(map(size_of, inputs)) <= LITTLE and not is_machine_code_kept():
+        run_uncompiled()
+    deidentifier = _deidentifier(preset, policy, key, terms)
     with _progress(to_folder=out is not None) as tick:
         if explain or explain_html:
             names = (preset, policy)
@@ -193,6 +192,17 @@ def scrub(
         were = f"{what} was" if refused == 1 else f"{what}s were"
         say(f"{refused} {were} refused and not written")
         raise typer.Exit(1)
+
+
+def _deidentifier(
+    preset: str, policy: str, key: bytes | None, terms: TermFiles
+) -> Deidentifier:
+    # Not before it is known whether kernels are to be compiled.
+    from deid_core.pipeline import Deidentifier
+
+    for module in ("deid_core.jit", "deid_core.research.published.first_use"):
+        say_progress(module)
+    return Deidentifier.from_names(preset=preset, policy=policy, key=key, terms=terms)
 
 
 # Each of these imports what only some uses need.

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedReader
+from io import DEFAULT_BUFFER_SIZE, BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -101,6 +101,20 @@ def opened(source: Path) -> BinaryIO:
         return source.open("rb")
     except OSError as error:
         raise InputError(f"{source}: {error.strerror}; check the path") from None
+
+
+def size_of(source: Input) -> int:
+    """Return how many bytes an input has; of a pipe, how many have arrived.
+
+    A pipe whose writer goes on fills a reader's whole buffer, which counts as more than
+    any size.
+    """
+    if source.path.is_file():
+        return source.path.stat().st_size
+    if source.path != STANDARD_INPUT:
+        return sys.maxsize
+    arrived = len(cast(BufferedReader, sys.stdin.buffer).peek(1))
+    return arrived if arrived < DEFAULT_BUFFER_SIZE else sys.maxsize
 
 
 def _input(path: Path, name: Path, kind: Format | None, *, any_json: bool) -> Input:
