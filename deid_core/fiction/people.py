@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
-
-from faker import Faker
 
 from ..document import Address, PersonName
 from ..language.lexicons import normal
-from .names import Gender
+from .gender import Gender
+from .prebuilt import prebuilt
 
 SHORTEST_MISSPELT = 5
 SHORTEST_TRANSPOSED = 7
 _HOSTS = ("example.com", "example.org", "mail.example.net")
 _MIDDLE, _WORD = 0.3, 0.12
+_FIELD, _DIGIT = re.compile(r"{{(\w+)}}"), re.compile("#")
+_FIRST_ZIP, _LAST_ZIP = 501, 99950
+
+LOCALES = (
+    *("en_US", "en_GB", "en_IE", "es_ES", "fr_FR", "de_DE", "it_IT", "pl_PL", "cs_CZ"),
+    *("pt_BR", "tr_TR", "sv_SE", "hu_HU", "vi_VN", "ro_RO"),
+)
+"""Faker's locales that names are from; the first is that of addresses."""
 
 
 class FictionalPeople:
@@ -23,7 +31,6 @@ class FictionalPeople:
 
     Args:
         chance: Decides everything.
-        locales: Faker's; the first is that of addresses.
         accepts: Whether a name may be drawn.
         word_surnames: Surnames that are words, drawn more often than they occur.
     """
@@ -31,43 +38,43 @@ class FictionalPeople:
     def __init__(
         self,
         chance: Random,
-        locales: Sequence[str],
         accepts: Callable[[str], bool],
         word_surnames: Sequence[str],
     ) -> None:
         self._chance = chance
         self._accepts = accepts
         self._word_surnames = word_surnames
-        self._fakers = [Faker(locale, use_weighting=False) for locale in locales]
-        for faker in self._fakers:
-            faker.seed_instance(chance.getrandbits(64))
+        lists = prebuilt("people")["locales"]
+        self._sources = [
+            Source(lists[locale], Random(chance.getrandbits(64)))  # noqa: S311 - no secrets
+            for locale in LOCALES
+        ]
 
     def name(self, gender: Gender) -> PersonName:
         """Return a whole name; one in eight has a surname that is a word."""
         chance = self._chance
-        faker = chance.choice(self._fakers)
+        source = chance.choice(self._sources)
         middle = ""
         if chance.random() < _MIDDLE:
-            middle = self._given(faker, gender)
+            middle = self._given(source, gender)
         if chance.random() < _WORD:
             surname = chance.choice(self._word_surnames)
-            return PersonName(surname, self._given(self._fakers[0], gender))
-        is_female = gender is Gender.FEMALE
-        family = faker.last_name_female if is_female else faker.last_name_male
-        return PersonName(self._drawn(family), self._given(faker, gender), middle)
+            return PersonName(surname, self._given(self._sources[0], gender))
+        family = self._drawn(source, f"last_name_{_of_one(gender)}")
+        return PersonName(family, self._given(source, gender), middle)
 
     def family(self) -> str:
         """Return a surname of any locale."""
-        return self._drawn(self._chance.choice(self._fakers).last_name)
+        return self._drawn(self._chance.choice(self._sources), "last_name")
 
     def address(self) -> Address:
         """Return an address in the United States."""
-        faker = self._fakers[0]
+        source = self._sources[0]
         return Address(
-            street=faker.street_address().replace("\n", " "),
-            city=faker.city(),
-            state=faker.state_abbr(include_territories=False),
-            zip=faker.zipcode(),
+            street=source.draw("street_address"),
+            city=source.draw("city"),
+            state=source.draw("state_abbr"),
+            zip=f"{source.chance.randint(_FIRST_ZIP, _LAST_ZIP):05}",
             country="USA",
         )
 
@@ -78,16 +85,32 @@ class FictionalPeople:
         host = self._chance.choice(_HOSTS)
         return f"{local}{self._chance.randrange(10, 99)}@{host}"
 
-    def _given(self, faker: Faker, gender: Gender) -> str:
-        is_female = gender is Gender.FEMALE
-        draw = faker.first_name_female if is_female else faker.first_name_male
-        return self._drawn(draw)
+    def _given(self, source: Source, gender: Gender) -> str:
+        return self._drawn(source, f"first_name_{_of_one(gender)}")
 
-    def _drawn(self, draw: Callable[[], str]) -> str:
+    def _drawn(self, source: Source, kind: str) -> str:
         while True:
-            name = draw()
+            name = source.draw(kind)
             if self._accepts(name):
                 return name
+
+
+class Source:
+    """Draws as Faker does from a locale's lists and formats."""
+
+    def __init__(self, lists: Mapping[str, Sequence[str]], chance: Random) -> None:
+        self._lists = lists
+        self.chance = chance
+
+    def draw(self, kind: str) -> str:
+        """Return a value, with the fields of a format and its ``#`` drawn as well."""
+        drawn = self.chance.choice(self._lists[kind])
+        drawn = _FIELD.sub(lambda field: self.draw(field[1]), drawn)
+        return _DIGIT.sub(lambda _: str(self.chance.randint(0, 9)), drawn)
+
+
+def _of_one(gender: Gender) -> str:
+    return "female" if gender is Gender.FEMALE else "male"
 
 
 def plain_name(name: str) -> str:

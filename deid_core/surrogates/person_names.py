@@ -9,8 +9,8 @@ sex or a title says otherwise than the lists, it decides: "Mr. Ashley Jones".
 
 from __future__ import annotations
 
+from ..fiction.gender import Gender
 from ..fiction.name_pools import Role, name_pools
-from ..fiction.names import Gender
 from ..labels import Label
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of

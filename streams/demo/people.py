@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Literal
 
 from deid_core.document import Address, PersonName
-from deid_core.fiction.names import Gender
+from deid_core.fiction.gender import Gender
 from deid_core.fiction.numbers import phone, social_security_number
 from deid_core.fiction.people import FictionalPeople, plain_name
 
@@ -17,10 +17,6 @@ from .pools import Pools, Site, lower_words
 
 Split = Literal["dev", "test"]
 
-LOCALES = (
-    *("en_US", "en_GB", "en_IE", "es_ES", "fr_FR", "de_DE", "it_IT", "pl_PL", "cs_CZ"),
-    *("pt_BR", "tr_TR", "sv_SE", "hu_HU", "vi_VN", "ro_RO"),
-)
 DAYS_A_YEAR = 365.25
 GENDERS = {"F": Gender.FEMALE, "M": Gender.MALE}
 """Codes of HL7 table 0001."""
@@ -106,7 +102,6 @@ class Registry:
         self._epoch = epoch
         self._people = FictionalPeople(
             self._rng,
-            LOCALES,
             lambda name: in_split(name, split) and name not in pools.reserved_surnames,
             pools.word_surnames,
         )

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from deid_core import Deidentifier, Document, Label, ScrubbedDocument
+from deid_core.fiction.gender import Gender
 from deid_core.fiction.name_pools import name_pools
-from deid_core.fiction.names import Gender
 from deid_core.fiction.places import states, town_of_zip, zip_codes_of
 from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord

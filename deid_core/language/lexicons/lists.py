@@ -1,7 +1,7 @@
 """Load the word lists of this folder.
 
 Text files: a line is an entry, a comment after ``#``, or ``@name``, all entries of
-another list.  And the lists of packages that ``build.py`` wrote.
+another list.  And tables of packages, which ``build.py`` wrote.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from deid_core.errors import ConfigError
 
-_PREBUILT = "prebuilt.json.gz"
+PREBUILT = "prebuilt.json.gz"
+COUNTRIES = "iso_3166_1.tsv"
 
 
 @cache
@@ -50,20 +52,44 @@ def load_pairs(name: str) -> dict[str, str]:
     return {word: other for word, other in pairs}
 
 
-def word_set(name: str) -> frozenset[str]:
-    """Return a prebuilt list: ``given``, ``family``, ``towns``, ``cities``."""
-    return frozenset(_prebuilt()[name])
+@cache
+def prebuilt() -> dict[str, Any]:
+    """Return the lists of packages by name.
 
-
-def versions() -> dict[str, str]:
-    """Return the packages that the prebuilt lists are from, and their versions."""
-    return dict(_prebuilt()["versions"])
-
-
-def _prebuilt() -> dict[str, Any]:
-    packed = (files(__package__) / _PREBUILT).read_bytes()
+    ``towns``: those of two words and more.  ``states``: see `us_states`.
+    ``nicknames``: by given name, separated by spaces.  ``versions``: of the packages
+    that they and the word table are from.  ``lists``: digests of the text lists that
+    went into the word table.
+    """
+    packed = (files(__package__) / PREBUILT).read_bytes()
     lists: dict[str, Any] = orjson.loads(gzip.decompress(packed))
     return lists
+
+
+def list_digest(name: str) -> str:
+    """Return a digest of a list's entries."""
+    return sha256("\n".join(sorted(load_list(name))).encode()).hexdigest()
+
+
+def us_states() -> list[list[str]]:
+    """Return code and name of each state, territory and the capital's district."""
+    states: list[list[str]] = prebuilt()["states"]
+    return states
+
+
+class Country(NamedTuple):
+    """A country of ISO 3166-1; few have a daily name besides the official one."""
+
+    alpha_2: str
+    alpha_3: str
+    name: str
+    common_name: str = ""
+
+
+def iso_countries() -> list[Country]:
+    """Return the countries of ISO 3166-1, as pycountry orders them."""
+    lines = (files(__package__) / COUNTRIES).read_text("utf-8").splitlines()
+    return [Country(*line.split("\t")) for line in lines]
 
 
 def _entries(name: str) -> Iterator[str]:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from nicknames import NickNamer
-
-
-@cache
-def _namer() -> NickNamer:
-    return NickNamer()
+from .lists import prebuilt
 
 
 def nicknames_of(given: str) -> frozenset[str]:
     """Return what else a bearer of the normalised given name may be called.
 
-    For "william" that is "bill", and for "bill" "william"; what is not one plain word
-    ("mary ann") is left out.
+    For "william" that is "bill", and for "bill" "william".
     """
-    others = _namer().nicknames_of(given) | _namer().canonicals_of(given)
-    return frozenset(other for other in others - {given} if other.isalpha())
+    others: str = prebuilt()["nicknames"].get(given, "")
+    return frozenset(others.split())

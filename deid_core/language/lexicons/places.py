@@ -6,13 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
-import pycountry
-import us
-
-from .lists import load_list, word_set
+from .lists import iso_countries, load_list, prebuilt, us_states
 from .normal import forms_of
 
-_SHORTEST = 3
 _LEFT_OUT = {"United States", "United States Minor Outlying Islands", "Puerto Rico"}
 
 Phrases = dict[str, tuple[tuple[str, ...], ...]]
@@ -22,33 +18,16 @@ Phrases = dict[str, tuple[tuple[str, ...], ...]]
 @cache
 def city_phrases() -> Phrases:
     """Return the towns of two words and more, and nicknames ("the Bronx")."""
-    phrases = {tuple(name.split(" ")) for name in word_set("towns")}
+    phrases = {tuple(name.split(" ")) for name in prebuilt()["towns"]}
     phrases |= {words[:-1] for words in phrases if words[-1:] == ("city",)}
     phrases |= {forms_of(name) for name in load_list("place_nicknames")}
     return by_first_word(words for words in phrases if len(words) > 1)
 
 
-def towns() -> frozenset[str]:
-    """Return the towns of one word, in compared form, whatever their size."""
-    every = word_set("towns") | load_list("place_nicknames")
-    return frozenset(
-        name for name in every if " " not in name and len(name) >= _SHORTEST
-    )
-
-
-def cities() -> frozenset[str]:
-    """Return the towns of one word with 100,000 people and more."""
-    every = word_set("cities") | load_list("place_nicknames")
-    return frozenset(name for name in every if " " not in name)
-
-
 @cache
 def states() -> frozenset[tuple[str, ...]]:
     """Return the states and territories of the US: names, and codes of two letters."""
-    every = (*us.states.STATES_AND_TERRITORIES, us.states.DC)
-    return frozenset(
-        forms_of(form) for state in every for form in (state.name, state.abbr)
-    )
+    return frozenset(forms_of(form) for row in us_states() for form in row)
 
 
 def by_first_word(groups: Iterable[tuple[str, ...]]) -> Phrases:
@@ -78,9 +57,9 @@ def countries() -> frozenset[str]:
     """
     listed = {
         name
-        for country in pycountry.countries
-        for name in (country.name, getattr(country, "common_name", country.name))
-        if "," not in name and "(" not in name
+        for country in iso_countries()
+        for name in (country.name, country.common_name)
+        if name and "," not in name and "(" not in name
     }
     daily = {name.title() for name in load_list("countries")}
     return frozenset((listed | daily | {"UK"}) - _LEFT_OUT)

@@ -1,14 +1,10 @@
-"""The classes of a word, by all lists and counts; computed once a word."""
+"""The classes of a word, by all lists and counts; build.py works them out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import cast
-
-import numpy as np
-
-from deid_core.prepared import Arrays, prepared
 
 from .lists import load_list
 from .normal import normal
@@ -21,7 +17,7 @@ from .vocabulary import (
     name_score,
     zipf,
 )
-from .word_table import Listed, digest, in_rows, word_table
+from .word_table import Listed, prebuilt_arrays, word_table
 
 
 class WordClass:
@@ -132,21 +128,12 @@ def word_classes(word: str) -> int:
 
 @cache
 def _by_row() -> Sequence[int]:
-    """Return the kinds of each row's word in `word_table`; of no list's word, UNKNOWN.
-
-    The first call on a machine works them out, which takes seconds.
-    """
-    arrays = prepared("word-classes", digest(), _made)
-    return cast(Sequence[int], arrays["kinds"].data)
-
-
-def _made() -> Arrays:
-    kinds = list(map(kinds_by_lists, in_rows(word_table().words)))
-    return {"kinds": np.array([*kinds, WordClass.UNKNOWN], np.int16)}
+    """Return the kinds by row of `word_table`; of a word in no list, UNKNOWN."""
+    return cast(Sequence[int], prebuilt_arrays("word_classes")["kinds"].data)
 
 
 def kinds_by_lists(word: str) -> int:
-    """Return what `word_classes` returns, from lists and counts: it takes longer."""
+    """Return the kinds of a word from lists and counts, for build.py."""
     lists = _lists(word)
     kinds = _as_given(word, lists) | _as_family(word, lists) | _as_place(word, lists)
     if word in load_list("eponyms"):

@@ -3,25 +3,26 @@
 English text holds 320,000 words, and the census and the lists of towns another 100,000
 names.  As Python's dictionaries they take a second and 150 MB, in each process; here
 they are a succinct trie (`marisa_trie`) that numbers them, and columns by number.
+build.py makes them from the packages that hold the words.
 """
 
 from __future__ import annotations
 
-import math
+import hashlib
+import io
 from collections.abc import Sequence
 from functools import cache
-from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
 
 import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.prepared import Arrays, fingerprint, prepared
+from deid_core.prepared import Arrays, prepared
 
-from .lists import load_list
-
-_PACKAGES = ("marisa-trie", "names", "numpy", "wordfreq")
-_COLUMNS = ("zipf", "scores", "shares", "given", "family", "lists")
+_COLUMNS = ("zipf", "scores", "shares", "given", "family")
 
 
 class Listed:
@@ -41,6 +42,25 @@ class Listed:
     """Those of 100,000 people and more."""
 
 
+class Column:
+    """A number by row, of a few that occur: the file and its pages hold their indices.
+
+    Args:
+        indices: By row.
+        values: The numbers that occur.
+    """
+
+    __slots__ = ("_indices", "_values")
+
+    def __init__(self, indices: NDArray[Any], values: NDArray[Any]) -> None:
+        # Of a memoryview Python reads a number in half the time that an array takes.
+        self._indices, self._values = indices.data, values.data
+
+    def __getitem__(self, row: int) -> float:
+        value: float = self._values[self._indices[row]]
+        return value
+
+
 class WordTable:
     """The rows of the lists' words, and one more for words that no list holds.
 
@@ -54,23 +74,23 @@ class WordTable:
         lists: The lists that hold it, bits of `Listed`.
     """
 
-    __slots__ = ("_none", "_row", "words", *_COLUMNS)
+    __slots__ = ("_none", "_row", "lists", "words", *_COLUMNS)
 
     words: marisa_trie.Trie
 
-    zipf: Sequence[float]
-    scores: Sequence[float]
-    shares: Sequence[float]
-    given: Sequence[float]
-    family: Sequence[float]
+    zipf: Column
+    scores: Column
+    shares: Column
+    given: Column
+    family: Column
     lists: Sequence[int]
 
     def __init__(self, arrays: Arrays) -> None:
         self.words = words = marisa_trie.Trie().frombytes(arrays["words"].tobytes())
         self._row, self._none = words.get, len(words)
-        # Of a memoryview Python reads a number in half the time that an array takes.
-        for column in _COLUMNS:
-            setattr(self, column, arrays[column].data)
+        self.lists = cast(Sequence[int], arrays["lists"].data)
+        for name in _COLUMNS:
+            setattr(self, name, Column(arrays[name], arrays[f"{name}_values"]))
 
     def row(self, word: str) -> int:
         """Return the row of a word in compared form."""
@@ -85,54 +105,23 @@ class WordTable:
 
 @cache
 def word_table() -> WordTable:
-    """Return the table; the first call on a machine makes it, which takes seconds."""
-    return WordTable(prepared("words", digest(), made))
+    """Return the table; each machine unpacks it once."""
+    return WordTable(prebuilt_arrays("words"))
 
 
-def made() -> Arrays:
-    """Return the table's arrays, from the packages and lists."""
-    from . import counts, people, places
+def words_in(lists: int) -> frozenset[str]:
+    """Return the words that lists hold.
 
-    english, shares, scores = counts.english(), counts.shares(), counts.name_scores()
-    given, family = people.given_shares(), people.family_shares()
-    lists = {
-        Listed.ENGLISH: english.keys(),
-        Listed.GIVEN: given.keys(),
-        Listed.FAMILY: family.keys(),
-        Listed.GIVEN_OF_THE_WORLD: people.given_of_the_world(),
-        Listed.FAMILY_OF_THE_WORLD: people.family_of_the_world(),
-        Listed.TOWN: places.towns(),
-        Listed.CITY: places.cities(),
-    }
-    # These have no bit, but a row: `word_classes` has their kinds.
-    others = map(load_list, ("drugs", "eponyms", "institution_words", "word_names"))
-    words = marisa_trie.Trie(set().union(*lists.values(), *others))
-    ordered = in_rows(words)
-    bits = np.zeros(len(words) + 1, np.uint8)
-    for bit, members in lists.items():
-        bits[[words[word] for word in members]] |= bit
-
-    def column(values: dict[str, float], missing: float) -> NDArray[np.float64]:
-        return np.array([*(values.get(word, missing) for word in ordered), missing])
-
-    return {
-        "words": np.frombuffer(words.tobytes(), np.uint8),
-        "zipf": column({word: counts.zipf(each) for word, each in english.items()}, 0),
-        "scores": column(scores, -math.inf),
-        "shares": column(shares, 0.0),
-        "given": column(given, 0.0),
-        "family": column(family, 0.0),
-        "lists": bits,
-    }
+    Args:
+        lists: Bits of `Listed`; a word of any of them is returned.
+    """
+    table = word_table()
+    rows = table.words.items()
+    return frozenset(word for word, row in rows if table.lists[row] & lists)
 
 
-def in_rows(words: marisa_trie.Trie) -> list[str]:
-    """Return the words of a table, row by row; the last row has none."""
-    by_row = {row: word for word, row in words.items()}
-    return [by_row[row] for row in range(len(words))]
-
-
-def digest() -> str:
-    """Return a digest of this folder and of the versions of the packages."""
-    versions = (f"{name} {metadata.version(name)}" for name in _PACKAGES)
-    return fingerprint([__package__], *versions)
+def prebuilt_arrays(name: str) -> Arrays:
+    """Return the arrays of ``<name>.npz``, which build.py wrote."""
+    content = (files(__package__) / f"{name}.npz").read_bytes()
+    digest = hashlib.sha256(content + Path(__file__).read_bytes()).hexdigest()[:32]
+    return prepared(name, digest, lambda: dict(np.load(io.BytesIO(content))))

@@ -19,9 +19,10 @@ from random import Random
 
 import wordfreq
 
-from deid_core.fiction.names import Culture, Gender, Pool, culture_of
-from deid_core.language.lexicons.people import census
+from deid_core.fiction.gender import Gender
+from deid_core.language.lexicons.build import census
 
+from ..cultures import Culture, Pool, culture_of
 from .splits import Half, half_of, of_half
 from .tables import table
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 
-from deid_core.fiction.names import Culture, Gender, Pool
+from deid_core.fiction.gender import Gender
 from deid_core.labels import Label
 
+from ..cultures import Culture, Pool
 from .names import (
     GENDERS,
     Inventor,

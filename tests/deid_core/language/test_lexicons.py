@@ -1,5 +1,4 @@
 import tomllib
-from importlib import metadata
 from importlib.resources import files
 
 import pytest
@@ -179,14 +178,3 @@ def test_every_list_has_its_source_and_no_source_lacks_its_list():
 def test_an_unknown_list_is_refused_with_the_known_ones():
     with pytest.raises(ConfigError, match=r"'eponym'; known: .*eponyms"):
         load_list("eponym")
-
-
-def test_the_prebuilt_lists_are_what_the_packages_hold():
-    from deid_core.language.lexicons import build, lists
-
-    installed = {name: metadata.version(name) for name in build.PACKAGES}
-    if lists.versions() != installed:
-        pytest.skip("another version of a package than the lists were built from")
-    built = build.prebuilt()
-    for name in ("given", "family", "towns", "cities"):
-        assert frozenset(built[name]) == lists.word_set(name)

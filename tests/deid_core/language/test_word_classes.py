@@ -1,5 +1,3 @@
-import random
-
 import pytest
 
 from deid_core.language.lexicons import load_list
@@ -10,19 +8,16 @@ from deid_core.language.lexicons.word_classes import (
     kinds_by_lists,
     word_classes,
 )
-from deid_core.language.lexicons.word_table import in_rows, word_table
-
-BY_LISTS = ("drugs", "eponyms", "institution_words", "word_names")
+from deid_core.language.lexicons.word_table import word_table
 
 
-def test_the_prepared_kinds_are_those_that_lists_and_counts_give():
-    words = random.Random(7).sample(in_rows(word_table().words), 5_000)
-    words += [word for name in BY_LISTS for word in sorted(load_list(name))]
-    words += [f"{word}q" for word in words[:200]]
+def test_the_prebuilt_kinds_are_those_that_lists_and_counts_give():
+    words = word_table().words.keys()
+    words += [f"{word}q" for word in words[::2000]]
 
-    assert {word: kinds_by_lists(word) for word in words} == {
-        word: word_classes(word) for word in words
-    }
+    other = [word for word in words if kinds_by_lists(word) != word_classes(word)]
+
+    assert other == [], "run python -m deid_core.language.lexicons.build"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from deid_core import (
     PersonName,
     Span,
 )
+from deid_core.fiction.gender import Gender
 from deid_core.fiction.name_pools import Role, name_pools
-from deid_core.fiction.names import Gender
 from deid_core.language.lexicons import forms_of
 from deid_core.policy import Policy
 from deid_core.replace import Replacer

@@ -6,26 +6,16 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from random import Random
-from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
+from faker.providers import BaseProvider
 
-if TYPE_CHECKING:
-    from faker.providers import BaseProvider
+from deid_core.errors import ConfigError
+from deid_core.fiction.gender import Gender
 
 _NAME = re.compile(r"[^\W\d_]+(?:['\u2019 -][^\W\d_]+)*")
-
-
-class Gender(StrEnum):
-    """The gender of a given name; EITHER for names of both, and for unlisted ones."""
-
-    FEMALE = "female"
-    MALE = "male"
-    EITHER = "either"
 
 
 @dataclass(frozen=True, slots=True)
