@@ -1,7 +1,8 @@
 """Words and what is known about them: loading, normalising, weighing.
 
-Lists come from packages where a package has them (``vocabulary``); the few that are
-ours are text files in this folder, one entry a line, each declared in SOURCES.toml.
+Lists come from packages where a package has them: build.py makes tables of them.  Those
+that are ours are text files in this folder, one entry a line.  SOURCES.toml declares
+the origin of all.
 """
 
 from .lists import load_list, load_pairs, load_rows

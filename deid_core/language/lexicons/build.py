@@ -3,8 +3,8 @@
     python -m deid_core.language.lexicons.build
 
 Needs the extra ``build``.  Reading the packages takes seconds and 300 MB, and they are
-200 MB to install; the product reads the tables alone.  `FILE` names the versions of the
-packages and has digests of the text lists that went in; tests compare both.
+200 MB to install; the product reads the tables alone.  `PREBUILT` has the versions of
+the packages and digests of the text lists that went in; tests compare both.
 """
 
 from __future__ import annotations
