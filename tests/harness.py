@@ -16,12 +16,26 @@ from streams.cluster.offsets import GroupOffsets, end_offsets, high_watermarks
 from streams.cluster.topic_admin import partition_counts
 from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES
 from streams.demo.flow import read_topic, wait_until_drained
-from streams.demo.services import start_service
+from streams.demo.services import Service, _environment
 from streams.engine.errors import RetriableError
 from streams.engine.records import Partition, Record
 from streams.events.outputs import encoded
 from streams.events.seals import Seals, audit_key
 from streams.files.feed import RawMessage, feed
+from tests.commands import Forked
+
+
+def start_service(stage, settings, *, workers=1):
+    """Start ``phistream run``, as the demo does, but forked: see `tests.commands`."""
+    log = (settings.state_dir.parent / f"{stage}.log").open("ab")
+    process = Forked(
+        *("run", stage, "--workers", workers),
+        stdout=log.name,
+        stderr=log.name,
+        env=_environment(settings),
+        is_service=True,
+    )
+    return Service(stage, process, log)
 
 
 @contextmanager
@@ -38,6 +52,8 @@ def running(settings, *stages, workers=1):
 def worker_processes(service):
     """Return the worker processes below ``phistream run``."""
     children = psutil.Process(service.process.pid).children()
+    if isinstance(service.process, Forked):
+        return children
     return [each for each in children if "spawn_main" in " ".join(each.cmdline())]
 
 

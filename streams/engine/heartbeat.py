@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from multiprocessing.context import SpawnContext
+from multiprocessing.context import BaseContext
 
 from .claim import Life
 
@@ -51,7 +51,7 @@ class Heartbeat:
         context: Starts the process that receives this object.
     """
 
-    def __init__(self, context: SpawnContext) -> None:
+    def __init__(self, context: BaseContext) -> None:
         # Doubles are read and written atomically on every platform of Python.
         self._shared = context.RawArray(ctypes.c_double, 5)
         self._slot = secrets.token_hex(4)

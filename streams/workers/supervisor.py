@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkContext, ForkProcess, SpawnContext, SpawnProcess
 from types import FrameType
 
 from ..cluster.topics import Stage
@@ -26,6 +26,9 @@ from .worker import work
 
 log = logging.getLogger(__name__)
 
+PROCESSES: SpawnContext | ForkContext = multiprocessing.get_context("spawn")
+"""Starts workers: each with an interpreter of its own.  Tests fork them instead, from a
+process that has imported and built everything."""
 USELESS = frozenset({EX_CONFIG, EX_UNAVAILABLE, EX_IOERR, EX_OSERR})
 """Exit statuses of workers whom a restart would not help."""
 SHORT_LIFE = 5.0
@@ -42,7 +45,7 @@ class Slot:
     """The slot of a worker: its ordinal is stable, its process may change."""
 
     ordinal: int
-    process: SpawnProcess
+    process: SpawnProcess | ForkProcess
     heartbeat: Heartbeat
     started_at: float
     short_lives: int = 0
@@ -65,7 +68,6 @@ class Supervisor:
         self._settings = settings
         self._schema_ids = schema_ids
         self._is_stopping = False
-        self._context = multiprocessing.get_context("spawn")
         self._slots: list[Slot] = []
 
     def run(self) -> int:
@@ -74,7 +76,7 @@ class Supervisor:
         signal.signal(signal.SIGINT, self._stop)
         first = self._settings.first_slot
         for ordinal in range(first, first + self._workers):
-            heartbeat = Heartbeat(self._context)
+            heartbeat = Heartbeat(PROCESSES)
             process = self._start(ordinal, heartbeat)
             self._slots.append(Slot(ordinal, process, heartbeat, time.monotonic()))
         while not self._is_stopping:
@@ -122,9 +124,9 @@ class Supervisor:
             slot.process.kill()
             slot.process.join()
 
-    def _start(self, ordinal: int, heartbeat: Heartbeat) -> SpawnProcess:
+    def _start(self, ordinal: int, heartbeat: Heartbeat) -> SpawnProcess | ForkProcess:
         heartbeat.begin()
-        process = self._context.Process(
+        process = PROCESSES.Process(
             target=work,
             args=(
                 self._stage,

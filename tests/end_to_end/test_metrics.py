@@ -19,7 +19,6 @@ from streams.cluster.local_broker.ports import free_ports
 from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.flow import read_topic
-from streams.demo.services import start_service
 from streams.demo.ward import Ward
 from streams.documents import UnreadableKind
 from streams.engine.reasons import OTHER, REASONS
@@ -31,7 +30,15 @@ from tests.conftest import settings_for, with_topics
 from tests.deploy.promql import names_in, queries, rules
 from tests.end_to_end.prometheus import needs_prometheus, prometheus
 from tests.end_to_end.test_main_job import FAMILY, GIVEN, MARKERS, MRN, adt, event
-from tests.harness import count_records, drain, feed_and_drain, produce, raw, values
+from tests.harness import (
+    count_records,
+    drain,
+    feed_and_drain,
+    produce,
+    raw,
+    start_service,
+    values,
+)
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -9,11 +9,10 @@ from urllib.error import URLError
 import pytest
 
 from streams.cluster.local_broker.ports import free_ports
-from streams.demo.services import start_service
 from tests.brokers import START_SECONDS, wait_until
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_metrics import get
-from tests.harness import worker_processes
+from tests.harness import start_service, worker_processes
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -26,7 +26,6 @@ from streams.cluster.topics import (
     PHI_AUDIT,
 )
 from streams.demo.flow import read_topic
-from streams.demo.services import start_service
 from streams.engine.records import Partition, Record
 from streams.hl7.sender import header_of, sender_key
 from streams.intake.seen import Digests, Judged, SeenMessages
@@ -38,6 +37,7 @@ from tests.harness import (
     feed,
     feed_and_drain_intake,
     running,
+    start_service,
     values,
     worker_processes,
 )

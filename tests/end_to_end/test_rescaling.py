@@ -11,11 +11,17 @@ from confluent_kafka import Consumer
 
 from streams.cluster.client import CONSUMER
 from streams.cluster.topics import NOTES, NOTES_SCRUBBED
-from streams.demo.services import start_service
 from streams.operations.reconcile import Auditor
 from tests.brokers import wait_until
 from tests.end_to_end.test_main_job import FAMILY, adt, event
-from tests.harness import RawMessage, feed_and_drain, running, values, worker_processes
+from tests.harness import (
+    RawMessage,
+    feed_and_drain,
+    running,
+    start_service,
+    values,
+    worker_processes,
+)
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -23,7 +23,6 @@ from streams.cluster.topics import (
     PATIENTS,
 )
 from streams.demo.flow import read_topic
-from streams.demo.services import start_service
 from streams.operations.doctor.disk import judge_privacy
 from streams.operations.doctor.finding import Level
 from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
@@ -31,7 +30,14 @@ from streams.patients.updates import PatientUpdate
 from tests.brokers import wait_until
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_main_job import FAMILY, adt, event
-from tests.harness import RawMessage, feed_and_drain, produce, running, values
+from tests.harness import (
+    RawMessage,
+    feed_and_drain,
+    produce,
+    running,
+    start_service,
+    values,
+)
 from tests.streams.tables.changelog import held_by_another_process, small_disk
 
 MRNS = [f"7700112{n}" for n in range(8)]
