@@ -20,6 +20,8 @@ from streams.keys.files import write_private
 from streams.keys.office import make_pair, public_file
 from tests.brokers import CACHE, START_SECONDS, Brokers, wait_until
 
+pytest_plugins = ("tests.interrupts",)
+
 STARTS_A_BROKER = {"apicurio", "brokers", "fresh_cluster"}
 """Fixtures whose tests need Kafka, or a schema registry, and thus Java."""
 
