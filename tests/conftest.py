@@ -39,10 +39,16 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that need Kafka, and run them first: the others fill the gaps."""
+    """Mark the tests that need Kafka, and run them first: the others fill the gaps.
+
+    They are long, but for those that show the promise.
+    """
     for item in items:
         if STARTS_A_BROKER & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kafka)
+        needs_kafka = item.get_closest_marker("kafka")
+        if needs_kafka and not item.get_closest_marker("promise"):
+            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
 
 
