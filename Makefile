@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all spark test-without-kafka pythons check bench docs faults audit lock clean
+.PHONY: help install demo test test-all spark pythons check bench docs faults audit lock clean
 
 help: ## show these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -37,17 +37,14 @@ demo: $(VENV)/.demo ## the main job on real Kafka: a ward of messages in, scrubb
 # A file stays in one process, and those that need Kafka come first (tests/conftest.py).
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
-test: $(VENV)/.test ## the tests, real Kafka included, but those that take long by nature
+test: $(VENV)/.test ## before every commit: all that needs no Kafka, and the promise on real Kafka
 	$(PYTEST)
 
-test-all: $(VENV)/.spark ## all tests
+test-all: $(VENV)/.spark ## all tests, each whole: every fault, Spark and the browser included
 	$(PYTEST) -m ""
 
 spark: $(VENV)/.spark ## the tests of the Spark job and of Spark's view of the lake
 	$(BIN)/python -m pytest -m "" tests/deploy/test_spark_rescrub.py tests/end_to_end/test_lake.py
-
-test-without-kafka: $(VENV)/.test ## the tests that need neither Kafka nor Java
-	$(PYTEST) -m "not kafka and not long"
 
 pythons: ## the same on every supported interpreter that is found on this machine
 	@$(PYTHON) -m tests.pythons

@@ -6,7 +6,6 @@ import os
 import secrets
 
 import pytest
-from hypothesis import settings as hypothesis_settings
 
 from deid_core import Deidentifier
 from streams.cluster.client import admin_client, wait_for_broker
@@ -18,6 +17,7 @@ from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
 from streams.keys.files import write_private
 from streams.keys.office import make_pair, public_file
+from tests import sampling
 from tests.brokers import CACHE, START_SECONDS, Brokers, wait_until
 
 pytest_plugins = ("tests.interrupts",)
@@ -27,9 +27,9 @@ STARTS_A_BROKER = {"apicurio", "brokers", "fresh_cluster"}
 
 MOST_PROCESSES = 8
 
-# A deadline per example fails on a busy machine; each test has its timeout.
-hypothesis_settings.register_profile("phistream", deadline=None)
-hypothesis_settings.load_profile("phistream")
+
+def pytest_configure(config):
+    sampling.configure(config.option.markexpr)
 
 
 @pytest.hookimpl(optionalhook=True)

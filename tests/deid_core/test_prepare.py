@@ -63,6 +63,7 @@ def test_a_second_run_says_that_nothing_was_to_do():
     assert "made and kept" not in said
 
 
+@pytest.mark.long
 def test_what_hybrid_needs_is_all_that_hybrid_recall_needs():
     run("-m", "deid_core.prepare")
 

@@ -34,6 +34,7 @@ from tests.packages import build_from
 SEEDS = range(200)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["names", "places", "people"])
 def test_the_tables_are_what_the_packages_hold(table):
     versions = prebuilt(table)["versions"]

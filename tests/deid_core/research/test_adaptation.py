@@ -299,6 +299,7 @@ def _texts_in(folder):
                     yield json.dumps(array.tolist())
 
 
+@pytest.mark.long
 def test_no_file_of_the_model_holds_a_marker_of_the_notes(
     adapted, adaptation, tmp_path
 ):
@@ -322,6 +323,7 @@ def test_no_file_of_the_model_holds_a_marker_of_the_notes(
     assert not foreign - {"<pad>"}
 
 
+@pytest.mark.long
 def test_a_site_is_learned_and_the_card_says_what_was_counted(adapted, adaptation):
     first, second = adapted.counted
     assert first.by_record > 100
@@ -334,6 +336,7 @@ def test_a_site_is_learned_and_the_card_says_what_was_counted(adapted, adaptatio
     assert "at least 3 patients" in card
 
 
+@pytest.mark.long
 def test_patients_are_learned_from_or_held_out(adapted):
     assert sum(adapted.patients) == 20
     assert sum(adapted.notes) == 80

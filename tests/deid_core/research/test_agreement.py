@@ -30,6 +30,7 @@ from tests.deid_core.research.scoring_cases import (
     outcome,
     say,
 )
+from tests.sampling import examples
 
 MARKED = "«Ann Lee|PATIENT» saw «Moss|DOCTOR» on «May 3|DATE»."
 SAID = (("Ann Lee", PATIENT), ("Moss", PATIENT), ("May", DATE), ("saw", DOCTOR))
@@ -254,7 +255,7 @@ def test_exchanging_gold_and_prediction_exchanges_precision_and_recall(one, othe
 
 
 @given(marks(), marks())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_a_looser_score_is_never_lower(one, other):
     figure = {name: each["F1"] or 0 for name, each in all_scores(one, other).items()}
 

@@ -105,6 +105,7 @@ def test_a_published_system_learns_once_and_is_found_again(split, tmp_path):
     assert any("training" in each for each in told)
 
 
+@pytest.mark.long
 def test_another_corpus_or_variant_is_another_model(split, tmp_path):
     variants = (Variant("uza-rf10"), Variant("uza-rf10", without=("is_number",)))
     other = split.learning(split.learn[:20])

@@ -30,9 +30,9 @@ from tests.deid_core.research.experiment_cases import (
 )
 
 DATA = Path(__file__).parents[4] / "shared/data"
-SHORT = ("kernels", "training-size", "phi-confusion")
+SHORT = ("training-size",)
 LONG = (
-    *("feature-classes", "uza", "nus", "unseen"),
+    *("feature-classes", "uza", "nus", "unseen", "kernels", "phi-confusion"),
     *("cross-validation", "post-rules", "recall-bias", "annotators", "medication"),
     *("missed", "wi-deid", "feature-sets", "errors", "type-confusion"),
 )
@@ -60,6 +60,7 @@ def test_the_classes_of_features_are_those_of_the_recipe():
     assert sorted(load_recipe("stat-deid-linear").features.windows) == sorted(groups)
 
 
+@pytest.mark.long
 def test_each_class_is_learned_alone_and_left_out(models, monkeypatch):
     english = "deid_core.research.experiments.feature_classes.english_split"
     monkeypatch.setattr(english, lambda of: of.meddocan)
@@ -116,6 +117,7 @@ def test_table_2_is_told_to_be_swapped_by_arithmetic(models, monkeypatch):
     assert ("9,013", "243") == read["taken for PHI"]
 
 
+@pytest.mark.long
 def test_runs_withhold_a_tenth_of_the_same_letters(models):
     report = uza.uza(quick_runner(models))
 
@@ -145,6 +147,7 @@ def ward(count):
     return corpus(notes)
 
 
+@pytest.mark.long
 def test_names_of_the_record_are_detected_at_every_threshold(models):
     made = quick_runner(models, ward=ward)
     made.english = {n: corpus(map(note, range(3))) for n in ("aci-bench", "mtsamples")}

@@ -105,6 +105,7 @@ def test_the_other_detectors_read_each_note_once(corpus, monkeypatch):
     assert ["known", "lexicon", "rules"] == sorted(calls)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("step", "preset"), [*enumerate(experiment.PRESETS)])
 def test_both_presets_are_points_of_the_curve(corpus, step, preset):
     sweep = TaggerSweep("hybrid", corpus.documents)
@@ -115,6 +116,7 @@ def test_both_presets_are_points_of_the_curve(corpus, step, preset):
     assert whole.predictions == found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["as-is", "upper"])
 @pytest.mark.parametrize(("step", "preset"), [*enumerate(experiment.PRESETS)])
 def test_quiet_notes_and_notes_in_one_case_are_those_of_the_presets(step, preset, case):
@@ -137,6 +139,7 @@ def test_settings_move_on_a_line_and_stay_in_their_range():
     assert 0.0 == experiment.settings(100)["threshold"]
 
 
+@pytest.mark.long
 def test_the_report_names_what_is_left_out_and_compares_the_rest(
     data, libraries, tmp_path
 ):

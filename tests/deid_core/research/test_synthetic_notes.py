@@ -45,6 +45,7 @@ from deid_core.research.synthetic_notes.templates import (
     groups_of,
     groups_of_training_only,
 )
+from tests.sampling import examples
 
 HALVES = list(Half)
 CARRIERS = [
@@ -81,6 +82,7 @@ def notes(request):
 # Notes
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_bytes_in_every_process():
     script = (
         "from deid_core.research.synthetic_notes import *\n"
@@ -406,7 +408,7 @@ def test_a_document_of_segments_has_a_span_for_each_identifier(parts):
     assert [text for text, is_date in parts if is_date] == of(document, Label.DATE)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text("abcdefgh", min_size=2, max_size=12), st.integers())
 def test_a_misspelt_name_is_one_edit_away_and_keeps_its_first_letter(name, seed):
     wrong = misspelt(name, Random(seed))

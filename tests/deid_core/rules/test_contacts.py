@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from deid_core.labels import Label
 from tests.deid_core.rules.rule_examples import covers, labels_of
+from tests.sampling import examples
 
 THREE = st.from_regex("[2-9][0-9]{2}", fullmatch=True)
 EMAIL = r"[a-z0-9][a-z0-9._+-]{0,20}[a-z0-9]@([a-z0-9]{1,9}\.){1,3}[a-z]{2,6}"
@@ -29,7 +30,7 @@ FOUR = st.from_regex("[0-9]{4}", fullmatch=True)
         "{}-{}-{} x12",
     ],
 )
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(area=THREE, exchange=THREE, line=FOUR)
 def test_finds_every_number_in_every_form(form, area, exchange, line):
     number = form.format(area, exchange, line)

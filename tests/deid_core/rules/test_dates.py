@@ -12,6 +12,7 @@ from deid_core.detectors.rules.engine import RuleDetector
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 from tests.deid_core.rules.rule_examples import covers, has_date, labels_of, spans_of
+from tests.sampling import examples
 
 FORMS = (
     *words("%m/%d/%Y %m-%d-%Y %d.%m.%Y %Y-%m-%d %Y/%m/%d %m/%d/%y %d/%m/%y %m-%d-%y"),
@@ -23,7 +24,7 @@ DAYS = st.dates(min_value=date(1900, 1, 1), max_value=date(2039, 12, 31))
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(day=DAYS)
 def test_finds_every_day_in_every_form(form, day):
     written = day.strftime(form)

@@ -20,6 +20,7 @@ from deid_core.replace import Replacer
 from deid_core.surrogates.holidays import HOLIDAYS
 from deid_core.surrogates.options import SurrogateOptions
 from tests.deid_core.surrogates.surrogate_cases import KEY
+from tests.sampling import examples
 
 # %-d and %-m (without zeros) are written by the formats, and read by %d and %m.
 NUMERIC = [
@@ -125,7 +126,7 @@ def test_there_are_a_hundred_formats():
     assert 100 <= len(MONTH_FIRST_FORMATS) + len(DAY_FIRST_FORMATS)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.lists(st.tuples(days, st.sampled_from(MONTH_FIRST_FORMATS)), min_size=2),
     patients,
@@ -150,7 +151,7 @@ def test_the_days_between_any_two_dates_of_a_patient_are_kept(
     assert keep_weekday is (offset % 7 == 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.tuples(days, st.sampled_from(DAY_FIRST_FORMATS)), min_size=2), patients
 )
@@ -165,7 +166,7 @@ def test_so_they_are_where_the_day_comes_first(dates, patient):
     assert 1 == len(offsets)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(days, st.sampled_from([*MONTH_FIRST_FORMATS]), patients)
 def test_the_format_is_kept(day, format_, patient):
     """All that is no part of the day stays, and what has zeros in front keeps them."""
@@ -184,7 +185,7 @@ def test_the_format_is_kept(day, format_, patient):
         assert len(text) >= len(again) or "%B" in form or "%A" in form or "%-" in form
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(patients, min_size=200, max_size=200, unique=True))
 def test_two_patients_move_by_other_days(patients_):
     """Some 500 numbers of days are possible; 200 patients of one offset are not."""
@@ -355,7 +356,7 @@ HOLIDAY_DATES = {
 }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(sorted(HOLIDAY_DATES)), patients)
 def test_a_holiday_becomes_one_near_the_moved_day_or_that_day(text, patient):
     name, _ = re.fullmatch(r"(.*?),?(?: of)? (\d{4})", text).groups()

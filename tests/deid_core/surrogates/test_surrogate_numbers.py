@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from deid_core import KnownId, KnownIdentifiers, Label
 from tests.deid_core.surrogates.surrogate_cases import KNOWN, OTHER_KEY, write
+from tests.sampling import examples
 
 ID_LABELS = [label for label in Label if label.main == "ID" and label is not Label.SSN]
 
@@ -25,7 +26,7 @@ def digits(text):
     return re.sub(r"\W", "", text)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.from_regex(r"\A0{0,2}[1-9A-Za-z][0-9]{3,10}([-. /][0-9]{2,4}){0,2}\Z"),
     st.sampled_from(ID_LABELS),

@@ -29,6 +29,7 @@ from deid_core.fiction.places import (
 )
 from deid_core.surrogates.generalise import RESTRICTED_ZIPS
 from tests.deid_core.surrogates.surrogate_cases import replacer, write
+from tests.sampling import examples
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def assert_fits(city, state, code):
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(US_PLACES), st.integers(0, 5000), st.binary(min_size=32))
 def test_a_town_is_in_its_state_and_a_zip_code_in_its_town(place, patient, key):
     """Apart or in one value, with the record's help or without: always the same."""
@@ -257,7 +258,7 @@ def test_a_town_is_in_its_state_and_a_zip_code_in_its_town(place, patient, key):
     assert_fits(*parts.group("city", "state", "zip"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(US_PLACES), st.integers(0, 5000))
 def test_the_parts_of_an_address_in_a_note_fit(place, patient):
     """The note's own state decides among towns of one name, also for later mentions."""

@@ -24,6 +24,7 @@ from deid_core.language.lexicons import forms_of
 from deid_core.surrogates.calendar import RELEASED
 from deid_core.surrogates.real import without_separators
 from tests.deid_core.surrogates.surrogate_cases import KEY, KNOWN, OTHER_KEY
+from tests.sampling import examples
 
 NOTE = """\
 Ms. «NAME:PATIENT|Mabel Quellwright» (MRN «ID:MEDICALRECORD|77-88-1234») is a \
@@ -312,7 +313,7 @@ def notes(draw):
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(notes(), st.sampled_from(["surrogate", "internal-qa"]), st.integers(0, 50))
 def test_a_value_has_one_surrogate_everywhere(pair, policy, patient):
     """In one note and in another, at any place."""
@@ -327,7 +328,7 @@ def test_a_value_has_one_surrogate_everywhere(pair, policy, patient):
     assert all(1 == len(each) for each in written.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(values, st.integers(0, 200))
 def test_no_surrogate_is_a_real_value(chosen, patient):
     """
@@ -343,7 +344,7 @@ def test_no_surrogate_is_a_real_value(chosen, patient):
         assert not Verifier().leaked_in(KNOWN, [new])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.binary(min_size=32, max_size=40), st.binary(min_size=32, max_size=40))
 def test_outputs_of_two_keys_have_no_surrogate_in_common(one, other):
     """
@@ -377,7 +378,7 @@ LETTER = """\
 Widgets»."""
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 10_000))
 def test_verify_lets_surrogates_pass(key, patient):
     """No surrogate of any key is taken for a value that survived."""

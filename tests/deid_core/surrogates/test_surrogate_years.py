@@ -22,6 +22,7 @@ from deid_core.policy import Policy
 from deid_core.replace import Replacer
 from deid_core.surrogates.calendar import RELEASED
 from tests.deid_core.surrogates.surrogate_cases import KEY
+from tests.sampling import examples
 
 OLD = f"{RELEASED - 90} or earlier"
 YEARS = Policy("t", "tag", {Label.DATE: "year", Label.AGE: "generalise"})
@@ -140,7 +141,7 @@ SHORT = ["%m/%d/%y", "%m-%d-%y", "%d %b %y"]
 NO_AGES = [name for name in known_policies() if name != "limited-data-set"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from([*NO_AGES, "year"]),
     st.dates(date(1990, 1, 1), date(2080, 12, 31)),
@@ -170,7 +171,7 @@ def test_no_birth_year_reveals_an_age_over_89(policy, visit, more, form, patient
     assert abs(max(year, RELEASED) - 90 - int(found[1])) <= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.dates(date(RELEASED - 88, 1, 1), date(RELEASED, 12, 31)),
     st.sampled_from(FORMATS),

@@ -25,6 +25,7 @@ from deid_core.tagger.model_files import load_model
 from deid_core.tagger.model_tables import ModelTables, TableLists, numberings
 from deid_core.tagger.score_tables import TypeTables
 from deid_core.tagger.words import NEWLINE, PlacedWords, pieces
+from tests.sampling import examples, sampled
 
 SHIPPED = ("english", "english-small", "meddocan")
 KINDS = """
@@ -97,7 +98,8 @@ def test_a_shipped_model_sees_words_of_all_kinds_as_their_features_are(name):
     known = sorted(
         {value for group, value in blocks_of(name)[0] if group in ("word", "exact")}
     )
-    text = " ".join([*WORDS, *known[::40], *(word.title() for word in known[::60])])
+    words = [*WORDS, *known[::40], *(word.title() for word in known[::60])]
+    text = " ".join(sampled(words))
 
     check(model, tables, [text, "".join(WORDS), *LONG, "\n"], blocks_of(name), 40_000)
 
@@ -110,7 +112,8 @@ def test_a_text_of_more_words_than_are_kept_is_seen_as_any_other():
 
 
 def test_every_character_is_seen_as_its_features_are():
-    text = " ".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000), 0x1F600]))
+    characters = [*range(0xD800), *range(0xE000, 0x11000), 0x1F600]
+    text = " ".join(map(chr, sampled(characters)))
     model, tables = shipped("meddocan")
 
     check(model, tables, [text], blocks_of("meddocan"), 70_000)
@@ -126,7 +129,7 @@ texts_of_all_kinds = st.lists(
 
 @pytest.mark.parametrize("name", SHIPPED)
 @given(text=texts_of_all_kinds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_shipped_model_sees_any_text_as_its_features_are(name, text):
     # What UTF-8 cannot hold comes in no note, but must not fail either.
     model, tables = shipped(name)
@@ -178,7 +181,7 @@ def models(draw) -> tuple[Model, str]:
 
 
 @given(models(), texts_of_all_kinds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_model_sees_words_as_their_features_are(pair, other):
     model, text = pair
     check(model, ModelTables.of(model), [text, other], _blocks(model))

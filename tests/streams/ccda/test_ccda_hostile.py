@@ -12,6 +12,7 @@ from lxml import etree
 from streams.ccda.xml_text import MAX_DEPTH, MAX_ELEMENTS
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
+from tests.sampling import examples
 from tests.streams.ccda.scrubbing import READER, sample
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
@@ -145,7 +146,9 @@ def test_declared_encodings_are_read(encoding):
 SAMPLES = [sample(name) for name in ("ccd", "discharge", "referral")]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[*HealthCheck]
+)
 @given(st.data())
 def test_mutated_bytes_are_read_or_refused(data):
     value = bytearray(data.draw(st.sampled_from(SAMPLES)))
@@ -156,7 +159,9 @@ def test_mutated_bytes_are_read_or_refused(data):
     _read_or_refused(bytes(value))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[*HealthCheck]
+)
 @given(st.data())
 def test_mutated_elements_are_read_or_refused(data):
     parser = etree.XMLParser(remove_comments=True, remove_pis=True)

@@ -14,6 +14,7 @@ from streams.documents import (
     from_base64,
     open_document,
 )
+from tests.sampling import examples
 from tests.streams.documents.written import pdf, shown, unchanged
 
 TEXT = b"Seen.\r\nAgain."
@@ -163,7 +164,7 @@ def test_no_text_is_in_the_repr_of_a_document():
 TOKENS = [b"{", b"}", b"\\", b"\\u", b"<", b">", b"<<", b"9999", b"/", b"("]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from([TEXT, RTF, HTML, PDF]), st.data())
 def test_a_mutated_document_is_opened_and_written_or_refused(source, data):
     mutated = bytearray(source)

@@ -16,6 +16,7 @@ from schemas.decoding import check_encoded
 from streams.cluster.topics import NOTES, PATIENT_UPDATES, Topic
 from streams.engine.errors import InvalidRecord
 from streams.patients.updates import PatientUpdate
+from tests.sampling import examples
 from tests.streams.fhir.scrubbing import READER, SAMPLES
 
 MARKER = "Zyxquellux"
@@ -84,7 +85,7 @@ def written(value: bytes) -> str:
         return str(error)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.data())
 def test_no_changed_element_passes_through(data):
     message = copy.deepcopy(orjson.loads(data.draw(st.sampled_from([*RAW.values()]))))
@@ -106,7 +107,7 @@ def test_no_changed_element_passes_through(data):
     assert MARKER.lower() not in written(json.dumps(message).encode()).lower()
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.data())
 def test_changed_bytes_are_read_or_refused(data):
     raw = bytearray(data.draw(st.sampled_from([*RAW.values()])))

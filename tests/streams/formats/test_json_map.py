@@ -17,6 +17,7 @@ from streams.formats.json_map.paths import Path
 from streams.formats.json_map.proposal import proposal
 from streams.formats.json_map.samples import Samples
 from streams.intake.route import route
+from tests.sampling import examples
 
 LEAST = 'note_id = "id"\ntext = "text"\n[patient]\nid = "mrn"\n'
 ROOT = File(__file__).parents[3]
@@ -313,7 +314,10 @@ EVENTS = st.dictionaries(
 )
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(500),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(more=EVENTS)
 def test_any_event_is_mapped_whole_or_refused_and_no_reason_shows_a_value(load, more):
     json_map = load(WHOLE)
@@ -329,7 +333,10 @@ def test_any_event_is_mapped_whole_or_refused_and_no_reason_shows_a_value(load, 
         assert "ZZname" not in orjson.dumps(more).decode()
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(200),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(events=st.lists(EVENTS, max_size=3))
 def test_a_proposal_for_any_events_is_toml_without_values(tmp_path, events):
     text = proposal(Samples.of(events))

@@ -15,6 +15,7 @@ from streams.formats.readers import HL7
 from streams.hl7.framing import messages_of
 from streams.hl7.message import delimiters_of, unescape
 from streams.hl7.rebuilding import rows_of
+from tests.sampling import examples
 from tests.streams.hl7.rebuilding import Same, deidentified, fields, kept
 
 MESSAGE = "\r".join(
@@ -188,7 +189,7 @@ def part_of(segments):
     return parts[0]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(SEGMENTS)
 def test_texts_in_which_nothing_is_found_are_kept_byte_for_byte(segments):
     part = part_of(segments)
@@ -202,7 +203,7 @@ def test_texts_in_which_nothing_is_found_are_kept_byte_for_byte(segments):
     assert part.content.replace("\n", "\\.br\\") + "\r" == found
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(SEGMENTS, st.data())
 def test_a_rebuilt_message_reads_as_the_scrubbed_note(segments, data):
     part = part_of(segments)

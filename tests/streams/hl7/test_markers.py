@@ -15,6 +15,7 @@ from streams.formats.readers import HL7
 from streams.hl7.field_rules import VERSIONS, Rules
 from streams.hl7.message import delimiters_of, unescape
 from streams.hl7.rebuilding import HEADERS
+from tests.sampling import examples
 from tests.streams.hl7.rebuilding import (
     Same,
     covered,
@@ -234,7 +235,7 @@ def unescape_all(text):
 SOURCES = st.text("abcZ09 .^~&\\|\n\rHNX\x00\x1b\u00e9\u2028-/:", max_size=40)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     rows=st.lists(
         st.tuples(

@@ -18,6 +18,7 @@ from streams.hl7.framing import messages_of
 from streams.hl7.message import Field, parse, parse_by_python_hl7
 from streams.hl7.reader import WANTED, Hl7Reader
 from streams.intake.route import route
+from tests.sampling import examples
 
 FOLDER = Path(__file__).parents[4] / "shared/data/hl7"
 corpus = pytest.mark.skipif(
@@ -151,7 +152,7 @@ CHANGES = (
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_a_mutated_message_is_read_as_by_python_hl7(rng):
     assert_agrees(mutated(RICH, rng).encode())
 
@@ -159,7 +160,7 @@ def test_a_mutated_message_is_read_as_by_python_hl7(rng):
 @given(
     st.lists(st.sampled_from((*MARKS, *(e.strip() for e in ESCAPES), "a", "b c", "1")))
 )
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_a_field_of_any_marks_is_read_as_by_python_hl7(parts):
     text = "".join(each for each in parts if each != "\r")
 

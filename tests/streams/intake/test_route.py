@@ -13,6 +13,7 @@ from streams.hl7.message import parse
 from streams.hl7.reader import WANTED
 from streams.intake.route import route
 from streams.patients.demographics import Name, PatientId
+from tests.sampling import examples
 from tests.streams.hl7.hl7_text import MSH, PID, assert_keeps_schemas, message
 
 EVENT = {
@@ -363,7 +364,7 @@ soup = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(soup)
 def test_segment_soup_is_routed_or_refused(lines):
     assert_is_routed_or_refused(result_of(message(PID, *lines, event="ADT^A01")))

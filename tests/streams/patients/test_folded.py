@@ -26,6 +26,7 @@ from streams.patients.demographics import (
 )
 from streams.patients.folded import FoldedPatients
 from streams.patients.migration import remove_tables
+from tests.sampling import examples
 from tests.streams.engine.records_strategy import records
 from tests.streams.tables.changelog import held_by_another_process
 
@@ -179,7 +180,7 @@ histories = st.lists(
 
 
 @given(histories)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_every_patient_without_links_gets_the_union_of_what_follows_its_tombstone(
     history,
 ):
@@ -224,7 +225,7 @@ def parts(record):
     ),
     st.data(),
 )
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_after_any_part_was_written_another_run_ends_with_the_same_values(
     history, data
 ):

@@ -24,6 +24,7 @@ from streams.patients.demographics import (
     merge_records,
 )
 from streams.patients.known_identifiers import known_identifiers
+from tests.sampling import examples
 from tests.streams.engine.records_strategy import demographics, records
 
 EARLY, LATE = "2024-01-01T00:00:00", "2024-02-01T00:00:00"
@@ -101,7 +102,7 @@ def test_folding_a_record_again_changes_nothing(one, other):
     assert once == merge_records(once, other)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(records(), min_size=1, max_size=4))
 def test_no_value_is_ever_lost(all_of_them):
     said = frozenset().union(*map(values_of, all_of_them))
@@ -109,7 +110,7 @@ def test_no_value_is_ever_lost(all_of_them):
     assert said == values_of(reduce(merge_records, all_of_them))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(records(), min_size=2, max_size=4), st.randoms())
 def test_the_order_of_arrival_changes_no_knowledge(all_of_them, random):
     shuffled = random.sample(all_of_them, len(all_of_them))

@@ -19,6 +19,7 @@ from streams.patients.demographics import (
     PatientRecord,
 )
 from streams.patients.updates import PatientUpdate, decode_update, fold
+from tests.sampling import examples
 from tests.streams.engine.records_strategy import records
 
 A, B, C = (PatientId("WARD", letter) for letter in "ABC")
@@ -156,7 +157,7 @@ def merge(survivor, retired, day):
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_after_any_chain_of_merges_each_identifier_knows_what_all_knew(data):
     """Merges may come before their patients, and in any order of processing."""
