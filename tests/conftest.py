@@ -106,7 +106,7 @@ def settings_for(cluster, folder, **changes):
         dead_letter_key_file=folder / "office.pub",
         group=f"test-{secrets.token_hex(4)}",
         partitions=4,
-        broker_wait_seconds=20,
+        broker_wait_seconds=80,
     )
     return settings.model_copy(update=changes)
 

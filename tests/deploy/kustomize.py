@@ -58,6 +58,6 @@ def built(folder):
         command = [program, "kustomize"]
     else:
         pytest.skip("neither kustomize nor kubectl is installed")
-    done = subprocess.run([*command, str(folder)], capture_output=True, timeout=60)
+    done = subprocess.run([*command, str(folder)], capture_output=True, timeout=240)
     assert 0 == done.returncode, done.stderr.decode()
     return documents(done.stdout.decode())

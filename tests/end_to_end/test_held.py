@@ -228,7 +228,7 @@ def test_demographics_release_what_waits_and_what_is_held(ward):
 
 
 def test_the_bound_releases_what_still_waits(ward):
-    assert BOUND <= ward.bound < BOUND + 15
+    assert BOUND <= ward.bound < BOUND + 60
     assert 1 == ward.outcomes["scrubbed", "time"]
 
 

@@ -200,7 +200,7 @@ class Lake:
         snapshot = table.current_snapshot() if table else None
         return int(snapshot.summary["total-records"]) if snapshot else 0
 
-    def wait(self, topic, count, process, seconds=90):
+    def wait(self, topic, count, process, seconds=PATIENCE):
         """Wait for so many rows."""
 
         def is_met():

@@ -73,7 +73,7 @@ OF_PYTHON = ("process_", "python_")
 def get(port, path):
     try:
         url = f"http://127.0.0.1:{port}{path}"
-        with urlopen(url, timeout=10) as answer:  # our own server
+        with urlopen(url, timeout=60) as answer:  # our own server
             return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:

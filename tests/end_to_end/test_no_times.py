@@ -224,7 +224,7 @@ def test_kcat_is_told_no_time(run):
         ["kcat", "-b", run.settings.bootstrap, "-C", "-t", NOTES_SCRUBBED.name,
          "-X", "isolation.level=read_committed", "-o", "beginning", "-e", "-q",
          "-f", "%T %k %h %s\n"],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=240,
     )  # fmt: skip
 
     assert len(run.scrubbed) == len(done.stdout.splitlines())

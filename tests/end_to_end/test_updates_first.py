@@ -16,7 +16,7 @@ from streams.cluster.producer import KafkaProducer
 from streams.cluster.topics import NOTES, PATIENT_UPDATES
 from streams.engine.errors import ConfigError
 from streams.engine.records import CommittedOffset, Output, Partition
-from tests.brokers import wait_until
+from tests.brokers import PATIENCE, wait_until
 from tests.harness import is_settled
 
 pytestmark = pytest.mark.timeout(400)
@@ -56,7 +56,7 @@ class Member:
             self.records += found
         return self.seen
 
-    def wait_for(self, count, seconds=20):
+    def wait_for(self, count, seconds=PATIENCE):
         deadline = time.monotonic() + seconds
         while len(self.records) < count and time.monotonic() < deadline:
             self.poll(0.05)

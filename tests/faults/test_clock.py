@@ -35,7 +35,7 @@ def test_waits_last_as_long_under_another_time_of_day(tmp_path, seconds):
     command = [sys.executable, "-c", WAIT]
 
     done = subprocess.run(
-        command, env=os.environ | shim, capture_output=True, text=True, timeout=30
+        command, env=os.environ | shim, capture_output=True, text=True, timeout=120
     )
 
     shown, waited = map(float, done.stdout.split())

@@ -60,7 +60,7 @@ def post(gateway, path, body, media_type="application/json", **headers):
     return gateway.post(path, body, media_type, **BEARER, **headers)
 
 
-def raw(gateway, data, seconds=30):
+def raw(gateway, data, seconds=100):
     """Send bytes, and return what comes until the connection is closed."""
     with socket.create_connection(("127.0.0.1", gateway.port), seconds) as connection:
         connection.sendall(data)
@@ -429,7 +429,7 @@ def test_nothing_is_left_of_a_gateway_that_is_killed(tmp_path):
         children = psutil.Process(gateway.process.pid).children(recursive=True)
         gateway.process.kill()
         gateway.process.wait()
-        _, alive = psutil.wait_procs(children, timeout=20)
+        _, alive = psutil.wait_procs(children, timeout=60)
 
     assert len(children) >= 3
     assert [] == alive

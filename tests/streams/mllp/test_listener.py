@@ -320,7 +320,7 @@ def test_a_sender_that_reads_no_answers_is_closed_and_disturbs_no_other():
                 )
                 writer.write(framed(message("3")))
                 codes += await answers(reader)
-            await asyncio.wait([sending], timeout=20)
+            await asyncio.wait([sending], timeout=100)
             assert isinstance(sending.exception(), OSError)
             deaf.close()
             return codes

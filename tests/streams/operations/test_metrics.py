@@ -451,7 +451,7 @@ def get(port, path, method="GET", **headers):
     url = f"http://127.0.0.1:{port}{path}"
     request = Request(url, method=method, headers=headers)
     try:
-        with urlopen(request, timeout=5) as answer:  # noqa: S310  # our own server
+        with urlopen(request, timeout=60) as answer:  # noqa: S310  # our own server
             return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:

@@ -65,7 +65,7 @@ class Owner:
         self._producer.abort_transaction(20)
 
 
-def until(answer, wanted, seconds=30):
+def until(answer, wanted, seconds=120):
     """Call until the answers name these partitions."""
     left, deadline = {*wanted}, time.monotonic() + seconds
     while left:
