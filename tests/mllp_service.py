@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from urllib.error import HTTPError
@@ -16,8 +14,9 @@ import orjson
 from streams.cluster.local_broker.ports import free_ports
 from streams.engine.settings import PREFIX
 from streams.mllp.frames import END, START
+from tests.commands import Forked
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 240
 
 
 def message(sender, identifier, text="ZZMARKER"):
@@ -58,14 +57,9 @@ class Listener:
         }
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
         given = {PREFIX + name.upper(): str(value) for name, value in values.items()}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "streams.cli", "mllp"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=inherited | given,
-            )
+        self.process = Forked(
+            "mllp", stdout=self.log, stderr=self.log, env=inherited | given
+        )
         if ready:
             self.wait_for_status("/readyz", 200)
 

@@ -6,8 +6,6 @@ certificate (SSL); that it has a plain listener for the test itself is its only 
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -188,16 +186,10 @@ def config_of(house, user, **more):
     return file
 
 
-def command(house, user, *arguments, **more):
-    file = config_of(house, user, **more)
-    return [sys.executable, "-m", "streams.cli", *arguments, "--config", str(file)]
-
-
 def start(house, user, *arguments, **more):
-    with (house.folder / f"{user}.log").open("ab") as log:
-        return subprocess.Popen(
-            command(house, user, *arguments, **more), stdout=log, stderr=log
-        )
+    log = house.folder / f"{user}.log"
+    file = config_of(house, user, **more)
+    return commands.Forked(*arguments, "--config", file, stdout=log, stderr=log)
 
 
 def ask(house, user, *arguments):

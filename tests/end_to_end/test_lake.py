@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -28,7 +26,7 @@ from streams.lake.catalog import open_catalog
 from streams.lake.progress import OFFSETS
 from streams.lake.service import tables_of
 from tests.brokers import PATIENCE, wait_until
-from tests.commands import phistream
+from tests.commands import Forked, phistream
 from tests.harness import is_settled
 from tests.lake_spark import ask_spark
 
@@ -159,17 +157,12 @@ class Lake:
     @contextmanager
     def running(self):
         """Run the service; it is killed in the end unless the test ended it."""
-        with self._log.open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "streams.cli", "lake", "run", "--config",
-                 self._config],
-                stderr=log,
-            )  # fmt: skip
-            try:
-                yield process
-            finally:
-                process.kill()
-                process.wait()
+        process = Forked("lake", "run", "--config", self._config, stderr=self._log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def command(self, *arguments):
         return phistream(
@@ -237,7 +230,7 @@ def test_every_record_of_all_topics_becomes_one_row_and_sigterm_commits(lake):
         for topic in topics:
             lake.wait(topic, len(due[topic]), process)
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(30), lake.log()
+        assert 0 == process.wait(PATIENCE), lake.log()
 
     assert due == {topic: lake.rows(topic) for topic in topics}
     assert 200 == len(due[PHI_AUDIT])
@@ -272,7 +265,7 @@ def test_a_restart_goes_on_where_the_table_ends(lake):
                 process.kill()
             else:
                 process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
 
     assert 300 == len(due)
     assert due == lake.rows(NOTES_SCRUBBED)
@@ -303,7 +296,7 @@ def killed_at_random(lake, rng, *, records, kills):
     with lake.running() as process:
         lake.wait(NOTES_SCRUBBED, len(due), process, 240)
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
     rows = lake.rows(NOTES_SCRUBBED)
     missing, doubled = Counter(due) - Counter(rows), Counter(rows) - Counter(due)
     print(
@@ -372,7 +365,7 @@ def test_an_erased_patient_is_in_no_file_and_later_notes_are_kept(lake, tmp_path
         wait_until(lambda: 98 == lake.count(NOTES_SCRUBBED))
         wait_until(lambda: {97} == {lake.count(topic) for topic in topics[1:]})
         process.terminate()
-        assert 0 == process.wait(30), lake.log()
+        assert 0 == process.wait(PATIENCE), lake.log()
 
     erased = f"patient = '{pseudonym(7)}'"
     rows = lake.rows(NOTES_SCRUBBED, "patient, source.offset")
@@ -398,7 +391,7 @@ def test_commands_compact_expire_and_show_and_spark_reads_the_same(lake):
             sender.send_all(60, note)
             lake.wait(NOTES_SCRUBBED, count, process)
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
     before = lake.rows(NOTES_SCRUBBED)
 
     [compacted, *_] = orjson.loads(lake.command("compact").stdout)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -26,6 +24,7 @@ from streams.operations.watch.app import READ, WatchApp, group_of
 from streams.operations.watch.start_offsets import skip_older_than_a_day
 from streams.operations.watch.topic_counter import TopicCounter
 from streams.operations.watch.transport import CommittedThread
+from tests.commands import Forked
 from tests.conftest import settings_for, with_topics
 from tests.harness import count_records, read_topic
 
@@ -293,13 +292,13 @@ def started(settings, folder, port, **environment):
         "PHISTREAM_STATE_DIR": str(settings.state_dir),
         "PHISTREAM_BROKER_DIR": str(settings.broker_dir),
     }
-    with (folder / "watch.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "streams.cli", "watch", "--port", str(port)],
-            env=os.environ | given | environment,
-            stdout=log,
-            stderr=log,
-        )
+    log = folder / "watch.log"
+    return Forked(
+        *("watch", "--port", port),
+        env=os.environ | given | environment,
+        stdout=log,
+        stderr=log,
+    )
 
 
 def get(port, path):
