@@ -7,16 +7,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from streams.cluster.local_broker.ports import free_ports
+from tests.commands import Forked, phistream
 
 STARTED = 120
-COMMAND = (sys.executable, "-m", "streams.cli", "serve")
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Gateway:
 
     port: int
     log: Path
-    process: subprocess.Popen
+    process: Forked
 
     def ask(self, method, path, body=None, headers=None, timeout=100):
         """Send a request over a connection of its own."""
@@ -71,8 +70,8 @@ class Gateway:
         return sum(float(line.rpartition(" ")[2]) for line in lines)
 
 
-def command(folder, port, **settings):
-    """Return the arguments and environment of a gateway."""
+def environment_of(**settings):
+    """Return the environment of a gateway."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -80,8 +79,7 @@ def command(folder, port, **settings):
     }
     path = os.pathsep.join(filter(None, (environment.get("PYTHONPATH"), os.getcwd())))
     given = {f"PHISTREAM_{name.upper()}": str(each) for name, each in settings.items()}
-    options = (*COMMAND, "--port", str(port))
-    return options, environment | {"PYTHONPATH": path} | given
+    return environment | {"PYTHONPATH": path} | given
 
 
 @contextmanager
@@ -95,12 +93,14 @@ def serving(folder, *options, ready=True, **settings):
         settings: Set by the environment.
     """
     [port] = free_ports(1)
-    base, environment = command(folder, port, **settings)
     log = folder / "gateway.log"
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [*base, *options], env=environment, cwd=folder, stdout=stream, stderr=stream
-        )
+    process = Forked(
+        *("serve", "--port", port, *options),
+        stdout=log,
+        stderr=log,
+        cwd=folder,
+        env=environment_of(**settings),
+    )
     gateway = Gateway(port, log, process)
     try:
         if ready:
@@ -132,8 +132,6 @@ def wait_until_ready(gateway):
 def refused_start(folder, *options, **settings):
     """Return the exit status and output of a gateway that does not start."""
     [port] = free_ports(1)
-    base, environment = command(folder, port, **settings)
-    done = subprocess.run(
-        [*base, *options], env=environment, cwd=folder, capture_output=True, timeout=100
-    )
-    return done.returncode, (done.stdout + done.stderr).decode()
+    command = ("serve", "--port", port, *options)
+    done = phistream(*command, cwd=folder, env=environment_of(**settings), text=True)
+    return done.returncode, done.stdout + done.stderr
