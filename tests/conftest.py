@@ -25,6 +25,9 @@ pytest_plugins = ("tests.interrupts",)
 STARTS_A_BROKER = {"apicurio", "brokers", "fresh_cluster"}
 """Fixtures whose tests need Kafka, or a schema registry, and thus Java."""
 
+TAKES_LONG = {"browser", "site", "spark"}
+"""Fixtures whose tests are long: a browser, the built documentation, Spark."""
+
 MOST_PROCESSES = 8
 
 
@@ -44,10 +47,13 @@ def pytest_collection_modifyitems(items):
     They are long, but for those that show the promise.
     """
     for item in items:
-        if STARTS_A_BROKER & set(getattr(item, "fixturenames", ())):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if STARTS_A_BROKER & fixtures:
             item.add_marker(pytest.mark.kafka)
         needs_kafka = item.get_closest_marker("kafka")
-        if needs_kafka and not item.get_closest_marker("promise"):
+        if TAKES_LONG & fixtures or (
+            needs_kafka and not item.get_closest_marker("promise")
+        ):
             item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
 

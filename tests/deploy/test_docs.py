@@ -103,6 +103,7 @@ def test_internal_links_and_anchors_lead_somewhere(site):
     assert [] == lost
 
 
+@pytest.mark.long
 def test_a_page_that_no_section_names_is_refused(tmp_path):
     shutil.copytree(PAGES, tmp_path / "pages")
     (tmp_path / "pages/stray-page.md").write_text("# Stray\n")
