@@ -32,6 +32,7 @@ def leaked(value: bytes, markers: Markers, policy: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["surrogate", "i2b2"])
 def test_no_marker_of_any_element_with_a_rule_is_written(policy):
     markers = Markers()

@@ -61,6 +61,7 @@ def _adapt(folder, preset, base, out, *more):
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_model_that_is_not_worse_is_written_with_its_card(folder, preset, tmp_path):
     out = tmp_path / "model"
@@ -76,6 +77,7 @@ def test_a_model_that_is_not_worse_is_written_with_its_card(folder, preset, tmp_
     assert again.returncode == 73
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_worse_model_is_refused_with_its_figures_and_not_written(folder, tmp_path):
     # Of four notes nobody learns what the model that comes with phistream knows.

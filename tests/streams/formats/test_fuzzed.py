@@ -10,8 +10,9 @@ import pytest
 from tests.benchmarks import fuzz, fuzz_inputs
 from tests.benchmarks.fuzz import FAULTS, Tally, check, masked, run, views
 from tests.benchmarks.fuzz_inputs import FORMATS, Input, input_of
+from tests.sampling import examples
 
-SEED, INPUTS = 1, 80
+SEED, INPUTS = 1, examples(80)
 
 
 @pytest.fixture(autouse=True)
