@@ -32,9 +32,12 @@ def test_waits(number, tmp_path):
 """
 
 
-@pytest.mark.parametrize("options", [("-n", "2"), ("-n", "0", "-k", "0")], ids=str)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
-def test_the_main_process_ends_all_that_was_started(tmp_path, options, number):
+@pytest.mark.parametrize(
+    ("number", "options"),
+    [(signal.SIGINT, ("-n", "2")), (signal.SIGTERM, ("-n", "0", "-k", "0"))],
+    ids=["interrupted with xdist", "terminated without"],
+)
+def test_the_main_process_ends_all_that_was_started(tmp_path, number, options):
     path = tmp_path / "test_waits.py"
     path.write_text(RUN)
     command = ["-m", "pytest", "-c", os.devnull, "-p", "tests.interrupts", *options]
