@@ -135,6 +135,7 @@ def test_the_page_escapes_what_it_shows(description):
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_the_page_reads_well_in_a_browser(tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api")
