@@ -153,9 +153,8 @@ def _document(number: int, row: dict[str, Any]) -> Document:
 
 
 def _known(row: dict[str, Any]) -> KnownIdentifiers:
-    return KnownIdentifiers(
-        **{name: tuple(map(_PARSE.get(name, str), row[name])) for name in row}
-    )
+    values = {name: tuple(map(_PARSE.get(name, str), row[name])) for name in row}
+    return KnownIdentifiers(**{**values, "sex": row.get("sex", "")})
 
 
 def _name_of(row: dict[str, str]) -> PersonName:
