@@ -29,6 +29,12 @@ def test_a_wheel_holds_no_experiments(files):
     assert [path for path in files if path.endswith("other_systems.py")] == []
 
 
+def test_a_wheel_holds_the_tables_of_models_but_not_their_weights(files):
+    models = [path for path in files if path.startswith("deid_core/tagger/models/")]
+    assert "deid_core/tagger/models/english/tables.npz" in models
+    assert [path for path in models if path.endswith("weights.npz")] == []
+
+
 def test_no_module_of_a_wheel_looks_for_files_of_the_repository(files):
     wrong = [
         path
