@@ -26,11 +26,16 @@ LIMITS = {
     ("fault", "status", "code"),
     [
         ("loop", 503, "deadline"),
-        ("pattern", 503, "deadline"),
-        ("kernel", 503, "deadline"),
-        ("hangs", 503, "deadline"),
-        ("segfault", 500, "poison"),
-        ("memory", 500, "poison"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                ("pattern", 503, "deadline"),
+                ("kernel", 503, "deadline"),
+                ("hangs", 503, "deadline"),
+                ("segfault", 500, "poison"),
+                ("memory", 500, "poison"),
+            )
+        ),
     ],
 )
 def test_only_the_request_that_breaks_a_worker_fails(tmp_path, fault, status, code):
