@@ -34,8 +34,8 @@ class Run:
     def __init__(self):
         self._name = secrets.token_hex(8)
         os.environ[RUN] = f"{os.environ.get(RUN, '')} {self._name}".strip()
-        # They then end the run as Ctrl-C does.
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        # Both end the run as Ctrl-C does; a shell's background job ignores that.
+        for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
 
     def pytest_keyboard_interrupt(self):
