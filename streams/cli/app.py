@@ -68,6 +68,7 @@ def main() -> None:
     """Run the command line; print a known error as one line on standard error."""
     # Services set up their own logging; other commands log errors only.
     logging.basicConfig(level=logging.ERROR)
+    _say_progress("deid_core.research.published.first_use")
     try:
         app()
     except DeidConfigError as error:
@@ -92,9 +93,29 @@ def _extras() -> tuple[str, ...]:
     return entry.extras if entry else ()
 
 
+class _Saying(logging.Handler):
+    """Print log records as a command's own messages."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        _say(record.getMessage())
+
+
+def _say_progress(logger: str) -> None:
+    """Print what a module logs on work that takes long, instead of errors alone."""
+    logged = logging.getLogger(logger)
+    logged.setLevel(logging.INFO)
+    logged.propagate = False
+    logged.addHandler(_Saying())
+
+
 def _end(message: str, status: int) -> None:
+    _say(message)
+    sys.exit(status)
+
+
+def _say(message: str) -> None:
     # Only to print it.
     from .terminal import say
 
     say(message)
-    sys.exit(status)

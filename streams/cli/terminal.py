@@ -5,7 +5,6 @@ Rich is imported where something is drawn: most commands print lines alone.
 
 from __future__ import annotations
 
-import logging
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,23 +32,6 @@ GAP = 2
 def say(message: str) -> None:
     """Print one line on standard error."""
     typer.echo(f"phistream: {message}", err=True)
-
-
-class _Saying(logging.Handler):
-    """Print log records as a command's own messages."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a record."""
-        say(record.getMessage())
-
-
-def say_progress(logger: str) -> None:
-    """Print what a module logs on work that takes long, instead of errors alone."""
-    logged = logging.getLogger(logger)
-    logged.setLevel(logging.INFO)
-    logged.propagate = False
-    if not logged.handlers:
-        logged.addHandler(_Saying())
 
 
 def print_json(value: object) -> None:

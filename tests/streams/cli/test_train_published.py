@@ -1,11 +1,14 @@
 """`phistream train` for the recipes of published systems."""
 
+import os
+
 import orjson
 import pytest
 from typer.testing import CliRunner
 
 from deid_core import ConfigError
 from streams.cli.app import app
+from tests import commands
 
 pytest.importorskip("pycrfsuite", reason="python-crfsuite trains the papers' chains")
 
@@ -59,6 +62,26 @@ def test_what_is_trained_runs_by_the_preset_beside_it(corpus, tmp_path):
 def test_without_a_corpus_the_notes_that_come_along_are_learned(tmp_path):
     words = ("--recipe", "mcrf1", "--notes", 5, "--out", tmp_path / "model")
     assert "5 documents" in run("train", *words).output
+
+
+def test_a_preset_without_a_model_is_trained_at_its_first_use_and_says_so(tmp_path):
+    preset, note = tmp_path / "own.toml", tmp_path / "note.txt"
+    preset.write_text(
+        'name = "own"\ndetectors = ["classifier"]\n'
+        '[classifier]\nrecipe = "mcrf1"\ntraining_notes = 4\ntraining_seconds = 1\n'
+    )
+    note.write_text("No fever.\n")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = ("scrub", "--preset", preset, note)
+    first, second = (
+        commands.phistream(*words, env=environment, text=True) for _ in range(2)
+    )
+    assert (
+        "mcrf1: training it once on this machine, on 4 invented notes" in first.stderr
+    )
+    assert "mcrf1: trained in" in first.stderr
+    assert "mcrf1" not in second.stderr
+    assert first.stdout == second.stdout != ""
 
 
 def test_a_group_that_is_not_at_hand_is_named(corpus, tmp_path):
