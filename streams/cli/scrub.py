@@ -36,7 +36,7 @@ from .scrub_output import (
     opened,
     size_of,
 )
-from .terminal import say, say_progress, show_table
+from .terminal import say, show_table
 
 if TYPE_CHECKING:
     from deid_core.pipeline import Deidentifier
@@ -200,8 +200,6 @@ def _deidentifier(
     # Not before it is known whether kernels are to be compiled.
     from deid_core.pipeline import Deidentifier
 
-    for module in ("deid_core.jit", "deid_core.research.published.first_use"):
-        say_progress(module)
     return Deidentifier.from_names(preset=preset, policy=policy, key=key, terms=terms)
 
 
