@@ -33,7 +33,8 @@ COMMANDS: Mapping[str, Entry] = {
         "scrub:scrub", "De-identify files and folders; exit 1 if a note is refused."
     ),
     "presets": Entry(
-        "presets:presets", "List the presets, and which of them need training first."
+        "presets:presets",
+        "List the presets, and which of them train a model at their first use.",
     ),
     "evaluate": Entry(
         "evaluate:evaluate",

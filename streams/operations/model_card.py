@@ -41,5 +41,5 @@ def _card(name: str) -> dict[str, Any]:
     return {
         "model": card["name"],
         "model_version": card["version"],
-        "sha256": card["sha256"][:12],
+        "sha256": card["sha256"]["tables.npz"][:12],
     }

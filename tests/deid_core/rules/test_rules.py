@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from deid_core.detectors.rules import rule as rule_module
 from deid_core.detectors.rules.engine import RULES, RuleDetector
+from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.document import Annotation, Document, Span
 from deid_core.labels import Label
@@ -154,7 +155,7 @@ def test_proposals_are_in_the_order_of_the_names_of_rules():
 def test_the_guide_shows_a_rule_that_works():
     guide = inspect.getdoc(rule_module) or ""
     example = textwrap.dedent(guide.split("::\n\n")[1].split("\n\n- ")[0])
-    names = {"Rule": Rule, "Label": Label, "re": re}
+    names = {"Rule": Rule, "Label": Label, "re": re, "LazyPattern": LazyPattern}
     exec(example, names)  # noqa: S102 (the guide's own example)
     ward = names["WARD"]
 

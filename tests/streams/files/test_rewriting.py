@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from deid_core import Deidentifier
 from schemas import Schema
-from streams.cli import scrub as command
 from streams.cli.app import app
 from streams.events.parts import FreeText, Part, Rebuilt
 from streams.files import input_file, rewriting
@@ -81,7 +80,7 @@ def hl7(monkeypatch):
 @pytest.fixture
 def scrub(tmp_path, monkeypatch):
     """Return a function that scrubs one file and returns the output, or None."""
-    monkeypatch.setattr(command, "Deidentifier", Cached)
+    monkeypatch.setattr("deid_core.pipeline.Deidentifier", Cached)
 
     def scrub(name, content, *options):
         (tmp_path / "in").mkdir(exist_ok=True)

@@ -28,7 +28,7 @@ NOTES = b'{"id": "a", "text": "Seen 3/14/2024."}\n'
 
 @pytest.fixture(autouse=True)
 def _one_deidentifier(monkeypatch):
-    monkeypatch.setattr(command, "Deidentifier", _Cached)
+    monkeypatch.setattr("deid_core.pipeline.Deidentifier", _Cached)
     monkeypatch.setattr(readers, "READERS", {})
     monkeypatch.setattr(rewriting, "READERS", {})
 
@@ -238,13 +238,22 @@ def test_a_folder_that_can_not_be_made_is_named(ward, tmp_path):
     assert "file/out" in str(done.exception) + done.stderr
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_it_says_when_the_first_run_takes_long(ward, monkeypatch, is_kept):
+@pytest.mark.parametrize(
+    ("is_kept", "size", "is_compiled"),
+    [(True, 10, True), (False, 10, False), (False, command.LITTLE + 1, True)],
+)
+def test_a_little_text_does_not_wait_for_the_compiler(
+    tmp_path, monkeypatch, is_kept, size, is_compiled
+):
+    chosen = []
     monkeypatch.setattr(command, "is_machine_code_kept", lambda: is_kept)
+    monkeypatch.setattr(command, "run_uncompiled", lambda: chosen.append("plain"))
+    note = tmp_path / "note.txt"
+    note.write_text("x\n" * size)
 
-    done = scrub(ward / "a.txt")
+    assert scrub(note).exit_code == 0
 
-    assert is_kept == ("compiling the detectors" not in done.stderr)
+    assert is_compiled is (chosen == [])
 
 
 def test_a_pipe_is_read_whole(tmp_path):
@@ -321,7 +330,8 @@ def test_a_document_in_a_message_is_named_where_only_its_notes_are_printed(
 @pytest.mark.parametrize("explained", [[], ["--explain"]])
 def test_a_refusal_by_the_library_names_the_file(explained, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        command, "Deidentifier", SimpleNamespace(from_names=lambda **_: reads_english())
+        "deid_core.pipeline.Deidentifier",
+        SimpleNamespace(from_names=lambda **_: reads_english()),
     )
     file = tmp_path / "de.txt"
     file.write_text(GERMAN)

@@ -183,7 +183,7 @@ def test_a_value_that_a_reader_lets_through_is_no_output(scrub, monkeypatch):
         def rebuilt(self, content, scrubbed, values):
             return type(reader.rebuilt(content, scrubbed, values))(content.encode())
 
-    monkeypatch.setitem(READERS, "hl7", Careless())
+    monkeypatch.setitem(READERS._made, "hl7", Careless())
 
     _note, refused = scrub.process(routed(MESSAGE))
 
