@@ -68,7 +68,7 @@ def test_a_model_that_is_not_worse_is_written_with_its_card(folder, preset, tmp_
     done = _adapt(folder, preset, "base", out)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(each.name for each in out.iterdir()) == [
-        "README.md", "model.json", "sha256", "weights.npz",
+        "README.md", "model.json", "sha256", "tables.npz", "weights.npz",
     ]  # fmt: skip
     assert "site, held out" in done.stdout
     card = (out / "README.md").read_text()

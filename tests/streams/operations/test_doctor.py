@@ -495,8 +495,8 @@ def test_a_preset_that_misses_names_fails_without_showing_them(tmp_path):
 def test_a_damaged_model_fails(tmp_path):
     model = tmp_path / "english"
     shutil.copytree(files("deid_core") / "tagger/models/english", model)
-    with (model / "weights.npz").open("ab") as weights:
-        weights.write(b"damaged")
+    with (model / "tables.npz").open("ab") as tables:
+        tables.write(b"damaged")
     preset = tmp_path / "mine.toml"
     preset.write_text(
         f'name = "mine"\ndetectors = ["tagger"]\n[tagger]\nmodel = "{model}"\n'
