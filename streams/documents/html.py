@@ -152,6 +152,9 @@ class _Walk:
                 if not _is_dropped(element):
                     self._end(element)
                 if element is not root:
+                    # What is behind </body> is written inside of it, on its own line.
+                    if element.tag == "body" and (element.tail or "").strip():
+                        self._pieces.append("<br>")
                     self._add(element.tail)
         return HtmlText(self._shown.text, tuple(self._pieces))
 

@@ -210,3 +210,14 @@ def test_no_html_takes_long(unit):
         open_document(b"<p>" + unit * ((8 << 20) // len(unit)), "text/html")
 
     assert 20 > time.process_time() - start
+
+
+def test_text_behind_the_body_stays_on_a_line_of_its_own():
+    page = b"<html><body><td>x</td></body>Seen.</html>"
+    document = open_document(page, "text/html")
+
+    rebuilt = document.rebuilt(unchanged(document))
+
+    assert document.text.split() == ["x", "Seen."]
+    reopened = open_document(rebuilt.data, rebuilt.media_type)
+    assert reopened.text.split() == ["x", "Seen."]
