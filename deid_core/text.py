@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 from threading import Lock
 
@@ -42,7 +43,8 @@ def deidentify(
     if not isinstance(text, str):
         raise wrong_type("deidentify: text", text, str)
     # Its own id, so that no two texts share surrogates and the days that dates move by.
-    document = Document(text, text)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    document = Document(digest.hexdigest(), text)
     with _building:
         system = _system(preset, policy, key)
     return system.deidentify(document).text
