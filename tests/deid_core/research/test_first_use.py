@@ -27,6 +27,7 @@ NOTE = (
     "Mrs. Karen Whitfield, MRN 4410286, lives with her son Tom. Phone 555-201-4477.\n"
 )
 
+NAMES = ("Maria", "Delgado", "Karen", "Whitfield", "Tom")
 
 read_once = functools.cache(read_corpus)
 
@@ -197,5 +198,5 @@ def test_thirteen_presets_train_at_their_first_use_in_less_than_two_minutes():
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_preset_finds_a_name_on_a_machine_without_its_model(name, cache):
     result = Deidentifier.from_names(preset=name).deidentify(Document("1", NOTE))
-    assert "Delgado" not in result.text or "Whitfield" not in result.text
+    assert not all(name in result.text for name in NAMES)
     assert len(kept(cache)) == 1
