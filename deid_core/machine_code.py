@@ -18,7 +18,7 @@ from typing import Any
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-from .prepared import code_folders
+from .prepared import code_folders, make_private
 
 kernels: list[Any] = []
 unkept: set[str] = set()
@@ -63,7 +63,7 @@ class _Locator:
     def ensure_cache_path(self) -> None:
         """Make the folder; raise OSError if it can be neither made nor read."""
         if not self._folder.is_dir():
-            self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            make_private(self._folder)
         os.listdir(self._folder)
 
     def get_cache_path(self) -> str:

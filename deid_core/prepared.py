@@ -129,6 +129,19 @@ def _has_code(folder: Path, file: Path) -> bool:
     return folder.is_dir() and any(folder.glob(f"{file.stem}.*.nbi"))
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder, and that above it, to which this user alone can write.
+
+    Of others above them that are missing the process's umask decides.
+
+    Raises:
+        OSError: It can't be made.
+    """
+    folder.parent.parent.mkdir(parents=True, exist_ok=True)
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o755, exist_ok=True)
+
+
 def _folders() -> Iterator[Path]:
     """Yield where they may lie, the first choice first."""
     chosen = chosen_folder()
@@ -167,7 +180,7 @@ _NAMES, _END = "names", "end"
 
 
 def _keep(arrays: Arrays, folder: Path, entry: str) -> None:
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    make_private(folder)
     draft = Path(tempfile.mkdtemp(prefix=f".{entry}-", dir=folder))
     try:
         draft.chmod(0o755)

@@ -50,6 +50,18 @@ def test_a_folder_to_which_others_can_write_is_not_used(folder, where):
     assert 2 == make.calls
 
 
+def test_a_new_folder_is_private_where_groups_may_write(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new" / "cache"))
+    make, before = Maker(), os.umask(0o002)
+    try:
+        prepared("a", "1", make)
+        prepared("a", "1", make)
+    finally:
+        os.umask(before)
+
+    assert make.calls == 1
+
+
 def test_a_folder_that_cannot_be_written_is_read(folder, monkeypatch):
     make = Maker()
     prepared("a", "1", make)
