@@ -31,7 +31,7 @@ from tests.harness import count_records, read_topic
 pytestmark = pytest.mark.timeout(900)
 
 MARKER = "Zzquist"
-PATIENCE = 150
+PATIENCE = 240
 
 
 def audit_event(label="DATE"):
@@ -365,7 +365,7 @@ def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
         fresh_cluster.restart(1)
 
         Writer(settings).write(PHI_AUDIT, [audit_event()] * 5)
-        wait_for(lambda: labels_of(port) == {"DATE": 15}, 150)
+        wait_for(lambda: labels_of(port) == {"DATE": 15})
     finally:
         process.send_signal(signal.SIGTERM)
         status = process.wait(120)
