@@ -14,7 +14,14 @@ from streams.cluster.client import PRODUCER, admin_client, value_of
 from streams.cluster.lag import LagReader
 from streams.cluster.offsets import GroupOffsets, end_offsets, high_watermarks
 from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES
+from streams.cluster.topics import (
+    HL7_RAW,
+    NOTES,
+    NOTES_HELD,
+    NOTES_SCRUBBED,
+    PATIENT_UPDATES,
+    PHI_AUDIT,
+)
 from streams.demo.flow import read_topic, wait_until_drained
 from streams.demo.services import Service, _environment
 from streams.engine.errors import RetriableError
@@ -79,7 +86,11 @@ def drain(settings, services=(), turn=lambda: None):
 
     try:
         wait_until_drained(settings, check, lambda _progress: None)
+        # What intake has committed a moment ago may not have been counted.
+        settle(settings, (NOTES, PATIENT_UPDATES), check)
+        wait_until_drained(settings, check, lambda _progress: None)
         wait_for_group(settings, PATIENT_UPDATES.name, "scrub", check)
+        settle(settings, (NOTES_HELD, NOTES_SCRUBBED, PHI_AUDIT), check)
     except BaseException:  # the end of a test's time is one too
         for service in services:
             print(f"{service.stage}:\n{service.tail(20)}")
@@ -127,6 +138,14 @@ def produce_notes(settings, *notes):
 def values(settings, topic):
     messages = read_topic(settings, topic)
     return [orjson.loads(value_of(each)) for each in messages]
+
+
+def settle(settings, topics, check):
+    """Wait until what was committed to the topics can be read."""
+    for topic in topics:
+        while not is_settled(settings, topic.name):
+            check()
+            time.sleep(0.02)
 
 
 def is_settled(settings, topic):
