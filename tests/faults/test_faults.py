@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults.playing import Stage
 from tests.faults.scenarios import Scenario, load_scenarios
+from tests.faults.verdict import NOTHING_HIT
 
 SHORT = ("end-txn-lost", "offsets-expired", "worker-kill")
 NOTES = 200
@@ -28,6 +29,15 @@ def stage_of_three(tmp_path_factory):
         yield stage
 
 
+def play_until_hit(stage, name):
+    """Play a scenario with other seeds while no transaction was in its way."""
+    for seed in (1, 2, 3):
+        report = stage.play(load_scenarios()[name], notes=NOTES, seed=seed)
+        if report.wrong != (NOTHING_HIT,):
+            break
+    return report
+
+
 def check(report):
     if report.skipped:
         pytest.skip(report.skipped)
@@ -36,7 +46,7 @@ def check(report):
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_fault_loses_doubles_reorders_and_leaks_nothing(stage, name):
-    check(stage.play(load_scenarios()[name], notes=NOTES, seed=1))
+    check(play_until_hit(stage, name))
 
 
 def test_a_service_that_refuses_to_run_ends_the_run_at_once(stage):
@@ -73,4 +83,4 @@ def test_a_service_that_ends_by_itself_is_started_again_and_is_wrong(stage):
 def test_a_fault_of_three_brokers_loses_doubles_reorders_and_leaks_nothing(
     stage_of_three, name
 ):
-    check(stage_of_three.play(load_scenarios()[name], notes=NOTES, seed=1))
+    check(play_until_hit(stage_of_three, name))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+NOTHING_HIT = "no transaction was hit: no aborted record"
+
 
 @dataclass(slots=True)
 class Seen:
@@ -54,5 +56,5 @@ def judge(found, seen, scenario):
         if not seen.effects[effect]
     ]
     if seen.must_abort and not found.aborted:
-        wrong.append("no transaction was hit: no aborted record")
+        wrong.append(NOTHING_HIT)
     return wrong
