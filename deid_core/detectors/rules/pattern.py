@@ -19,7 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 try:
-    import _sre  # type: ignore[import-not-found]  # likewise
+    import _sre  # type: ignore[import-not-found]  # not in the stubs
     from re import _compiler, _parser  # type: ignore[attr-defined]  # not public
 
     MAGIC = str(_sre.MAGIC)
@@ -88,7 +88,8 @@ def machine_form(patterns: Sequence[LazyPattern]) -> dict[str, NDArray[Any]]:
     codes, groups = [], []
     for pattern in patterns:
         parsed = _parser.parse(pattern.pattern, pattern.flags)
-        codes.append(np.array(_compiler._code(parsed, pattern.flags), np.uint32))  # noqa: SLF001
+        code = _compiler._code(parsed, pattern.flags)  # noqa: SLF001  # as restore()
+        codes.append(np.array(code, np.uint32))
         groups.append((parsed.state.groups - 1, parsed.state.groupdict))
     return {
         "pattern.bounds": np.cumsum([0, *map(len, codes)]),
