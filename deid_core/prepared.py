@@ -137,8 +137,9 @@ def make_private(folder: Path) -> None:
     Raises:
         OSError: It can't be made.
     """
-    folder.parent.parent.mkdir(parents=True, exist_ok=True)
-    for each in (folder.parent, folder):
+    above = folder.parent
+    above.parent.mkdir(parents=True, exist_ok=True)
+    for each in (above, folder):
         each.mkdir(mode=0o755, exist_ok=True)
 
 
