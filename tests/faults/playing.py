@@ -13,6 +13,7 @@ from rich.table import Table
 
 from streams.cluster.client import wait_for_broker
 from streams.cluster.local_broker.cluster import QUICK_START
+from streams.demo.services import start_service
 from tests.brokers import empty
 from tests.conftest import settings_for, with_topics
 from tests.faults.audit import Audit
@@ -35,16 +36,24 @@ class Stage:
         folder: Of all data; by default a temporary one, removed at the end unless a
             run was not sound.
         is_long: Whether brokers run for hours, not for minutes.
+        starter: Starts a service's process.
     """
 
     def __init__(
-        self, *, brokers=3, progress=lambda _line: None, folder=None, is_long=False
+        self,
+        *,
+        brokers=3,
+        progress=lambda _line: None,
+        folder=None,
+        is_long=False,
+        starter=start_service,
     ):
         self._jvm = () if is_long else QUICK_START
         self._own = None if folder else Path(tempfile.mkdtemp(prefix="phistream-f-"))
         self._folder = folder or self._own
         self._brokers = brokers
         self._progress = progress
+        self._starter = starter
         self._shared = None
         self._number = 0
         self._is_sound = True
@@ -116,6 +125,7 @@ class Stage:
             notes=notes,
             seed=seed,
             progress=self._progress,
+            starter=self._starter,
         )
         try:
             scenario.play(run)

@@ -100,9 +100,10 @@ class Run:
         notes: How many are fed.
         seed: Decides everything.
         progress: Called with a line of text.
+        starter: Starts a service's process.
     """
 
-    def __init__(self, settings, cluster, scenario, *, notes, seed, progress):
+    def __init__(self, settings, cluster, scenario, *, notes, seed, progress, starter):
         self.settings, self.cluster, self.scenario = settings, cluster, scenario
         self.name = name = scenario.name
         self.notes, self.seed = notes, seed
@@ -112,6 +113,7 @@ class Run:
         self.wrong: list[str] = []
         self._refused = ""
         self._progress = progress
+        self._starter = starter
         self._services: dict[tuple[str, int], object] = {}
         self._settings_of: dict[tuple[str, int], object] = {}
         self._starters: dict[tuple[str, int], Callable] = {}
@@ -143,6 +145,10 @@ class Run:
         bootstrap = self.cluster.proxied_bootstrap
         self.settings = self.settings.model_copy(update={"bootstrap": bootstrap})
 
+    def use_interpreters(self):
+        """Give each service an interpreter of its own, which sees the environment."""
+        self._starter = start_service
+
     def start(self, *, intake=1, scrub=2, feeds=True, observed=False, **changes):
         """Start services of one worker each, and the feed; admissions go first.
 
@@ -169,16 +175,14 @@ class Run:
         if feeds:
             self.feed.start()
 
-    def start_service(
-        self, stage, slot=0, *, place="", starter=start_service, **changes
-    ):
+    def start_service(self, stage, slot=0, *, place="", starter=None, **changes):
         """Start a worker of a slot under a supervisor of its own.
 
         Args:
             stage: What it does.
             slot: Its ordinal.
             place: Of another host's state folder and logs.
-            starter: Starts the process.
+            starter: Starts the process, if the run's own does not.
             changes: Of its settings.
         """
         folder = self.settings.state_dir.parent / (place or f"{stage}-{slot}")
@@ -191,6 +195,7 @@ class Run:
             }
         )
         with self._lock:
+            starter = starter or self._starter
             service = starter(stage, settings)
             self._services[stage, place or slot] = service
             self._settings_of[stage, place or slot] = settings

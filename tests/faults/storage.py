@@ -102,6 +102,7 @@ def temp_full(run):
     """The folder for temporary files has no space left."""
     with small_disk(2) as disk, environment(TMPDIR=str(disk)):
         fill(disk)
+        run.use_interpreters()
         run.start()
         run.seen.must_abort = False
         for number in run.moments(2):
@@ -168,6 +169,7 @@ def clock_jumps(run):
     offset.write_bytes(bytes(8))
     build_clock(shim)
     with environment(LD_PRELOAD=str(shim), TESTS_CLOCK_FILE=str(offset)):
+        run.use_interpreters()
         run.start()
         run.seen.must_abort = False
         jumps = [HOUR, -HOUR, 365 * 24 * HOUR, -365 * 24 * HOUR, 0]

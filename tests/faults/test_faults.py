@@ -10,6 +10,7 @@ import pytest
 from tests.faults.playing import Stage
 from tests.faults.scenarios import Scenario, load_scenarios
 from tests.faults.verdict import NOTHING_HIT
+from tests.harness import start_service
 
 SHORT = ("end-txn-lost", "offsets-expired", "worker-kill")
 NOTES = 200
@@ -19,13 +20,15 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
-    with Stage(brokers=1, folder=tmp_path_factory.mktemp("faults")) as stage:
+    folder = tmp_path_factory.mktemp("faults")
+    with Stage(brokers=1, folder=folder, starter=start_service) as stage:
         yield stage
 
 
 @pytest.fixture(scope="module")
 def stage_of_three(tmp_path_factory):
-    with Stage(brokers=3, folder=tmp_path_factory.mktemp("faults3")) as stage:
+    folder = tmp_path_factory.mktemp("faults3")
+    with Stage(brokers=3, folder=folder, starter=start_service) as stage:
         yield stage
 
 
