@@ -220,6 +220,7 @@ class Connection:
         """Take and answer messages; return why the connection has ended."""
         if (tls := self._listener.tls) is not None:
             # Here and not in the server, which has no limit of unfinished handshakes.
+            below = self._writer.transport
             try:
                 await self._writer.start_tls(
                     tls, ssl_handshake_timeout=HANDSHAKE_SECONDS
@@ -227,6 +228,10 @@ class Connection:
             except OSError:
                 self._writer.transport.abort()
                 return Closed.HANDSHAKE
+            # Data that comes before `start_tls` returns may pause the transport below;
+            # from Python 3.14 on, the stream resumes only the one above.
+            if isinstance(below, asyncio.ReadTransport):
+                below.resume_reading()
         self._writer.transport.set_write_buffer_limits(high=UNSENT_BYTES)
         self._taking = asyncio.create_task(self._take_all())
         try:
