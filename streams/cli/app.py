@@ -9,6 +9,7 @@ wrong, or an extra is missing.  A worker may also exit with 71: deploy/runbook.m
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Annotated
 
@@ -84,6 +85,9 @@ def main() -> None:
     except OSError as error:
         if not is_full(error):
             raise
+        # What is left in the buffer would fail again at the interpreter's end, which
+        # would then choose the exit status.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _end(NO_SPACE, EX_IOERR)
 
 
