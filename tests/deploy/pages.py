@@ -19,6 +19,7 @@ import doctest
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import pytest
 import yaml
 
 from streams.engine.settings import load_settings
@@ -94,10 +96,13 @@ class DocPage:
         """Whether its commands go on from the installation of the tutorial."""
         return bool(self._front.get("installation"))
 
-    @property
-    def packages(self):
-        """What its code imports besides phistream's own dependencies."""
-        return self._front.get("packages", [])
+    def skip_without_its_needs(self):
+        """Skip the test if packages or programs are missing that its code needs."""
+        for package in self._front.get("packages", []):
+            pytest.importorskip(package, reason=f"{self.name} needs {package}")
+        for program in self._front.get("programs", []):
+            if shutil.which(program) is None:
+                pytest.skip(f"{self.name} needs {program}, which is not installed")
 
     @property
     def _front(self):

@@ -35,8 +35,7 @@ def test_every_block_of_code_is_of_a_kind_that_is_run(page):
 
 @pytest.mark.parametrize("page", WITHOUT_KAFKA)
 def test_code_without_kafka_does_what_the_page_says(page, tmp_path):
-    for package in page.packages:
-        pytest.importorskip(package, reason=f"{page.name} needs {package}")
+    page.skip_without_its_needs()
     sandbox = Sandbox(tmp_path)
     try:
         sandbox.run(page)

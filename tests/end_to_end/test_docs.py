@@ -41,6 +41,7 @@ def installation(tmp_path_factory):
 
 @pytest.mark.parametrize("page", GUIDES)
 def test_a_guide_does_what_it_says_after_the_tutorial(page, installation):
+    page.skip_without_its_needs()
     sandbox = installation.child()
     try:
         sandbox.run(page)
