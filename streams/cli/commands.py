@@ -154,9 +154,7 @@ COMMANDS: Mapping[str, Entry] = {
         "Write the published topics into Apache Iceberg tables, exactly once.",
         ("lake",),
     ),
-    "topics": Entry(
-        "topics:app", "Create, check, list and migrate the topics.", ("stream",)
-    ),
+    "topics": Entry("topics:app", "Create, check and list the topics.", ("stream",)),
 }
 """In the order of the help."""
 

@@ -1,4 +1,4 @@
-"""`phistream topics`: create, check and migrate the topics of cluster/topics.py."""
+"""`phistream topics`: create, check and list the topics of cluster/topics.py."""
 
 from __future__ import annotations
 
@@ -15,24 +15,11 @@ from ..cluster.registry import opened, subject
 from ..cluster.topic_admin import check_topics, create_topics
 from ..cluster.topics import ALL_TOPICS, FRAMED
 from ..engine.errors import ConfigError
-from ..engine.settings import Settings, load_settings
-from ..patients.migration import (
-    PatientsMigration,
-    missing_topics,
-    remove_tables,
-    require_stopped,
-    tables_of_intake,
-    waiting,
-)
+from ..engine.settings import load_settings
 from .options import Bootstrap, Config, Json
-from .terminal import counting, print_json, show_table
+from .terminal import print_json, show_table
 
-MAX_SHOWN = 20
-"""Records that are listed one by one."""
-
-app = typer.Typer(
-    help="Create, check, list and migrate the topics.", no_args_is_help=True
-)
+app = typer.Typer(help="Create, check and list the topics.", no_args_is_help=True)
 
 
 @app.command()
@@ -105,82 +92,6 @@ def register(config: Config = None) -> None:
     with opened(settings) as registry:
         for topic in FRAMED:
             _tell(f"{subject(topic)}: id {registry.register(topic)}")
-
-
-@app.command()
-def migrate(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")
-    ] = False,
-    config: Config = None,
-    bootstrap: Bootstrap = None,
-) -> None:
-    """Move a deployment from before patient.updates to these topics.
-
-    Stop intake and scrub first; nothing that waits is lost.  It may be run again at any
-    time.  Exits 1 if a record of patients has to be repaired by a person.
-    """
-    settings = load_settings(config, {"bootstrap": bootstrap})
-    wait_for_broker(settings)
-    try:
-        require_stopped(settings)
-    except ConfigError as error:
-        if not dry_run:
-            raise
-        _tell(f"would refuse: {error}")
-    would = "would be " if dry_run else ""
-    missing = missing_topics(settings)
-    _tell(f"topics {would}created: {', '.join(missing) or 'none, all exist'}")
-    if not dry_run:
-        create_topics(settings)
-        for problem in check_topics(settings):
-            _tell(f"left as it is: {problem}")
-    left = _migrate_patients(settings, dry_run=dry_run)
-    folders = tables_of_intake(settings)
-    if not dry_run:
-        remove_tables(folders)
-    shown = ", ".join(map(str, folders)) or "none in this state_dir"
-    _tell(f"tables of intake {would}removed: {shown}")
-    _tell("on other hosts: delete the folders intake-* below state_dir/group by hand")
-    for topic, count in waiting(settings).items():
-        _tell(
-            f"{topic}: up to {count} records wait; they are processed after the start"
-        )
-    _tell(
-        "next: phistream run scrub (it restores its tables from patients), then "
-        "phistream run intake, then restart phistream watch"
-    )
-    raise typer.Exit(1 if left else 0)
-
-
-def _migrate_patients(settings: Settings, *, dry_run: bool) -> int:
-    """Complete the records of `patients`; return how many have to be repaired."""
-    with PatientsMigration(settings, is_dry_run=dry_run) as migration:
-        with counting("records of patients read") as bar:
-            task = bar.add_task("read", total=None, count=0)
-            count = migration.read(lambda done: bar.update(task, count=done))
-        patients = len(migration.folded)
-        would = "would be " if dry_run else ""
-        if dry_run:
-            lacking = sum(1 for _ in migration.folded.lacking())
-        else:
-            with counting("records of patients written") as bar:
-                task = bar.add_task("write", total=None, count=0)
-                lacking = migration.write(lambda done: bar.update(task, count=done))
-        _tell(
-            f"patients: {count} records of {patients} patients read; {lacking} lack "
-            "values of earlier records or of linked identifiers: "
-            f"{would}written whole"
-        )
-        left = [*migration.left()]
-    for each in left[:MAX_SHOWN]:
-        _tell(f"left as it is: {each}")
-    if left:
-        _tell(
-            f"{len(left)} records are left: before scrub starts, write a tombstone "
-            "under the key of each to patients, then send the patient again"
-        )
-    return len(left)
 
 
 def _tell(line: str) -> None:

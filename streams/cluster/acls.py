@@ -95,7 +95,6 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
         "scrub": tuple(_worker(group, Stage.SCRUB)),
         "watch": tuple(_watch(group)),
         "operator": tuple(_operator(group)),
-        "migration": tuple(_migration(group)),
         "privacy-office": tuple(_privacy_office(group)),
         "erasure": tuple(_erasure(group)),
         "lake": (
@@ -142,15 +141,6 @@ def _operator(group: str) -> Iterator[Grant]:
         yield _topic(topic, granted)
     yield Grant("group", f"{group}-", ("Read", "Describe"), is_prefix=True)
     yield Grant("cluster", "kafka-cluster", ("Describe", "DescribeConfigs"))
-
-
-def _migration(group: str) -> Iterator[Grant]:
-    """Yield what `phistream topics migrate` needs, once."""
-    for topic in ALL_TOPICS:
-        values = BOTH if topic is PATIENTS else ("Describe",)
-        yield _topic(topic, ("Create", "DescribeConfigs", *values))
-    yield Grant("group", f"{group}-", ("Describe",), is_prefix=True)
-    yield Grant("transactional-id", f"{group}-migrate", WRITE)
 
 
 def _privacy_office(group: str) -> Iterator[Grant]:

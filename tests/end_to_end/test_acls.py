@@ -7,7 +7,6 @@ certificate (SSL); that it has a plain listener for the test itself is its only 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import orjson
@@ -41,7 +40,6 @@ from streams.cluster.topics import (
     NOTES,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
-    PATIENTS,
 )
 from streams.demo.ward import Ward
 from streams.engine.errors import ConfigError
@@ -49,7 +47,7 @@ from streams.files.feed import RawMessage, feed
 from streams.hl7.sender import sender_key
 from streams.operations.held import waiting_notes
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import Demographics, PatientId, PatientRecord
+from streams.patients.demographics import PatientId
 from tests import commands
 from tests.brokers import START_SECONDS
 from tests.certificates import Authority
@@ -316,7 +314,7 @@ def test_a_user_has_no_group_and_no_transaction_of_another(house, user):
         is_denied = code == KafkaError.GROUP_AUTHORIZATION_FAILED
         if not (is_denied or is_granted("group", group, "Describe")):
             wrong.append((group, code))
-    for name in ("house-intake-0", "house-scrub-0", "house-migrate"):
+    for name in ("house-intake-0", "house-scrub-0"):
         if is_granted("transactional-id", name, "Write"):
             continue
         producer = Producer(settings.client(**{"transactional.id": name}))
@@ -416,29 +414,6 @@ def test_every_command_ends_with_78_at_a_wrong_password(house):
 
     assert 1 == said.pop("doctor")
     assert {78} == {*said.values()}
-
-
-def test_a_migration_needs_no_more_than_its_grants(house):
-    def done():
-        # Workers that were stopped stay members until their sessions end.
-        asked.append(ask(house, "migration", "topics", "migrate"))
-        return "members" not in asked[-1].stderr
-
-    asked = []
-    partial = PatientRecord(
-        PatientId("A", "lacking"), "", Demographics(phones=("555-0100",))
-    )
-    whole = replace(partial, current=Demographics(phones=("555-0101",)))
-    rows = [PATIENTS.schema.versioned(each.to_json()) for each in (partial, whole)]
-    produce(
-        house.settings,
-        PATIENTS.name,
-        [(b"A|lacking", orjson.dumps(row)) for row in rows],
-    )
-    wait_for(done)
-
-    assert (0, "") == (asked[-1].returncode, asked[-1].stderr.strip())
-    assert "; 1 lack values" in asked[-1].stdout
 
 
 def test_the_privacy_office_shows_and_replays_with_its_grants_alone(house):

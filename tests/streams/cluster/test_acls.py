@@ -28,8 +28,8 @@ GRANTED = [
     ),
     (
         "patients",
-        {"scrub", "migration"},
-        {"scrub", "operator", "migration", "erasure", "rescrub"},
+        {"scrub"},
+        {"scrub", "operator", "erasure", "rescrub"},
     ),
     (
         "notes.scrubbed",
