@@ -333,7 +333,7 @@ def _row(letter: Letter, marks: dict[str, str]) -> dict[str, Any]:
         "stage": letter.stage,
         "code": letter.code,
         "source": letter.source_place,
-        "key": letter.key_id or "not sealed (written by an earlier version)",
+        "key": letter.key_id,
         "replayed": "yes" if is_replayed(letter, marks) else "no",
         "reason": _shown(letter.reason.encode(), is_masked=False),
     }

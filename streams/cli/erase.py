@@ -210,7 +210,6 @@ def _remaining(
     ]
     letters = [(DEAD_LETTERS.name, old, merged(DEAD_LETTERS))]
     for count, what in (
-        (left.stuck, "name the patient and share a key: of an earlier version"),
         (
             left.unjudged,
             "could not be judged: their source is gone, or a short identifier is in "
@@ -293,11 +292,6 @@ def _problems(done: Erased) -> Iterator[str]:
             f"{done.late} notes of the patient were published meanwhile, and may have "
             "been handled as those of an unknown patient: is the patient sent again?"
         )
-    if done.left.stuck:
-        yield (
-            f"{done.left.stuck} dead letters name the patient and can't be erased "
-            "alone: they stay until their retention ends"
-        )
     if done.left.unjudged:
         yield (
             f"{done.left.unjudged} dead letters could not be judged, and may name the "
@@ -316,7 +310,6 @@ def _as_json(
             "held": len(found.held),
             "letters": len(found.letters),
             "updates": len(found.updates),
-            "stuck": found.stuck,
             "unjudged": found.unjudged,
         },
         "refusal": done.refusal if done else "",

@@ -16,8 +16,6 @@ from typing import Any
 
 import orjson
 
-from schemas import Schema, SchemaError
-
 from ..cluster.client import MAX_MESSAGE_BYTES
 from ..cluster.topics import DEAD_LETTERS, MIB
 from ..engine.errors import InvalidRecord
@@ -32,8 +30,6 @@ MAX_CIPHERTEXT = DEAD_LETTERS.max_message_bytes - MIB
 """Of a sealed record as text; the rest of the letter, and of its batch, is less."""
 _LENGTH = struct.Struct(">I")
 _DAMAGED = (struct.error, zlib.error)
-_LAST_OPEN_VERSION = 1
-"""Of the schema: letters up to this version hold the record as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,6 @@ class Letter:
         reason: The same in words, without values.
         source: The place of the original.
         source_offset: Likewise.
-        version: Of the letter's schema.
         body: The whole value.
     """
 
@@ -61,7 +56,6 @@ class Letter:
     reason: str
     source: Partition
     source_offset: int
-    version: int
     body: Mapping[str, Any] = field(repr=False)
 
     @property
@@ -89,23 +83,18 @@ class Letter:
 
     @property
     def key_id(self) -> str:
-        """Of the key that opens it; empty if it is not sealed."""
-        sealed = self.body.get("sealed")
-        return str(sealed["key_id"]) if sealed else ""
+        """Of the key that opens it."""
+        return str(self.body["sealed"]["key_id"])
 
     @classmethod
     def decode(cls, record: Record) -> Letter:
-        """Return the letter of a record of `dead.letters`, of any version so far.
+        """Return the letter of a record of `dead.letters`.
 
         Raises:
             ValueError: It is not JSON, or breaks its schema.
         """
         body = orjson.loads(record.value or b"null")
-        version = body.get("schema_version") if isinstance(body, dict) else None
-        known = range(1, DEAD_LETTERS.schema_version + 1)
-        if not isinstance(version, int) or version not in known:
-            raise SchemaError(DEAD_LETTERS.name, "schema_version", "is unknown")
-        Schema(DEAD_LETTERS.name, version).check(body)
+        DEAD_LETTERS.schema.check(body)
         source = body["source"]
         return cls(
             record.partition.index,
@@ -117,7 +106,6 @@ class Letter:
             # JSON Schema calls 1.0 an integer.
             Partition(source["topic"], int(source["partition"])),
             int(source["offset"]),
-            version,
             body,
         )
 
@@ -138,8 +126,6 @@ class Letter:
             raise NotOpened("what it holds is no record") from None
 
     def _opened(self, keys: Mapping[str, OfficePrivateKey]) -> Record:
-        if self.version <= _LAST_OPEN_VERSION:
-            return self._unsealed_original()
         sealed = self.body["sealed"]
         if (sealed["format"], sealed["suite"]) != (FORMAT, SUITE):
             raise NotOpened("its format is not known to this version of phistream")
@@ -167,10 +153,6 @@ class Letter:
                 f"(SHA-256 of its value: {left_out['sha256']})"
             )
         return self._record(found, content[start:] if found["has_value"] else None)
-
-    def _unsealed_original(self) -> Record:
-        found = self.body["original"]
-        return self._record(found, _from_base64(found["value"]))
 
     def _record(self, found: Mapping[str, Any], value: bytes | None) -> Record:
         headers = {n: _from_base64(raw) or b"" for n, raw in found["headers"].items()}

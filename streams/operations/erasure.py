@@ -17,7 +17,6 @@ and erased again until there is nothing.
 
 from __future__ import annotations
 
-import base64
 import logging
 import time
 from collections import Counter, defaultdict
@@ -60,7 +59,6 @@ from ..events.outputs import (
     key_of_original,
     letter_key,
     received_header,
-    source_header,
 )
 from ..patients.demographics import PatientId
 from .held import WaitingNote, commands, waiting_notes
@@ -88,19 +86,12 @@ class _Letter:
         partition: Of its record.
         source: Where its original was.
         received: When the message behind its original came, as a header's value.
-        original: Key and value of the original; None if they are sealed.
     """
 
     key: bytes = field(repr=False)
     partition: int
     source: Place
     received: bytes
-    original: Content | None = field(repr=False)
-
-    @property
-    def can_be_erased(self) -> bool:
-        """Whether its key is its own: letters of earlier versions share keys."""
-        return self.key.startswith(b"%b/" % source_header(_record(self.source)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +104,6 @@ class Found:
         rows: Of `patients`.
         held: Notes that wait for demographics.
         letters: Dead letters that name the patient.
-        stuck: Dead letters that name the patient and can't be erased alone.
         unjudged: Dead letters whose originals can't be read, here or at their source,
             or are neither HL7 nor JSON and may name the patient by a short identifier.
         updates: Updates of the patient that scrub has not read yet.
@@ -126,7 +116,6 @@ class Found:
     rows: tuple[Place, ...]
     held: tuple[WaitingNote, ...]
     letters: tuple[_Letter, ...]
-    stuck: int
     unjudged: int
     updates: tuple[Place, ...]
     unread: int
@@ -142,7 +131,7 @@ class Found:
     def is_unknown(self) -> bool:
         """Whether no topic of the service that was searched names the patient."""
         is_raw = any(count for count, _last in self.raw.values())
-        return self.is_empty and not (self.stuck or self.unjudged or is_raw)
+        return self.is_empty and not (self.unjudged or is_raw)
 
 
 @dataclass(slots=True)
@@ -166,7 +155,7 @@ class Erased:
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to be done by another run."""
-        is_clean = self.left.is_empty and not self.left.stuck and not self.left.unjudged
+        is_clean = self.left.is_empty and not self.left.unjudged
         return self.is_carried_out and is_clean and not self.late
 
 
@@ -201,7 +190,7 @@ class Erasure:
     def find(self) -> Found:
         """Return what is held now."""
         self._add_linked()
-        letters, stuck, unjudged = self._letters()
+        letters, unjudged = self._letters()
         raw = {each.name: self._of_patient(each) for each in (NOTES, PATIENT_UPDATES)}
         updates = self._unread(PATIENT_UPDATES, raw[PATIENT_UPDATES.name])
         unread = len(self._unread(NOTES, raw[NOTES.name]))
@@ -218,7 +207,6 @@ class Erasure:
             rows=tuple(sorted(rows)),
             held=tuple(held),
             letters=tuple(letters),
-            stuck=stuck,
             unjudged=unjudged,
             updates=tuple(map(_place_of, updates)),
             unread=unread,
@@ -422,40 +410,31 @@ class Erasure:
             if _bytes(message.key()) in self._keys
         ]
 
-    def _letters(self) -> tuple[list[_Letter], int, int]:
-        """Return the letters that name the patient, and the numbers of two others."""
+    def _letters(self) -> tuple[list[_Letter], int]:
+        """Return the letters that name the patient; how many could not be judged."""
         unjudged = 0
-        letters: dict[bytes, list[_Letter]] = defaultdict(list)
+        letters: dict[bytes, _Letter] = {}
         for message in self._messages(DEAD_LETTERS, self._all(DEAD_LETTERS)):
             key = _bytes(message.key())
             if message.value() is None:
                 letters.pop(key, None)
             elif (letter := _letter(key, record_of(message))) is not None:
-                letters[key].append(letter)
+                letters[key] = letter
             else:
                 unjudged += 1
-        every = [each for group in letters.values() for each in group]
-        naming, unread = self._naming(every)
-        own = [each for each in naming if each.can_be_erased]
-        own.sort(key=lambda each: each.source)
-        return own, len(naming) - len(own), unread + unjudged
-
-    def _naming(self, letters: list[_Letter]) -> tuple[list[_Letter], int]:
-        """Return the letters that name the patient; how many could not be judged."""
-        sealed = [each.source for each in letters if each.original is None]
-        originals = self._sources(sealed)
-        naming, unread = [], 0
-        for each in letters:
-            original = each.original or originals.get(key_of_original(each.key))
+        originals = self._sources(letter.source for letter in letters.values())
+        naming = []
+        for key, letter in letters.items():
+            original = originals.get(key_of_original(key))
             if original is None:
-                unread += 1
+                unjudged += 1
                 continue
             found = {names(original, p) for p in self._patients.values()}
             if True in found:
-                naming.append(each)
+                naming.append(letter)
             elif None in found:
-                unread += 1
-        return naming, unread
+                unjudged += 1
+        return sorted(naming, key=lambda letter: letter.source), unjudged
 
     def _sources(self, places: Iterable[Place]) -> dict[bytes, Content]:
         """Return the records at these places, by the keys that their letters have.
@@ -548,7 +527,7 @@ def _kept(config: Mapping[str, str]) -> Kept:
     )
 
 
-def _record(place: Place, received: bytes = b"") -> Record:
+def _record(place: Place, received: bytes) -> Record:
     topic, partition, offset = place
     headers = {RECEIVED: received} if received else {}
     at = int(received) if received.isdigit() else 0
@@ -560,16 +539,11 @@ def _letter(key: bytes, record: Record) -> _Letter | None:
         body = orjson.loads(record.value or b"")
         source = body["source"]
         place = (source["topic"], source["partition"], source["offset"])
-        original = body.get("original")
-        content = None
-        if original is not None:
-            parts = (original["key"], original["value"])
-            content = content_of(*(base64.b64decode(each or "") for each in parts))
     except (ValueError, KeyError, TypeError, AttributeError):
         log.warning("%s: no dead letter: not searched", record)
         return None
     received = record.headers.get(RECEIVED, b"")
-    return _Letter(key, record.partition.index, place, received, content)
+    return _Letter(key, record.partition.index, place, received)
 
 
 def _place_of(record: Record) -> Place:

@@ -43,12 +43,11 @@ def audit_event(label="DATE"):
 
 
 def dead_letter():
-    original = {"key": None, "value": MARKER, "headers": {}, "timestamp_ms": 0}
     return {
         "stage": "intake",
         "code": "bad_msh",
         "reason": MARKER,
-        "original": original,
+        "sealed": {"ciphertext": MARKER},
     }
 
 

@@ -68,22 +68,6 @@ def test_the_private_key_opens_a_letter_byte_for_byte(key, value):
     assert record == original_of(letter(record))
 
 
-def test_a_letter_of_the_version_before_is_read_as_well():
-    body = {
-        "schema_version": 1,
-        "stage": "intake",
-        "code": "bad_msh",
-        "reason": "MSH: why",
-        "source": {"topic": "hl7.raw", "partition": 1, "offset": 2},
-        "original": {"key": None, "value": "WlpW", "headers": {}, "timestamp_ms": 9},
-    }
-
-    original = original_of(body)
-
-    assert Record(Partition("hl7.raw", 1), 2, None, b"ZZV", {}, 9) == original
-    assert "" == letter_of(orjson.dumps(body)).key_id
-
-
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -188,29 +172,6 @@ def test_content_that_is_no_record_opens_nothing_and_shows_no_value(content):
         original_of(sealed_by_hand(content))
 
     assert "ZZ" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "original",
-    [
-        {"key": None, "value": "A", "headers": {}, "timestamp_ms": 1},
-        {"key": None, "value": "é", "headers": {}, "timestamp_ms": 1},
-    ],
-)
-def test_an_unsealed_letter_that_is_broken_opens_nothing(original):
-    body = {
-        "schema_version": 1,
-        "stage": "intake",
-        "code": "bad_msh",
-        "reason": "MSH: why",
-        "source": {"topic": "hl7.raw", "partition": 1.0, "offset": 2.0},
-        "original": original,
-    }
-
-    with pytest.raises(NotOpened, match="no record"):
-        original_of(body)
-    source = letter_of(orjson.dumps(body)).source
-    assert "1" == str(source.index)
 
 
 HUGE = 30 * 1024 * 1024

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 
 import orjson
@@ -48,13 +47,11 @@ class Message:
         self.leader_epoch = lambda: record.leader_epoch
 
 
-def letter(offset, *, original=None, key=None, value=True):
-    body = {"source": {"topic": NOTES.name, "partition": 1, "offset": offset}}
-    if original is None:
-        body["sealed"] = {"ciphertext": "AAAA"}
-    else:
-        raw = base64.b64encode(original).decode()
-        body["original"] = {"key": None, "value": raw}
+def letter(offset, *, key=None, value=True):
+    body = {
+        "source": {"topic": NOTES.name, "partition": 1, "offset": offset},
+        "sealed": {"ciphertext": "AAAA"},
+    }
     own = f"{NOTES.name}/1/{offset}/0".encode()
     place = Partition(DEAD_LETTERS.name, 0)
     content = orjson.dumps(body) if value else None
@@ -67,26 +64,29 @@ def source(offset, text, at=0):
     return Record(Partition(NOTES.name, 1), offset, b"k", text, headers, at)
 
 
-def test_letters_are_attributed_by_their_original_or_by_its_source():
+def test_letters_are_attributed_by_the_source_of_their_original():
     topics = Topics(
         [
-            letter(1, original=b"PID|1||770011^^^NORTH"),
-            letter(2, original=b"PID|1||990022^^^NORTH"),
             letter(3),
             letter(4),
             letter(5),  # its source is gone
-            letter(6, original=b"PID|1||770011^^^NORTH", key=b"shared"),
-            letter(7, original=b"PID|1||770011^^^NORTH"),
+            letter(6, key=b"shared"),  # of another program
+            letter(7),
             letter(7, value=False),  # erased already
         ],
-        [source(3, b"PID|1||770011^^^NORTH"), source(4, b"PID|1||990022^^^NORTH")],
+        [
+            source(3, b"PID|1||770011^^^NORTH"),
+            source(4, b"PID|1||990022^^^NORTH"),
+            source(6, b"PID|1||770011^^^NORTH"),
+            source(7, b"PID|1||770011^^^NORTH"),
+        ],
         LONG,
     )
 
-    letters, stuck, unjudged = topics._letters()
+    letters, unjudged = topics._letters()
 
-    assert [(NOTES.name, 1, 1), (NOTES.name, 1, 3)] == [e.source for e in letters]
-    assert (1, 1) == (stuck, unjudged)
+    assert [each.source for each in letters] == [(NOTES.name, 1, 3)]
+    assert unjudged == 2
 
 
 def test_a_letter_of_a_topic_that_was_made_anew_is_not_that_of_the_record_there_now():
@@ -94,21 +94,21 @@ def test_a_letter_of_a_topic_that_was_made_anew_is_not_that_of_the_record_there_
     other = source(3, b"PID|1||770011^^^NORTH", at=1)
     now = letter(3, key=b"notes/1/3/1")
 
-    letters, stuck, unjudged = Topics([letter(3), now], [other], LONG)._letters()
+    letters, unjudged = Topics([letter(3), now], [other], LONG)._letters()
 
     assert [now.key] == [each.key for each in letters]
-    assert (0, 1) == (stuck, unjudged)
+    assert 1 == unjudged
 
 
 def test_what_a_short_identifier_cannot_judge_is_not_done():
     short = PatientId("", "77")
-    unclear = letter(1, original=b"<id extension='77'/>")
+    unclear = source(1, b"<id extension='77'/>")
 
-    letters, stuck, unjudged = Topics([unclear], [], short)._letters()
+    letters, unjudged = Topics([letter(1)], [unclear], short)._letters()
 
-    assert ([], 0, 1) == (letters, stuck, unjudged)
+    assert ([], 1) == (letters, unjudged)
     left = Found(
-        identifiers=1, rows=(), held=(), letters=(), stuck=0, unjudged=unjudged,
+        identifiers=1, rows=(), held=(), letters=(), unjudged=unjudged,
         updates=(), unread=0, raw={},
     )  # fmt: skip
     assert not Erased(Counter(), left, is_carried_out=True).is_done
@@ -118,19 +118,18 @@ def test_what_a_short_identifier_cannot_judge_is_not_done():
 def test_what_is_no_letter_can_not_be_judged():
     broken = Record(Partition(DEAD_LETTERS.name, 0), 1, b"k", b"{")
 
-    assert ([], 0, 1) == Topics([broken], [], LONG)._letters()
+    assert ([], 1) == Topics([broken], [], LONG)._letters()
 
 
 def test_audit_events_of_an_erasure_say_when_the_original_came():
     """As those of its processing do."""
-    topics = Topics([letter(1, original=b"PID|1||770011^^^NORTH")], [], LONG)
-    [found], _, _ = topics._letters()
+    topics = Topics([letter(1)], [source(1, b"PID|1||770011^^^NORTH")], LONG)
+    [found], _ = topics._letters()
     everything = Found(
         identifiers=1,
         rows=(("patients", 0, 7),),
         held=(),
         letters=(found,),
-        stuck=0,
         unjudged=0,
         updates=(),
         unread=0,

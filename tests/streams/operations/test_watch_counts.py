@@ -134,7 +134,7 @@ def test_a_refused_update_is_no_note_that_scrub_took(topic, notes):
 
 
 def test_a_dead_letter_counts_only_by_stage_and_code():
-    letter = {"stage": "intake", "code": "bad_msh", "reason": ZZ, "original": {}}
+    letter = {"stage": "intake", "code": "bad_msh", "reason": ZZ, "sealed": {}}
 
     assert {"dead/intake/bad_msh": 1} == facts(DEAD_LETTERS, letter)
 
