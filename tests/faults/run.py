@@ -10,7 +10,6 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -116,7 +115,6 @@ class Run:
         self._starter = starter
         self._services: dict[tuple[str, int], object] = {}
         self._settings_of: dict[tuple[str, int], object] = {}
-        self._starters: dict[tuple[str, int], Callable] = {}
         self._lock = threading.RLock()
         self._is_over = False
         self.direct = settings.model_copy(update={"bootstrap": cluster.bootstrap})
@@ -175,14 +173,13 @@ class Run:
         if feeds:
             self.feed.start()
 
-    def start_service(self, stage, slot=0, *, place="", starter=None, **changes):
+    def start_service(self, stage, slot=0, *, place="", **changes):
         """Start a worker of a slot under a supervisor of its own.
 
         Args:
             stage: What it does.
             slot: Its ordinal.
             place: Of another host's state folder and logs.
-            starter: Starts the process, if the run's own does not.
             changes: Of its settings.
         """
         folder = self.settings.state_dir.parent / (place or f"{stage}-{slot}")
@@ -195,11 +192,9 @@ class Run:
             }
         )
         with self._lock:
-            starter = starter or self._starter
-            service = starter(stage, settings)
+            service = self._starter(stage, settings)
             self._services[stage, place or slot] = service
             self._settings_of[stage, place or slot] = settings
-            self._starters[stage, place or slot] = starter
         return service
 
     # Where it waits.
@@ -542,8 +537,7 @@ class Run:
                         self._refused = f"{stage} {slot} refuses to run: {each.tail()}"
                         continue
                     settings = self._settings_of[stage, slot]
-                    start = self._starters[stage, slot]
-                    self._services[stage, slot] = start(stage, settings)
+                    self._services[stage, slot] = self._starter(stage, settings)
             time.sleep(0.2)
 
 
