@@ -176,7 +176,7 @@ MESSAGES_SEEN = Topic(
 NOTES = Topic(
     name="notes",
     key="patient (assigning authority and id)",
-    schema_version=2,
+    schema_version=1,
     readers="scrub",
     phi=True,
     retention_days=7,
@@ -247,7 +247,7 @@ PHI_AUDIT = Topic(
 DEAD_LETTERS = Topic(
     name="dead.letters",
     key="position and time of the original record",
-    schema_version=2,
+    schema_version=1,
     readers="privacy office, operations",
     phi=True,
     # No longer than the topics that the originals came from.

@@ -14,7 +14,7 @@ from typing import TypeVar
 import orjson
 
 from deid_core import Deidentifier, ScrubbedDocument
-from schemas import Schema, SchemaError, json_text
+from schemas import SchemaError, json_text
 from schemas.decoding import Decoder
 
 from ..cluster.partitioner import partition_of
@@ -32,8 +32,6 @@ from .outputs import ScrubOutputs
 from .parts import Texts, rebuilt
 from .values import PatientValues
 
-# Intake writes the version first.
-_VERSION_1 = b'{"schema_version":1,'
 _Other = TypeVar("_Other")
 
 
@@ -201,12 +199,8 @@ def decode(
 
 
 def _decoded(value: bytes) -> ClinicalNote:
-    parsed = json_text.loads(NOTES.schema.kind, value)
-    if not value.startswith(_VERSION_1):
-        return _notes().decode(value)
-    # Notes that the version before has written may be on the topic.
-    Schema(NOTES.name, 1).check(parsed)
-    return ClinicalNote.from_json(parsed)
+    json_text.loads(NOTES.schema.kind, value)
+    return _notes().decode(value)
 
 
 def _too_large(max_bytes: int) -> InvalidRecord:

@@ -29,33 +29,33 @@ NOTE = {
 
 
 @pytest.fixture
-def notes_v3(tmp_path, monkeypatch):
-    """Give `notes` a third version, in which notes name their ward."""
+def notes_v2(tmp_path, monkeypatch):
+    """Give `notes` a second version, in which notes name their ward."""
     folder = Path(schemas.__file__).parent
     for kind in ("notes", "patients"):
         shutil.copytree(folder / kind, tmp_path / kind)
-    definition = Schema("notes", 2).definition()
-    definition["properties"]["schema_version"] = {"const": 3}
+    definition = Schema("notes", 1).definition()
+    definition["properties"]["schema_version"] = {"const": 2}
     definition["properties"]["ward"] = {"type": "string"}
     definition["required"] += ["ward"]
-    (tmp_path / "notes/v3.json").write_bytes(orjson.dumps(definition))
+    (tmp_path / "notes/v2.json").write_bytes(orjson.dumps(definition))
     monkeypatch.setattr(schemas, "FOLDER", tmp_path)
-    return replace(NOTES, schema_version=3)
+    return replace(NOTES, schema_version=2)
 
 
-def test_one_topic_gets_a_further_version_and_the_others_stay(notes_v3):
-    output = encoded(notes_v3, b"k", NOTE | {"ward": "7B"}, RECORD)
+def test_one_topic_gets_a_further_version_and_the_others_stay(notes_v2):
+    output = encoded(notes_v2, b"k", NOTE | {"ward": "7B"}, RECORD)
 
     value = orjson.loads(output.value)
-    assert (3, b"notes/3") == (value["schema_version"], output.headers["schema"])
-    notes_v3.schema.check(value)
-    with pytest.raises(SchemaError, match="schema_version: must be 2"):
+    assert (2, b"notes/2") == (value["schema_version"], output.headers["schema"])
+    notes_v2.schema.check(value)
+    with pytest.raises(SchemaError, match="schema_version: must be 1"):
         NOTES.schema.check(value)
     assert 1 == PATIENTS.schema.versioned({})["schema_version"]
 
 
-def test_what_breaks_the_declared_version_is_never_written(notes_v3):
-    checked = replace(notes_v3, checked_by_reader=False)
+def test_what_breaks_the_declared_version_is_never_written(notes_v2):
+    checked = replace(notes_v2, checked_by_reader=False)
 
     with pytest.raises(FatalError, match="notes: value: lacks ward"):
         encoded(checked, b"k", NOTE, RECORD)

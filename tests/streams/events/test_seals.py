@@ -34,7 +34,7 @@ SEALS = Seals(audit_key(SECRET))
 RECORD = Record(
     Partition(HL7_RAW.name, 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5
 )
-HEADERS = {SOURCE: b"hl7.raw/2/9", "schema": b"notes/2"}
+HEADERS = {SOURCE: b"hl7.raw/2/9", "schema": b"notes/1"}
 
 
 def note(value=b"{}", source=RECORD, **headers):
@@ -80,7 +80,7 @@ def test_an_audit_event_holds_the_digests_of_its_input_and_outputs():
         {"key": b"N|2"},
         {"key": None},
         {"topic": NOTES_SCRUBBED.name},
-        {"headers": {"source": b"hl7.raw/2/8", "schema": b"notes/2"}},
+        {"headers": {"source": b"hl7.raw/2/8", "schema": b"notes/1"}},
         {"headers": HEADERS | {"held": b"9/time"}},
         {"headers": {"source": b"hl7.raw/2/9"}},
     ],

@@ -253,7 +253,7 @@ def test_a_name_releases_the_note_with_its_source_and_time_of_arrival(loop):
 
     assert {
         "source": f"notes/{PLACE}/0".encode(),
-        "schema": b"notes/2",
+        "schema": b"notes/1",
         "received": b"0000000007000",
         "held": b"0/demographics",
     } == again.headers

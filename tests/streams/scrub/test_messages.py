@@ -191,15 +191,6 @@ def test_a_value_that_a_reader_lets_through_is_no_output(scrub, monkeypatch):
     assert "Quellwright" not in str(refused)
 
 
-def test_notes_of_version_1_are_still_read(scrub):
-    note, _part = routed(MESSAGE)
-    value = note.value.replace(b'{"schema_version":2', b'{"schema_version":1')
-
-    [outcome] = scrub.process([Record(note.partition, 0, note.key, value)])
-
-    assert b"Quellwright" not in outcome[0].value
-
-
 @pytest.mark.parametrize(
     ("value", "says"),
     [
