@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from ..events.seals import read_audit_key
 from ..operations.reconcile import Auditor, Verdict
 from ..rescrub.proof import version_verdict
 from ..rescrub.request import checked_version
-from .options import TIMES, Bootstrap, Config, Json
+from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json
 
 COLUMNS = {
@@ -54,15 +53,6 @@ def reconcile(
     without_key: Annotated[
         bool, typer.Option("--without-key", help="Do not check seals.")
     ] = False,
-    accept_unsealed: Annotated[
-        datetime | None,
-        typer.Option(
-            "--accept-unsealed",
-            formats=TIMES,
-            help="Believe records without a seal that were written before this time "
-            "(UTC), e.g. by an earlier version.",
-        ),
-    ] = None,
     version: Annotated[
         str | None,
         typer.Option("--version", help="Of phistream rescrub: v2, v3, ..."),
@@ -88,7 +78,6 @@ def reconcile(
         auditor = Auditor(
             settings,
             keys=keys if keys or without_key else None,
-            accept_unsealed=accept_unsealed and accept_unsealed.replace(tzinfo=UTC),
             progress=lambda n: bar.update(task, count=n),
         )
         verdicts = auditor.verdicts()

@@ -177,7 +177,7 @@ class Claim:
     def released(self) -> Claim:
         """Return the claim after its owner left in order; suspects stay suspects.
 
-        It names nobody any more: versions before `by` read it as it is meant.
+        It names nobody any more.
         """
         return replace(self.put_down(), is_held=False, by="")
 

@@ -373,7 +373,7 @@ def own_identity(settings):
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_the_table_whose_updates_were_processed_is_trusted(settings, is_known):
-    """Its id is not known where a version before this one committed."""
+    """Its id is not known where a person has set the offset."""
     processed_update(settings, own_identity(settings) if is_known else "")
     produce(settings, PATIENTS)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import orjson
 import pytest
@@ -327,7 +326,7 @@ def test_an_audit_event_of_another_program_hides_no_missing_output(
     assert {"unsealed": 1} == found(settings)[PHI_AUDIT.name]
 
 
-def test_records_without_a_seal_are_believed_only_on_demand(stages, settings, tmp_path):
+def test_records_without_a_seal_are_not_believed(stages, settings):
     message = stages.message()
     for each in (stages.note(message), stages.audit(message, "routed", 1)):
         stages.produce(each.topic, each.value, key=each.key, headers=each.headers)
@@ -338,44 +337,10 @@ def test_records_without_a_seal_are_believed_only_on_demand(stages, settings, tm
         NOTES.name: {"unsealed": 1},
         PHI_AUDIT.name: {"unsealed": 1},
     } == found(settings)
-    done = reconcile(settings, tmp_path, "--accept-unsealed", "2101-01-01")
-    assert 0 == done.returncode
-    assert "2 records without a seal are believed" in done.stdout
-    assert (
-        1 == reconcile(settings, tmp_path, "--accept-unsealed", "2020-01-01").returncode
-    )
-
-
-def test_a_record_with_a_time_of_before_is_not_believed_behind_later_ones(
-    stages, settings
-):
-    """The writer of a record chooses its time, but not what is ahead of it."""
-    old, young = stages.routed(2)
-    unsealed = [stages.scrubbed(old), stages.audit(old, "scrubbed", 1)]
-    for each in unsealed:
-        stages.produce(each.topic, each.value, key=each.key, headers=each.headers)
-    upgraded = datetime.now(UTC) + timedelta(minutes=30)
-    later = int(upgraded.timestamp() * 1000) + 1
-    sealed = stages.seals.sealed(
-        [stages.scrubbed(young), stages.audit(young, "scrubbed", 1)]
-    )
-    for each in sealed:
-        stages.produce(
-            each.topic, each.value, key=each.key, headers=each.headers, at_ms=later
-        )
-    stages.commit_all()
-    assert {} == found(settings, accept_unsealed=upgraded)
-
-    forged = stages.audit(young, "scrubbed", 1)
-    stages.produce(PHI_AUDIT.name, forged.value, headers=forged.headers, at_ms=1000)
-
-    assert {PHI_AUDIT.name: {"unsealed": 1}} == found(
-        settings, accept_unsealed=upgraded
-    )
 
 
 def test_audit_events_of_inputs_that_are_gone_are_not_judged(stages, settings):
-    """After a rotation or upgrade the events of a year have other seals, or none."""
+    """After a rotation the events of a year have other seals."""
     other = secrets.token_bytes(32)
     own, stages.seals = stages.seals, Seals(audit_key(other))
     stages.done(2)

@@ -85,7 +85,7 @@ def test_a_takeover_from_a_standby_copy_restores_nothing(settings):
 
 
 def test_a_worker_refuses_a_group_that_assigns_in_another_way(settings):
-    """A worker of the version before is still there, with another assignor."""
+    """A consumer of another program is in it, with another assignor."""
     old = Consumer(
         settings.client(
             **CONSUMER,

@@ -17,7 +17,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +29,6 @@ from streams.cluster.offsets import (
     end_offsets,
     first_offsets,
     high_watermarks,
-    offsets_at,
 )
 from streams.cluster.topic_admin import partition_counts, topic_settings
 from streams.cluster.topics import (
@@ -75,8 +73,6 @@ ERASABLE = (*SCRUBBED, PHI_AUDIT.name)
 OUTPUTS = (
     PHI_AUDIT.name, NOTES.name, PATIENT_UPDATES.name, *SCRUBBED, DEAD_LETTERS.name,
 )  # fmt: skip
-TIMELESS = {NOTES_SCRUBBED.name, HL7_SCRUBBED.name}
-"""Topics whose records have no time: that of their inputs stands for it."""
 MARGIN_SECONDS = 5.0
 
 
@@ -104,8 +100,6 @@ class Auditor:
         settings: Connection settings.
         keys: The audit keys; by default that of the pseudonym key, if one is set.
             Without any, seals are not checked.
-        accept_unsealed: Before when records without a seal are believed, e.g. those of
-            versions that wrote none.
         progress: Called with the number of records read so far.
     """
 
@@ -114,12 +108,10 @@ class Auditor:
         settings: Settings,
         *,
         keys: Sequence[bytes] | None = None,
-        accept_unsealed: datetime | None = None,
         progress: Callable[[int], None] = lambda _n: None,
     ) -> None:
         self._settings = settings
         self._marks = Marks(_own_keys(settings) if keys is None else keys)
-        self._accept_unsealed = accept_unsealed
         self._progress = progress
         self._admin: AdminClient = admin_client(settings)
         self._counts: Mapping[str, int] = partition_counts(self._admin)
@@ -127,12 +119,10 @@ class Auditor:
         self._order: dict[tuple[str, str, int, bytes, bytes], int] = {}
         self._verdicts = {topic: Verdict(topic) for topic in (*INPUTS, *OUTPUTS)}
         self._waiting: set[tuple[int, int]] = set()
-        self._accepted: dict[str, Mapping[int, int]] = {}
         self._releases: list[_Release] = []
         self._said_replayed: dict[bytes, list[_Place]] = defaultdict(list)
         self._replays: dict[bytes, str] = {}
         self._read = 0
-        self._unsealed = 0
         self._unjudged = 0
         self._acts = 0
         self._null_values = 0
@@ -177,8 +167,6 @@ class Auditor:
                 "replaced are not found, nor missing updates of intake; name the key "
                 "with --key-file"
             )
-        if self._unsealed:
-            yield f"{self._unsealed} records without a seal are believed"
         if self._unjudged:
             yield (
                 f"{self._unjudged} audit events without a seal of a given key are of "
@@ -483,30 +471,8 @@ class Auditor:
         if mark.seal is not None:
             self._unknown_key(mark.seal, place)
             return False
-        if self._is_accepted(mark, place):
-            self._unsealed += 1
-            return True
         self._fault(Fault.UNSEALED, *place, "it has no seal")
         return False
-
-    def _is_accepted(self, mark: Mark, place: _Place) -> bool:
-        """Return whether a record is believed without a seal.
-
-        Its offset decides, not the time that its writer gave it: it must lie before
-        all that the broker has of the time and later.
-        """
-        if self._accept_unsealed is None:
-            return False
-        topic, partition, offset = place
-        if topic in TIMELESS:
-            source = mark.source
-            topic, partition, offset = source.topic, source.partition, source.offset
-        if topic not in self._accepted:
-            since = int(self._accept_unsealed.timestamp() * 1000)
-            partitions = range(self._counts.get(topic, 0))
-            found = offsets_at(self._admin, topic, partitions, since)
-            self._accepted[topic] = found
-        return offset < self._accepted[topic].get(partition, 0)
 
     def _is_held(self, topic: str, partition: int, inputs: Inputs) -> Flags:
         """Return whether a note waits, by its audit event and its row in notes.held."""

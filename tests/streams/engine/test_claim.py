@@ -52,7 +52,7 @@ def test_what_a_later_version_adds_does_not_hide_the_rest():
 
 
 def test_who_left_in_order_is_named_no_more():
-    """Versions without `by` then read all that they need to know."""
+    """A partition that was released in order accuses no process."""
     claim = Claim(is_held=True, suspects=3, again=9, of="a.b", by="p-1")
 
     assert "phistream/1 released suspects=3 again=9 of=a.b" == str(claim.released())

@@ -277,7 +277,7 @@ def test_a_folder_that_is_a_file_is_named_and_kept(opened, tmp_path):
 
 
 def test_the_folder_of_a_store_is_closed_to_others(opened, tmp_path):
-    """Also one that an earlier version made."""
+    """Also one that was open."""
     for before in (None, 0o755):
         if before is not None:
             (tmp_path / "t").chmod(before)
