@@ -12,28 +12,19 @@ from rich.live import Live
 
 from ..cluster.client import wait_for_broker
 from ..engine.errors import RetriableError
-from ..engine.http_access import own_authorization
 from ..engine.settings import load_settings
 from ..operations.status.kafka_source import KafkaSource
 from ..operations.status.snapshot import Snapshot
 from ..operations.status.view import render
-from ..operations.status.watch_source import WatchSource
 from .options import Bootstrap, Config
 from .terminal import interrupt_on_sigterm, print_json
 
 PERIOD = 1.0
 
 
-Source = KafkaSource | WatchSource
-
-
 def status(
     config: Config = None,
     bootstrap: Bootstrap = None,
-    watch: Annotated[
-        str | None,
-        typer.Option(help="Read from a running watch instead: http://HOST:8080."),
-    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Print one snapshot.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one snapshot as JSON.")
@@ -46,7 +37,7 @@ def status(
     console = Console()
     interrupt_on_sigterm()
     try:
-        source = _source(config, bootstrap, watch)
+        source = _source(config, bootstrap)
         try:
             _show(source, console, once=once, as_json=as_json)
         finally:
@@ -55,10 +46,7 @@ def status(
         raise typer.Exit(0) from None
 
 
-def _source(config: Config, bootstrap: Bootstrap, watch: str | None) -> Source:
-    if watch is not None:
-        headers = own_authorization(load_settings(config))
-        return WatchSource(watch, headers=headers)
+def _source(config: Config, bootstrap: Bootstrap) -> KafkaSource:
     settings = load_settings(config, {"bootstrap": bootstrap})
     # Log lines of the client would break the display, which shows errors itself.
     logging.getLogger("streams").setLevel(logging.CRITICAL)
@@ -66,7 +54,7 @@ def _source(config: Config, bootstrap: Bootstrap, watch: str | None) -> Source:
     return KafkaSource(settings)
 
 
-def _show(source: Source, console: Console, *, once: bool, as_json: bool) -> None:
+def _show(source: KafkaSource, console: Console, *, once: bool, as_json: bool) -> None:
     snapshot = source.read()
     if as_json:
         print_json(snapshot.as_json())
@@ -76,7 +64,7 @@ def _show(source: Source, console: Console, *, once: bool, as_json: bool) -> Non
         _live(source, snapshot, console)
 
 
-def _live(source: Source, snapshot: Snapshot, console: Console) -> None:
+def _live(source: KafkaSource, snapshot: Snapshot, console: Console) -> None:
     """Show snapshots until Ctrl-C; show an error and try again."""
     trouble = ""
     with Live(console=console, auto_refresh=False) as live:

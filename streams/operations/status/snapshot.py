@@ -1,4 +1,4 @@
-"""What `phistream status` shows at one moment, from Kafka or from watch.
+"""What `phistream status` shows at one moment.
 
 Only counts, positions, and names from a fixed list or made printable are shown.
 """
@@ -124,16 +124,16 @@ class Snapshot:
 
     Args:
         at: When it was taken, seconds since 1970.
-        source: The address of the cluster or of watch.
+        source: The address of the cluster.
         rates: Records a second along each of `EDGES`.
         rate_seconds: The time that rates are taken over.
         arriving: Records a second into hl7.raw; None if not known yet.
         lags: Of each group and partition.
         is_judged: Whether the lags' states rest on a whole window.
-        groups: With their workers; none from watch.
-        quarantine: Partitions with suspects; none from watch.
-        held: Notes that wait for demographics; None from watch.
-        repeated: Recent messages that were sent before; None from watch.
+        groups: With their workers.
+        quarantine: Partitions with suspects.
+        held: Notes that wait for demographics.
+        repeated: Recent messages that were sent before.
         refused: Recent dead letters, the most frequent first.
         refused_seconds: The time that both are counted over.
         latency: Of scrubbed notes.
@@ -148,8 +148,8 @@ class Snapshot:
     is_judged: bool = False
     groups: tuple[GroupView, ...] = ()
     quarantine: tuple[Quarantine, ...] = ()
-    held: Held | None = None
-    repeated: Repeated | None = None
+    held: Held = Held(0, None)
+    repeated: Repeated = Repeated(0, 0)
     refused: tuple[Refused, ...] = ()
     refused_seconds: float = 3600.0
     latency: Latency | None = None

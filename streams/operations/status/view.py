@@ -48,7 +48,7 @@ def render(
     parts += lag(snapshot, min(most, MAX_PARTITIONS))
     parts += [Text(), *groups(snapshot)] if snapshot.groups else []
     parts += [Text(), quarantine(snapshot)] if snapshot.quarantine else []
-    parts += [Text(), held(snapshot)] if snapshot.held and snapshot.held.notes else []
+    parts += [Text(), held(snapshot)] if snapshot.held.notes else []
     parts += [Text(), repeated(snapshot)] if _has_repeated(snapshot) else []
     parts += [Text(), refused(snapshot)]
     if trouble:
@@ -139,16 +139,14 @@ def quarantine(snapshot: Snapshot) -> RenderableType:
 
 def held(snapshot: Snapshot) -> RenderableType:
     """Return how many notes wait for demographics, and since when."""
-    notes = snapshot.held.notes if snapshot.held else 0
-    since = snapshot.held.since if snapshot.held else None
+    notes, since = snapshot.held.notes, snapshot.held.since
     age = "" if since is None else f", the oldest for {short(snapshot.at - since)} s"
     return Text.assemble(("held for demographics   ", "dim"), f"{notes:,}{age}")
 
 
 def repeated(snapshot: Snapshot) -> RenderableType:
     """Return how many messages were sent again, and how many share a control id."""
-    found = snapshot.repeated
-    messages, conflicts = (found.messages, found.conflicts) if found else (0, 0)
+    messages, conflicts = snapshot.repeated.messages, snapshot.repeated.conflicts
     title = f"repeated in {snapshot.refused_seconds / 60:.0f} min"
     more = f", {conflicts:,} others under a control id in use" if conflicts else ""
     return Text.assemble((f"{title:<24}", "dim"), f"{messages:,}{more}")
@@ -189,7 +187,7 @@ def _other_lines(snapshot: Snapshot) -> int:
     workers = sum(max(1, len(each.members)) for each in snapshot.groups)
     reasons = min(MAX_REASONS, len(snapshot.refused))
     quarantined = len(snapshot.quarantine) + 2 if snapshot.quarantine else 0
-    held = 2 if snapshot.held and snapshot.held.notes else 0
+    held = 2 if snapshot.held.notes else 0
     repeated = 2 if _has_repeated(snapshot) else 0
     return (
         14
@@ -202,8 +200,7 @@ def _other_lines(snapshot: Snapshot) -> int:
 
 
 def _has_repeated(snapshot: Snapshot) -> bool:
-    found = snapshot.repeated
-    return found is not None and bool(found.messages or found.conflicts)
+    return bool(snapshot.repeated.messages or snapshot.repeated.conflicts)
 
 
 def _title(snapshot: Snapshot) -> Text:

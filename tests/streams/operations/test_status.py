@@ -10,10 +10,8 @@ import pytest
 from rich.console import Console
 
 from streams.cluster.lag import LagState, PartitionLag
-from streams.engine.errors import ConfigError, RetriableError
 from streams.engine.records import Partition, Record
-from streams.operations.counts import figures
-from streams.operations.counts.windows import HOUR, WINDOWS, Bucket, window_counts
+from streams.operations.counts.windows import HOUR, WINDOWS
 from streams.operations.status.audit_counts import AuditCounts
 from streams.operations.status.snapshot import (
     EDGES,
@@ -28,7 +26,6 @@ from streams.operations.status.snapshot import (
     printable,
 )
 from streams.operations.status.view import chosen, ranges, render, short
-from streams.operations.status.watch_source import WatchSource
 
 NOW = 1_767_182_400.0
 MARKER = "zzmarkerzz"  # stands for what must not be shown
@@ -183,8 +180,7 @@ def test_held_notes_are_counted_with_the_age_of_the_oldest():
     shown = drawn(snapshot(held=Held(1200, NOW - 90)))
 
     assert "held for demographics   1,200, the oldest for 90.0 s" in shown
-    for nothing in (None, Held(0, None)):
-        assert "held for" not in drawn(snapshot(held=nothing))
+    assert "held for" not in drawn(snapshot(held=Held(0, None)))
 
 
 def test_a_partition_in_quarantine_is_shown_with_its_suspect():
@@ -315,78 +311,3 @@ def test_json_has_everything():
     assert {"from": "hl7.raw", "to": "intake", "per_second": 12.34} in told["rates"]
     assert "OK" == told["lags"][0]["state"]
     assert [0, 1, 2, 5] == told["groups"][0]["members"][0]["partitions"]
-
-
-# --- asked of watch
-
-
-def watch_pages(**changes):
-    """Return the JSON of watch's page, made by watch's own functions."""
-    start = int(NOW) - 10
-    counts = {
-        "audit/scrub": 40, "published/notes": 40, "dead/scrub/residue": 2,
-        "latency/scrub/50": 40,
-    }  # fmt: skip
-    bucket = Bucket(start, 1)
-    bucket.counts.update(counts)
-    windows = window_counts([(f"0/{w.name}/0", bucket) for w in WINDOWS], NOW)
-    row = {
-        "group": "g-scrub", "topic": "notes", "partition": 2, "committed": 5,
-        "stable": 9, "records": 4, "seconds": 1.5, "state": "WARN",
-    }  # fmt: skip
-    own = row | {"group": "g-watch", "topic": "phi.audit", "own": True}
-    parts = {
-        "flow": figures.flow(windows, 7.5),
-        "lag": {"at": NOW, "worst": "WARN", "partitions": [row, own]},
-        "latency": figures.latency(windows),
-        "dead-letters": figures.dead_letters(windows),
-    }
-    return {k: orjson.dumps({"at": NOW, k: v}) for k, v in (parts | changes).items()}
-
-
-def asked(pages):
-    return WatchSource(
-        "http://h:1/", lambda url: pages[url.rpartition("/api/")[2]]
-    ).read()
-
-
-def test_the_json_of_watch_gives_the_same_snapshot():
-    told = asked(watch_pages())
-
-    assert 4.0 == told.rates["scrub", "notes.scrubbed"]
-    assert (7.5, 10.0) == (told.arriving, told.rate_seconds)
-    assert (
-        PartitionLag("g-scrub", "notes", 2, 5, 9, 4, 1.5, LagState.WARN),
-    ) == told.lags
-    assert (Refused("scrub", "residue", 2),) == told.refused
-    assert told.latency.p50 == told.latency.p99 > 100
-    assert "WARN" in drawn(told)
-
-
-def test_unknown_codes_from_watch_are_not_shown():
-    row = {"stage": MARKER, "code": f"\x1b[31m{MARKER}", "count": 1}
-    pages = watch_pages(**{"dead-letters": {"hour": {"rows": [row], "total": 1}}})
-
-    assert MARKER not in drawn(asked(pages))
-
-
-@pytest.mark.parametrize(
-    "answer", [b"{}", b"<html>", b'{"flow": null}', b'{"flow": {"edges": [{}]}}', b"[]"]
-)
-def test_an_answer_that_is_not_watchs_is_an_error(answer):
-    with pytest.raises(RetriableError, match="not the JSON of watch"):
-        asked(watch_pages() | {"flow": answer})
-
-
-def test_no_answer_is_an_error():
-    def refuse(_url):
-        raise ConnectionRefusedError(111, "Connection refused")
-
-    with pytest.raises(RetriableError, match="no answer"):
-        WatchSource("http://127.0.0.1:1", refuse).read()
-
-
-@pytest.mark.parametrize("url", ["", "localhost:80", "file:///etc/passwd", "http://"])
-def test_an_address_that_is_not_http_is_refused(url):
-    with pytest.raises(ConfigError, match="--watch"):
-        WatchSource(url)
