@@ -79,10 +79,6 @@ COMMANDS: Mapping[str, Entry] = {
         "patient.updates.",
         ("stream",),
     ),
-    "size": Entry(
-        "size:size",
-        "Print workers, partitions, disks and times for a load, from measured factors.",
-    ),
     "reconcile": Entry(
         "reconcile:reconcile",
         "Match every input with its outputs; exit 1 if any is missing or doubled.",

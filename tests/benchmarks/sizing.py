@@ -1,7 +1,6 @@
-"""Measure the factors of `phistream size`, on real Kafka, in one run.
+"""Measure the factors of the page deploy/sizing.md, on real Kafka, in one run.
 
-    python -m tests.benchmarks.sizing > streams/operations/sizing/factors.toml
-    python -m tests.benchmarks.sizing page    (the tables of deploy/sizing.md)
+    python -m tests.benchmarks.sizing --notes 3000
 
 HL7 messages with one note each, of two lengths, go through intake alone and then scrub
 alone, both warm; a line through the two gives the part of a note and the part of its
@@ -12,7 +11,6 @@ transactions, for one replica.  The table is restored from its topic by one work
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +26,6 @@ from streams.cluster.topics import (
     PHI_AUDIT,
 )
 from streams.files.feed import feed
-from streams.operations.sizing.page import cases_table, factors_table
 from tests.benchmarks.cluster import benchmark_settings
 from tests.benchmarks.stages import (
     WARM_UP,
@@ -41,22 +38,15 @@ from tests.benchmarks.stages import (
 from tests.benchmarks.tables import _in_a_process, _on_disk, fill, opened
 from tests.harness import feed_and_drain_intake, running, worker_processes
 
-COMMAND = "python -m tests.benchmarks.sizing"
 LENGTHS = (85, 400)
 BY_NOTE = (HL7_RAW, NOTES, PATIENT_UPDATES, NOTES_SCRUBBED, PHI_AUDIT)
 
-app = typer.Typer(add_completion=False)
 
-
-@app.callback(invoke_without_command=True)
 def main(
-    context: typer.Context,
     notes: Annotated[int, typer.Option(help="Messages of each length.")] = 1000,
     patients: Annotated[int, typer.Option(help="Patients of the table.")] = 100_000,
 ) -> None:
-    """Print the factors as TOML."""
-    if context.invoked_subcommand:
-        return
+    """Print the factors as the page has them."""
     short, long = (of_length(words, notes) for words in LENGTHS)
     rows = {}
     for name in short.keys() - {"characters", "worker_mb"}:
@@ -66,17 +56,10 @@ def main(
         rows[f"{name}_per_1000"] = more * 1000, f"{unit} for 1,000 characters of a note"
     rows["worker_mb"] = short["worker_mb"], "MB of memory of a scrub worker"
     rows |= of_table(patients)
-    print(f"# Printed by: {COMMAND} --notes {notes} --patients {patients}")
-    print(f"# Lengths of notes: {short['characters']:.0f}, {long['characters']:.0f}")
+    print(f"Lengths of notes: {short['characters']:.0f}, {long['characters']:.0f}\n")
+    print("| factor | value | unit |\n| --- | --- | --- |")
     for name, (value, unit) in sorted(rows.items()):
-        print(f'\n[{name}]\nvalue = {value:.4g}\nunit = "{unit}"')
-        print(f'command = "{COMMAND}"')
-
-
-@app.command("page")
-def print_page() -> None:
-    """Print the tables of the factors in use, for the page."""
-    sys.stdout.write(f"{cases_table()}\n{factors_table()}")
+        print(f"| `{name}` | {value:.4g} | {unit} |")
 
 
 def of_length(words, count):
@@ -152,4 +135,4 @@ def _sizes(settings):
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -1,1 +1,0 @@
-"""What hardware a load needs, from measured factors."""
