@@ -140,7 +140,7 @@ def _inputs(settings, fed):
         found.notes[place] = numbers
         for number in numbers:
             found.sent[number].append(place)
-        if message.value().startswith(b"MSH"):
+        if (message.value() or b"").startswith(b"MSH"):
             found.messages |= numbers
             found.parts[place] = numbers
     for message in read_topic(settings, NOTES.name):

@@ -41,6 +41,7 @@ FOREIGN_SECONDS = 8
 @scenario(settings={"watchdog_seconds": 20, "note_seconds": 1})
 def poison(run):
     """Records that no code can take, and notes that end or hang their worker."""
+    run.use_interpreters()
     with faulty("named"):
         run.start()
     run.seen.must_abort = False

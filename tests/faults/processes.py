@@ -142,6 +142,7 @@ def workers_come_and_go(run):
 @scenario(settings={"transaction_seconds": 2}, effects={"inside of a transaction": ""})
 def slow_processing(run):
     """Processing that outlasts the transaction timeout of 2 s."""
+    run.use_interpreters()
     with faulty("slow"):
         run.start()
     for _ in run.moments(faults_of(run, 6)):

@@ -60,6 +60,7 @@ def asked(run):
     """Start services that look in the folder for where they have to stop."""
     folder = run.settings.state_dir.parent / "steps"
     folder.mkdir()
+    run.use_interpreters()
     with faulty(str(folder), "steps"):
         yield folder
 

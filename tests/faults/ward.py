@@ -275,6 +275,8 @@ def take(messages, count):
 
 
 def _is_note(value):
+    if value is None:
+        return False
     return not value.startswith(b"MSH") or b"|ADT^" not in value.split(b"\r", 1)[0]
 
 

@@ -428,11 +428,16 @@ def test_a_wrong_setting_refuses_the_start_with_78(tmp_path, options, settings, 
 def test_nothing_is_left_of_a_gateway_that_is_killed(tmp_path):
     psutil = pytest.importorskip("psutil")
     with serving(tmp_path, **QUICK) as gateway:
-        children = psutil.Process(gateway.process.pid).children(recursive=True)
+        parent, children = psutil.Process(gateway.process.pid), []
+
+        def are_there():
+            children[:] = parent.children(recursive=True)
+            return len(children) >= 3
+
+        wait_until(are_there)
         gateway.process.kill()
         gateway.process.wait()
 
-        assert len(children) >= 3
         wait_until(lambda: all(has_ended(child.pid) for child in children))
 
 

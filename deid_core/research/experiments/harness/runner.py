@@ -126,6 +126,7 @@ class Runner:
         model = self.models / f"own-{preset}-{systems.digest(*prints)}"
         systems.train_tagger(preset, [learn], model, self.seed, version="1")
         config = systems.with_tagger(preset, model=str(model))
+        config = systems.without_absent_tags(config)
         return systems.pipeline_output(config, split.corpus.documents)
 
     def account(self, *splits: Split) -> tuple[str, ...]:

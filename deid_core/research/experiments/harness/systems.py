@@ -167,6 +167,17 @@ def with_tagger(preset: str, **options: object) -> DeidConfig:
     return _with_tagger(load_preset(preset), options)
 
 
+def without_absent_tags(config: DeidConfig) -> DeidConfig:
+    """Return a preset whose tagger's options name no tag that its model lacks.
+
+    A model that is trained on a part of a corpus may not have seen all of its tags.
+    """
+    options = config.options["tagger"].model_dump()
+    tags = tagger_files.load_tables(options["model"]).tags
+    left_out = {tag: words for tag, words in options["left_out"].items() if tag in tags}
+    return _with_tagger(config, {"left_out": left_out})
+
+
 def _with_tagger(config: DeidConfig, options: Mapping[str, object]) -> DeidConfig:
     changed = TaggerOptions.model_validate(
         config.options["tagger"].model_dump() | dict(options)
