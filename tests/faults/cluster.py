@@ -59,6 +59,10 @@ class FaultyCluster(Cluster):
         if self.is_running(node):
             self.kill(node_id)
 
+    def runs(self, node_id):
+        """Return whether the process of a node runs, also after a new start."""
+        return self.is_running(self._node(node_id))
+
     def start(self, node_id):
         """Start a node, without waiting for it."""
         self._start(self._node(node_id), self._class_path())

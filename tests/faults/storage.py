@@ -116,16 +116,16 @@ def temp_full(run):
 @scenario(fresh=True, effects={"broker halted or offline": ""})
 def broker_full(run):
     """The log folder of a broker has no space left: it halts, and is freed."""
-    node = run.cluster.nodes[0]
-    folder = run.cluster.folder / f"node-{node.id}" / "data"
+    node_id = run.cluster.nodes[0].id
+    folder = run.cluster.folder / f"node-{node_id}" / "data"
     run.seen.must_abort = False
-    run.cluster.stop(node.id)
+    run.cluster.stop(node_id)
     with small_disk(400) as disk:
         shutil.copytree(folder, disk, dirs_exist_ok=True)
         shutil.rmtree(folder)
         folder.symlink_to(disk)
         try:
-            run.cluster.start(node.id)
+            run.cluster.start(node_id)
             run.cluster.wait()
             run.start()
             for _ in run.moments(faults_of(run, 2)):
@@ -133,23 +133,23 @@ def broker_full(run):
                 run.fault("broker's log folder full")
                 time.sleep(15)
                 (disk / "filling").unlink()
-                is_running = run.cluster.is_running(node)
+                is_running = run.cluster.runs(node_id)
                 is_hit = not is_running or not run.cluster.is_whole()
                 run.effect("broker halted or offline", is_hit)
                 if not is_running:
-                    run.cluster.start(node.id)
+                    run.cluster.start(node_id)
                 elif is_hit:
-                    run.cluster.kill(node.id)
-                    run.cluster.wait_without(node.id)
-                    run.cluster.start(node.id)
+                    run.cluster.kill(node_id)
+                    run.cluster.wait_without(node_id)
+                    run.cluster.start(node_id)
                 run.cluster.wait()
             run.finish_services()
         finally:
             # The audit reads the topics once the disk is gone.
-            run.cluster.stop(node.id)
+            run.cluster.stop(node_id)
             folder.unlink()
             shutil.copytree(disk, folder)
-    run.cluster.start(node.id)
+    run.cluster.start(node_id)
     run.cluster.wait()
 
 
