@@ -11,7 +11,11 @@ from collections.abc import Iterator
 
 from ..labels import Label
 from .rules.dates.bare import BareDays
-from .rules.ids.shapes import is_identifier_shaped, is_plate_shaped
+from .rules.ids.shapes import (
+    is_clinical_value,
+    is_identifier_shaped,
+    is_plate_shaped,
+)
 
 _SURE = 0.85
 """From this probability on, a number may identify whatever its shape."""
@@ -33,6 +37,7 @@ _MOST_PARTS = 4
 _LABELLED = re.compile(
     r"[A-Za-z]{3,}\.? (?P<number>[0-9]+(?: [0-9]+)*(?: [A-Z]{1,2})?)"
 )
+_LAST_WORD = re.compile(r"(?=[^ ]*[0-9])[^ ]+\Z")
 _COLUMN = re.compile(r"\S+(?: \S+)*")
 _SERIES = re.compile(r"[ \n(][A-Z]{3} [0-9]{4}(?![0-9])")
 """A plate of which a tagger took the digits alone: "PCE 4471"."""
@@ -46,8 +51,8 @@ def identifying(
 ) -> Iterator[tuple[int, int]]:
     """Yield what of a tagger's proposal may identify: all, some columns, or nothing.
 
-    Whatever the score, what has neither the shape of an identifier nor that of a plate
-    is mostly a result, a score or a code: only the shape tells them apart.
+    What has neither the shape of an identifier nor that of a plate is mostly a result,
+    a score or a code, and whatever the score, so is what `is_clinical_value` names.
 
     Args:
         days: Of the note.
@@ -60,11 +65,19 @@ def identifying(
         end = _without_time(days.text, start, end)
         if score >= _SURE_OF_DAY or not days.is_no_day(start, end):
             yield start, end
+    elif _is_clinical_value(days.text, start, end):
+        return
     elif score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
         yield start, end
     else:
         for column in _COLUMN.finditer(days.text, start, end):
             yield from _in_column(days.text, column, label, column.start() == start)
+
+
+def _is_clinical_value(text: str, start: int, end: int) -> bool:
+    """Return whether the last word of a proposal is one; what is before names it."""
+    value = _LAST_WORD.search(text, start, end)
+    return value is not None and is_clinical_value(text, *value.span())
 
 
 def _without_time(text: str, start: int, end: int) -> int:

@@ -2,8 +2,10 @@
 
 `is_identifier` is the default of all rules for numbers: five digits or more, or letters
 and digits mixed in the manner of an identifier, identify.  The exceptions are values
-of `FORMS_OF_NUMBERS` and `FORMS_WITH_LETTERS`, what follows one of `VOCABULARIES` or
-`MODELS`, and numbers that follow one of `RESULTS` or are `COUNTED`.
+of `FORMS_OF_NUMBERS` and `FORMS_WITH_LETTERS`, and clinical values, which no detector
+may take for an identifier (`is_clinical_value`): `CODES_BY_FORM`, what follows one of
+`VOCABULARIES` or `MODELS`, and numbers that follow a drug or something measured (the
+list "measures") or are `COUNTED`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import re
 
 from deid_core.language.fragments import UNIT, any_of, words
+from deid_core.language.lexicons import load_list
 
 from ..dates.numeric import is_date
 
@@ -99,6 +102,19 @@ FORMS_WITH_LETTERS: dict[str, str] = {
 }
 """Codes, results and names that identify nobody, likewise."""
 
+CODES_BY_FORM: dict[str, str] = {
+    "a tumour's stage: T3N2M0, pT1cN0M0": r"""
+        (?-i:[acmpry]{0,3}T(?:[0-4][a-d]?|is|[xX])N(?:[0-3][a-c]?|[xX])M(?:[01][a-c]?|[xX]))
+    """,
+    "a sequence: NM_000492.4, ENST00000357654": r"""
+        (?-i:[NX][CGMPRW]_[0-9]{6,9}|ENS[EGPRT][0-9]{11})(?:\.[0-9]{1,2}(?::\S*)?)?
+    """,
+    "a variant: rs113993960, chr7:117559590": (
+        r"(?-i:rs[0-9]{4,11}|chr(?:[0-9]{1,2}|[MXY])(?::[0-9-]+)?)"
+    ),
+}
+"""Codes that nothing else looks like, likewise."""
+
 PLATES: dict[str, str] = {
     "United Kingdom: LR71 KQP": r"[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}",
     "East Africa: UEP 447T": r"[A-Z]{3}[ ]?[0-9]{3}[A-Z]",
@@ -110,7 +126,8 @@ PLATES: dict[str, str] = {
 VOCABULARIES = words(
     """
     cpt cpts hcpcs icd loinc snomed rxnorm rxcui drg atc cas ndc cdt cvx umls mesh omim
-    orpha dbsnp billed billing
+    orpha dbsnp clinvar cosmic ensembl hgnc icpc meddra opcs refseq unii chr grch billed
+    billing
     """
 )
 """Clinical vocabularies: codes and lists of codes follow."""
@@ -120,28 +137,26 @@ MODELS = words(
     """
 )
 """What is no single thing's: its model's number follows."""
-RESULTS = words(
-    """
-    wbc wbcs rbc rbcs plt plts platelet platelets bnp probnp ck cpk ferritin hcg bhcg vl
-    load ldh lipase amylase alt ast psa cea afp ca ige dimer troponin trop myoglobin
-    copies count counts cells anc cfu gluc glucose mic dna rna thyroglobulin titer epi
-    epinephrine heparin units dose score rs usd php ksh ngn inr
-    """
-)
-"""What is counted, measured or paid: a number follows, of less than seven digits."""
+_FIVE_DIGITS = words("cpt cpts hcpcs icd drg cdt cvx billed billing")
+"""Those whose codes have no more digits."""
 _BETWEEN_CODES = r"""
-    [^a-z;\n]{0,40}(?:\b(?:x[0-9]{0,2}|and|or|no|with|codes?|ct|cm|pcs|id)\b[^a-z;\n]{0,16}){0,3}
+    (?:[-\s:#=,+&/*"]|\([^()\n]{1,80}\)
+      |(?:and|or|no|with|codes?|ct|cm|pcs|id|number)\b
+      |(?=[A-Z]{0,3}[0-9])[0-9A-Z](?:[0-9A-Z.:*/-]{0,14}[0-9A-Z])?){0,40}+
 """
 _BEFORE_RESULT = r"""
     (?:[ ](?:of|is|was|to|at|level|count|total|up|down|now|about|from|peak(?:ed)?)){0,4}
-    [ ]?[:=<>~]?[ ]{0,2}(?:[0-9.,]{1,9}[ ]?(?:->|to|-|,|/)[ ]?)?
+    [ ]?[:=<>~]?[ ]{0,2}
+    (?:[0-9.,]{1,9}[ ]?(?:->|to|-|,|/|\(?(?:was|from|prev(?:ious(?:ly)?)?|prior))[ ]?)?
 """
 
 COUNTED = rf"""
     (?:{UNIT}
       |[ ]?(?:/|x[ ]?[0-9]|\u00b0|->)
       |,[ ]9[0-9]{{4}}(?![0-9])
-      |[ ]?(?:k?cal|gy|cgy|kv|ma|mci|mbq|j|joules?|rpm|steps|feet|ft|meters?|people
+      |[ ](?:(?:a|an|per|each|every)[ ](?:minute|hour|day|night|week|month|year)
+          |hourly|daily|nightly|weekly|monthly|anti-?xa)\b
+      |[ ]?(?:k?cal|[cm]?gy|kv|ma|mci|mbq|j|joules?|rpm|steps|feet|ft|meters?|people
         |patients|nuclear|platelets|cells|rbcs?|wbcs?|hpf)\b)
 """
 """What follows them."""
@@ -152,21 +167,29 @@ def _any_form(forms: dict[str, str]) -> re.Pattern[str]:
 
 
 _NUMBER, _WITH_LETTERS = _any_form(FORMS_OF_NUMBERS), _any_form(FORMS_WITH_LETTERS)
+_CODE_BY_FORM = _any_form(CODES_BY_FORM)
 _PLATE = re.compile("|".join(PLATES.values()))
 _CODE_CUE = re.compile(
-    rf"\b(?:{any_of(VOCABULARIES)}){_BETWEEN_CODES}\Z"
+    rf"\b(?P<vocabulary>{any_of(VOCABULARIES)}){_BETWEEN_CODES}\Z"
     rf"|\b(?:{any_of(MODELS)})\.?(?:[ ]?(?:no\.?|number|\#))?[ ]?[:*-]?[ ]{{0,2}}\Z",
     _FLAGS,
 )
 _RESULT_CUE = re.compile(
-    rf"\b{any_of(RESULTS)}\b\.?{_BEFORE_RESULT}\Z|(?:[$\u00a3\u20ac<>~]|\b1:)\Z"
+    rf"\b{any_of(load_list('measures'))}\b\.?{_BEFORE_RESULT}\Z|(?:[$\u00a3\u20ac<>~]|\b1:)\Z"
     # Procedures' codes in a list: most begin with a nine, or are counted.
     r"|(?<![\w-])(?:9[0-9]{4}|[0-9]{5}[ ]x[0-9]{1,2}),[ ]\Z",
     _FLAGS,
 )
-_CUES = frozenset((*VOCABULARIES, *MODELS, *RESULTS))
 _WORD = re.compile("[a-z]+|[$\u00a3\u20ac<>~]|1:|[0-9]{5}")
-_REACH = 48
+_CUES = frozenset(
+    word
+    for cue in (*VOCABULARIES, *MODELS, *load_list("measures"))
+    for word in _WORD.findall(cue)
+)
+_DRUG_CUE = re.compile(r"\b([a-z]{4,}|[a-z]+(?:-[a-z]+)+)[ ]?[:=]?[ ]\Z", re.IGNORECASE)
+_REACH, _RESULT_REACH = 160, 64
+_ROUND = "000"
+"""A longer number that ends so is a count."""
 _LONGEST_LIST = 200
 _PARTS_CODES = (", ", "+ ")
 _CODES = re.compile(
@@ -234,25 +257,46 @@ def _start_of_list(text: str, start: int) -> int:
 
 def is_identifier(match: re.Match[str]) -> bool:
     """Return whether a value looks like an identifier in its place."""
-    value, text, (start, end) = match["phi"], match.string, match.span("phi")
-    if not is_identifier_shaped(value):
-        return False
-    is_number = not any(map(str.isalpha, value))
-    is_short = is_number and len(value) < _LEAST_OF_NO_RESULT
-    if is_number and _COUNTED.match(text, end):
-        return False
-    return not any(
-        _has_cue(text, place, is_short=is_short)
-        for place in {start, _start_of_list(text, start)}
+    return is_identifier_shaped(match["phi"]) and not is_clinical_value(
+        match.string, *match.span("phi")
     )
 
 
-def _has_cue(text: str, start: int, *, is_short: bool) -> bool:
-    """Return whether what is before a number says that it identifies nobody."""
-    before = text[max(0, start - _REACH) : start]
+def is_clinical_value(text: str, start: int, end: int) -> bool:
+    """Return whether a value is a result, a dose or a code in its place.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the value.
+        end: Of the value.
+    """
+    value = text[start:end]
+    if _CODE_BY_FORM.fullmatch(value):
+        return True
+    is_number = not any(map(str.isalpha, value))
+    if is_number and _COUNTED.match(text, end):
+        return True
+    return any(
+        _has_cue(text, place, value) for place in {start, _start_of_list(text, start)}
+    )
+
+
+def _has_cue(text: str, start: int, value: str) -> bool:
+    """Return whether what is before a value says that it identifies nobody."""
+    before = text[max(0, start - _REACH) : start].rpartition("\n")[2]
+    digits = sum(map(str.isdigit, value))
+    is_result = not any(map(str.isalpha, value)) and (
+        len(value) < _LEAST_OF_NO_RESULT or value.endswith(_ROUND)
+    )
+    if is_result and (drug := _DRUG_CUE.search(before)):
+        if drug[1].lower() in load_list("drugs"):
+            return True
     # Most have no cue before them, which a set tells faster than a pattern.
     if all(
-        each.isalpha() and each not in _CUES for each in _WORD.findall(before.lower())
+        word.isalpha() and word not in _CUES for word in _WORD.findall(before.lower())
     ):
         return False
-    return bool(_CODE_CUE.search(before) or (is_short and _RESULT_CUE.search(before)))
+    if found := _CODE_CUE.search(before):
+        vocabulary = (found["vocabulary"] or "").lower()
+        return vocabulary not in _FIVE_DIGITS or digits <= _LEAST_DIGITS + 2
+    return is_result and _RESULT_CUE.search(before[-_RESULT_REACH:]) is not None

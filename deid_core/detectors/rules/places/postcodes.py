@@ -98,8 +98,8 @@ SINGAPORE_POSTCODE = Rule(
     not_found=("Singapore 990123", "S5601234", "IS560123", "SG 56012"),
 )
 
-# Glasgow's coma scale and Montreal's classes of Crohn disease.
-_SCALES = "(?:E[1-4]V[1-5]M[1-6]|A[1-3]L[1-4]B[1-3])"
+# Glasgow's coma scale, Montreal's classes of Crohn disease, the stage of a tumour.
+_SCALES = "(?:E[1-4]V[1-5]M[1-6]|A[1-3]L[1-4]B[1-3]|T[0-4]N[0-3]M[01])"
 
 CANADIAN_POSTCODE = Rule(
     name="zip_canada",
@@ -115,7 +115,7 @@ CANADIAN_POSTCODE = Rule(
     score=0.85,
     found=("Toronto, ON «M5V 3L9», «K1A 0B1» and «B0J2H0»", "Edmundston, NB «E3V4M5»"),
     not_found=(
-        "GCS E4V5M6, GCS 12 E3V4M5, Montreal A2L3B2",
+        "GCS E4V5M6, GCS 12 E3V4M5, Montreal A2L3B2, stage T3N2M0",
         "T1W 2O1",
         "k1a 0b1",
         "K1A 0B12",
