@@ -40,6 +40,17 @@ _WHOLE = frozenset(
     {Label.HOSPITAL, Label.ORGANIZATION, Label.STREET, Label.USERNAME, Label.EMAIL}
     | {label for label in Label if label.main == "ID"}
 )
+_LONGEST_ARTICLE = 8
+_ARTICLE_BEFORE = re.compile(
+    r"(?<![A-Za-z])(?:an?|the|this|that|no)[ ]\Z", re.IGNORECASE
+)
+_PEOPLE_BEHIND = re.compile(
+    r"[ ](?:family|household|home|residence|children|girls|boys)\b"
+)
+_OF_DISEASE = re.compile(
+    r"'s?(?:[ ]*(?:[.,;:)\n]|\Z)"
+    r"|[ ](?:disease|syndrome|palsy|disorder|sign|lymphoma)\b)"
+)
 _NO_WORDS = frozenset({"the", "and", "jr", "sr", "ii", "iii", "iv"})
 
 Values = dict[str, Label]
@@ -183,11 +194,23 @@ def _propagated(
             end, label = start + len(value), targets.labels[value]
             if _is_covered(starts, ends, start, end):
                 continue
-            if label not in _NAMES or context.is_person_again(
-                folded, start, end, is_word=not _is_telling(value)
+            if label not in _NAMES or (
+                context.is_person_again(
+                    folded, start, end, is_word=not _is_telling(value)
+                )
+                and not _is_eponym(folded, start, end)
             ):
                 span, rule = Span(start, end), label.name.lower()
                 yield Annotation(span, label, ECHO_SCORE, "echo", rule)
+
+
+def _is_eponym(text: str, start: int, end: int) -> bool:
+    """Return whether a name stands for a disease, a device or an operation."""
+    if not word_classes(_form(text[start:end])) & WordClass.EPONYM:
+        return False
+    if _ARTICLE_BEFORE.search(text, max(0, start - _LONGEST_ARTICLE), start):
+        return not _PEOPLE_BEHIND.match(text, end)
+    return _OF_DISEASE.match(text, end) is not None
 
 
 def _is_covered(

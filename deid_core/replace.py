@@ -12,7 +12,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
 
-from .document import Annotation, Document, KnownIdentifiers, OffsetMap, Row, Span
+from .document import (
+    PATIENT_RECORD,
+    Annotation,
+    Document,
+    KnownIdentifiers,
+    OffsetMap,
+    Row,
+    Span,
+)
 from .errors import ConfigError
 from .labels import Label
 from .language.reading import is_visible
@@ -28,6 +36,10 @@ from .surrogates.tag import tag_of
 
 _MAX_RECORDS = 1024
 _TAG, _SHIFT, _KEEP = STYLES["tag"], STYLES["shift"], STYLES["keep"]
+_INVENTING = (STYLES["surrogate"], STYLES["generalise"])
+"""Styles that write a number for a number."""
+_NUMBERS = frozenset(label for label in Label if label.main == "ID") | {Label.ZIP}
+_SURE = 0.85
 _COMPANION = 0.05
 _WEEKDAY = re.compile(
     r"\b(?<!\bgood )(?<!\bash )(?:mon|tues|wednes|thurs|fri|satur|sun)day(?=s?\b)",
@@ -123,6 +135,7 @@ class Replacer:
         )
         crosswalk = self._crosswalk(document, found)
         doubtful = self._doubtful(document, annotations, proposals)
+        doubtful |= self._unsure(document, annotations, originals)
         written = [
             tag_of(each.label)
             if doubtful and annotation in doubtful
@@ -186,6 +199,31 @@ class Replacer:
 
     def _styles_of(self, document: Document) -> Mapping[Label, Style]:
         return self._styles.get(document.note_type, self._styles[""])
+
+    def _unsure(
+        self,
+        document: Document,
+        annotations: Sequence[Annotation],
+        originals: Sequence[str],
+    ) -> set[Annotation]:
+        """Return annotations that may be results, and would become other ones.
+
+        A tag tells the reader that something is missing; an invented number does not.
+        """
+        styles = self._styles_of(document)
+        sure = {
+            original
+            for annotation, original in zip(annotations, originals, strict=True)
+            if annotation.score >= _SURE
+        }
+        return {
+            annotation
+            for annotation, original in zip(annotations, originals, strict=True)
+            if annotation.label in _NUMBERS
+            and annotation.detector != PATIENT_RECORD
+            and original not in sure
+            and styles[annotation.label] in _INVENTING
+        }
 
     def _doubtful(
         self,

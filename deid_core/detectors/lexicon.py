@@ -42,6 +42,7 @@ from ..language.runs import (
 )
 from ..language.text_cache import TextCache
 from ..options import Options
+from .name_edges import before_terms
 
 
 class LexiconOptions(Options):
@@ -365,7 +366,8 @@ class LexiconDetector:
             found += _places(text, start, reading.places)
         taken = [each.span for each in found]
         for name in reading.names:
-            first, past = start + name.start, start + name.end
+            first = start + name.start
+            past = before_terms(text, first, start + name.end)
             if self._is_person(text, first, past, name.evidence):
                 span = Span(first, past)
                 if not any(map(span.overlaps, taken)):

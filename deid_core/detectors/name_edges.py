@@ -1,14 +1,26 @@
-"""What a tagger takes for a name or part of it, and is none."""
+"""What a tagger or the lexicon takes for a name or part of it, and is none."""
 
 from __future__ import annotations
 
 import re
 
+from ..language.fragments import MONTHS
 from ..language.lexicons import load_list
 from ..language.lexicons.word_classes import WordClass, is_mere_word, word_classes
+from .rules.names.shapes import BEHIND_A_NAME
 
 _LEAD = re.compile(r"([A-Za-z]+)[.:]?[ ]{1,3}(?=[A-Za-z])")
 _MOST = 3
+_LONGEST_FIELD = 48
+_FIELD = re.compile(
+    r"(?:\A|[\n;,.|(]|[ ]{2}|(?<=[ ]))([A-Za-z][\w /-]{1,40}):[ \t]{0,8}\Z"
+)
+_END_OF_VALUE = re.compile(r"[ \t]*(?:[\n\r,;.|)]|\Z)")
+_MONTHS = frozenset(month[:3] for month in MONTHS)
+_NAME_BEFORE_DATE = re.compile(
+    r"(?:[A-Z][A-Za-z'-]+ )*(?P<last>[A-Z][A-Za-z'-]+),? (?=[0-9]|[A-Z][a-z]+\.? [0-9])"
+)
+_TERM_BEHIND = re.compile(rf"(?<=[A-Za-z.])[ ]{{1,2}}{BEHIND_A_NAME}", re.VERBOSE)
 
 
 def after_address(text: str, start: int, end: int) -> int:
@@ -30,6 +42,36 @@ def after_address(text: str, start: int, end: int) -> int:
     return start
 
 
+def before_terms(text: str, start: int, end: int) -> int:
+    """Return where a name ends, before a test or a diagnosis: "Roe HGB".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the name.
+        end: Of the name.
+    """
+    found = _TERM_BEHIND.search(text, start, end)
+    return end if found is None else found.start()
+
+
+def name_before_date(text: str, start: int, end: int) -> int:
+    """Return where the name ends that a date was taken with: "Roe 12 May 2024".
+
+    It is ``start`` where no name is before the date.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of name and date.
+        end: Of the date.
+    """
+    found = _NAME_BEFORE_DATE.match(text, start, end)
+    if found is None:
+        return start
+    kinds = word_classes(found["last"].lower())
+    is_date = found["last"][:3].lower() in _MONTHS or kinds & WordClass.WORD
+    return start if is_date else found.end("last")
+
+
 def is_drug(word: str) -> bool:
     """Return whether a word, folded, is a drug or salt and nobody's name: "Potassium".
 
@@ -37,6 +79,25 @@ def is_drug(word: str) -> bool:
     """
     lower = word.lower()
     return lower in load_list("drugs") and is_mere_word(lower)
+
+
+def is_result(text: str, start: int, end: int) -> bool:
+    """Return whether words are the value of a result's field: "Color: Straw".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the words.
+        end: Of the words.
+    """
+    if not _END_OF_VALUE.match(text, end):
+        return False
+    field = _FIELD.search(text, max(0, start - _LONGEST_FIELD), start)
+    if field is None:
+        return False
+    words = field[1].lower().split()
+    return any(
+        " ".join(words[-count:]) in load_list("result_fields") for count in (1, 2, 3)
+    )
 
 
 def _is_address(word: str) -> bool:

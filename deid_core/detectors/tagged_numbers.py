@@ -13,6 +13,7 @@ from ..labels import Label
 from .rules.dates.bare import BareDays
 from .rules.ids.shapes import (
     is_clinical_value,
+    is_code_by_form,
     is_identifier_shaped,
     is_plate_shaped,
 )
@@ -61,6 +62,8 @@ def identifying(
         label: What the tagger calls it.
         score: How sure it is.
     """
+    if is_code_by_form(days.text[start:end]):
+        return
     if label is Label.DATE:
         end = _without_time(days.text, start, end)
         if score >= _SURE_OF_DAY or not days.is_no_day(start, end):

@@ -19,7 +19,13 @@ from ..language.lexicons import forms_of
 from ..options import Options
 from ..toml_files import refuse_unknown
 from . import spanish
-from .name_edges import after_address, is_drug
+from .name_edges import (
+    after_address,
+    before_terms,
+    is_drug,
+    is_result,
+    name_before_date,
+)
 from .place_parts import parts_of, whole_of
 from .rules.dates.bare import BareDays
 from .tagged_numbers import identifying
@@ -132,16 +138,31 @@ class TaggerDetector:
         folded = document.ascii
         days = BareDays(folded)
         for each in sure:
-            start, end = each.span.start, each.span.end
-            if each.label in _PEOPLE:
-                if each.score < _SURE_OF_NAME and is_drug(folded[start:end]):
-                    continue
-                start = after_address(folded, start, end)
-            start, end = whole_of(folded, start, end, each.label)
-            for place in identifying(days, start, end, each.label, each.score):
-                for span, label in parts_of(folded, *place, each.label):
-                    is_same = span == each.span and label is each.label
-                    yield each if is_same else replace(each, span=span, label=label)
+            for start, end, label in _pieces(folded, each):
+                whole = whole_of(folded, start, end, label)
+                for place in identifying(days, *whole, label, each.score):
+                    for span, part in parts_of(folded, *place, label):
+                        is_same = span == each.span and part is each.label
+                        yield each if is_same else replace(each, span=span, label=part)
+
+
+def _pieces(text: str, proposal: Annotation) -> Iterator[tuple[int, int, Label]]:
+    """Yield start, end and label of the name or the date that a proposal holds."""
+    start, end, label = proposal.span.start, proposal.span.end, proposal.label
+    if label.main == "NAME":
+        if proposal.score < _SURE_OF_NAME and (
+            is_drug(text[start:end]) or is_result(text, start, end)
+        ):
+            return
+        if label in _PEOPLE:
+            start = after_address(text, start, end)
+            end = before_terms(text, start, end)
+    elif label is Label.DATE:
+        named = name_before_date(text, start, end)
+        if named > start:
+            yield start, named, Label.PATIENT
+            start = end - len(text[named:end].lstrip(" ,"))
+    yield start, end, label
 
 
 @dataclass(frozen=True, slots=True)

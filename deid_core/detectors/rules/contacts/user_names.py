@@ -12,6 +12,7 @@ from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import is_ordinary, is_vocabulary, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
+from ..ids.shapes import is_clinical_value
 from ..pattern import LazyPattern
 from ..rule import Rule
 
@@ -210,12 +211,19 @@ WITH_UNDERSCORE = Rule(
     ),
     score=0.7,
     is_valid=lambda match: (
-        any(map(str.isdigit, match["phi"]))
+        (
+            any(map(str.isdigit, match["phi"]))
+            and not is_clinical_value(match.string, *match.span("phi"))
+        )
         or match["phi"][0] == "@"
         or ends_with(_USER_CUE, match.string, match.start())
     ),
     found=("she is «roe_2013», uploaded as «gi_pa_team2», message from «jane_roe»",),
-    not_found=("c.68_69del, post_op, 12_13, name_____, file_name", "p_value"),
+    not_found=(
+        "c.68_69del, post_op, 12_13, name_____, file_name",
+        "p_value",
+        "NM_000492.4, NP_009225",
+    ),
 )
 
 USERNAME_AFTER_CUE = Rule(

@@ -57,7 +57,7 @@ def has_digits(match: re.Match[str], at_least: int) -> bool:
     return (
         sum(map(str.isdigit, value)) >= at_least
         and not _UNIT.match(match.string, match.end())
-        and not is_date_shaped(value)
+        and not is_date_shaped(value.rpartition(" ")[2])
         and not _NO_VALUE.fullmatch(value)
         and not _DOSE.fullmatch(value)
         and not _WORD_BEFORE.fullmatch(value)

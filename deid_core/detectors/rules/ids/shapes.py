@@ -145,21 +145,24 @@ _BETWEEN_CODES = r"""
       |(?=[A-Z]{0,3}[0-9])[0-9A-Z](?:[0-9A-Z.:*/-]{0,14}[0-9A-Z])?){0,40}+
 """
 _BEFORE_RESULT = r"""
-    (?:[ ](?:of|is|was|to|at|level|count|total|up|down|now|about|from|peak(?:ed)?)){0,4}
+    (?:[ ](?:of|is|was|to|at|level|count|total|up|down|now|about|from|peak(?:ed)?|today
+      |(?:per|a)[ ](?:day|week|month))){0,4}
     [ ]?[:=<>~]?[ ]{0,2}
     (?:[0-9.,]{1,9}[ ]?(?:->|to|-|,|/|\(?(?:was|from|prev(?:ious(?:ly)?)?|prior))[ ]?)?
 """
 
 COUNTED = rf"""
     (?:{UNIT}
-      |[ ]?(?:/|x[ ]?[0-9]|\u00b0|->)
-      |,[ ]9[0-9]{{4}}(?![0-9])
       |[ ](?:(?:a|an|per|each|every)[ ](?:minute|hour|day|night|week|month|year)
           |hourly|daily|nightly|weekly|monthly|anti-?xa)\b
       |[ ]?(?:k?cal|[cm]?gy|kv|ma|mci|mbq|j|joules?|rpm|steps|feet|ft|meters?|people
         |patients|nuclear|platelets|cells|rbcs?|wbcs?|hpf)\b)
 """
-"""What follows them."""
+"""What follows what is counted or measured."""
+_IN_A_ROW = re.compile(
+    r"[ ]?(?:/|x[ ]?[0-9]|\u00b0|->)|,[ ]9[0-9]{4}(?![0-9])", re.IGNORECASE
+)
+"""What follows a number in a row of them."""
 
 
 def _any_form(forms: dict[str, str]) -> re.Pattern[str]:
@@ -257,9 +260,18 @@ def _start_of_list(text: str, start: int) -> int:
 
 def is_identifier(match: re.Match[str]) -> bool:
     """Return whether a value looks like an identifier in its place."""
-    return is_identifier_shaped(match["phi"]) and not is_clinical_value(
-        match.string, *match.span("phi")
-    )
+    text, (start, end) = match.string, match.span("phi")
+    if not is_identifier_shaped(text[start:end]):
+        return False
+    is_number = not any(map(str.isalpha, text[start:end]))
+    if is_number and _IN_A_ROW.match(text, end):
+        return False
+    return not is_clinical_value(text, start, end)
+
+
+def is_code_by_form(value: str) -> bool:
+    """Return whether a value alone is a stage, a sequence or a variant."""
+    return _CODE_BY_FORM.fullmatch(value) is not None
 
 
 def is_clinical_value(text: str, start: int, end: int) -> bool:
@@ -271,7 +283,7 @@ def is_clinical_value(text: str, start: int, end: int) -> bool:
         end: Of the value.
     """
     value = text[start:end]
-    if _CODE_BY_FORM.fullmatch(value):
+    if is_code_by_form(value):
         return True
     is_number = not any(map(str.isalpha, value))
     if is_number and _COUNTED.match(text, end):
@@ -288,9 +300,9 @@ def _has_cue(text: str, start: int, value: str) -> bool:
     is_result = not any(map(str.isalpha, value)) and (
         len(value) < _LEAST_OF_NO_RESULT or value.endswith(_ROUND)
     )
-    if is_result and (drug := _DRUG_CUE.search(before)):
-        if drug[1].lower() in load_list("drugs"):
-            return True
+    drug = _DRUG_CUE.search(before)
+    if is_result and drug is not None and drug[1].lower() in load_list("drugs"):
+        return True
     # Most have no cue before them, which a set tells faster than a pattern.
     if all(
         word.isalpha() and word not in _CUES for word in _WORD.findall(before.lower())

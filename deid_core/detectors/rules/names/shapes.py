@@ -7,6 +7,7 @@ case, in any script.  They annotate ``Garcia`` of ``Garcia's``, and never cross 
 from __future__ import annotations
 
 from deid_core.language.fragments import any_of, words
+from deid_core.language.lexicons import load_list
 
 # Never a name after a title or a label, in any letter case.
 _NEVER = words(
@@ -106,11 +107,20 @@ _SPACE = "[ ]{1,2}"
 _LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}+|[A-Z][ ](?=[A-Z])){{0,3}})"
 # "Jane Roe Ward: 3": the word before a colon is the next field's label.
 _NO_LABEL = r"(?![ ]?:)"
-_MORE = rf"""
-    (?:{_SPACE}(?:{INITIAL}(?=[ ]{{1,2}}[A-Z])|[A-Z](?=[ ][A-Z][A-Za-z])
-                 |{WORD}{_NO_LABEL}))
+# "Roe HGB 7.1", "Roe NG tube out".
+BEHIND_A_NAME = rf"""
+    (?:(?:{any_of(load_list("behind_names"))}|NG(?=[ ](?:tube|suction|feed)))
+       (?![A-Za-z]))
 """
-_SUFFIX = r"(?:,?[ ](?:Jr|Sr|II|III|IV)\b)?"
+_MORE = rf"""
+    (?:{_SPACE}(?!{BEHIND_A_NAME})
+       (?:{INITIAL}(?=[ ]{{1,2}}[A-Z])|[A-Z](?=[ ][A-Z][A-Za-z])|{WORD}{_NO_LABEL}))
+"""
+# "Roe IV infiltrated" is Roe's line.
+_SUFFIX = r"""
+    (?:,?[ ](?:Jr|Sr|II|III|IV(?![ ](?:access|site|line|fluid|antib|abx|infiltrat|infus
+        |started|placed|removed|out|patent|pulled|push|drip|meds|heparin)))\b)?
+"""
 # One to four words, initials anywhere but at the end.
 NAME = rf"(?:{_LEAD}{WORD}{_MORE}{{0,3}}{_SUFFIX})"
 # At least two parts: a single capitalised word is too little without a title.

@@ -10,11 +10,14 @@ from deid_core.language.lexicons import is_ordinary, load_list, normal
 
 from ..pattern import LazyPattern
 from ..rule import Rule
-from .shapes import NOT_A_NAME, NOT_IN_WORD
+from .shapes import BEHIND_A_NAME, NOT_A_NAME, NOT_IN_WORD
 
 # `shapes.FULL_NAME` would take long to compile so often: this accepts more, and
 # whether the words may be names is checked on what was found.
-_WORD = r"(?:(?!(?:M\.?D|R\.?N|DO|NP|PA|PhD|DDS|RPh)\b)[A-Z][A-Za-z'-]{1,30})"
+_WORD = rf"""
+    (?:(?!(?:M\.?D|R\.?N|DO|NP|PA|PhD|DDS|RPh)\b|{BEHIND_A_NAME})
+       [A-Z][A-Za-z'-]{{1,30}})
+"""
 _INITIAL = r"(?:[A-Z]\.[ ]?|[A-Z][ ](?=[A-Z]))"
 _FULL_NAME = rf"""
     (?:{_INITIAL}{{1,2}}{_WORD}(?:[ ]{_WORD})?
@@ -22,7 +25,9 @@ _FULL_NAME = rf"""
 """
 _NAME = rf"(?:{_INITIAL}{{0,2}}{_WORD}(?:[ ]{_WORD}){{0,3}}(?<=[A-Za-z]))"
 _MAY_BE_NAME = re.compile(rf"{NOT_A_NAME}[A-Z]", re.VERBOSE)
-_END_OF_NAME = r"(?=[ \t]{0,3}(?:[\n,;.)]|\Z|(?:and|on|at|re|who|re:|regarding)\b))"
+_END_OF_NAME = rf"""
+    (?=[ \t]{{0,3}}(?:[\n,;.)]|\Z|(?:and|on|at|re|who|re:|regarding)\b|{BEHIND_A_NAME}))
+"""
 _CLOSING = r"""
     (?:[Ss]incerely|SINCERELY|(?:[Bb]est|[Kk]ind|[Ww]arm)[ ]?[Rr]egards|[Rr]egards
       |[Rr]espectfully(?:[ ](?:submitted|yours))?|[Ww]armly|[Tt]hank[ ]you|[Tt]hanks
@@ -106,6 +111,7 @@ SEEN_OR_DISCUSSED = Rule(
     found=(
         "s/b «Rostov», d/w «Ana Rostova»; discussed with «Kowalski» and",
         "c/w pain; s/b: «J. Rostov».",
+        "spoke with «Ana Rostova» LPN, d/w «Rostov» ICU",
     ),
     not_found=(
         "d/w Cardiology, s/b Neurosurgery.",

@@ -116,6 +116,8 @@ PATIENT_AFTER_TITLE = Rule(
         "Mrs. «van der Berg» and Mr.«Roe»",
         "Mr. «Will May», Mr. «J.R.»",
         "Ms «D\u2019Angelo» presents",
+        "Mrs. «Roe» HGB 7.1, Mr «Doe» NG tube out, Ms. «Ann Roe» DNI",
+        "Mr. «Jo NG» called, Mr. «Roe» IV infiltrated, Mr. «Roe IV» left",
     ),
     not_found=(
         "Space held on MR. Complete tear",
