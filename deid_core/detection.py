@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .detectors import Detector
+from .detectors.terms import NAME as TERMS
 from .detectors.terms import KeptTerms
-from .document import Annotation, Document
+from .document import PATIENT_RECORD, Annotation, Document
 from .errors import DetectorFailed
 
 Proposals = list[Annotation] | DetectorFailed
@@ -39,6 +40,18 @@ def without_kept(
     return [
         each if isinstance(each, DetectorFailed) else _without_kept(kept, one, each)
         for one, each in zip(documents, found, strict=True)
+    ]
+
+
+def without_narrative(
+    documents: Iterable[Document], found: Iterable[Proposals]
+) -> list[Proposals]:
+    """Return, of vocabulary, only proposals of the patient's record and the lists."""
+    return [
+        [each for each in proposals if each.detector in (PATIENT_RECORD, TERMS)]
+        if document.is_vocabulary and not isinstance(proposals, DetectorFailed)
+        else proposals
+        for document, proposals in zip(documents, found, strict=True)
     ]
 
 

@@ -188,6 +188,8 @@ class Document:
         known: The patient's record.
         patient: Within whose notes surrogates are the same; without it, this note's.
         note_type: A code; a policy may say something else for it.
+        is_vocabulary: It is what a code system calls its codes, and no narrative: only
+            values of the record and of the user's lists are looked for.
     """
 
     id: str = field(repr=False)
@@ -195,6 +197,7 @@ class Document:
     known: KnownIdentifiers = field(default=NOTHING_KNOWN, repr=False)
     patient: str = field(default="", repr=False)
     note_type: str = field(default="", repr=False)
+    is_vocabulary: bool = False
     _ascii: str | None = field(default=None, init=False, repr=False, compare=False)
     _is_in_one_case: bool | None = field(
         default=None, init=False, repr=False, compare=False

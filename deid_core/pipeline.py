@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import compress
 
 from .config import DEFAULT_LANGUAGES, DeidConfig, OtherLanguages, load_preset
-from .detection import Proposals, detect, joined, without_kept
+from .detection import Proposals, detect, joined, without_kept, without_narrative
 from .detectors import Detector
 from .detectors.terms import KeptTerms
 from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
@@ -282,13 +282,13 @@ class Deidentifier:
         ]
         # Detectors read a note in one letter case in mixed case: same offsets.
         cased = [each.in_mixed_case for each in written] if self._truecases else written
-        found = detect(self._detectors, written, cased)
+        found = without_narrative(written, detect(self._detectors, written, cased))
         if self._quiet is not None:
             found = without_doubtful(self._quiet, written, found)
         if self._kept is not None:
             found = without_kept(self._kept, written, found)
         if self._propagates:
-            found = with_propagated(cased, found)
+            found = without_narrative(written, with_propagated(cased, found))
         companions = map(self._replacer.companions, written)
         every = map(joined, zip(found, companions, strict=True))
         return [in_note(own, [next(every) for _ in own]) for own in readings]

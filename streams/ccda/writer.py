@@ -327,7 +327,8 @@ class Writer:
         shown = " ".join(value.split())
         if is_display(place.source.get("codeSystem", ""), shown):
             return shown
-        return shown if self._term(rule, shown, place) == shown else None
+        text = " ".join(shown_in(shown).split())
+        return shown if self._texts.term(text, is_vocabulary=True) == shown else None
 
     def _has_code(self, place: _Place) -> bool:
         code = place.source.get("code", "")

@@ -68,10 +68,12 @@ class FreeText:
     Args:
         text: As it reads; escapes are undone, lines end with line feeds.
         note_type: Selects styles of the policy; a code, or empty.
+        is_vocabulary: It is what a public code system calls a code, see `Document`.
     """
 
     text: str = field(repr=False)
     note_type: str = field(repr=False, default="")
+    is_vocabulary: bool = False
 
 
 class Values(Protocol):

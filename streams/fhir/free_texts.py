@@ -12,6 +12,9 @@ from ..documents import Unreadable, UnreadableKind
 from ..events.enclosed import Enclosed, RebuiltEnclosed
 from ..events.parts import FreeText, Part, Values
 
+_Kind = tuple[str, bool]
+"""Of terms: the type of their note, and whether they are vocabulary."""
+
 
 class Texts(Protocol):
     """The free texts of a part, in the order in which they are met."""
@@ -20,7 +23,9 @@ class Texts(Protocol):
         """Return a text as it is scrubbed, or None where texts are only gathered."""
         ...
 
-    def term(self, text: str, note_type: str = "") -> str | None:
+    def term(
+        self, text: str, note_type: str = "", *, is_vocabulary: bool = False
+    ) -> str | None:
         """Return a short text as it is scrubbed among the others of the part."""
         ...
 
@@ -43,7 +48,7 @@ class Gathered:
 
     open: Callable[[bytes, str], Enclosed]
     texts: dict[FreeText, None] = field(default_factory=dict, repr=False)
-    terms: dict[str, dict[str, None]] = field(default_factory=dict, repr=False)
+    terms: dict[_Kind, dict[str, None]] = field(default_factory=dict, repr=False)
     _documents: dict[tuple[bytes, str], Enclosed] = field(
         default_factory=dict, repr=False
     )
@@ -53,9 +58,11 @@ class Gathered:
         self.texts[FreeText(text, note_type)] = None
         return None
 
-    def term(self, text: str, note_type: str = "") -> str | None:
+    def term(
+        self, text: str, note_type: str = "", *, is_vocabulary: bool = False
+    ) -> str | None:
         """Gather a term."""
-        self.terms.setdefault(note_type, {})[text] = None
+        self.terms.setdefault((note_type, is_vocabulary), {})[text] = None
         return None
 
     def opened(self, data: bytes, media_type: str) -> Enclosed:
@@ -66,8 +73,8 @@ class Gathered:
         return self._documents[key]
 
     def all(self) -> list[FreeText]:
-        """Return the texts, and one of all terms for each type of notes."""
-        lines = (FreeText("\n".join(each), of) for of, each in self.terms.items())
+        """Return the texts, and one of all terms of a kind."""
+        lines = (FreeText("\n".join(each), *of) for of, each in self.terms.items())
         return [*self.texts, *lines]
 
     def given(self, scrubbed: Sequence[ScrubbedDocument]) -> Given:
@@ -94,16 +101,18 @@ class Given:
     """Gives the scrubbed texts of a part."""
 
     _texts: Mapping[FreeText, ScrubbedDocument] = field(repr=False)
-    _terms: Mapping[str, Mapping[str, str]] = field(repr=False)
+    _terms: Mapping[_Kind, Mapping[str, str]] = field(repr=False)
     _gathered: Gathered = field(repr=False)
 
     def scrubbed(self, text: str, note_type: str) -> ScrubbedDocument | None:
         """Return a text as it is scrubbed."""
         return self._texts.get(FreeText(text, note_type))
 
-    def term(self, text: str, note_type: str = "") -> str | None:
+    def term(
+        self, text: str, note_type: str = "", *, is_vocabulary: bool = False
+    ) -> str | None:
         """Return a term as it is scrubbed."""
-        return self._terms.get(note_type, {}).get(text)
+        return self._terms.get((note_type, is_vocabulary), {}).get(text)
 
     def opened(self, data: bytes, media_type: str) -> Enclosed:
         """Return an attached document."""
@@ -126,7 +135,9 @@ class Unread:
         """Return nothing."""
         return None
 
-    def term(self, text: str, note_type: str = "") -> str | None:
+    def term(
+        self, text: str, note_type: str = "", *, is_vocabulary: bool = False
+    ) -> str | None:
         """Return nothing."""
         return None
 

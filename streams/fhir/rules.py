@@ -40,6 +40,7 @@ class Verb(StrEnum):
     SYSTEM = "system"
     CODED = "coded"
     MEANING = "meaning"
+    CONCEPT = "concept"
     NAMESPACE = "namespace"
     IDENTIFIER = "identifier"
     UNIT = "unit"

@@ -56,6 +56,11 @@ def is_code(system: object, code: object) -> bool:
     return not check or not digits.isdecimal() or bool(_CHECKS[check](digits))
 
 
+def is_code_system(system: object) -> bool:
+    """Return whether a system is one whose codes are kept."""
+    return system in _CODES or system in _PATTERNS
+
+
 def is_display(system: object, text: str) -> bool:
     """Return whether a text is what a known system calls one of its codes."""
     return isinstance(system, str) and text in _DISPLAYS.get(system, ())

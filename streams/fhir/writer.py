@@ -34,7 +34,14 @@ from .rules import (
     Rule,
     Verb,
 )
-from .terminology import MEDIA_TYPES, is_code, is_display, is_namespace, is_unit
+from .terminology import (
+    MEDIA_TYPES,
+    is_code,
+    is_code_system,
+    is_display,
+    is_namespace,
+    is_unit,
+)
 
 OTHER = "other"
 """Stands for names that the standard does not know."""
@@ -73,6 +80,8 @@ _OLDEST_SHOWN = 89
 _AGE_CODES = ("30525-0", "21611-9", "21612-7", "29553-5")
 """Of LOINC: age, stated, reported and calculated."""
 _LONGEST_TERM = 200
+_MOST_WORDS = 4
+"""Of a concept beside its code; a longer one may be a sentence."""
 
 _WHOLE_TEXTS = frozenset({Verb.SCRUB, Verb.DIV, Verb.DOCUMENT})
 
@@ -154,6 +163,7 @@ class Writer:
             Verb.SCRUB: self._scrub,
             Verb.TERM: self._term,
             Verb.MEANING: self._meaning,
+            Verb.CONCEPT: self._concept,
             Verb.IDENTIFIER: self._identifier,
             Verb.SURROGATE: self._surrogate,
             Verb.PSEUDONYM: self._pseudonym,
@@ -412,9 +422,27 @@ class Writer:
         return self._texts.term(text) if text else None
 
     def _meaning(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if _is_text(value) and is_display(place.siblings.get("system"), value):
+        """Write what a code means; only the record is looked for in vocabulary."""
+        system = place.siblings.get("system")
+        if _is_text(value) and is_display(system, value):
             return value
-        return self._term(rule, value, place)
+        return self._meant(value, place, is_public=is_code_system(system))
+
+    def _concept(self, rule: Rule, value: str, place: _Place) -> Written | None:
+        """Write a concept as it was entered: a word, or a few beside a public code."""
+        is_coded = any(
+            is_code_system(each.get("system"))
+            for each in dicts(place.siblings.get("coding"))
+        )
+        most = _MOST_WORDS if is_coded else 1
+        is_term = _is_text(value) and len(value.split()) <= most
+        return self._meant(value, place, is_public=is_term)
+
+    def _meant(self, value: str, place: _Place, *, is_public: bool) -> Written | None:
+        if not is_public or not _is_text(value) or len(value) > _LONGEST_TERM:
+            return self._term(Rule(Verb.TERM), value, place)
+        text = " ".join(shown_in(value).split())
+        return self._texts.term(text, is_vocabulary=True) if text else None
 
     def _unit(self, rule: Rule, value: str, place: _Place) -> Written | None:
         if _is_text(value) and is_unit(value):

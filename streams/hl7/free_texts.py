@@ -59,15 +59,22 @@ class FreeTexts:
     sources: dict[Place, Source] = field(default_factory=dict, repr=False)
     documents: dict[Place, tuple[int, EmbeddedDocument]] = field(default_factory=dict)
     unreadable: dict[Place, UnreadableKind] = field(default_factory=dict)
-    _places: list[tuple[Place, str]] = field(default_factory=list, repr=False)
+    _places: dict[bool, list[tuple[Place, str]]] = field(
+        default_factory=dict, repr=False
+    )
 
     def add(
-        self, text: str, note_type: str, places: Iterator[tuple[Place, int, int]]
+        self,
+        text: str,
+        note_type: str,
+        places: Iterator[tuple[Place, int, int]],
+        *,
+        is_vocabulary: bool = False,
     ) -> None:
         """Add a text, with place, start and length of its stretches."""
         for place, start, length in places:
             self.sources[place] = Source(len(self.texts), start, length)
-        self.texts.append(FreeText(text, note_type))
+        self.texts.append(FreeText(text, note_type, is_vocabulary))
 
     def add_lines(self, places: Sequence[tuple[Place, str]]) -> None:
         """Add a text of lines, unless they are blank, or hold markup."""
@@ -76,10 +83,10 @@ class FreeTexts:
             return
         self.add("\n".join(lines), "", _starts(places))
 
-    def add_term(self, place: Place, text: str) -> None:
+    def add_term(self, place: Place, text: str, *, is_vocabulary: bool) -> None:
         """Add a short text, unless it holds markup; equal ones are scrubbed once."""
         if text.strip() and is_plain(text):
-            self._places.append((place, text))
+            self._places.setdefault(is_vocabulary, []).append((place, text))
 
     def add_document(self, place: Place, embedded: EmbeddedDocument) -> None:
         """Add the texts of a document."""
@@ -87,12 +94,15 @@ class FreeTexts:
         self.texts.extend(embedded.document.texts(""))
 
     def close(self) -> None:
-        """Make one text of all short texts."""
-        if not self._places:
-            return
-        unique = [
-            (place, text) for text, place in {t: p for p, t in self._places}.items()
-        ]
+        """Make one text of all short texts, and one of all vocabulary."""
+        for is_vocabulary, places in self._places.items():
+            self._add_terms(places, is_vocabulary=is_vocabulary)
+        self._places = {}
+
+    def _add_terms(
+        self, places: Sequence[tuple[Place, str]], *, is_vocabulary: bool
+    ) -> None:
+        unique = [(place, text) for text, place in {t: p for p, t in places}.items()]
         starts = {
             text: start
             for (_, text), (_, start, _) in zip(unique, _starts(unique), strict=True)
@@ -100,9 +110,9 @@ class FreeTexts:
         self.add(
             "\n".join(text for _, text in unique),
             "",
-            ((place, starts[text], len(text)) for place, text in self._places),
+            ((place, starts[text], len(text)) for place, text in places),
+            is_vocabulary=is_vocabulary,
         )
-        self._places = []
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,8 @@ def _add_field(
         if value.leaf.action is Action.SCRUB:
             lines.append((place, text))
         elif frame.checks.is_text(value, part):
-            texts.add_term(place, text)
+            is_vocabulary = frame.checks.is_vocabulary(value)
+            texts.add_term(place, text, is_vocabulary=is_vocabulary)
     texts.add_lines(lines)
 
 

@@ -122,6 +122,14 @@ class Checks:
         )
         return form is not None and form.fullmatch(given.text) is not None
 
+    def is_vocabulary(self, given: Value) -> bool:
+        """Return whether a public coding system is beside a code or its name."""
+        distance = _TO_SYSTEM.get(given.leaf.action)
+        if distance is None:
+            return False
+        system = self.value(given.siblings, given.at + distance).upper()
+        return system in self.codes.systems
+
     def is_identifying(self, given: Value) -> bool:
         """Return whether a code, or its name, is of a system of places or persons."""
         distance = _TO_SYSTEM.get(given.leaf.action)

@@ -31,7 +31,7 @@ from ..formats.readers import reader_of, require_plain
 from ..hl7.framing import messages_of
 
 Result = ScrubbedDocument | DeidError
-_Same = tuple[str, str, str]
+_Same = tuple[str, str, str, bool]
 
 
 # Segments of HL7, properties of JSON: no value has an unescaped quote before a colon.
@@ -79,7 +79,12 @@ def documents_of(
     return NoteDocuments(
         document,
         tuple(
-            replace(document, text=each.text, note_type=each.note_type)
+            replace(
+                document,
+                text=each.text,
+                note_type=each.note_type,
+                is_vocabulary=each.is_vocabulary,
+            )
             for each in texts
         ),
     )
@@ -253,7 +258,8 @@ def _values_of_tag(tag: re.Match[str]) -> str:
 
 def _same(document: Document) -> _Same:
     """Return what is equal of documents that give the same result, but the record."""
-    return document.patient, document.note_type, document.text
+    is_vocabulary = document.is_vocabulary
+    return document.patient, document.note_type, document.text, is_vocabulary
 
 
 def _place(alike: Sequence[Document], document: Document) -> int | None:
