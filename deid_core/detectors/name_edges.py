@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..language.fragments import MONTHS
+from ..language.fragments import MONTHS, any_of
 from ..language.lexicons import load_list
 from ..language.lexicons.word_classes import WordClass, is_mere_word, word_classes
 from .rules.names.shapes import BEHIND_A_NAME
@@ -16,6 +16,12 @@ _FIELD = re.compile(
     r"(?:\A|[\n;,.|(]|[ ]{2}|(?<=[ ]))([A-Za-z][\w /-]{1,40}):[ \t]{0,8}\Z"
 )
 _END_OF_VALUE = re.compile(r"[ \t]*(?:[\n\r,;.|)]|\Z)")
+_PHRASE = re.compile(
+    rf"{any_of(load_list('phrases_of_names'))}(?![A-Za-z])", re.IGNORECASE
+)
+_UNIT = re.compile("[a-z]{1,6}(?:_[a-z]{1,3})?")
+_VALUE_BEFORE = re.compile(r"[0-9][^\s/\[]*[ ]?[/\[]\Z")
+_ALLERGY_BEFORE = re.compile(r"\ballerg(?:y|ies|ic)[ ]to[ ]\Z", re.IGNORECASE)
 _MONTHS = frozenset(month[:3] for month in MONTHS)
 _NAME_BEFORE_DATE = re.compile(
     r"(?:[A-Z][A-Za-z'-]+ )*(?P<last>[A-Z][A-Za-z'-]+),? (?=[0-9]|[A-Z][a-z]+\.? [0-9])"
@@ -79,6 +85,34 @@ def is_drug(word: str) -> bool:
     """
     lower = word.lower()
     return lower in load_list("drugs") and is_mere_word(lower)
+
+
+def begins_phrase(text: str, start: int) -> bool:
+    """Return whether a clinical phrase begins there: "Rod and cone dystrophy".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of what may be a name.
+    """
+    return _PHRASE.match(text, start) is not None
+
+
+def is_unit(text: str, start: int, end: int) -> bool:
+    """Return whether words are a unit: "5.2 10^3/ul", "160 [lb_av]".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the words.
+        end: Of the words.
+    """
+    before = text[max(0, start - _LONGEST_FIELD) : start]
+    return bool(_UNIT.fullmatch(text, start, end) and _VALUE_BEFORE.search(before))
+
+
+def is_allergen(text: str, start: int) -> bool:
+    """Return whether "allergic to" or the like is before what begins there."""
+    before = text[max(0, start - _LONGEST_FIELD) : start]
+    return _ALLERGY_BEFORE.search(before) is not None
 
 
 def is_result(text: str, start: int, end: int) -> bool:

@@ -68,7 +68,7 @@ def identifying(
         end = _without_time(days.text, start, end)
         if score >= _SURE_OF_DAY or not days.is_no_day(start, end):
             yield start, end
-    elif _is_clinical_value(days.text, start, end):
+    elif label is not Label.AGE and _is_clinical_value(days.text, start, end):
         return
     elif score >= _SURE or (label is not Label.PHONE and label.main != "ID"):
         yield start, end

@@ -22,8 +22,11 @@ from . import spanish
 from .name_edges import (
     after_address,
     before_terms,
+    begins_phrase,
+    is_allergen,
     is_drug,
     is_result,
+    is_unit,
     name_before_date,
 )
 from .place_parts import parts_of, whole_of
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
 _SURE_OF_NAME = 0.8
-"""From this probability on, the name of a drug may be a person's."""
+"""From this probability on, a word that is nobody's name may be a person's."""
 
 
 class TaggerOptions(Options):
@@ -149,20 +152,34 @@ class TaggerDetector:
 def _pieces(text: str, proposal: Annotation) -> Iterator[tuple[int, int, Label]]:
     """Yield start, end and label of the name or the date that a proposal holds."""
     start, end, label = proposal.span.start, proposal.span.end, proposal.label
-    if label.main == "NAME":
-        if proposal.score < _SURE_OF_NAME and (
-            is_drug(text[start:end]) or is_result(text, start, end)
-        ):
-            return
-        if label in _PEOPLE:
-            start = after_address(text, start, end)
-            end = before_terms(text, start, end)
+    if _is_term(text, proposal):
+        return
+    if label in _PEOPLE:
+        start = after_address(text, start, end)
+        end = before_terms(text, start, end)
     elif label is Label.DATE:
         named = name_before_date(text, start, end)
         if named > start:
             yield start, named, Label.PATIENT
             start = end - len(text[named:end].lstrip(" ,"))
     yield start, end, label
+
+
+def _is_term(text: str, proposal: Annotation) -> bool:
+    """Return whether a proposed name or place is a unit, a drug or a result."""
+    start, end = proposal.span.start, proposal.span.end
+    if proposal.label.main == "LOCATION":
+        return is_allergen(text, start)
+    if proposal.label.main != "NAME":
+        return False
+    return is_unit(text, start, end) or (
+        proposal.score < _SURE_OF_NAME
+        and (
+            is_drug(text[start:end])
+            or is_result(text, start, end)
+            or begins_phrase(text, start)
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

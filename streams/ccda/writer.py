@@ -51,6 +51,8 @@ _SHOWN_AGE = re.compile(r"\d{1,3}", re.ASCII)
 _IN_A_YEAR = {"a": 1, "mo": 12, "wk": 52, "d": 365, "h": 8760, "min": 525_600}
 _OLDEST_SHOWN = 89
 _LONGEST_TERM = 200
+_MOST_WORDS = 6
+"""Of a section's title that is as good as a code."""
 _TEXT_TYPES = frozenset({"", "text/plain"})
 _BLANK = ScrubbedDocument("", "", (), OffsetMap())
 _REPRESENTATIONS = frozenset({ENCODED, "TXT"})
@@ -316,23 +318,21 @@ class Writer:
         return None if self._is_withheld(code) else code
 
     def _code_system(self, rule: Rule, value: str, place: _Place) -> str | None:
-        if "code" in place.source.attrib and not self._has_code(place):
+        code = place.source.get("code")
+        if code is not None and self._code(rule, code, place) is None:
             return None
         return value if is_code_system(value) else None
 
     def _display(self, rule: Rule, value: str, place: _Place) -> str | None:
         """Keep what a code means; one in which something is replaced is wrong."""
-        if not self._has_code(place):
+        system = place.source.get("codeSystem", "")
+        if not is_code_system(system):
             return None
         shown = " ".join(value.split())
-        if is_display(place.source.get("codeSystem", ""), shown):
+        if is_display(system, shown):
             return shown
         text = " ".join(shown_in(shown).split())
         return shown if self._texts.term(text, is_vocabulary=True) == shown else None
-
-    def _has_code(self, place: _Place) -> bool:
-        code = place.source.get("code", "")
-        return self._code(Rule(Verb.CODE), code, place) is not None
 
     def _is_withheld(self, value: str) -> bool:
         return digits_of(value) in self._known.numbers
@@ -365,7 +365,10 @@ class Writer:
         is_encoded = representation == ENCODED
         if not is_encoded and media_type in _TEXT_TYPES and len(value) <= _LONGEST_TERM:
             _say_how(target, media_type, representation)
-            return self._texts.term(" ".join(shown_in(value).split()), place.note_type)
+            text = " ".join(shown_in(value).split())
+            if _is_title_of_code(source, text):
+                return self._texts.term(text, is_vocabulary=True)
+            return self._texts.term(text, place.note_type)
         try:
             document = self._texts.opened(data_of(source, value), media_type)
         except Unreadable as error:
@@ -433,6 +436,15 @@ def note_type_of(holder: etree._Element) -> str:
         return ""
     found = code.get("code", "")
     return found if is_code(code.get("codeSystem", ""), found) else ""
+
+
+def _is_title_of_code(source: etree._Element, text: str) -> bool:
+    """Return whether a text is the title of a section that a public system names."""
+    section = source.getparent()
+    if section is None or name_of(section) != "section" or name_of(source) != "title":
+        return False
+    codes = (each.get("codeSystem", "") for each in section if name_of(each) == "code")
+    return len(text.split()) <= _MOST_WORDS and any(map(is_code_system, codes))
 
 
 def _label_of(

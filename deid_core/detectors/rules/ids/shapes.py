@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 
 from deid_core.language.fragments import UNIT, any_of, words
-from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons import is_ordinary, load_list
+from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from ..dates.numeric import is_date
 
@@ -109,6 +110,9 @@ CODES_BY_FORM: dict[str, str] = {
     "a sequence: NM_000492.4, ENST00000357654": r"""
         (?-i:[NX][CGMPRW]_[0-9]{6,9}|ENS[EGPRT][0-9]{11})(?:\.[0-9]{1,2}(?::\S*)?)?
     """,
+    "a virus: SARS-CoV-2": (
+        r"(?:SARS-?CoV|COVID|HHV|HIV|HPV|HSV|HTLV|EV|PIV)-?[0-9]{1,2}|H[0-9]{1,2}N[0-9]"
+    ),
     "a variant: rs113993960, chr7:117559590": (
         r"(?-i:rs[0-9]{4,11}|chr(?:[0-9]{1,2}|[MXY])(?::[0-9-]+)?)"
     ),
@@ -137,8 +141,14 @@ MODELS = words(
     """
 )
 """What is no single thing's: its model's number follows."""
-_FIVE_DIGITS = words("cpt cpts hcpcs icd drg cdt cvx billed billing")
-"""Those whose codes have no more digits."""
+_SHORT_CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]{1,7}", re.IGNORECASE)
+_FORMS_OF_CODES = {
+    **dict.fromkeys(
+        words("cpt cpts hcpcs icd drg cdt cvx billed billing"), _SHORT_CODE
+    ),
+    "cas": re.compile(r"[0-9]{2,7}-[0-9]{2}-[0-9]"),
+}
+"""The forms of codes, where other numbers may follow the word: "CAS 88/04/2022"."""
 _BETWEEN_CODES = r"""
     (?:[-\s:#=,+&/*"]|\([^()\n]{1,80}\)
       |(?:and|or|no|with|codes?|ct|cm|pcs|id|number)\b
@@ -199,6 +209,10 @@ _CODES = re.compile(
     r"(?<![\w-])(?:[0-9]{5}(?:-[0-9A-Z]{2})?(?:[ ]?x[ ]?[0-9]{1,2})?(?:,|[ ]\+)[ ])+\Z"
 )
 _COUNTED = re.compile(COUNTED, _FLAGS)
+_CODED = re.compile(
+    r"[ ]?[(\[-]?[ ]?(?:snomed|loinc|rxnorm|rxcui|ndc|cpt|icd-?(?:9|10))\b",
+    re.IGNORECASE,
+)
 _DATE = re.compile(r"([0-9]{1,4})([-/.])([0-9]{1,2})\2([0-9]{1,4})")
 _CODE = re.compile("[0-9][A-Z]+[0-9]|[A-Z]{2}[-/][A-Z]{2,6}[-/][0-9]{3}")
 
@@ -286,7 +300,7 @@ def is_clinical_value(text: str, start: int, end: int) -> bool:
     if is_code_by_form(value):
         return True
     is_number = not any(map(str.isalpha, value))
-    if is_number and _COUNTED.match(text, end):
+    if is_number and (_COUNTED.match(text, end) or _CODED.match(text, end)):
         return True
     return any(
         _has_cue(text, place, value) for place in {start, _start_of_list(text, start)}
@@ -296,12 +310,10 @@ def is_clinical_value(text: str, start: int, end: int) -> bool:
 def _has_cue(text: str, start: int, value: str) -> bool:
     """Return whether what is before a value says that it identifies nobody."""
     before = text[max(0, start - _REACH) : start].rpartition("\n")[2]
-    digits = sum(map(str.isdigit, value))
     is_result = not any(map(str.isalpha, value)) and (
         len(value) < _LEAST_OF_NO_RESULT or value.endswith(_ROUND)
     )
-    drug = _DRUG_CUE.search(before)
-    if is_result and drug is not None and drug[1].lower() in load_list("drugs"):
+    if is_result and _is_dose(before):
         return True
     # Most have no cue before them, which a set tells faster than a pattern.
     if all(
@@ -309,6 +321,15 @@ def _has_cue(text: str, start: int, value: str) -> bool:
     ):
         return False
     if found := _CODE_CUE.search(before):
-        vocabulary = (found["vocabulary"] or "").lower()
-        return vocabulary not in _FIVE_DIGITS or digits <= _LEAST_DIGITS + 2
+        form = _FORMS_OF_CODES.get((found["vocabulary"] or "").lower())
+        return form is None or form.fullmatch(value) is not None
     return is_result and _RESULT_CUE.search(before[-_RESULT_REACH:]) is not None
+
+
+def _is_dose(before: str) -> bool:
+    """Return whether a drug is before a number: "penicillin", but not "Total"."""
+    found = _DRUG_CUE.search(before)
+    if found is None:
+        return False
+    word = found[1].lower()
+    return bool(word_classes(word) & WordClass.DRUG) and not is_ordinary(word)
