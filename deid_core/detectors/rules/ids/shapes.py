@@ -99,6 +99,9 @@ FORMS_WITH_LETTERS: dict[str, str] = {
         r"(?:RTOG|NSABP|SWOG|ECOG|CALGB|ANBL|AALL|AHEP|ACNS|NRG)-?[0-9]{4}|EA[0-9]{4}"
     ),
     "a gene: SLC26A4, C9orf72": r"[A-Z]{2,5}[0-9]{1,2}[A-Z][0-9]{1,2}",
+    "a value glued to the next test: 102CO2": (
+        r"[0-9]{1,3}(?:\.[0-9])?(?:CO2|HCO3|PCO2|PO2|SPO2|O2|FT4|T3|T4|B12)"
+    ),
     "a class: A2L3B2": r"A[1-3]L[1-4]B[1-3]p?",
 }
 """Codes, results and names that identify nobody, likewise."""
