@@ -269,10 +269,14 @@ def wait_for_broker(settings: Settings) -> None:
                 raise ConfigError(f"[kafka]: {refusals[-1][1]}") from None
             name = error.args[0].name()
             if left <= 0:
+                advice = (
+                    "start it with phistream broker up"
+                    if settings.bootstrap == settings.own_bootstrap()
+                    else "check bootstrap, network and security settings"
+                )
                 raise BrokerUnreachable(
                     f"no broker answers at {settings.bootstrap} ({name}) after "
-                    f"{settings.broker_wait_seconds:.0f} s: check bootstrap, network "
-                    "and security settings"
+                    f"{settings.broker_wait_seconds:.0f} s: {advice}"
                 ) from None
             log.warning(
                 "no broker answers at %s (%s); next try in %.1f s",

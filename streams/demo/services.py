@@ -128,7 +128,7 @@ def broker(cluster: Cluster, settings: Settings) -> Iterator[Settings]:
         create_topics(named)
         yield named
     finally:
-        cluster.down(seconds=0)  # its data is deleted
+        cluster.down(seconds=0)  # `home` deletes its data
 
 
 @contextmanager

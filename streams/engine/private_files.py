@@ -37,3 +37,18 @@ def private_folder(folder: Path) -> None:
 def is_open_to_others(found: os.stat_result) -> bool:
     """Return whether group or others may do anything with a file or folder."""
     return bool(stat.S_IMODE(found.st_mode) & MASK)
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Write a file for its owner alone; a power cut leaves the old one or the new one.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    partial.touch(FILE_MODE)
+    with partial.open("wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    partial.replace(path)

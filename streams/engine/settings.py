@@ -556,6 +556,14 @@ class Settings(BaseModel):
             properties["sasl.password"] = password
         return {**properties, **extra}
 
+    def own_bootstrap(self) -> str:
+        """Return the addresses of the cluster of ``phistream broker up``, if any."""
+        file = self.broker_dir / "cluster.json"
+        if not file.exists():
+            return ""
+        nodes = orjson.loads(file.read_bytes())["nodes"]
+        return ",".join(f"127.0.0.1:{node['port']}" for node in nodes)
+
     def _kafka_password(self) -> str:
         given, file = self.kafka_password, self.kafka_password_file
         if given is not None and file is not None:
@@ -659,7 +667,9 @@ def load_settings(
         raise ConfigError(_explain(error)) from None
     if settings.traces.enabled:
         settings = _with_collector(settings, env)
-    return settings if settings.bootstrap else _with_own_broker(settings)
+    if settings.bootstrap:
+        return settings
+    return settings.model_copy(update={"bootstrap": settings.own_bootstrap()})
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -712,14 +722,3 @@ def _with_collector(settings: Settings, env: Mapping[str, str]) -> Settings:
     if settings.traces_headers is None and headers:
         changes["traces_headers"] = SecretStr(headers)
     return settings.model_copy(update=changes)
-
-
-def _with_own_broker(settings: Settings) -> Settings:
-    """Use the local cluster of ``phistream broker up``, if there is one."""
-    file = settings.broker_dir / "cluster.json"
-    if not file.exists():
-        return settings
-    addresses = [
-        f"127.0.0.1:{node['port']}" for node in orjson.loads(file.read_bytes())
-    ]
-    return settings.model_copy(update={"bootstrap": ",".join(addresses)})

@@ -11,9 +11,11 @@ import psutil
 import pytest
 
 from schemas import Schema
+from streams.cluster.local_broker import Cluster
 from streams.cluster.local_broker.ports import free_ports
 from streams.engine.settings import Settings
 from streams.keys.office import make_pair
+from tests.brokers import CACHE
 from tests.harness import values
 
 
@@ -30,7 +32,7 @@ def phistream(*arguments, cwd, **environment):
 
 @pytest.mark.long
 @pytest.mark.kafka
-def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
+def test_a_broker_of_three_nodes_keeps_its_data_until_it_is_deleted(tmp_path):
     assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
     up = phistream("broker", "up", "--brokers", 3, cwd=tmp_path)
     try:
@@ -38,8 +40,6 @@ def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
         assert "bootstrap: 127.0.0.1:" in up.stdout
         status = phistream("broker", "status", cwd=tmp_path)
         assert (0, 3) == (status.returncode, status.stdout.count(": running"))
-        again = phistream("broker", "up", cwd=tmp_path)
-        assert (70, True) == (again.returncode, "runs already" in again.stderr)
         # Without --bootstrap the commands find the cluster that was started here.
         three = {"PHISTREAM_REPLICATION": "3"}
         check = phistream("topics", "check", cwd=tmp_path)
@@ -47,11 +47,47 @@ def test_broker_up_status_topics_down_with_three_nodes(tmp_path):
         create = phistream("topics", "create", cwd=tmp_path, **three)
         assert (0, True) == (create.returncode, "notes.scrubbed" in create.stdout)
         assert 0 == phistream("topics", "check", cwd=tmp_path).returncode
-        what_scrub_takes_can_be_fed(tmp_path, up.stdout.split()[-1])
+        bootstrap = up.stdout.split()[-1]
+        what_scrub_takes_can_be_fed(tmp_path, bootstrap)
+        what_is_down_is_started_and_nothing_else(tmp_path)
+        # Its data has replication 3.
+        other = phistream("broker", "up", "--brokers", 1, cwd=tmp_path)
+        assert (70, True) == (other.returncode, "has 3 nodes" in other.stderr)
+        running = phistream("broker", "delete", "--yes", cwd=tmp_path)
+        assert (70, True) == (running.returncode, "broker down" in running.stderr)
     finally:
         down = phistream("broker", "down", cwd=tmp_path)
     assert 0 == down.returncode
     assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
+    silent = phistream(
+        "topics", "check", cwd=tmp_path, PHISTREAM_BROKER_WAIT_SECONDS="1"
+    )
+    assert (69, True) == (silent.returncode, "phistream broker up" in silent.stderr)
+    assert 1 == phistream("broker", "delete", cwd=tmp_path).returncode
+    try:
+        up = phistream("broker", "up", cwd=tmp_path)
+        assert bootstrap == up.stdout.split()[-1], up.stderr
+        assert 2 == len(values(Settings(bootstrap=bootstrap), "hl7.raw"))
+    finally:
+        phistream("broker", "down", cwd=tmp_path)
+    assert 0 == phistream("broker", "delete", "--yes", cwd=tmp_path).returncode
+    assert not (tmp_path / ".phistream" / "broker").exists()
+
+
+def what_is_down_is_started_and_nothing_else(folder):
+    cluster = Cluster(folder / ".phistream" / "broker", cache=CACHE)
+    before = {node.id: node.pid for node in cluster.nodes}
+    cluster.kill(2)
+
+    up = phistream("broker", "up", cwd=folder)
+
+    assert 0 == up.returncode, up.stderr
+    assert "starting node 2" in up.stderr
+    after = {
+        node.id: node.pid
+        for node in Cluster(folder / ".phistream" / "broker", cache=CACHE).nodes
+    }
+    assert [2] == [number for number in before if before[number] != after[number]]
 
 
 def what_scrub_takes_can_be_fed(folder, bootstrap):

@@ -19,17 +19,18 @@ def free_ports(count: int) -> list[int]:
     starts = range(FIRST, END - count, count)
     for start in random.sample(starts, len(starts)):
         ports = list(range(start, start + count))
-        if all(_is_free(port) for port in ports):
+        if all(is_free(port) for port in ports):
             return ports
     raise OSError(f"no {count} free ports in a row below {END}")
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as each:
+def is_free(port: int) -> bool:
+    """Return whether nothing listens on a port of loopback."""
+    with socket.socket() as server:
         # As servers do: a connection that has just ended is no obstacle.
-        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            each.bind(("127.0.0.1", port))
+            server.bind(("127.0.0.1", port))
         except OSError:
             return False
     return True

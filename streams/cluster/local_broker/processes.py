@@ -43,7 +43,7 @@ class Processes:
             line = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             return False
-        return f"phistream.home={home}".encode() in line
+        return f"-Dphistream.home={home}".encode() in line.split(b"\0")
 
     def end(self, pid: int, number: signal.Signals, *, seconds: float) -> None:
         """Send a signal, and wait until the process has ended."""

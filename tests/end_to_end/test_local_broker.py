@@ -1,0 +1,100 @@
+"""The local broker keeps what it has, however it ended."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+
+from streams.cluster.client import admin_client
+from streams.cluster.local_broker import BrokerError, Cluster
+from streams.cluster.offsets import end_offsets
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import PHI_AUDIT
+from streams.demo.ward import Ward
+from streams.files.feed import feed
+from streams.operations.reconcile import Auditor
+from tests.brokers import CACHE, START_SECONDS, wait_until
+from tests.conftest import settings_for, with_topics
+from tests.harness import drain, raw, running
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
+
+MESSAGES = 400
+
+
+@pytest.mark.long
+def test_nodes_killed_under_load_and_started_again_lose_and_double_nothing(tmp_path):
+    cluster = Cluster(tmp_path / "kafka", cache=CACHE)
+    cluster.up(seconds=START_SECONDS)
+    try:
+        settings = with_topics(
+            settings_for(
+                cluster,
+                tmp_path,
+                preset="lexical",
+                batch_records=20,
+                # A busy host must not look like a hang.
+                watchdog_seconds=120,
+                broker_wait_seconds=300,
+            )
+        )
+        messages = [raw(message) for message in Ward(seed=3).messages(MESSAGES)]
+        with running(settings, "intake", "scrub") as services:
+            feeding = threading.Thread(target=feed, args=(settings, messages))
+            feeding.start()
+            for share in (0.2, 0.5):
+                wait_until(lambda least=share: progress(settings) > least)
+                for node in cluster.nodes:
+                    cluster.kill(node.id)
+                # As another process would, which knows the folder alone.
+                cluster = Cluster(tmp_path / "kafka", cache=CACHE)
+                cluster.up(seconds=START_SECONDS)
+            feeding.join()
+            drain(settings, services)
+        verdicts = Auditor(settings).verdicts()
+    finally:
+        cluster.down()
+
+    assert MESSAGES <= verdicts[0].inputs
+    assert [True] * len(verdicts) == [verdict.is_sound for verdict in verdicts]
+    assert 0 == sum(verdict.waiting for verdict in verdicts)
+
+
+def progress(settings):
+    counts = partition_counts(admin_client(settings))
+    ends = end_offsets(
+        admin_client(settings), PHI_AUDIT.name, range(counts[PHI_AUDIT.name])
+    )
+    return sum(ends.values()) / (2 * MESSAGES)
+
+
+def test_data_without_the_file_that_says_whose_is_left_alone(tmp_path):
+    mark = tmp_path / "node-1" / "data" / "meta.properties"
+    mark.parent.mkdir(parents=True)
+    mark.write_text("cluster.id=other")
+
+    with pytest.raises(BrokerError, match=r"no cluster\.json"):
+        Cluster(tmp_path, cache=CACHE).up()
+    assert "cluster.id=other" == mark.read_text()
+
+
+def test_files_of_others_in_the_folder_outlive_the_cluster(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    cluster = Cluster(tmp_path, cache=CACHE)
+    cluster.up(seconds=START_SECONDS)
+    try:
+        [node] = cluster.nodes
+        cluster.kill(node.id)
+        with (
+            socket.create_server(("127.0.0.1", node.port)),
+            pytest.raises(BrokerError, match=f"port {node.port} .* another program"),
+        ):
+            cluster.up()
+    finally:
+        cluster.down()
+
+    cluster.delete()
+
+    assert ["thesis.txt"] == [path.name for path in tmp_path.iterdir()]
