@@ -356,6 +356,11 @@ def statuses() -> str:
         ("0", "", "success; of a check: the answer is yes"),
         ("1", "", "a check failed, or a record was refused and the others processed"),
         ("2", "", "wrong usage: an option or argument"),
+        (
+            "3",
+            "",
+            "reconcile could not read a topic: missing, or hidden from this user",
+        ),
     ]
     for kind, status in sorted(STATUSES, key=lambda each: each[1]):
         rows.append((str(status), _error(kind.__name__), prose(_summary(kind))))

@@ -1,9 +1,10 @@
 """The application, and the mapping of errors to exit statuses.
 
-0 success; 1 a check failed or a note was refused; 2 wrong usage; 66 an input is
-missing; 69 no broker or schema registry answers; 70 another failure; 73 an output is
-not writable; 74 no space is left; 75 a broker did not answer in time; 78 a setting is
-wrong, or an extra is missing.  A worker may also exit with 71: deploy/runbook.md.
+0 success; 1 a check failed or a note was refused; 2 wrong usage; 3 a topic could not be
+checked; 66 an input is missing; 69 no broker or schema registry answers; 70 another
+failure; 73 an output is not writable; 74 no space is left; 75 a broker did not answer
+in time; 78 a setting is wrong, or an extra is missing.  A worker may also exit with 71:
+deploy/runbook.md.
 """
 
 from __future__ import annotations

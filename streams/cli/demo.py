@@ -19,10 +19,10 @@ from ..engine.extras import SERVICE, require
 from ..engine.settings import Settings, load_settings
 from ..files.feed import RawMessage, feed, raw_messages
 from ..files.sources import records_in
-from ..operations.reconcile import Auditor
+from ..operations.reconcile import Auditor, Result
 from .broker import own_cluster, start
 from .options import Config
-from .reconcile import print_findings, verdict_table
+from .reconcile import print_conclusion
 from .terminal import interrupt_on_sigterm, say
 
 ENDLESS = 1_000_000_000
@@ -67,7 +67,6 @@ def demo(
     interrupt_on_sigterm()
     with home(load_settings(config), say) as settings:
         cluster = own_cluster(settings)
-        console.print("starting Apache Kafka ...")
         parts = _parts(source, ENDLESS if page else messages, seed)
         with ThreadPoolExecutor(1) as pool:
             # Invented messages are drawn while Java starts.
@@ -97,17 +96,13 @@ def _show(
         _drain(settings, running, console)
     summary = flow.summarise(settings)
     auditor = Auditor(settings)
-    verdicts = auditor.verdicts()
-    pending = sum(each.waiting for each in verdicts)
-    console.print(report.summary_of(summary, messages=fed, lag=pending))
+    conclusion = auditor.conclusion(auditor.verdicts(), is_drained=True)
+    told = report.summary_of(summary, messages=fed, lag=conclusion.waiting)
+    console.print(told)
     if summary.example is not None:
         console.print(report.before_and_after(summary.example, console))
-    console.print(verdict_table(verdicts))
-    print_findings(console, verdicts, auditor.not_checked)
-    is_sound = pending == 0 and all(each.is_sound for each in verdicts)
-    words = "passes: nothing missing, doubled or forged, in order"
-    console.print(f"reconcile {words if is_sound else 'does NOT pass'}", style="bold")
-    return is_sound
+    print_conclusion(console, conclusion, auditor.not_checked)
+    return conclusion.result is Result.PASSES
 
 
 def _parts(source: Path | None, messages: int, seed: int) -> Iterator[Part]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -14,8 +14,8 @@ from rich.table import Table
 from ..cluster.client import wait_for_broker
 from ..engine.settings import load_settings
 from ..events.seals import read_audit_key
-from ..operations.reconcile import Auditor, Verdict
-from ..rescrub.proof import version_verdict
+from ..operations.reconcile import Auditor, Conclusion, Result, Verdict
+from ..rescrub.proof import version_proof
 from ..rescrub.request import checked_version
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json
@@ -33,6 +33,8 @@ COLUMNS = {
     "out_of_order": "out of\norder",
 }
 """The title of each column, by field of `Verdict`."""
+STATUSES = {Result.PASSES: 0, Result.FAILS: 1, Result.COULD_NOT_CHECK: 3}
+"""The exit statuses."""
 
 
 def reconcile(
@@ -62,17 +64,17 @@ def reconcile(
 
     With --version the notes that phistream rescrub wrote are matched instead.
 
-    Exit 1 also if the outputs of a key are out of order, if a record was forged or
-    changed, and whatever else keeps the topics from proving it.
+    Exit 1 also if the outputs of a key are out of order, or if a record was forged or
+    changed.  Exit 3 if a topic could not be read: it is missing, or hidden from this
+    user.
     """
     settings = load_settings(config, {"bootstrap": bootstrap})
     keys = [read_audit_key(file, "--key-file") for file in key_file or ()]
     wait_for_broker(settings)
     if version is not None:
-        verdict = version_verdict(settings, checked_version(version), keys)
-        is_sound = verdict.is_sound and not (drained and verdict.waiting)
-        _print([verdict], [], is_sound=is_sound, as_json=as_json)
-        raise typer.Exit(0 if is_sound else 1)
+        checked = checked_version(version)
+        proof = version_proof(settings, checked, keys, is_drained=drained)
+        _end(proof, [], as_json=as_json)
     with counting("records read") as bar:
         task = bar.add_task("reconcile", total=None, count=0)
         auditor = Auditor(
@@ -80,33 +82,35 @@ def reconcile(
             keys=keys if keys or without_key else None,
             progress=lambda n: bar.update(task, count=n),
         )
-        verdicts = auditor.verdicts()
-    is_sound = all(
-        each.is_sound and not (drained and each.waiting) for each in verdicts
-    )
-    _print(verdicts, auditor.not_checked, is_sound=is_sound, as_json=as_json)
-    raise typer.Exit(0 if is_sound else 1)
+        conclusion = auditor.conclusion(auditor.verdicts(), is_drained=drained)
+    _end(conclusion, auditor.not_checked, as_json=as_json)
 
 
-def _print(
-    verdicts: Sequence[Verdict],
-    not_checked: Sequence[str],
-    *,
-    is_sound: bool,
-    as_json: bool,
-) -> None:
+def _end(
+    conclusion: Conclusion, not_checked: Sequence[str], *, as_json: bool
+) -> NoReturn:
+    """Print the conclusion, and exit with its status."""
     if as_json:
         print_json(
             {
-                "sound": is_sound,
-                "topics": [asdict(each) for each in verdicts],
+                "result": conclusion.result,
+                "sound": conclusion.result is Result.PASSES,
+                "topics": [asdict(verdict) for verdict in conclusion.verdicts],
                 "not_checked": not_checked,
             }
         )
-        return
-    console = Console()
-    console.print(verdict_table(verdicts))
-    print_findings(console, verdicts, not_checked)
+    else:
+        print_conclusion(Console(), conclusion, not_checked)
+    raise typer.Exit(STATUSES[conclusion.result])
+
+
+def print_conclusion(
+    console: Console, conclusion: Conclusion, not_checked: Iterable[str]
+) -> None:
+    """Print the verdicts, what is wrong, what they do not say, and one line of all."""
+    console.print(verdict_table(conclusion.verdicts))
+    _print_findings(console, conclusion.verdicts, not_checked)
+    console.print(conclusion.line, style="bold", highlight=False, soft_wrap=True)
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> Table:
@@ -122,7 +126,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> Table:
     return table
 
 
-def print_findings(
+def _print_findings(
     console: Console, verdicts: Iterable[Verdict], not_checked: Iterable[str]
 ) -> None:
     """Print what is wrong, by position, and what the verdicts do not say."""

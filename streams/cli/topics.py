@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
@@ -10,12 +11,12 @@ from rich.console import Console
 
 from ..cluster.acls import grants
 from ..cluster.asyncapi import asyncapi
-from ..cluster.client import wait_for_broker
+from ..cluster.client import admin_client, wait_for_broker
 from ..cluster.registry import opened, subject
-from ..cluster.topic_admin import check_topics, create_topics
+from ..cluster.topic_admin import check_topics, create_topics, partition_counts
 from ..cluster.topics import ALL_TOPICS, FRAMED
-from ..engine.errors import ConfigError
-from ..engine.settings import load_settings
+from ..engine.errors import ConfigError, RetriableError
+from ..engine.settings import Settings, load_settings
 from .options import Bootstrap, Config, Json
 from .terminal import print_json, show_table
 
@@ -45,13 +46,27 @@ def check(config: Config = None, bootstrap: Bootstrap = None) -> None:
 
 
 @app.command(name="list")
-def list_(as_json: Json = False) -> None:
-    """Print the declared topics."""
+def list_(
+    as_json: Json = False, config: Config = None, bootstrap: Bootstrap = None
+) -> None:
+    """Print the declared topics, and which of them the cluster has.
+
+    If no cluster answers, only what is declared.
+    """
+    settings = load_settings(config, {"bootstrap": bootstrap})
+    partitions = _partitions(settings)
     if as_json:
         print_json(
             [
-                {**asdict(each), "schema": each.value_form, "config": each.config()}
-                for each in ALL_TOPICS
+                {
+                    **asdict(topic),
+                    "schema": topic.value_form,
+                    "config": topic.config(),
+                    "partitions": None
+                    if partitions is None
+                    else partitions.get(topic.name, 0),
+                }
+                for topic in ALL_TOPICS
             ]
         )
         return
@@ -59,17 +74,41 @@ def list_(as_json: Json = False) -> None:
         ("topic", "key", "value", "kept", "PHI", "read by"),
         [
             (
-                each.name,
-                each.key,
-                each.short_form,
+                topic.name,
+                topic.key,
+                topic.short_form,
                 "compacted"
-                if each.cleanup == "compact"
-                else f"{each.retention_days} days",
-                "yes" if each.phi else "no",
-                each.readers,
+                if topic.cleanup == "compact"
+                else f"{topic.retention_days} days",
+                "yes" if topic.phi else "no",
+                topic.readers,
             )
-            for each in ALL_TOPICS
+            for topic in ALL_TOPICS
         ],
+    )
+    _tell(_existing(settings, partitions))
+
+
+def _partitions(settings: Settings) -> Mapping[str, int] | None:
+    """Return the number of partitions by topic; None if no cluster answers."""
+    if not settings.bootstrap:
+        return None
+    try:
+        return partition_counts(admin_client(settings))
+    except RetriableError:
+        return None
+
+
+def _existing(settings: Settings, partitions: Mapping[str, int] | None) -> str:
+    if partitions is None:
+        at = f"answers at {settings.bootstrap}" if settings.bootstrap else "is named"
+        return f"declared topics; which of them exist is not known: no cluster {at}"
+    missing = [topic.name for topic in ALL_TOPICS if topic.name not in partitions]
+    if not missing:
+        return "all of them exist in the cluster"
+    return (
+        f"not in the cluster, or hidden from this user: {', '.join(missing)}; "
+        "phistream topics create makes them"
     )
 
 

@@ -24,7 +24,7 @@ from ..engine.errors import ConfigError
 from ..engine.settings import Settings
 from ..events.outputs import INTO, OUTCOME
 from ..events.seals import audit_key
-from ..operations.reconcile import Verdict
+from ..operations.reconcile import Conclusion, Verdict
 from ..operations.reconcile.inputs import Inputs
 from ..operations.reconcile.marks import Mark, Marks, Refused
 from ..operations.reconcile.verdict import Fault
@@ -34,15 +34,20 @@ from .published import PublishedNotes, read_published
 from .request import topics_of
 
 
-def version_verdict(
-    settings: Settings, version: str, keys: Sequence[bytes] = ()
-) -> Verdict:
+def version_proof(
+    settings: Settings,
+    version: str,
+    keys: Sequence[bytes] = (),
+    *,
+    is_drained: bool = False,
+) -> Conclusion:
     """Return what became of the notes of a version.
 
     Args:
         settings: Connection settings, and the keys of the seals.
         version: That `phistream rescrub` has begun.
         keys: Audit keys; by default those of the pseudonym keys.
+        is_drained: Whether notes that wait count as missing.
 
     Raises:
         ConfigError: The version was not begun.
@@ -56,7 +61,12 @@ def version_verdict(
     done = _committed(settings, plan)
     published = read_published(settings, admin, plan.ranges)
     own = [audit_key(each.value) for each in settings.key_ring()]
-    return _Proof(settings, admin, plan, Marks(keys or own)).verdict(published, done)
+    proof = _Proof(settings, admin, plan, Marks(keys or own))
+    verdict = proof.verdict(published, done)
+    counts = partition_counts(admin)
+    read = (NOTES, *topics_of(version), DEAD_LETTERS)
+    unread = [topic.name for topic in read if topic.name not in counts]
+    return Conclusion([verdict], unread, is_drained=is_drained)
 
 
 class _Proof:

@@ -10,8 +10,11 @@ import pytest
 from rich.console import Console
 
 from streams.cli.reconcile import verdict_table
-from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES
-from streams.operations.reconcile import Auditor, Verdict
+from streams.cluster.client import admin_client
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import HL7_RAW, HL7_SCRUBBED, NOTES, PATIENT_UPDATES
+from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
+from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.stages import Stages
 
@@ -231,5 +234,70 @@ def test_the_command_exits_1_and_speaks_json(stages, settings, tmp_path):
 
     body = json.loads(done.stdout)
     assert (1, False) == (done.returncode, body["sound"])
+    assert "fails" == body["result"]
     assert 1 == sum(topic["missing"] for topic in body["topics"])
     assert "no key was given" in body["not_checked"][0]
+
+
+def test_topics_that_are_missing_are_no_pass(cluster, tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text(f'bootstrap = "{cluster.bootstrap}"')
+
+    done = phistream("reconcile", "--config", config, text=True)
+    as_json = phistream("reconcile", "--json", "--config", config, text=True)
+    listed = phistream("topics", "list", "--config", config, text=True)
+
+    last = done.stdout.splitlines()[-1]
+    assert (3, 3) == (done.returncode, as_json.returncode)
+    assert last.startswith("reconcile could not check hl7.raw, notes, patient.updates,")
+    assert last.endswith("0 inputs; seals not checked: no key was given")
+    body = json.loads(as_json.stdout)
+    assert ("could not check", False) == (body["result"], body["sound"])
+    assert "not in the cluster, or hidden from this user: hl7.raw" in listed.stdout
+
+
+def test_one_topic_that_is_missing_is_named(stages, settings):
+    stages.done()
+    name = HL7_SCRUBBED.name
+    admin_client(settings).delete_topics([name])[name].result(30)
+    wait_until(lambda: name not in partition_counts(admin_client(settings)))
+    auditor = Auditor(settings)
+
+    conclusion = auditor.conclusion(auditor.verdicts())
+
+    assert Result.COULD_NOT_CHECK is conclusion.result
+    assert conclusion.line.startswith("reconcile could not check hl7.scrubbed: missing")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "options", "line"),
+    [
+        (
+            [Verdict("notes", inputs=1200, pending=34)],
+            {},
+            "passes: nothing missing, doubled or forged, in order; 1,200 inputs; "
+            "34 still on their way",
+        ),
+        (
+            [Verdict("notes", inputs=3, pending=1)],
+            {"is_drained": True, "has_key": False},
+            "fails: 1 not processed; 3 inputs; seals not checked: no key was given",
+        ),
+        (
+            [
+                Verdict("hl7.raw", inputs=3, missing=2),
+                Verdict("notes", inputs=2, faults={"forged": 5, "unsealed": 1}),
+            ],
+            {},
+            "fails: 2 missing, 5 forged, 1 unsealed; 5 inputs",
+        ),
+        (
+            [Verdict("notes", inputs=2, doubled=1)],
+            {"unread": ["hl7.raw"]},
+            "could not check hl7.raw: missing, or hidden from this user; "
+            "of the others: 1 doubled; 2 inputs",
+        ),
+    ],
+)
+def test_every_verdict_ends_with_one_line(verdicts, options, line):
+    assert f"reconcile {line}" == Conclusion(verdicts, **options).line

@@ -42,7 +42,7 @@ from streams.patients.demographics import Demographics, Name, PatientId, Patient
 from streams.patients.updates import PatientUpdate
 from streams.rescrub.job import open_plan
 from streams.rescrub.job import run as run_job
-from streams.rescrub.proof import version_verdict
+from streams.rescrub.proof import version_proof
 from tests.brokers import wait_until
 from tests.conftest import has_leaders, settings_for, with_topics
 from tests.harness import (
@@ -407,7 +407,7 @@ def test_no_row_and_no_offset_of_the_live_feed_is_written(ward, again):
 
 
 def test_the_proof_of_a_version_finds_nothing_wrong(ward, again):
-    verdict = version_verdict(ward, "v2")
+    [verdict] = version_proof(ward, "v2").verdicts
 
     assert verdict.is_sound, verdict.examples
     # Notes and parts of messages.
@@ -422,7 +422,7 @@ def test_the_proof_finds_a_note_that_another_program_wrote(ward):
     rescrubbed(ward, "v8", "0")
     produce(ward, of_version(NOTES_SCRUBBED, "v8"), [(b"k", b'{"text": "x"}')])
 
-    verdict = version_verdict(ward, "v8")
+    [verdict] = version_proof(ward, "v8").verdicts
 
     assert not verdict.is_sound
     assert {"malformed"} == {*verdict.faults}
@@ -437,7 +437,7 @@ def test_a_note_that_is_refused_is_a_dead_letter_of_the_version(ward, again):
     assert {("rescrub", "v9", "too_large")} == {
         (each["stage"], each["into"], each["code"]) for each in letters
     }
-    verdict = version_verdict(ward, "v9")
+    [verdict] = version_proof(ward, "v9").verdicts
     assert verdict.is_sound, verdict.examples
     assert len(letters) == verdict.dead_letters
     for each in Auditor(ward).verdicts():

@@ -6,6 +6,6 @@ the result.
 """
 
 from .auditor import Auditor
-from .verdict import Fault, Verdict
+from .verdict import Conclusion, Fault, Result, Verdict
 
-__all__ = ["Auditor", "Fault", "Verdict"]
+__all__ = ["Auditor", "Conclusion", "Fault", "Result", "Verdict"]

@@ -65,7 +65,7 @@ from .marks import (
     source_of_replay,
 )
 from .progress import Offsets, Progress, group_of
-from .verdict import MAX_EXAMPLES, Fault, Verdict
+from .verdict import MAX_EXAMPLES, Conclusion, Fault, Verdict
 
 SCRUBBED = (NOTES_SCRUBBED.name, HL7_SCRUBBED.name)
 ERASABLE = (*SCRUBBED, PHI_AUDIT.name)
@@ -154,6 +154,13 @@ class Auditor:
         found = [self._verdicts[topic] for topic in INPUTS]
         others = [each for each in self._verdicts.values() if each not in found]
         return found + [each for each in others if each.faults]
+
+    def conclusion(
+        self, verdicts: Sequence[Verdict], *, is_drained: bool = False
+    ) -> Conclusion:
+        """Return what the verdicts come to."""
+        unread = [topic for topic in self._verdicts if topic not in self._counts]
+        return Conclusion(verdicts, unread, self._marks.are_checked, is_drained)
 
     @property
     def not_checked(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -97,3 +98,71 @@ class Verdict:
         self.faults[kind] = self.faults.get(kind, 0) + 1
         if self.faults[kind] <= MAX_EXAMPLES:
             self.examples.append(f"{where} {fault}: {says}")
+
+
+class Result(StrEnum):
+    """What a reconciliation comes to."""
+
+    PASSES = "passes"
+    FAILS = "fails"
+    COULD_NOT_CHECK = "could not check"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The verdicts in one line.
+
+    Args:
+        verdicts: On each topic.
+        unread: Topics that are missing, or hidden from this user.
+        has_key: Whether seals were checked.
+        is_drained: Whether inputs that wait count as missing.
+    """
+
+    verdicts: Sequence[Verdict]
+    unread: Sequence[str] = ()
+    has_key: bool = True
+    is_drained: bool = False
+
+    @property
+    def waiting(self) -> int:
+        """Number of inputs that are not processed yet."""
+        return sum(verdict.waiting for verdict in self.verdicts)
+
+    @property
+    def result(self) -> Result:
+        """Return whether the topics prove what they should."""
+        if self.unread:
+            return Result.COULD_NOT_CHECK
+        is_sound = all(verdict.is_sound for verdict in self.verdicts)
+        is_late = self.is_drained and self.waiting
+        return Result.PASSES if is_sound and not is_late else Result.FAILS
+
+    @property
+    def line(self) -> str:
+        """Return the last line of a report."""
+        return f"reconcile {self.result}{'; '.join(self._parts())}"
+
+    def _parts(self) -> Iterator[str]:
+        if self.unread:
+            yield f" {', '.join(self.unread)}: missing, or hidden from this user"
+        wrong = ", ".join(self._wrong())
+        found = wrong or "nothing missing, doubled or forged, in order"
+        yield f"of the others: {found}" if self.unread else f": {found}"
+        inputs = sum(verdict.inputs for verdict in self.verdicts)
+        waiting = 0 if self.is_drained else self.waiting
+        yield f"{inputs:,} inputs"
+        if waiting:
+            yield f"{waiting:,} still on their way"
+        if not self.has_key:
+            yield "seals not checked: no key was given"
+
+    def _wrong(self) -> Iterator[str]:
+        for name in ("missing", "doubled", "out_of_order"):
+            if count := sum(getattr(verdict, name) for verdict in self.verdicts):
+                yield f"{count:,} {name.replace('_', ' ')}"
+        for fault in Fault:
+            if count := sum(verdict.faults.get(fault, 0) for verdict in self.verdicts):
+                yield f"{count:,} {fault}"
+        if self.is_drained and self.waiting:
+            yield f"{self.waiting:,} not processed"
