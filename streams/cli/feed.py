@@ -78,6 +78,7 @@ def feed(
             refused.append,
             mapped,
             by_sender=by_sender or settings.repeated_seconds > 0,
+            charset=settings.charset,
         )
     with counting(f"{what} published") as bar:
         task = bar.add_task("feed", total=None, count=0)

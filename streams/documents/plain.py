@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
 
+from ..engine.character_sets import ASCII, UTF_8, codec_of
 from .document import RebuiltDocument, Unreadable, UnreadableKind
 
 MEDIA_TYPE = "text/plain; charset=utf-8"
@@ -20,21 +21,6 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_DECLARED = {
-    "utf8": "utf-8",
-    "utf-8": "utf-8",
-    "unicode utf-8": "utf-8",
-    "us-ascii": "utf-8",
-    "ascii": "utf-8",
-    # As browsers do: what is declared as Latin-1 is often Windows-1252.
-    "iso-8859-1": "cp1252",
-    "iso8859-1": "cp1252",
-    "8859/1": "cp1252",
-    "latin1": "cp1252",
-    "latin-1": "cp1252",
-    "windows-1252": "cp1252",
-    "cp1252": "cp1252",
-}
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _NOT_SHOWN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
@@ -46,12 +32,15 @@ def decoded(data: bytes, charset: str = "") -> str:
 
     Args:
         data: In UTF-8, in UTF-16 with a byte order mark, or as declared.
-        charset: As declared; Latin-1 and Windows-1252 are read only if they are.
+        charset: As declared; any other than UTF-8 is read only if it is.
 
     Raises:
         Unreadable: The bytes are in no such character set, or no text.
     """
-    codec = _DECLARED.get(charset.strip().strip("\"'").lower()) if charset else "utf-8"
+    codec = codec_of(charset.strip().strip("\"'")) if charset else UTF_8
+    # As browsers do: what is declared as Latin-1 is often Windows-1252, and UTF-8 holds
+    # ASCII.
+    codec = {"iso8859-1": "cp1252", ASCII: UTF_8}.get(codec or "", codec)
     for mark, marked in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             data, codec = data[len(mark) :], marked

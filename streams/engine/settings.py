@@ -33,6 +33,7 @@ from deid_core.term_files import TermFiles
 from ..keys.files import read_password
 from ..keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from ..keys.sources import directory_of, read_key
+from .character_sets import known_codec
 from .client_properties import milliseconds, require_allowed, require_safe
 from .errors import ConfigError
 from .heartbeat import Phase
@@ -383,6 +384,10 @@ class Settings(BaseModel):
         default=False,
         description="whole messages without identifiers are written to hl7.scrubbed",
     )
+    charset: str = Field(
+        "utf-8",
+        description="character set of HL7 messages that name none, and are not UTF-8",
+    )
     json_map: Path | None = Field(
         None, description="how JSON of other forms becomes note events: a .toml file"
     )
@@ -520,6 +525,12 @@ class Settings(BaseModel):
         if milliseconds(self.kafka.get("linger.ms")) >= self.transaction_seconds * 1000:
             raise ValueError("linger.ms: must be shorter than transaction_seconds")
         return self
+
+    @field_validator("charset")
+    @classmethod
+    def _check_charset(cls, value: str) -> str:
+        """Return the codec of a character set."""
+        return known_codec(value)
 
     @field_validator(
         "unknown_patient_types",

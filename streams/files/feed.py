@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from ..cluster.client import PRODUCER, producer_client
 from ..cluster.topics import HL7_RAW, Topic
+from ..engine.character_sets import UTF_8
 from ..engine.errors import FatalError, InvalidRecord
 from ..engine.settings import Settings
 from ..formats.json_map import JsonMap
@@ -34,6 +35,7 @@ def raw_messages(
     json_map: JsonMap | None = None,
     *,
     by_sender: bool = False,
+    charset: str = UTF_8,
 ) -> Iterator[RawMessage]:
     """Yield the records of files as messages; the key is the file, to keep their order.
 
@@ -43,6 +45,7 @@ def raw_messages(
         json_map: How JSON of other forms becomes note events.
         by_sender: The key of an HL7 message is its sender: the order is then kept for
             each sender, and intake can find repeated messages.
+        charset: The codec of messages that name none, and are not UTF-8.
     """
     for each in records:
         try:
@@ -50,7 +53,7 @@ def raw_messages(
         except InvalidRecord as error:
             refused(f"{each.origin} record {each.ordinal + 1}: {error.reason}")
         else:
-            sender = sender_key(value) if by_sender else None
+            sender = sender_key(value, charset) if by_sender else None
             yield RawMessage(value, sender or str(each.origin).encode())
 
 

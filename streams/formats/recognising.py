@@ -37,6 +37,7 @@ class Format(StrEnum):
     RTF = "rtf"
     HTML = "html"
     PDF = "pdf"
+    TABLE = "table"  # CSV or TSV, whose columns a map names
 
 
 SUPPORTED = "HL7 v2, JSON note events, FHIR JSON, C-CDA, RTF, HTML, PDF or text"
@@ -94,7 +95,7 @@ def recognise(value: bytes, *, any_json: bool = False) -> Format:
     try:
         decoded(value)
     except Unreadable:
-        reason = "not UTF-8; convert it first"
+        reason = "not UTF-8; name its character set (--charset), or convert it"
         raise InvalidRecord(ReasonCode.UNDECODABLE, reason) from None
     return Format.TEXT
 

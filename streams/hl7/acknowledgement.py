@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 
+from ..engine.character_sets import UTF_8, codec_of
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
-from .framing import CHARACTER_SETS, header_of
+from .framing import header_of
 from .message import Segment, parse
 from .sender import sender_of
 
@@ -98,13 +99,17 @@ class Header:
     encoding: str
 
     @classmethod
-    def of(cls, message: bytes) -> Header:
+    def of(cls, message: bytes, charset: str = UTF_8) -> Header:
         """Return the header of a message.
+
+        Args:
+            message: The message.
+            charset: The codec of messages that name none, and are not UTF-8.
 
         Raises:
             InvalidRecord: bad_msh; undecodable.
         """
-        text, encoding = header_of(message)
+        text, encoding = header_of(message, charset)
         [msh] = parse(text, _READ)
         separator = text[3]
         header = cls(
@@ -216,7 +221,7 @@ def _message_type(of: Header, component: str, version: tuple[int, ...]) -> str:
 def _charset(of: Header) -> str:
     """Return MSH-18 if it is a known character set, or an empty string."""
     first = of.field(18).split(of.field(2)[1:2] or "~")[0]
-    return first if first.strip().upper() in CHARACTER_SETS else ""
+    return first if codec_of(first.strip()) else ""
 
 
 def _name(msh: Segment, number: int) -> tuple[str, str]:

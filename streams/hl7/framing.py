@@ -1,7 +1,7 @@
 """From bytes to the texts of single messages: character set, framing, batches.
 
-Sources: HL7 v2 chapter 2.9.2 (MSH), 2.10.3 (batch protocol), table 0211 (character
-sets); Minimal Lower Layer Protocol, transport specification 1.0.
+Sources: HL7 v2 chapter 2.9.2 (MSH), 2.10.3 (batch protocol); Minimal Lower Layer
+Protocol, transport specification 1.0.
 """
 
 from __future__ import annotations
@@ -10,26 +10,11 @@ import codecs
 import re
 from collections.abc import Sequence
 
+from ..engine.character_sets import ASCII, UTF_8, codec_of
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 
 START_BLOCK, END_BLOCK = "\x0b", "\x1c"
-
-CHARACTER_SETS = {
-    "": "utf-8",
-    "ASCII": "utf-8",  # a superset; senders that declare ASCII often send more
-    "UNICODE": "utf-8",
-    "UNICODE UTF-8": "utf-8",
-    "UTF-8": "utf-8",
-    "UTF8": "utf-8",
-    "UNICODE UTF-16": "utf-16",
-    "UNICODE UTF-32": "utf-32",
-    **{f"8859/{n}": f"iso8859-{n}" for n in (*range(1, 12), 13, 14, 15, 16)},
-    "GB 18030-2000": "gb18030",
-    "BIG-5": "big5",
-    "KS X 1001": "euc_kr",
-    "ISO IR87": "iso2022_jp",
-}
 
 # Words of narrative may begin alike: MSH2 is a gene.
 _HEADER = re.compile(r"MSH[^\w\s]")
@@ -38,6 +23,12 @@ _ENVELOPE = re.compile(r"(?:FHS|BHS|BTS|FTS)(?:[^\w\s]|$)")
 _HEAD = r"(?:MSH|FHS|BHS|BTS|FTS)[^\w\s]"
 _BORDER = re.compile(rf"\x1c(?=[\x0b\ufeff]|{_HEAD})|\ufeff(?=\x0b?{_HEAD})")
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
+# Some senders write blanks behind the name.  Of other names, which a line of narrative
+# may begin with ("WBC | 5.2"), this is no segment.
+_BLANK_AFTER_NAME = re.compile(
+    r"(EVN|PID|PD1|NK1|PV1|PV2|AL1|DG1|PR1|GT1|IN1|IN2|ORC|OBR|OBX|NTE|TXA|MRG|SPM)"
+    r"[ \t]+(?=[^\w\s])"
+)
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -79,8 +70,8 @@ def messages_of(value: bytes) -> list[str]:
                 ReasonCode.BAD_MSH,
                 "MSH: the record does not begin with MSH; check the sender's framing",
             )
-        elif _begins_segment(line, separator=messages[-1][0][0][3]):
-            messages[-1].append([line])
+        elif segment := _segment(line, separator=messages[-1][0][0][3]):
+            messages[-1].append([segment])
         else:
             messages[-1][-1].append(line)
     if not messages:
@@ -88,6 +79,26 @@ def messages_of(value: bytes) -> list[str]:
     found = ["\r".join(map("\n".join, message)) for message in messages]
     _require_one_character_set(found, encoding)
     return found
+
+
+def in_utf_8(value: bytes, charset: str) -> bytes:
+    """Return a record in UTF-8 if it names no character set, or ASCII.
+
+    Args:
+        value: A message or batch.  What is UTF-8 is returned as it is.
+        charset: The codec that it is in otherwise.
+    """
+    is_marked = any(value.startswith(mark) for mark in _MARKS)
+    if charset == UTF_8 or is_marked or value.isascii() or _declared(_msh(value)):
+        return value
+    try:
+        value.decode(UTF_8)
+    except UnicodeDecodeError:
+        try:
+            return value.decode(charset).encode(UTF_8)
+        except UnicodeDecodeError:
+            return value  # refused where it is read
+    return value
 
 
 def encoded(text: str, *, like: str) -> bytes:
@@ -101,16 +112,20 @@ def encoded(text: str, *, like: str) -> bytes:
         like: The message that it was made from.  If that can't be in the character set,
             it had a byte order mark; so has the result, in UTF-8.
     """
-    codec = _character_set(text.split("\r", 1)[0].encode("utf-8", "replace"))
+    codec = _character_set(text.split("\r", 1)[0].encode(UTF_8, "replace"))
     try:
         like.encode(codec)
     except UnicodeError:
-        return codecs.BOM_UTF8 + text.encode("utf-8", "replace")
+        return codecs.BOM_UTF8 + text.encode(UTF_8, "replace")
     return text.encode(codec, "replace")
 
 
-def header_of(value: bytes) -> tuple[str, str]:
+def header_of(value: bytes, charset: str = UTF_8) -> tuple[str, str]:
     """Return the MSH segment of a single message, and the codec that MSH-18 names.
+
+    Args:
+        value: The message.
+        charset: The codec of messages that name none, and are not UTF-8.
 
     Raises:
         InvalidRecord: bad_msh: the value is not one message, or its MSH is too long or
@@ -126,12 +141,17 @@ def header_of(value: bytes) -> tuple[str, str]:
         )
     if _SECOND_HEADER.search(value):
         raise InvalidRecord(ReasonCode.BAD_MSH, "MSH: there is a second one")
-    encoding = "utf-8" if body is not value else _character_set(line)
-    return _decode(line, encoding), encoding
+    encoding = UTF_8 if body is not value else _character_set(line)
+    return _decode(in_utf_8(line, charset), encoding), encoding
 
 
-def _begins_segment(line: str, *, separator: str) -> bool:
-    return bool(_SEGMENT.match(line)) and line[3:4] in ("", separator)
+def _segment(line: str, *, separator: str) -> str:
+    """Return a segment that a line begins, or an empty string."""
+    if not _SEGMENT.match(line):
+        return ""
+    if line[3:4] in (" ", "\t"):
+        line = _BLANK_AFTER_NAME.sub(r"\1", line, count=1)
+    return line if line[3:4] in ("", separator) else ""
 
 
 def _encoding(value: bytes) -> str:
@@ -147,8 +167,8 @@ def _require_one_character_set(messages: Sequence[str], encoding: str) -> None:
     if len(messages) == 1 or encoding in _MARKS.values():
         return
     for each in messages:
-        name = "" if each.isascii() else _name_of_set(each.split("\r", 1)[0])
-        if name not in ("", "ASCII") and CHARACTER_SETS.get(name, "utf-8") != encoding:
+        header = each.split("\r", 1)[0]
+        if not each.isascii() and (_declared(header) or encoding) != encoding:
             raise InvalidRecord(
                 ReasonCode.UNDECODABLE,
                 "MSH-18: messages of a batch name several character sets; send them "
@@ -158,20 +178,41 @@ def _require_one_character_set(messages: Sequence[str], encoding: str) -> None:
 
 def _character_set(value: bytes) -> str:
     """Return the codec that MSH-18 names; it must be read from the raw bytes."""
+    return _declared(_msh(value)) or UTF_8
+
+
+def _declared(header: str) -> str | None:
+    """Return the codec that a header names; None if it names none, or ASCII alone.
+
+    Senders that declare ASCII often send more.
+    """
+    for name in _names_of_sets(header):
+        # An unknown name is tried as UTF-8, which refuses other encodings.
+        codec = codec_of(name) or UTF_8
+        if codec != ASCII:
+            return codec
+    return None
+
+
+def _msh(value: bytes) -> str:
+    """Return the header of the first message as Latin-1, or an empty string."""
     at = value.find(b"MSH")
     if at < 0 or len(value) < at + 8:
-        return "utf-8"
-    header = re.split(rb"[\r\n]", value[at:], maxsplit=1)[0].decode("latin-1")
-    # An unknown name is tried as UTF-8, which refuses other encodings.
-    return CHARACTER_SETS.get(_name_of_set(header), "utf-8")
+        return ""
+    return re.split(rb"[\r\n]", value[at:], maxsplit=1)[0].decode("latin-1")
 
 
-def _name_of_set(header: str) -> str:
-    """Return MSH-18 in capitals, or an empty string."""
+def _names_of_sets(header: str) -> list[str]:
+    """Return the repetitions of MSH-18 that are not empty.
+
+    The first is that of the message; the others are reached by escape sequences, which
+    their codecs know if the first is ASCII.
+    """
     fields = header.split(header[3:4] or "|")
     if len(fields) <= _CHARACTER_SET_FIELD:
-        return ""
-    return fields[_CHARACTER_SET_FIELD].split(header[5:6] or "~")[0].strip().upper()
+        return []
+    names = fields[_CHARACTER_SET_FIELD].split(header[5:6] or "~")
+    return [name.strip() for name in names if name.strip()]
 
 
 def _decode(value: bytes, encoding: str) -> str:
@@ -180,5 +221,6 @@ def _decode(value: bytes, encoding: str) -> str:
     except UnicodeError:
         raise InvalidRecord(
             ReasonCode.UNDECODABLE,
-            f"MSH-18: the bytes are not {encoding}; name the character set they are in",
+            f"MSH-18: the bytes are not {encoding}; name the character set they are in "
+            "(the setting charset is for messages that name none)",
         ) from None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..engine.character_sets import UTF_8
 from ..engine.errors import InvalidRecord
-from .framing import messages_of
+from .framing import in_utf_8, messages_of
 
 _APPLICATION, _FACILITY, _CONTROL_ID = 2, 3, 9
 """MSH-3, MSH-4 and MSH-10 among the parts of a header; MSH-1 is the separator."""
@@ -50,17 +51,18 @@ def sender_of(application: str, facility: str) -> bytes:
     return f"{application.strip()}|{facility.strip()}".encode()
 
 
-def sender_key(value: bytes | None) -> bytes | None:
+def sender_key(value: bytes | None, charset: str = UTF_8) -> bytes | None:
     """Return the key of a record of `hl7.raw`: the sender of its first message.
 
     Args:
         value: One message or a batch of one sender, as on `hl7.raw`.
+        charset: The codec of messages that name none, and are not UTF-8.
 
     Returns:
         None if the value is no HL7 v2 message, or is undecodable.
     """
     try:
-        first, *_others = messages_of(value or b"")
+        first, *_others = messages_of(in_utf_8(value or b"", charset))
     except InvalidRecord:
         return None
     return header_of(first).sender

@@ -9,13 +9,13 @@ from itertools import chain
 
 from deid_core import Label
 
+from ..engine.character_sets import codec_of
 from ..events.parts import Values
 from ..events.towns import town
 from ..patients.demographics import Demographics, Name, is_day
 from ..patients.known_identifiers import LABELS_OF_ID_TYPES
 from ..patients.numbers import SHORTEST, digits_of, digits_of_number, numbers_of
 from .field_rules import CODES, TEXTS, Action, Codes, Leaf
-from .framing import CHARACTER_SETS
 from .message import Delimiters, unescape
 
 _CODE = re.compile(r"[A-Za-z0-9][\w.+/&-]{0,19}|[<>*+-]{1,3}", re.ASCII)
@@ -278,7 +278,7 @@ class ValueWriter:
 
     def charset(self, given: Value) -> str | None:
         """Keep the name of a character set."""
-        return given.text if given.text.upper() in CHARACTER_SETS else None
+        return given.text if codec_of(given.text) else None
 
     def _shown(self, label: Label, kind: str, value: str) -> str:
         """Return what the notes show; a pseudonym where that would be a tag."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from ..cluster.wire_format import InputFormat
+from ..engine.character_sets import UTF_8
 from ..engine.errors import CorruptState, InvalidRecord
 from ..engine.observer import Entered, TableProgress, unobserved
 from ..engine.records import Partition, Record
@@ -28,10 +29,11 @@ class DeduplicatingIntake(Intake):
         keys: Of the digests that are its keys and contents.
         window_ms: Time between two records after which the second is no repetition.
         partitions: The number of partitions of both topics.
-        max_bytes: As of `Intake`, like the next six.
+        max_bytes: As of `Intake`, like the next seven.
         office: Likewise.
         rebuilds: Likewise.
         json_map: Likewise.
+        charset: Likewise.
         wire_format: Likewise.
         entered: Likewise.
         clock: Likewise.
@@ -48,6 +50,7 @@ class DeduplicatingIntake(Intake):
         office: OfficePublicKey,
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
+        charset: str = UTF_8,
         wire_format: InputFormat | None = None,
         entered: Entered = unobserved,
         clock: Callable[[], float] = time.time,
@@ -57,6 +60,7 @@ class DeduplicatingIntake(Intake):
             office=office,
             rebuilds=rebuilds,
             json_map=json_map,
+            charset=charset,
             wire_format=wire_format,
             entered=entered,
             clock=clock,

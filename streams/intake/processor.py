@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from ..cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
 from ..cluster.wire_format import InputFormat
+from ..engine.character_sets import UTF_8
 from ..engine.errors import InvalidRecord, StreamError
 from ..engine.observer import (
     Entered,
@@ -51,6 +52,7 @@ class Intake:
         office: For which dead letters are sealed.
         rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
         json_map: How JSON of other forms becomes note events.
+        charset: The codec of HL7 messages that name none, and are not UTF-8.
         wire_format: Of values; by default they may not have a registry's.
         entered: Called at each step.
         clock: Seconds since 1970.
@@ -63,6 +65,7 @@ class Intake:
         office: OfficePublicKey,
         rebuilds: bool = False,
         json_map: JsonMap | None = None,
+        charset: str = UTF_8,
         wire_format: InputFormat | None = None,
         entered: Entered = unobserved,
         clock: Callable[[], float] = time.time,
@@ -71,6 +74,7 @@ class Intake:
         self._office = office
         self._rebuilds = rebuilds
         self._json_map = json_map
+        self._charset = charset
         self._wire_format = wire_format or InputFormat()
         self._entered = entered
         self._clock = clock
@@ -147,6 +151,7 @@ class Intake:
                 value and self._wire_format.accepted(value, HL7_RAW.name),
                 max_bytes=self._max_bytes,
                 json_map=self._json_map,
+                charset=self._charset,
                 is_new=is_new,
             )
         except StreamError:

@@ -14,6 +14,7 @@ from schemas import SchemaError, json_text
 
 from ..cluster.topics import HL7_RAW
 from ..documents import shown_in
+from ..engine.character_sets import UTF_8
 from ..engine.errors import InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.notes import ClinicalNote
@@ -22,6 +23,7 @@ from ..formats import recognise
 from ..formats.json_map import JsonMap
 from ..formats.readers import HL7, READERS, require_plain
 from ..hl7.datatypes import birth_date_of
+from ..hl7.framing import in_utf_8
 from ..hl7.reader import Hl7Reader, IsNew, every
 from ..patients.demographics import PatientRecord
 
@@ -51,6 +53,7 @@ def route(
     max_bytes: int = MAX_BYTES,
     reader: Hl7Reader = HL7,
     json_map: JsonMap | None = None,
+    charset: str = UTF_8,
     is_new: IsNew = every,
 ) -> Routed:
     """Return the content of a record, which may be a batch of messages.
@@ -60,6 +63,7 @@ def route(
         max_bytes: A larger value is refused.
         reader: Of messages; tests pass one with the reference parser.
         json_map: How JSON of other forms becomes note events.
+        charset: The codec of HL7 messages that name none, and are not UTF-8.
         is_new: HL7 messages of which it is false are left out, and not parsed.
 
     Raises:
@@ -85,7 +89,7 @@ def route(
     elif first == b"<":
         parts = _reader_of_xml(value).parts(value)
     else:
-        parts = reader.parts(value, is_new)
+        parts = reader.parts(in_utf_8(value, charset), is_new)
     skipped: Counter[str] = Counter()
     for each in parts:
         skipped.update(each.skipped)

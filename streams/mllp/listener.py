@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv6Address, ip_address
 
+from ..engine.character_sets import UTF_8
 from ..engine.errors import ConfigError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..engine.settings import MllpSettings
@@ -78,6 +79,7 @@ class Listener:
         metrics: Counts.
         tls: The server's side of TLS; None for none.
         now: Returns the time for the answers.
+        charset: The codec of messages that name none, and are not UTF-8.
     """
 
     def __init__(
@@ -87,8 +89,10 @@ class Listener:
         metrics: ListenerMetrics,
         tls: ssl.SSLContext | None,
         now: Callable[[], datetime],
+        charset: str = UTF_8,
     ) -> None:
         self.settings = settings
+        self.charset = charset
         self.publish = publish
         self.metrics = metrics
         self.now = now
@@ -292,7 +296,7 @@ class Connection:
     def _judge(self, frame: Frame) -> tuple[Header | None, Refusal | None]:
         """Return a message's header if it can be read, and why it is refused, if so."""
         try:
-            header = Header.of(frame.content)
+            header = Header.of(frame.content, self._listener.charset)
         except InvalidRecord as error:
             is_undecodable = error.code is ReasonCode.UNDECODABLE
             return None, Refusal.UNDECODABLE if is_undecodable else Refusal.BAD_MSH

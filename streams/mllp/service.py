@@ -130,6 +130,7 @@ class _Service:
             self._metrics,
             self._tls,
             lambda: datetime.now(UTC),
+            settings.charset,
         )
         with self._serving():
             await listener.start()

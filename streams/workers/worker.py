@@ -296,6 +296,7 @@ def _intake(
             office=office,
             rebuilds=rebuilds,
             json_map=json_map,
+            charset=settings.charset,
             wire_format=wire_format,
             entered=entered,
         )
@@ -308,6 +309,7 @@ def _intake(
         office=office,
         rebuilds=rebuilds,
         json_map=json_map,
+        charset=settings.charset,
         wire_format=wire_format,
         entered=entered,
     )
