@@ -18,7 +18,9 @@ Bootstrap = Annotated[
 JsonMapFile = Annotated[
     Path | None,
     typer.Option(
-        "--map", help="How JSON of other forms becomes note events; see phistream map."
+        "--map",
+        help="What the fields of other JSON and the columns of tables are: a file (see "
+        "phistream map), or omop-note for OMOP's table NOTE.",
     ),
 ]
 TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]

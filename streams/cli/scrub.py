@@ -19,6 +19,7 @@ from deid_core.errors import DeidError
 from deid_core.jit import is_machine_code_kept, run_uncompiled
 from deid_core.term_files import TermFiles
 
+from ..engine.character_sets import UTF_8, known_codec
 from ..engine.errors import InvalidRecord
 from ..engine.extras import require
 from ..engine.reasons import ReasonCode
@@ -67,6 +68,13 @@ NEEDED: Mapping[Format, tuple[str, ...]] = {
 """Packages of the extra "documents", by format."""
 
 
+def _codec(name: str) -> str:
+    try:
+        return known_codec(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 InputFormat = Literal["auto", "text", "hl7", "jsonl", "json"]
 
 
@@ -99,6 +107,14 @@ def scrub(
         ),
     ] = False,
     json_map: JsonMapFile = None,
+    charset: Annotated[
+        str,
+        typer.Option(
+            callback=_codec,
+            help="Character set of texts and HL7 messages that name none, and are not "
+            "UTF-8: windows-1252.",
+        ),
+    ] = UTF_8,
     preset: Annotated[
         str, typer.Option(help="Detection preset: a name (phistream presets) or file.")
     ] = "hybrid",
@@ -169,15 +185,21 @@ def scrub(
         if explain or explain_html:
             names = (preset, policy)
             explainer = _explainer(deidentifier, explain, explain_html, names)
-            refused = _explain(explainer, inputs, mapped)
+            refused = _explain(explainer, inputs, mapped, charset)
         elif folder is not None:
-            rewriter = _rewriter(deidentifier, key, mapped, annotations)
+            rewriter = _rewriter(deidentifier, key, mapped, annotations, charset)
             done = [_rewritten(rewriter, each, folder, tick) for each in inputs]
         else:
             output = _standard_output(inputs, files, with_annotations=annotations)
             refused = sum(
                 _scrub(
-                    deidentifier, each, mapped, output, tick, is_annotated=annotations
+                    deidentifier,
+                    each,
+                    mapped,
+                    output,
+                    tick,
+                    is_annotated=annotations,
+                    charset=charset,
                 )
                 for each in inputs
             )
@@ -228,6 +250,7 @@ def _rewriter(
     key: bytes | None,
     json_map: JsonMap | None,
     with_annotations: bool,
+    charset: str,
 ) -> Rewriter:
     from ..files.rewriting import Rewriter
     from ..scrub.outputs import Pseudonyms
@@ -238,6 +261,7 @@ def _rewriter(
         Pseudonyms(key or secrets.token_bytes(32)),
         json_map,
         with_annotations=with_annotations,
+        charset=charset,
     )
 
 
@@ -310,7 +334,10 @@ def _show(done: Sequence[_Done]) -> None:
 
 
 def _explain(
-    explainer: Explainer, inputs: Iterable[Input], json_map: JsonMap | None
+    explainer: Explainer,
+    inputs: Iterable[Input],
+    json_map: JsonMap | None,
+    charset: str,
 ) -> int:
     refused = 0
     for each in inputs:
@@ -321,6 +348,7 @@ def _explain(
                 each.kind,
                 is_explicit=each.is_explicit,
                 json_map=json_map,
+                charset=charset,
             )
             for reason in explainer.add(documents):
                 refused += 1
@@ -337,6 +365,7 @@ def _scrub(
     tick: Callable[[Path, int], None],
     *,
     is_annotated: bool,
+    charset: str,
 ) -> int:
     with opened(source.path) as stream, output.of(source) as write:
         documents = documents_in(
@@ -346,6 +375,7 @@ def _scrub(
             is_explicit=source.is_explicit,
             json_map=json_map,
             is_annotated=is_annotated,
+            charset=charset,
         )
         return _scrub_all(deidentifier, source.path, documents, write, tick)
 

@@ -4,10 +4,12 @@ A resource belongs to the patient that its `subject` or `patient` refers to: a P
 of the Bundle, a contained one, one that is named by an identifier, or one that the
 message does not hold (`Patient/123`).  What has no such element (Practitioner,
 Organization, Medication...) belongs to every patient whose resources refer to it.
+Alone it is nobody's, and so is what might name a patient and does not.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from ..patients.known_identifiers import LABELS_OF_ID_TYPES
 from ..patients.numbers import numbers_of
 from .datatypes import identifier_of, text
 from .demographics import patient_ids
+from .json_text import dumps
 from .references import Target, target_of
 from .rules import RESOURCE_TYPES, SUBJECTS, SUPPORTED, TYPES
 from .writer import OTHER, Known, dicts
@@ -30,6 +33,8 @@ BUNDLE_TYPES = TYPES["Bundle"].rules["type"].codes
 Json = dict[str, Any]
 MAX_SHARED = 50_000
 """Entries that belong to several patients, counted with each of them."""
+_OF_SEVERAL = ("Binary", "Device")
+"""Types that may name a patient, and be used for several if they do not."""
 # A Bundle in a Bundle may be that of any patient.
 _IN_BUNDLES = SUPPORTED - {"Bundle"}
 
@@ -144,18 +149,21 @@ def _holders(value: object, name: str = "") -> Iterator[tuple[str, Json]]:
             yield from _holders(each, name)
 
 
-def split(entries: Sequence[Entry], authority: str) -> Split:
+def split(
+    entries: Sequence[Entry], authority: str, nobody: PatientId | None = None
+) -> Split:
     """Return the patients of a message.
 
     Args:
         entries: Of the message.
         authority: The assigning authority of logical ids.
+        nobody: Stands for the patient of a message that could name none.
 
     Raises:
         InvalidRecord: no_patient: no patient is named; schema: two Patients have the
             same id.
     """
-    return _Splitter(entries, authority).split()
+    return _Splitter(entries, authority).split(nobody)
 
 
 class _Splitter:
@@ -167,11 +175,14 @@ class _Splitter:
         self._of_patient: dict[str, Group] = {}
         self._by_name = {name: each for each in entries for name in each.names}
 
-    def split(self) -> Split:
+    def split(self, nobody: PatientId | None) -> Split:
         for each in self._entries:
             if each.type == "Patient":
                 self._add_patient(each)
         owners = [self._owner(each) for each in self._entries]
+        names_owner = any(map(_names_owner, self._entries))
+        if not self._groups and nobody is not None and not names_owner:
+            return Split([Group([nobody], list(self._entries))], {})
         if not self._groups:
             raise InvalidRecord(
                 ReasonCode.NO_PATIENT,
@@ -302,8 +313,13 @@ class _Splitter:
                 # A contained id means nothing outside of its resource.
                 outside = {name: each[name] for name in each if name != "id"}
                 keys = patient_ids(outside, self._authority)
-                return self._group(keys) if keys else None
+                return self._group(keys or [self._inside(target, entry)])
         return None
+
+    def _inside(self, target: Target, entry: Entry) -> PatientId:
+        """Return the key of a patient whom only the resource that contains it names."""
+        holder = entry.names[-1] if entry.names else _digest(entry.resource)
+        return PatientId(self._authority, f"{holder}#{target.id}")
 
 
 def _names(entry: Json, resource: Json) -> tuple[str, ...]:
@@ -316,6 +332,15 @@ def _names(entry: Json, resource: Json) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _digest(resource: Json) -> str:
+    return hashlib.sha256(dumps(resource)).hexdigest()
+
+
+def _names_owner(entry: Entry) -> bool:
+    """Return whether an entry names a patient, though none that can be read."""
+    return SUBJECTS.get(entry.type, "") in entry.resource
+
+
 def _may_lack_owner(entry: Entry) -> bool:
     """Return whether an entry belongs to the only patient though it names none."""
     element = SUBJECTS.get(entry.type, "")
@@ -323,7 +348,7 @@ def _may_lack_owner(entry: Entry) -> bool:
 
 
 def _is_shared(entry: Entry) -> bool:
-    is_of_someone = entry.type in SUBJECTS and entry.type != "Binary"
+    is_of_someone = entry.type in SUBJECTS and entry.type not in _OF_SEVERAL
     return entry.type in _IN_BUNDLES and not is_of_someone
 
 

@@ -22,6 +22,7 @@ from ..events.enclosed import (
 from ..events.parts import FreeText, Part, Rebuilt, Values
 from ..patients.demographics import (
     MAX_VALUES,
+    PatientId,
     records_of,
 )
 from .datatypes import time_of
@@ -46,10 +47,13 @@ class FhirReader:
         authority: The assigning authority of logical ids: who is referred to as
             `Patient/123` is the patient `123` of this authority.
         opener: Of attached documents.
+        nobody: Stands for the patient of resources that could name none, e.g. those of
+            a Practitioner alone; without it they are refused.
     """
 
     authority: str = AUTHORITY
     opener: Opener = TEXTS
+    nobody: PatientId | None = None
 
     def parts(self, value: bytes) -> list[Part]:
         """Return the parts of a message, one for each patient.
@@ -59,7 +63,7 @@ class FhirReader:
         """
         message = loads(value)
         entries = entries_of(message)
-        found = split(entries, self.authority)
+        found = split(entries, self.authority, self.nobody)
         skipped = dict(found.skipped)
         parts: list[Part] = []
         size = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -19,9 +19,12 @@ from deid_core import Document, KnownIdentifiers
 
 from ..documents import hidden_in, shown_in
 from ..documents.content import holds_hl7
+from ..engine.character_sets import UTF_8
 from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..formats import Format, recognise
+from ..formats.readers import NOBODY
+from ..hl7.framing import in_utf_8
 from ..patients.demographics import (
     Demographics,
     PatientId,
@@ -33,6 +36,7 @@ from .batches import messages_in
 from .input_file import InputFile
 from .json_notes import note_event_of, parsed
 from .sources import json_values_in, unwrapped
+from .tables import DELIMITERS, MappedTable, Table, codec_of_stream
 
 if TYPE_CHECKING:
     from ..events.notes import ClinicalNote
@@ -45,14 +49,8 @@ SUFFIXES = {
     ".jsonl": Format.JSONL,
     ".ndjson": Format.JSONL,
 }
-TABLES = frozenset((".csv", ".tsv"))
-"""Suffixes of tables.  Their content can't be told from a text, in which a name that
-stands in a cell is hardly found."""
 _ENCAPSULATED = "ED"
 """Type in OBX-2 of values that are documents."""
-NOBODY = {"assigning_authority": "", "id": "-"}
-"""Placeholder for a JSON note without a patient, which the schema requires."""
-
 T = TypeVar("T")
 
 Found = Iterator[Document | InvalidRecord]
@@ -67,8 +65,10 @@ def format_of(path: Path, sample: bytes, *, any_json: bool = False) -> Format:
     Args:
         path: The file.
         sample: Its beginning and its end.
-        any_json: Whether JSON of any form is events.
+        any_json: Whether JSON of any form is events, and tables are.
     """
+    if any_json and path.suffix.lower() in DELIMITERS:
+        return Format.TABLE
     try:
         found = recognise(sample, any_json=any_json)
     except InvalidRecord:
@@ -86,6 +86,7 @@ def documents_in(
     is_explicit: bool = True,
     json_map: JsonMap | None = None,
     is_annotated: bool = False,
+    charset: str = UTF_8,
 ) -> Found:
     """Yield the notes of an open file, or why a note is refused.
 
@@ -97,19 +98,21 @@ def documents_in(
             anything else is refused, since it would not be scrubbed completely as text.
         json_map: How JSON of other forms becomes note events.
         is_annotated: See `FileNotes`.
+        charset: Likewise.
     """
     reader = _READERS.get(kind, _plain_text)
     if kind is Format.TEXT and not is_explicit:
         reader = _plain_text
+    file = FileNotes(json_map, is_annotated=is_annotated, charset=charset)
     try:
-        yield from reader(path, stream, FileNotes(json_map, is_annotated=is_annotated))
+        yield from reader(path, stream, file)
     except InvalidRecord as error:
         yield error
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}; check the file") from None
 
 
-def _text(path: Path, stream: BinaryIO, _file: FileNotes) -> Found:
+def _text(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     """Yield a text, whatever else it may be, but for formats that hide text."""
     value = stream.read()
     try:
@@ -119,23 +122,31 @@ def _text(path: Path, stream: BinaryIO, _file: FileNotes) -> Found:
     if found in _NEVER_TEXT:
         yield _other_format(path, found)
     else:
-        yield _text_of(path, value)
+        yield _text_of(path, value, file.charset)
 
 
-def _plain_text(path: Path, stream: BinaryIO, _file: FileNotes) -> Found:
+def _plain_text(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     """Yield a text that is nothing else."""
     value = stream.read()
-    if path.suffix.lower() in TABLES:
-        reason = f"{path}: a table, not text; send JSON lines, or say --format text"
+    # In a text, a name that stands in a cell is hardly found.
+    if path.suffix.lower() in DELIMITERS:
+        reason = (
+            f"{path}: a table, not text; say with --map what its columns are "
+            "(phistream map --sample), or say --format text"
+        )
         yield InvalidRecord(ReasonCode.UNSUPPORTED, reason)
         return
     try:
-        found = recognise(value)
+        found = recognise(text_in_utf_8(value, file.charset))
     except InvalidRecord as error:
         yield InvalidRecord(error.code, f"{path}: {error.reason}")
     else:
         is_text = found is Format.TEXT
-        text = _text_of(path, value) if is_text else _other_format(path, found)
+        text = (
+            _text_of(path, value, file.charset)
+            if is_text
+            else _other_format(path, found)
+        )
         if isinstance(text, Document) and (hidden := hidden_in(text.text)):
             reason = f"{path}: text with {hidden} in it; send the document itself"
             text = InvalidRecord(ReasonCode.UNSUPPORTED, reason)
@@ -151,30 +162,52 @@ def _other_format(path: Path, found: Format) -> InvalidRecord:
     return InvalidRecord(ReasonCode.UNSUPPORTED, reason)
 
 
-def _text_of(path: Path, value: bytes) -> Document | InvalidRecord:
-    mark, codec = character_set_of(value)
+def _text_of(path: Path, value: bytes, charset: str) -> Document | InvalidRecord:
+    mark, codec = character_set_of(value, charset)
     try:
         # Line ends are kept: no universal newlines.
         text = value.removeprefix(mark).decode(codec)
     except UnicodeDecodeError:
-        reason = f"{path}: not UTF-8; convert it first"
+        reason = f"{path}: not {codec}; name its character set with --charset"
         return InvalidRecord(ReasonCode.UNDECODABLE, reason)
     return Document(str(path), shown_in(text))
 
 
-def character_set_of(text: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark of a text, or b"", and the codec of what follows."""
+def character_set_of(text: bytes, charset: str) -> tuple[bytes, str]:
+    """Return the byte order mark of a text, or b"", and the codec of what follows.
+
+    Args:
+        text: The text.
+        charset: The codec of a text without a mark that is not UTF-8.
+    """
     marks = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     for mark, codec in zip(marks, ("utf-8", "utf-16-le", "utf-16-be"), strict=True):
         if text.startswith(mark):
             return mark, codec
-    return b"", "utf-8"
+    try:
+        text.decode(UTF_8)
+    except UnicodeDecodeError:
+        return b"", charset
+    return b"", UTF_8
+
+
+def text_in_utf_8(text: bytes, charset: str) -> bytes:
+    """Return a text without a mark in UTF-8, or as it is if it can't be decoded."""
+    mark, codec = character_set_of(text, charset)
+    if mark or codec == UTF_8:
+        return text
+    try:
+        return text.decode(codec).encode()
+    except UnicodeDecodeError:
+        return text
 
 
 def _hl7(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     for ordinal, value in enumerate(messages_in(InputFile(path, stream)), start=1):
         yield from file.messages(
-            value, f"{path} message {ordinal}", f"{path}#{ordinal}"
+            in_utf_8(value, file.charset),
+            f"{path} message {ordinal}",
+            f"{path}#{ordinal}",
         )
 
 
@@ -189,11 +222,18 @@ def _json(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
         yield from file.record(value, f"{path} value {number}")
 
 
+def _table(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
+    for number, given in file.rows(path, stream):
+        notes = (file.note_of(each).document for each in [given])
+        yield from guarded(f"{path} line {number}", notes)
+
+
 _READERS: dict[Format, Callable[[Path, BinaryIO, FileNotes], Found]] = {
     Format.TEXT: _text,
     Format.HL7: _hl7,
     Format.JSONL: _json_lines,
     Format.JSON: _json,
+    Format.TABLE: _table,
 }
 NAMES = {
     Format.HL7: "HL7",
@@ -230,11 +270,17 @@ class FileNotes:
         json_map: How JSON of other forms becomes note events.
         is_annotated: Whether annotations count in the texts of JSON notes: one that
             shows another text, since it is HTML or RTF, is refused.
+        charset: The codec of texts and HL7 messages that name none, and are not UTF-8.
     """
 
     def __init__(
-        self, json_map: JsonMap | None = None, *, is_annotated: bool = False
+        self,
+        json_map: JsonMap | None = None,
+        *,
+        is_annotated: bool = False,
+        charset: str = UTF_8,
     ) -> None:
+        self.charset = charset
         self._json_map = json_map
         self._is_annotated = is_annotated
         self._patients: dict[bytes, PatientRecord] = {}
@@ -259,9 +305,36 @@ class FileNotes:
             given = parsed(value)
         except orjson.JSONDecodeError:
             raise InvalidRecord(ReasonCode.BAD_JSON, "not JSON in UTF-8") from None
+        return self.note_of(given)
+
+    def note_of(self, given: Mapping[str, Any]) -> JsonNote:
+        """Return a JSON note, or a row of a table.
+
+        Raises:
+            InvalidRecord: It is none.
+        """
         event = self._event(given)
         is_short = self._json_map is None and "note_id" not in given
         return JsonNote(self._document_of(event), event, is_short)
+
+    def rows(
+        self, path: Path, stream: BinaryIO
+    ) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield the rows of a table, with their lines.
+
+        Raises:
+            InvalidRecord: It is no table, or has a column that the map does not name.
+        """
+        table = self.table(path, stream)
+        for number, row in table.table:
+            yield number, table.event(row)
+
+    def table(self, path: Path, stream: BinaryIO) -> MappedTable:
+        """Return a table with the columns of the map."""
+        if self._json_map is None:
+            raise InvalidRecord(ReasonCode.UNSUPPORTED, "a table needs --map")
+        codec = codec_of_stream(stream, self.charset)
+        return MappedTable(Table(InputFile(path, stream), codec), self._json_map)
 
     def known(
         self, patient: PatientId, demographics: Demographics | None
@@ -270,8 +343,10 @@ class FileNotes:
         return known_identifiers(self._patients.get(patient.key), demographics)
 
     def update(self, updates: Iterable[PatientRecord]) -> None:
-        """Take patient records."""
+        """Take patient records; what is of nobody is of no other note."""
         for each in updates:
+            if each.patient == NOBODY:
+                continue
             key = each.patient.key
             self._patients[key] = merge_records(self._patients.get(key), each)
 
@@ -293,7 +368,11 @@ class FileNotes:
             raise InvalidRecord(ReasonCode.SCHEMA, "note_type: must be of type string")
         # An empty text is one as well, which hl7.raw would refuse.
         is_empty = event["text"] == ""
-        checked = {"patient": NOBODY, **event, **({"text": "-"} if is_empty else {})}
+        checked = {
+            "patient": asdict(NOBODY),
+            **event,
+            **({"text": "-"} if is_empty else {}),
+        }
         checked.pop("note_type", None)
         body = orjson.dumps(checked)
         if "patient" in event:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import islice
@@ -22,13 +22,14 @@ from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
 
 from ..documents import Unreadable, open_document
 from ..documents.content import holds_hl7
+from ..engine.character_sets import UTF_8
 from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..events.parts import Part, Reader
 from ..formats import Format
 from ..formats.json_map import JsonMap
-from ..formats.readers import READERS
-from ..hl7.framing import messages_of
+from ..formats.readers import FILE_READERS
+from ..hl7.framing import in_utf_8, messages_of
 from ..patients.demographics import PatientId
 from ..scrub.outputs import Pseudonyms, annotations_json, publishable_type
 from ..scrub.parts import documents_of, rebuilt
@@ -44,6 +45,7 @@ from .documents import (
 )
 from .input_file import MAX_RECORD_BYTES, InputFile, too_large
 from .sources import unwrapped, values_of
+from .tables import MappedTable
 
 BATCH = 256
 """Notes that are scrubbed together."""
@@ -52,6 +54,7 @@ DOCUMENTS = frozenset((Format.RTF, Format.HTML, Format.PDF))
 # The separator of fields, and the other delimiters.
 _DELIMITERS = re.compile(rb"([^\w\s])((?:(?!\1)[^\w\s]){1,5})(?=\1|\Z)")
 _DEFAULT_DELIMITERS = rb"^~\&"
+_CONCEPT = re.compile(r"[0-9]{1,10}")
 
 Written = Iterator[bytes | InvalidRecord]
 
@@ -82,6 +85,7 @@ class Rewriter:
         pseudonyms: For the ids of notes, patients and messages.
         json_map: How JSON of other forms becomes note events; they are written as such.
         with_annotations: Whether JSON notes get their annotations.
+        charset: The codec of texts and HL7 messages that name none, and are not UTF-8.
         scrubbed: Called with the number of texts after each batch.
     """
 
@@ -89,6 +93,7 @@ class Rewriter:
     pseudonyms: Pseudonyms
     json_map: JsonMap | None = None
     with_annotations: bool = False
+    charset: str = UTF_8
     scrubbed: Callable[[int], None] = lambda _texts: None
 
     def rewritten(
@@ -118,6 +123,8 @@ class Rewriter:
             pieces = file.json(stream, kind)
         elif kind is Format.HL7:
             pieces = file.hl7(stream)
+        elif kind is Format.TABLE:
+            pieces = file.table(stream)
         else:
             pieces = file.message(stream, kind)
         try:
@@ -137,22 +144,29 @@ class _File:
         self._path = path
         self._tally = tally
         self._notes = FileNotes(
-            rewriter.json_map, is_annotated=rewriter.with_annotations
+            rewriter.json_map,
+            is_annotated=rewriter.with_annotations,
+            charset=rewriter.charset,
         )
 
     def text(self, stream: BinaryIO, *, is_explicit: bool) -> Written:
         """Yield a text in its character set."""
         value = stream.read()
-        mark, codec = character_set_of(value)
+        charset = self._rewriter.charset
+        mark, codec = character_set_of(value, charset)
         documents = documents_in(
-            self._path, BytesIO(value), Format.TEXT, is_explicit=is_explicit
+            self._path,
+            BytesIO(value),
+            Format.TEXT,
+            is_explicit=is_explicit,
+            charset=charset,
         )
         for each in documents:
             if isinstance(each, InvalidRecord):
                 yield each
             else:
                 [scrubbed] = self._scrubbed([each])
-                yield mark + scrubbed.text.encode(codec)
+                yield mark + scrubbed.text.encode(codec, "replace")
 
     def document(self, stream: BinaryIO, kind: Format) -> Written:
         """Yield a document: RTF and HTML as such, PDF as text."""
@@ -185,6 +199,86 @@ class _File:
                 yield each
         yield end if begin or not is_first else b""
 
+    def table(self, stream: BinaryIO) -> Written:
+        """Yield a table with all columns; what the map does not keep is empty."""
+        if self._rewriter.with_annotations:
+            raise InvalidRecord(
+                ReasonCode.UNSUPPORTED, "a table has no place for annotations"
+            )
+        mapped = self._notes.table(self._path, stream)
+        yield mapped.table.written(mapped.table.columns)
+        read = (
+            (number, row, self._read_row(number, mapped.event(row)))
+            for number, row in mapped.table
+        )
+        while batch := list(islice(read, BATCH)):
+            notes = [note for _, _, note in batch if isinstance(note, JsonNote)]
+            results = iter(self._results([note.document for note in notes]))
+            for number, row, note in batch:
+                if isinstance(note, JsonNote):
+                    cells = self._cells(mapped, row, note, next(results))
+                    yield from guarded(f"{self._path} line {number}", cells)
+                else:
+                    yield note
+
+    def _read_row(
+        self, number: int, event: Mapping[str, str]
+    ) -> JsonNote | InvalidRecord:
+        place = f"{self._path} line {number}"
+        [note] = guarded(place, (self._notes.note_of(each) for each in [event]))
+        return note
+
+    def _cells(
+        self,
+        mapped: MappedTable,
+        row: Sequence[str],
+        note: JsonNote,
+        result: ScrubbedDocument | DeidError,
+    ) -> Iterator[bytes]:
+        if isinstance(result, DeidError):
+            raise _refused(result)
+        event = self._event(note, result)
+        given = mapped.event(row)
+        shown = self._shown(mapped.json_map, given, note, event)
+        written = [
+            shown.get(name, "") if cell.strip() else ""
+            for name, cell in zip(mapped.names, row, strict=True)
+        ]
+        dropped = sum(
+            bool(cell.strip()) and not new
+            for cell, new in zip(row, written, strict=True)
+        )
+        if dropped:
+            self._tally.removed["column"] += dropped
+        yield mapped.table.written(written)
+
+    def _shown(
+        self,
+        json_map: JsonMap,
+        given: Mapping[str, str],
+        note: JsonNote,
+        event: Mapping[str, Any],
+    ) -> dict[str, str]:
+        """Return what is written of the cells of a row, by column."""
+        values = self._values(note.document)
+        shown = {
+            column: values.day(day[:10]) for column, day in json_map.days(given).items()
+        }
+        patient = event.get("patient", {}).get("id", "")
+        for name, value in (("patient.id", patient), *event.items()):
+            columns = (each for each in json_map.columns_of(name) if each in given)
+            if name != "written_at" and (column := next(columns, None)):
+                shown[column] = str(value)
+        for path in json_map.pseudonyms:
+            if cell := given.get(str(path), ""):
+                shown[str(path)] = values.pseudonym(str(path), cell.strip())
+        leaked = self._rewriter.deidentifier.leaked_in
+        for path in json_map.kept:
+            cell = given.get(str(path), "").strip()
+            if _CONCEPT.fullmatch(cell) and not leaked(note.document.known, [cell]):
+                shown[str(path)] = cell
+        return shown
+
     def hl7(self, stream: BinaryIO) -> Written:
         """Yield messages in their batch envelopes, with their frames and line ends.
 
@@ -201,12 +295,15 @@ class _File:
                 yield batch.envelope(piece.content) + end
                 continue
             place = f"message {number - batch.envelopes}"
-            for each in guarded(place, self._rebuilt(reader, piece.content, place)):
+            content = in_utf_8(piece.content, self._rewriter.charset)
+            # Nothing else says which one it is in.
+            codec = UTF_8 if content is piece.content else self._rewriter.charset
+            for each in guarded(place, self._rebuilt(reader, content, place)):
                 if isinstance(each, InvalidRecord):
                     yield InvalidRecord(each.code, f"{self._path} {each.reason}")
                 else:
                     batch.messages += 1
-                    yield _packed(each, piece, end)
+                    yield _packed(each, piece, end, codec)
 
     def message(self, stream: BinaryIO, kind: Format) -> Written:
         """Yield what the reader of a format rebuilds: a message, or one a line."""
@@ -220,17 +317,20 @@ class _File:
                 raise too_large(self._path)
         for number, each in enumerate(messages, start=1):
             parts = list(self._rebuilt(reader, each, f"value {number}"))
-            if len(parts) != 1:
-                raise InvalidRecord(
-                    ReasonCode.UNSUPPORTED,
-                    f"{NAMES[kind]} of {len(parts)} patients can't be written back as "
-                    "one; write a file for each, or publish it: rebuilt messages are "
-                    "one for each patient",
-                )
-            yield parts[0] if len(messages) == 1 else parts[0].strip() + b"\n"
+            whole = self._joined(each, parts) if kind is Format.FHIR else parts[0]
+            yield whole if len(messages) == 1 else whole.strip() + b"\n"
+
+    def _joined(self, message: bytes, parts: Sequence[bytes]) -> bytes:
+        """Return a Bundle of several patients as one; count what is of none of them."""
+        from ..fhir.merging import entries_in, merged
+
+        whole = parts[0] if len(parts) == 1 else merged(parts)
+        if lost := entries_in(message) - entries_in(whole):
+            self._tally.removed["Bundle.entry"] += lost
+        return whole
 
     def _reader(self, kind: Format) -> Reader:
-        reader = READERS.get(kind.value)
+        reader = FILE_READERS.get(kind.value)
         if reader is None:
             notes = "its notes come as JSON lines without --out; "
             raise InvalidRecord(
@@ -406,8 +506,10 @@ def _text_of(message: bytes, format: str) -> str:
     return "".join(f"{each}\r" for each in messages_of(message))
 
 
-def _packed(message: bytes, piece: Piece, end: bytes) -> bytes:
-    """Return a message with the line ends and the frame that it had."""
+def _packed(message: bytes, piece: Piece, end: bytes, codec: str) -> bytes:
+    """Return a message with the line ends, the frame and the codec that it had."""
+    if codec != UTF_8:
+        message = message.decode().encode(codec, "replace")
     if b"\x00" in message:
         # In UTF-16 it could not be told from its neighbours.
         message = codecs.BOM_UTF8 + _text_of(message, Format.HL7).encode()

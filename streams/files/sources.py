@@ -21,6 +21,7 @@ from ..documents.content import holds_hl7
 from ..engine.errors import InputError
 from .batches import in_utf_8, messages_in
 from .input_file import InputFile
+from .tables import DELIMITERS, events_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,8 @@ def _unreadable(path: Path, error: OSError) -> InputError:
 def json_events_in(paths: Iterable[Path]) -> Iterator[SourceRecord]:
     """Yield the JSON values of files and folders: one a line, or one a file or array.
 
+    The rows of a table are values as well.
+
     Raises:
         InputError: A path is unreadable.
         FatalError: A file is larger than ``MAX_RECORD_BYTES``.
@@ -165,14 +168,17 @@ def json_events_in(paths: Iterable[Path]) -> Iterator[SourceRecord]:
     for path in files_in(paths):
         try:
             with path.open("rb") as stream:
-                content = InputFile(path, stream).whole().strip()
+                source = InputFile(path, stream)
+                is_table = path.suffix.lower() in DELIMITERS
+                values = events_of(source) if is_table else _json_values(source)
+                for ordinal, value in enumerate(values):
+                    yield SourceRecord(path, ordinal, value)
         except OSError as error:
             raise _unreadable(path, error) from error
-        for ordinal, value in enumerate(_json_values(content)):
-            yield SourceRecord(path, ordinal, value)
 
 
-def _json_values(content: bytes) -> Iterator[bytes]:
+def _json_values(source: InputFile) -> Iterator[bytes]:
+    content = source.whole().strip()
     try:
         yield from values_of(content)
     except orjson.JSONDecodeError:
@@ -225,4 +231,6 @@ READERS: dict[str, Callable[[InputFile], Iterator[bytes]]] = {
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".json": json_values_in,
+    ".csv": events_of,
+    ".tsv": events_of,
 }

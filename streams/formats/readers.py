@@ -10,9 +10,12 @@ from ..engine.reasons import ReasonCode
 from ..events.enclosed import TEXTS, Opener
 from ..events.parts import Reader
 from ..hl7.reader import Hl7Reader
+from ..patients.demographics import PatientId
 from .enclosed import MessageOpener
 from .recognising import Format
 
+NOBODY = PatientId("", "-")
+"""Stands for the patient of what names none."""
 MAX_DEPTH = 2
 """Of messages inside of messages: FHIR in C-CDA in HL7."""
 
@@ -21,6 +24,12 @@ def _fhir(opener: Opener) -> Reader:
     from ..fhir.reader import FhirReader
 
     return FhirReader(opener=opener)
+
+
+def _fhir_of_files(opener: Opener) -> Reader:
+    from ..fhir.reader import FhirReader
+
+    return FhirReader(opener=opener, nobody=NOBODY)
 
 
 def _ccda(opener: Opener) -> Reader:
@@ -72,6 +81,11 @@ READERS: Mapping[str, Reader] = _OnUse(
     {Format.HL7.value: lambda _: HL7, **_MAKERS}, _OPENER
 )
 """By the property `format` of notes."""
+FILE_READERS: Mapping[str, Reader] = _OnUse(
+    {**_MAKERS, Format.HL7.value: lambda _: HL7, Format.FHIR.value: _fhir_of_files},
+    _OPENER,
+)
+"""Of files, which need no patient to be sent to: a list of practitioners is one."""
 CONTENT_TYPES: Mapping[str, bytes] = {
     "hl7": b"x-application/hl7-v2+er7",
     "fhir": b"application/fhir+json",

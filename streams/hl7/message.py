@@ -343,15 +343,21 @@ def delimiters_of(text: str) -> Delimiters:
     marks = text.split("\r", 1)[0][4:].split(separator, 1)[0]
     # A fifth character (truncation, v2.7) and more may follow; they are ignored.
     used = marks[:4]
-    # Only the last one, of subcomponents, may be missing: it moves no other.
-    is_whole = len(used) == len(DEFAULT_MARKS) or used == DEFAULT_MARKS[:3]
+    # The last ones may be missing where those before them are the usual ones.
+    is_whole = len(used) == len(DEFAULT_MARKS) or DEFAULT_MARKS.startswith(used)
+    full = used + DEFAULT_MARKS[len(used) :]
+    # MSH-1 may be "&" if MSH-2 leaves it out.
+    first = max(len(used), len(DEFAULT_MARKS) - 1)
     if not (
-        is_whole and _MARKS.fullmatch(marks) and len({separator, *used}) > len(used)
+        is_whole
+        and _MARKS.fullmatch(marks)
+        and separator not in full[:first]
+        and len(set(used)) == len(used)
     ):
         raise InvalidRecord(
             ReasonCode.BAD_MSH, "MSH-2: the encoding characters are invalid; send ^~\\&"
         )
-    return Delimiters(separator, *used.ljust(4, "&"))
+    return Delimiters(separator, *full)
 
 
 def _items(container: object) -> Sequence[object]:

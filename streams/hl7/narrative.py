@@ -16,7 +16,9 @@ from .demographics import PatientGroup
 from .message import Segment
 from .message_types import Event
 
-NARRATIVE_TYPES = ("TX", "FT", "ST")
+NARRATIVE_TYPES = ("TX", "FT", "ST", "")
+"""By OBX-2, which many interfaces leave empty where OBX-5 is text."""
+_SHORT = ("ST", "")
 FIELDS = {
     "OBR": frozenset((2, 3, 4, 7, 22)),
     "OBX": frozenset((2, 3, 5)),
@@ -148,7 +150,7 @@ def _observe(draft: _Draft, obx: Segment, skipped: Counter[str]) -> None:
     if not pieces:
         return
     name = obx.value(3, 2) or obx.value(3, 5) or obx.value(3)
-    if kind == "ST" and len(pieces) == 1 and "\n" not in pieces[0].text:
+    if kind in _SHORT and len(pieces) == 1 and "\n" not in pieces[0].text:
         heading = f"{name}: " if name else ""
         draft.add("", [replace(pieces[0], heading=heading)])
     else:

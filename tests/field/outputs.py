@@ -12,6 +12,8 @@ import json
 import re
 import zlib
 
+from streams.engine.character_sets import ASCII, codec_of
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _DEPTH = 3
 _HL7_DELIMITERS = {"F": "|", "S": "^", "T": "&", "R": "~", "H": "", "N": ""}
@@ -73,7 +75,11 @@ def _decoded(data):
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        named = re.match(rb"MSH(?:[^|\r]*\|){17}([^|~\r]+)", data)
+        codec = codec_of(named[1].decode()) if named else None
+        # ASCII holds no more: nothing is named.
+        codec = "cp1252" if codec in (None, ASCII) else codec
+        return data.decode(codec, "replace")
 
 
 def _without_control_words(rtf):

@@ -29,14 +29,17 @@ def file_of(case, folder):
     if "file" in case:
         return HERE / "files" / case["file"]
     path = folder / f"note{case.get('suffix', '.txt')}"
-    path.write_text(case["text"], "utf-8", newline="")
+    path.write_text(case["text"], case.get("encoding", "utf-8"), newline="")
     return path
 
 
 @pytest.mark.parametrize("case", [*cases()])
 def test_what_must_go_is_gone_and_what_must_stay_is_there(case, tmp_path):
     output, refusals = scrubbed(
-        file_of(case, tmp_path), case.get("policy", "safe-harbor")
+        file_of(case, tmp_path),
+        case.get("policy", "safe-harbor"),
+        json_map=case.get("map"),
+        charset=case.get("charset", "utf-8"),
     )
 
     if refusals:

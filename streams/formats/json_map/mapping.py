@@ -14,7 +14,7 @@ from ...cluster.topics import HL7_RAW
 from ...hl7.datatypes import parted
 from ...patients.demographics import Identifier, Name
 from .paths import KnownPaths, Path, written
-from .sources import Object, Source, nested, refused
+from .sources import Object, Source, leaves, nested, refused
 
 MAX_NAMED = 8
 """Unknown fields that a refusal names."""
@@ -44,17 +44,35 @@ class JsonMap:
         lists: By property of demographics.
         objects: Likewise.
         ignored: The fields that are dropped.
+        kept: Columns of tables with numbers of concepts, which stay; like the next ones
+            dropped where events are not written back.
+        pseudonyms: Columns of tables with identifiers, which become pseudonyms.
     """
 
     scalars: Mapping[str, Source]
     lists: Mapping[str, tuple[Source, ...]]
     objects: Mapping[str, tuple[Object, ...]]
     ignored: tuple[Path, ...]
+    kept: tuple[Path, ...] = ()
+    pseudonyms: tuple[Path, ...] = ()
     known: KnownPaths = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         mapped = [path for path, _ in self.targets()]
-        object.__setattr__(self, "known", KnownPaths(mapped, self.ignored))
+        dropped = (*self.ignored, *self.kept, *self.pseudonyms)
+        object.__setattr__(self, "known", KnownPaths(mapped, dropped))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of the fields that are in no other one: those of a table."""
+        dropped = (*self.ignored, *self.kept, *self.pseudonyms)
+        paths = (*(path for path, _ in self.targets()), *dropped)
+        return frozenset(str(path.steps[0]) for path in paths if len(path.steps) == 1)
+
+    def columns_of(self, name: str) -> Iterator[str]:
+        """Yield the columns that a property of a note event is made from."""
+        for path in self.scalars[name].paths if name in self.scalars else ():
+            yield str(path.steps[0])
 
     def targets(self) -> Iterator[tuple[Path, str]]:
         """Yield the path of each field that is read, and the property it becomes."""
@@ -68,6 +86,17 @@ class JsonMap:
                 for key, source in each.sources.items():
                     property_ = f"demographics.{name}.{key}"
                     yield from ((path, property_) for path in source.paths)
+
+    def days(self, event: Mapping[str, Any]) -> dict[str, str]:
+        """Return the time in each column that `written_at` is made from."""
+        sources = (
+            leaves(self.scalars["written_at"]) if "written_at" in self.scalars else ()
+        )
+        return {
+            str(source.path): time
+            for source in sources
+            for _, time in source.found(event)
+        }
 
     def event_of(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return an event as a note event; one that is a note event is returned as is.

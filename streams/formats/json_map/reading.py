@@ -21,6 +21,12 @@ A TOML file that mirrors schemas/note_event/v1.json: each property names its sou
     family = "patient.names[].last"
     given = "patient.names[].first"
 
+Of tables (CSV, TSV) the paths are names of columns.  Two lists say what else of a table
+is written: of events nothing is.
+
+    kept = ["note_class_concept_id"]      # numbers of concepts stay as they are
+    pseudonyms = ["visit_occurrence_id"]  # identifiers that other tables have as well
+
 Anything else in an event refuses it: a field that nobody has looked at may be a note
 or an identifier.
 """
@@ -31,6 +37,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path as File
 from typing import Any
 
@@ -55,7 +63,8 @@ from .sources import (
 )
 
 _TOP = ("note_id", "note_type", "written_at", "text")
-_KEYS = ("ignored", *_TOP, "patient", "demographics")
+_DROPPED = ("ignored", "kept", "pseudonyms")
+_KEYS = (*_DROPPED, *_TOP, "patient", "demographics")
 _SOURCES = ("path", "first", "constant", "joined")
 _CONVERT: Mapping[str, Convert] = {
     "text": unchanged,
@@ -72,7 +81,7 @@ def load_json_map(file: File) -> JsonMap:
         ConfigError: It is unreadable or wrong; the message names file, table and key.
     """
     try:
-        table = tomllib.loads(file.expanduser().read_text("utf-8"))
+        table = tomllib.loads(_found(file).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or "not UTF-8"
         raise ConfigError(f"json_map {file}: can't be read ({what})") from None
@@ -82,6 +91,13 @@ def load_json_map(file: File) -> JsonMap:
         return _Compiler().map(table)
     except _Wrong as error:
         raise ConfigError(f"json_map {file}: {error}") from None
+
+
+def _found(file: File) -> Traversable:
+    """Return a file, or the map of that name in this folder."""
+    own = resources.files(__package__).joinpath(f"{file}.toml")
+    is_name = len(file.parts) == 1 and not file.suffix and not file.exists()
+    return own if is_name and own.is_file() else file.expanduser()
 
 
 class _Wrong(Exception):
@@ -135,12 +151,7 @@ class _Compiler:
                 for name in OBJECTS
                 if name in demographics
             },
-            ignored=tuple(
-                _path(each, f"ignored[{number}]")
-                for number, each in enumerate(
-                    _array(table.get("ignored", []), "ignored")
-                )
-            ),
+            **{name: _paths(table.get(name, []), name) for name in _DROPPED},
         )
 
     def _scalar(self, given: object, where: str) -> Source:
@@ -272,6 +283,13 @@ def _text(given: object, where: str) -> str:
     if not isinstance(given, str) or not given:
         raise _Wrong(where, "must be a text")
     return given
+
+
+def _paths(given: object, where: str) -> tuple[Path, ...]:
+    return tuple(
+        _path(each, f"{where}[{number}]")
+        for number, each in enumerate(_array(given, where))
+    )
 
 
 def _path(given: object, where: str) -> Path:

@@ -191,6 +191,15 @@ class Object:
         ]
 
 
+def leaves(source: Source) -> Iterator[Field]:
+    """Yield the fields of a source, each by itself."""
+    if isinstance(source, Field):
+        yield source
+    elif isinstance(source, First):
+        for each in source.sources:
+            yield from leaves(each)
+
+
 def time_in(text: str, format: str) -> datetime | None:
     """Return the time that a text says in a format, or None."""
     try:

@@ -15,7 +15,8 @@ ASKED_FOR = {
     *("Location", "Encounter", "Condition", "Procedure", "AllergyIntolerance"),
     *("MedicationRequest", "MedicationStatement", "MedicationAdministration"),
     *("Immunization", "ServiceRequest", "Communication", "QuestionnaireResponse"),
-    *("Binary", "Bundle"),
+    *("Binary", "Bundle", "Device", "Specimen", "CarePlan", "EpisodeOfCare"),
+    "MedicationDispense",
 }
 NARROWER = {"Bundle.type"}
 """Codes of which only some are supported."""
