@@ -32,7 +32,8 @@ class Options(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
+            steps = map(str, first["loc"])
+            key = ".".join(step for step in steps if step != "[key]")
             if first["type"] == "extra_forbidden":
                 known = ", ".join(cls.model_fields) or "none"
                 problem = f"{where}: option {key!r} is unknown; known: {known}"

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from .labels import Label
 from .options import Options
@@ -32,8 +34,21 @@ def _checked(label: Label) -> Label:
     return label
 
 
+def _known(label: object) -> object:
+    """Refuse what is no label; name one that is nearly the same."""
+    known = [each.value for each in Label]
+    if not isinstance(label, str) or label in known:
+        return label
+    near = get_close_matches(label, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+    told = {"label": label, "hint": hint}
+    raise PydanticCustomError("label", "label {label} is unknown; {hint}", told)
+
+
 Files = Annotated[tuple[str, ...], Field(strict=False)]
-RemovedLabel = Annotated[Label, Field(strict=False), AfterValidator(_checked)]
+RemovedLabel = Annotated[
+    Label, Field(strict=False), AfterValidator(_checked), BeforeValidator(_known)
+]
 
 
 class TermFiles(Options):

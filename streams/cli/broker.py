@@ -12,6 +12,7 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from ..cluster.local_broker import Cluster
 from ..engine.settings import Settings, load_settings
 from .options import Config
+from .terminal import confirm
 
 app = typer.Typer(
     help="Start, stop, inspect or delete a local Apache Kafka.", no_args_is_help=True
@@ -23,8 +24,8 @@ def up(
     brokers: Annotated[
         int | None,
         typer.Option(
-            help="Of a new cluster: 1 broker, or 3 with replication factor 3.  "
-            "[default: 1]",
+            help="Of a new cluster: 1 broker (the default), or 3 with replication "
+            "factor 3.",
             show_default=False,
         ),
     ] = None,
@@ -58,7 +59,7 @@ def delete(
     cluster = own_cluster(settings)
     if not sure:
         question = f"delete all records and logs in {settings.broker_dir.absolute()}?"
-        typer.confirm(question, abort=True)
+        confirm(question)
     cluster.delete()
     Console().print("deleted")
 

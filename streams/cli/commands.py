@@ -130,7 +130,9 @@ COMMANDS: Mapping[str, Entry] = {
         ("train",),
     ),
     "broker": Entry(
-        "broker:app", "Start, stop or inspect a local Apache Kafka.", ("broker",)
+        "broker:app",
+        "Start, stop, inspect or delete a local Apache Kafka.",
+        ("broker",),
     ),
     "dead-letters": Entry(
         "dead_letters:app", "List, show and replay dead letters.", ("stream",)

@@ -20,7 +20,7 @@ from ..cluster.client import wait_for_broker
 from ..cluster.topic_admin import require_topics
 from ..cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, LETTERS_REPLAYED
 from ..cluster.wire_format import split
-from ..engine.errors import ConfigError, FatalError
+from ..engine.errors import ConfigError, InputError
 from ..engine.reasons import REASONS
 from ..engine.records import Record
 from ..engine.settings import Settings, load_settings
@@ -211,7 +211,7 @@ def show(
         else:
             original = letter.original(keys)
     except NotOpened as error:
-        raise FatalError(f"{place}: does not open: {error}") from None
+        raise InputError(f"{place}: does not open: {error}") from None
     _print_original(original, is_masked=not revealed)
 
 

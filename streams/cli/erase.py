@@ -35,8 +35,16 @@ from ..operations.naming import SURE_LENGTH, is_sure
 from ..operations.null_values import NullValues
 from ..patients.demographics import PatientId
 from ..tables.table import KEPT_SECONDS, UNUSED_SECONDS
+from .explain_text import counted
 from .options import Bootstrap, Config, Json
-from .terminal import counting, print_json, say, show_table
+from .terminal import (
+    confirm,
+    counting,
+    print_json,
+    require_terminal,
+    say,
+    show_table,
+)
 
 TOPICS = (
     HL7_RAW, NOTES, PATIENT_UPDATES, PATIENTS, NOTES_HELD, DEAD_LETTERS,
@@ -99,7 +107,7 @@ def erase(
         raise typer.BadParameter("--reason is missing: the audit events need it")
     settings = load_settings(config, {"bootstrap": bootstrap})
     null_values = NullValues(settings) if published else None
-    asked = list(_patients(patients))
+    asked = list(_patients(patients, asks=not (sure or dry_run)))
     for _ in (
         each for each in asked if not is_sure(each) and not each.assigning_authority
     ):
@@ -127,7 +135,8 @@ def erase(
     done: Erased | None = None
     if not dry_run:
         if not sure and (published or not found.is_empty):
-            typer.confirm(f"{_sentence(found)}: erase it for good?", abort=True)
+            question = f"{_sentence(found)}: erase it for good?"
+            confirm(question, is_read="-" in patients)
         done = erasure.erase(
             found,
             actor=_actor(),
@@ -144,16 +153,28 @@ def erase(
     raise typer.Exit(0 if done is None or done.is_done else 1)
 
 
-def _patients(given: list[str]) -> Iterator[PatientId]:
-    for each in given:
-        for line in sys.stdin.read().splitlines() if each == "-" else [each]:
-            number, *rest = line.strip().split("^")
-            if rest and (len(rest) != 3 or rest[0] or rest[1]):  # CX.4
-                raise typer.BadParameter("a patient is ID^^^AUTHORITY, or ID alone")
-            try:
-                yield PatientId(rest[-1] if rest else "", number)
-            except InvalidRecord:
-                raise typer.BadParameter("a patient's ID is empty") from None
+def _patients(given: list[str], *, asks: bool) -> Iterator[PatientId]:
+    if asks and "-" in given:
+        require_terminal("the numbers come from standard input: say --yes")
+    for argument in given:
+        if argument != "-":
+            yield _patient(argument, "a patient")
+            continue
+        for number, line in enumerate(sys.stdin.read().splitlines(), start=1):
+            if line.strip():
+                yield _patient(line, f"line {number}: a patient")
+
+
+def _patient(text: str, place: str) -> PatientId:
+    number, *rest = text.strip().split("^")
+    is_cx = not rest or (len(rest) == 3 and not rest[0] and not rest[1])  # CX.4
+    # No number has them, and JSON does: it would be taken for an unknown number.
+    if not is_cx or any(sign in number for sign in '{}[]"'):
+        raise typer.BadParameter(f"{place} is ID^^^AUTHORITY, or ID alone")
+    try:
+        return PatientId(rest[-1] if rest else "", number)
+    except InvalidRecord:
+        raise typer.BadParameter(f"{place}'s ID is empty") from None
 
 
 def _actor() -> str:
@@ -165,11 +186,14 @@ def _actor() -> str:
 
 
 def _sentence(found: Found) -> str:
-    return (
-        f"{found.identifiers} identifiers, {len(found.rows)} rows of {PATIENTS.name}, "
-        f"{len(found.held)} held notes, {len(found.letters)} dead letters, "
-        f"{len(found.updates)} updates that scrub has not read"
+    counts = (
+        counted(found.identifiers, "identifier"),
+        f"{counted(len(found.rows), 'row')} of {PATIENTS.name}",
+        counted(len(found.held), "held note"),
+        counted(len(found.letters), "dead letter"),
+        f"{counted(len(found.updates), 'update')} that scrub has not read",
     )
+    return ", ".join(counts)
 
 
 def _remaining(

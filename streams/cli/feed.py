@@ -42,6 +42,13 @@ def feed(
             "with the setting repeated_seconds.",
         ),
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Publish JSON in no known form, too, as dead letters to be.",
+        ),
+    ] = False,
     config: Config = None,
     bootstrap: Bootstrap = None,
 ) -> None:
@@ -78,6 +85,7 @@ def feed(
             refused.append,
             mapped,
             by_sender=by_sender or settings.repeated_seconds > 0,
+            any_json=force or settings.json_map is not None,
             charset=settings.charset,
         )
     with counting(f"{what} published") as bar:

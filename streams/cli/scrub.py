@@ -407,7 +407,11 @@ def _named(path: Path, error: DeidError | InvalidRecord | str) -> InvalidRecord:
     """Return why a note is refused, with the file."""
     if isinstance(error, InvalidRecord):
         return error  # names its place already
-    return InvalidRecord(ReasonCode.DEID_ERROR, f"{path}: {error}")
+    # Here: only what is refused needs the readers of formats.
+    from ..scrub.parts import code_of
+
+    code = code_of(error) if isinstance(error, DeidError) else ReasonCode.DEID_ERROR
+    return InvalidRecord(code, f"{path}: {error}")
 
 
 @contextmanager

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 
 from ..cluster.client import wait_for_broker
@@ -22,10 +24,17 @@ from .terminal import interrupt_on_sigterm, print_json
 PERIOD = 1.0
 
 
+Drawn = Callable[..., RenderableType]
+
+
 def status(
     config: Config = None,
     bootstrap: Bootstrap = None,
     once: Annotated[bool, typer.Option("--once", help="Print one snapshot.")] = False,
+    partitions: Annotated[
+        bool,
+        typer.Option("--partitions", help="Show each partition, well or not."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one snapshot as JSON.")
     ] = False,
@@ -39,7 +48,8 @@ def status(
     try:
         source = _source(config, bootstrap)
         try:
-            _show(source, console, once=once, as_json=as_json)
+            drawn = partial(render, by_partition=partitions)
+            _show(source, console, drawn, once=once, as_json=as_json)
         finally:
             source.close()
     except KeyboardInterrupt:
@@ -54,22 +64,26 @@ def _source(config: Config, bootstrap: Bootstrap) -> KafkaSource:
     return KafkaSource(settings)
 
 
-def _show(source: KafkaSource, console: Console, *, once: bool, as_json: bool) -> None:
+def _show(
+    source: KafkaSource, console: Console, drawn: Drawn, *, once: bool, as_json: bool
+) -> None:
     snapshot = source.read()
     if as_json:
         print_json(snapshot.as_json())
     elif once or not console.is_terminal:
-        console.print(render(snapshot))
+        console.print(drawn(snapshot))
     else:
-        _live(source, snapshot, console)
+        _live(source, snapshot, console, drawn)
 
 
-def _live(source: KafkaSource, snapshot: Snapshot, console: Console) -> None:
+def _live(
+    source: KafkaSource, snapshot: Snapshot, console: Console, drawn: Drawn
+) -> None:
     """Show snapshots until Ctrl-C; show an error and try again."""
     trouble = ""
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            shown = render(snapshot, trouble, height=console.height)
+            shown = drawn(snapshot, trouble, height=console.height)
             live.update(shown, refresh=True)
             time.sleep(PERIOD)
             try:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WIDTH = 160
 """Columns of a file or pipe, which has no width of its own."""
+TERMINAL = "/dev/tty"
 GAP = 2
 """Spaces between two columns of a table."""
 
@@ -55,6 +56,37 @@ def new_passphrase() -> bytes:
     """Ask for a new passphrase, twice, without showing it."""
     asked: str = typer.prompt("passphrase", hide_input=True, confirmation_prompt=True)
     return asked.encode()
+
+
+def require_terminal(advice: str) -> None:
+    """Check that `confirm` can ask though standard input is used up.
+
+    Raises:
+        BadParameter: There is no terminal.
+    """
+    try:
+        Path(TERMINAL).open("rb").close()
+    except OSError:
+        raise typer.BadParameter(f"no terminal to ask on; {advice}") from None
+
+
+def confirm(question: str, *, is_read: bool = False) -> None:
+    """Ask a question.
+
+    Args:
+        question: To be answered with yes.
+        is_read: Ask on the terminal itself: standard input has been read to its end.
+
+    Raises:
+        Abort: The answer is not yes.
+    """
+    if not is_read:
+        typer.confirm(question, abort=True)
+        return
+    with Path(TERMINAL).open("r+b", buffering=0) as terminal:
+        terminal.write(f"{question} [y/N]: ".encode())
+        if terminal.readline().strip().lower() not in (b"y", b"yes"):
+            raise typer.Abort
 
 
 def counting(what: str) -> Progress:

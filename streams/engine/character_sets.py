@@ -9,7 +9,9 @@ from functools import lru_cache
 
 ASCII, UTF_8 = "ascii", "utf-8"
 _UNICODE = frozenset((UTF_8, "utf-16", "utf-32"))
-_PROBE = bytes((9, 10, 13, *range(32, 127))) + rb" \u0041 xn--mnchen-3ya"
+_PROBE = bytes((9, 10, 13, *range(32, 127)))
+_ESCAPES = frozenset(("unicode-escape", "raw-unicode-escape", "idna", "punycode"))
+"""No character sets: they hide text behind what reads as ASCII."""
 _LONGEST = 40
 
 # What Python's aliases, which have IANA's names, do not cover.
@@ -60,7 +62,8 @@ def codec_of(name: str) -> str | None:
         codec = codecs.lookup(_NAMES.get(alias, alias)).name
     except LookupError:
         return None
-    return codec if codec in _UNICODE or _has_ascii(codec) else None
+    is_set = codec in _UNICODE or (codec not in _ESCAPES and _has_ascii(codec))
+    return codec if is_set else None
 
 
 def known_codec(name: str) -> str:
@@ -76,7 +79,7 @@ def known_codec(name: str) -> str:
 
 
 def _has_ascii(codec: str) -> bool:
-    # Others are no character sets (`hex`), or hide text behind escapes (`utf-7`).
+    # Others are no character sets (`hex`), or MSH is not MSH in them (EBCDIC).
     try:
         return _PROBE.decode(codec) == _PROBE.decode(ASCII)
     except (UnicodeError, LookupError, TypeError, ValueError):

@@ -23,9 +23,8 @@ from ..engine.character_sets import UTF_8
 from ..engine.errors import FatalError, InputError, InvalidRecord
 from ..engine.reasons import ReasonCode
 from ..formats import Format, recognise
-from ..formats.readers import NOBODY
-from ..hl7.framing import in_utf_8
 from ..patients.demographics import (
+    NOBODY,
     Demographics,
     PatientId,
     PatientRecord,
@@ -203,6 +202,9 @@ def text_in_utf_8(text: bytes, charset: str) -> bytes:
 
 
 def _hl7(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
+    # Texts need nothing of messages.
+    from ..hl7.framing import in_utf_8
+
     for ordinal, value in enumerate(messages_in(InputFile(path, stream)), start=1):
         yield from file.messages(
             in_utf_8(value, file.charset),

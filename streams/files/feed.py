@@ -35,6 +35,7 @@ def raw_messages(
     json_map: JsonMap | None = None,
     *,
     by_sender: bool = False,
+    any_json: bool = False,
     charset: str = UTF_8,
 ) -> Iterator[RawMessage]:
     """Yield the records of files as messages; the key is the file, to keep their order.
@@ -45,11 +46,12 @@ def raw_messages(
         json_map: How JSON of other forms becomes note events.
         by_sender: The key of an HL7 message is its sender: the order is then kept for
             each sender, and intake can find repeated messages.
+        any_json: See `for_topic`.
         charset: The codec of messages that name none, and are not UTF-8.
     """
     for each in records:
         try:
-            value = for_topic(each.value, json_map)
+            value = for_topic(each.value, json_map, any_json=any_json)
         except InvalidRecord as error:
             refused(f"{each.origin} record {each.ordinal + 1}: {error.reason}")
         else:

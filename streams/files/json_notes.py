@@ -26,6 +26,10 @@ _SHORT = frozenset(
     ("id", "text", "patient", "patient_id", "note_type", "written_at", "demographics")
 )
 _IDENTITY = frozenset(("assigning_authority", "id"))
+FOREIGN = (
+    'no note event ("note_id" and "text"); make a map of its fields: '
+    "phistream map --sample FILE, then --map"
+)
 NO_PATIENT = (
     'names no patient; add "patient_id", or "patient": {"assigning_authority", "id"}'
 )
@@ -68,18 +72,21 @@ def parsed(value: bytes) -> Any:  # noqa: ANN401 (any JSON value)
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
 
 
-def for_topic(value: bytes, json_map: JsonMap | None = None) -> bytes:
+def for_topic(
+    value: bytes, json_map: JsonMap | None = None, *, any_json: bool = False
+) -> bytes:
     """Return a record of a file for `hl7.raw`: a short form becomes a note event.
 
-    Anything but a JSON note is unchanged: intake refuses it with a reason.
+    Anything but JSON is unchanged: intake refuses it with a reason.
 
     Args:
         value: The record.
         json_map: With it, any JSON object is a note.
+        any_json: Take JSON of other forms: intake has a map of its own.
 
     Raises:
-        InvalidRecord: It is a JSON note that names no patient, or gives one property
-            twice, or that the map refuses.
+        InvalidRecord: It is JSON in no known form, or a JSON note that names no
+            patient, or gives one property twice, or that the map refuses.
     """
     try:
         given = parsed(value) if value.startswith(b"{") else None
@@ -88,10 +95,12 @@ def for_topic(value: bytes, json_map: JsonMap | None = None) -> bytes:
     if json_map is not None and isinstance(given, dict):
         event: Mapping[str, Any] = json_map.event_of(given)
         return value if event is given else orjson.dumps(event)
-    if not isinstance(given, dict) or not {"note_id", "id"} & given.keys():
+    if not isinstance(given, dict) or "resourceType" in given:
         return value
-    if "text" not in given:
-        return value
+    if "text" not in given or not {"note_id", "id"} & given.keys():
+        if any_json:
+            return value
+        raise InvalidRecord(ReasonCode.SCHEMA, FOREIGN)
     event = note_event_of(given)
     if "patient" not in event:
         raise InvalidRecord(ReasonCode.NO_PATIENT, NO_PATIENT)

@@ -32,7 +32,7 @@ from ..formats.readers import FILE_READERS
 from ..hl7.framing import in_utf_8, messages_of
 from ..patients.demographics import PatientId
 from ..scrub.outputs import Pseudonyms, annotations_json, publishable_type
-from ..scrub.parts import documents_of, rebuilt
+from ..scrub.parts import code_of, documents_of, rebuilt
 from ..scrub.values import PatientValues
 from .batches import Piece, pieces_in
 from .documents import (
@@ -518,4 +518,4 @@ def _packed(message: bytes, piece: Piece, end: bytes, codec: str) -> bytes:
 
 
 def _refused(error: DeidError) -> InvalidRecord:
-    return InvalidRecord(ReasonCode.DEID_ERROR, str(error))
+    return InvalidRecord(code_of(error), str(error))

@@ -10,12 +10,10 @@ from ..engine.reasons import ReasonCode
 from ..events.enclosed import TEXTS, Opener
 from ..events.parts import Reader
 from ..hl7.reader import Hl7Reader
-from ..patients.demographics import PatientId
+from ..patients.demographics import NOBODY
 from .enclosed import MessageOpener
 from .recognising import Format
 
-NOBODY = PatientId("", "-")
-"""Stands for the patient of what names none."""
 MAX_DEPTH = 2
 """Of messages inside of messages: FHIR in C-CDA in HL7."""
 

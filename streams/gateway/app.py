@@ -17,6 +17,7 @@ import orjson
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -239,6 +240,7 @@ def application(
             },
         )
     _add_pages(app, is_ready, metrics)
+    _add_redirects(app)
     _add_errors(app, metrics)
     return app
 
@@ -307,6 +309,16 @@ def _add_pages(app: FastAPI, is_ready: IsReady, metrics: GatewayMetrics) -> None
     @app.get("/docs.css", include_in_schema=False)
     async def css() -> Response:
         return Response(style(), media_type="text/css")
+
+
+def _add_redirects(app: FastAPI) -> None:
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return RedirectResponse("/v1/openapi.json")
+
+    @app.get("/", include_in_schema=False)
+    async def root() -> Response:
+        return RedirectResponse("/docs")
 
 
 def description_of(app: FastAPI) -> dict[str, Any]:

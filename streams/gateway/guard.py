@@ -28,7 +28,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = frozenset(("/healthz", "/readyz", "/v1/openapi.json", "/docs", "/docs.css"))
+OPEN = frozenset(
+    (
+        *("/", "/healthz", "/readyz", "/docs", "/docs.css"),
+        *("/openapi.json", "/v1/openapi.json"),
+    )
+)
 """Paths without data, which need no token."""
 SLACK_SECONDS = 30.0
 """For the answer to be sent."""

@@ -37,7 +37,8 @@ class Kind(StrEnum):
 ACCEPTED: Mapping[Kind, tuple[str, ...]] = {
     Kind.NOTE: (JSON,),
     Kind.BATCH: (JSON, NDJSON),
-    Kind.HL7: (HL7, "text/plain"),
+    # The last two as HAPI's "HL7 over HTTP" and RFC 1767 have them.
+    Kind.HL7: (HL7, "text/plain", "application/hl7-v2", "application/edi-hl7"),
     Kind.FHIR: (FHIR, JSON),
     Kind.CCDA: ("application/xml", "text/xml"),
     Kind.DOCUMENT: ("text/plain", "application/rtf", "text/html", "application/pdf"),

@@ -344,7 +344,8 @@ def delimiters_of(text: str) -> Delimiters:
     # A fifth character (truncation, v2.7) and more may follow; they are ignored.
     used = marks[:4]
     # The last ones may be missing where those before them are the usual ones.
-    is_whole = len(used) == len(DEFAULT_MARKS) or DEFAULT_MARKS.startswith(used)
+    is_usual = len(used) > 1 and DEFAULT_MARKS.startswith(used)
+    is_whole = len(used) == len(DEFAULT_MARKS) or is_usual
     full = used + DEFAULT_MARKS[len(used) :]
     # MSH-1 may be "&" if MSH-2 leaves it out.
     first = max(len(used), len(DEFAULT_MARKS) - 1)

@@ -41,6 +41,10 @@ class Closed(StrEnum):
     BUG = "bug"
 
 
+FAULTS = frozenset(Closed) - {Closed.BY_SENDER, Closed.IDLE, Closed.STOPPED, Closed.BUG}
+"""What the sender should be told of by a person."""
+
+
 class ConnectionEnd(Exception):
     """No further frame comes from a connection.
 
@@ -93,6 +97,7 @@ class FrameReader:
         slots: Shared by all connections: so many frames may be large at a time.  Others
             wait, and their senders with them.
         clock: Monotonic seconds.
+        noise: Called where bytes before a frame are dropped.
     """
 
     def __init__(
@@ -101,7 +106,9 @@ class FrameReader:
         limits: Limits,
         slots: asyncio.Semaphore,
         clock: Callable[[], float],
+        noise: Callable[[], None] = lambda: None,
     ) -> None:
+        self._noise = noise
         self._stream = stream
         self._limits = limits
         self._slots = slots
@@ -129,7 +136,10 @@ class FrameReader:
         garbage = 0
         while (at := self._buffer.find(START)) < 0:
             # Line ends between frames are usual.
-            garbage += len(self._buffer.strip(b"\r\n"))
+            dropped = len(self._buffer.strip(b"\r\n"))
+            if dropped and not garbage:
+                self._noise()
+            garbage += dropped
             if garbage > MAX_GARBAGE_BYTES:
                 raise ConnectionEnd(Closed.GARBAGE)
             self._buffer.clear()

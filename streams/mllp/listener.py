@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from ..hl7.acknowledgement import (
 from .frames import (
     CHUNK_BYTES,
     END,
+    FAULTS,
     START,
     Closed,
     ConnectionEnd,
@@ -40,6 +42,7 @@ from .frames import (
 )
 from .metrics import ListenerMetrics, Unwelcome
 from .publisher import Publish, Stored
+from .troubles import Troubles
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +53,6 @@ UNSENT_BYTES = 16 * 1024
 HANDSHAKE_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 BACKLOG = 512
-MAX_LOGGED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Listener:
         self.tls = tls
         self._server: asyncio.Server | None = None
         self._connections: dict[Connection, asyncio.Task[None]] = {}
-        self._logged: set[str] = set()
+        self.troubles = Troubles(time.monotonic)
         self._is_stopping = False
 
     async def start(self) -> int:
@@ -150,7 +152,8 @@ class Listener:
             self.metrics.unwelcome(refusal)
             writer.transport.abort()
             return
-        connection = Connection(self, reader, writer)
+        host = writer.get_extra_info("peername")[0]
+        connection = Connection(self, host, reader, writer)
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # for the type checker
         self._connections[connection] = task
@@ -165,24 +168,22 @@ class Listener:
             log.exception("a connection ended by a bug")
         finally:
             self.metrics.closed(reason)
+            if reason in FAULTS:
+                self.troubles.add(host, f"its connection is closed: {reason}")
             del self._connections[connection]
 
     def _unwelcome(self, peer: tuple[str, int] | None) -> Unwelcome | None:
         if self._is_stopping or peer is None:
             return Unwelcome.TOO_MANY
         if not self._is_allowed(peer[0]):
-            self._log_once(f"{peer[0]}: not in mllp.allow; its connection is closed")
+            self.troubles.add(peer[0], "not in mllp.allow; its connection is closed")
             return Unwelcome.ADDRESS
         if len(self._connections) >= self.settings.max_connections:
-            self._log_once("mllp.max_connections: is reached; connections are closed")
+            self.troubles.add(
+                peer[0], "mllp.max_connections is reached; its connection is closed"
+            )
             return Unwelcome.TOO_MANY
         return None
-
-    def _log_once(self, line: str) -> None:
-        """Log a line that connections may cause at any rate; metrics count them."""
-        if line not in self._logged and len(self._logged) < MAX_LOGGED:
-            self._logged.add(line)
-            log.warning(line)
 
     def _is_allowed(self, host: str) -> bool:
         address = ip_address(host.partition("%")[0])
@@ -196,6 +197,7 @@ class Connection:
 
     Args:
         listener: What all connections share.
+        host: The address of the sender.
         reader: Of the connection.
         writer: Likewise.
     """
@@ -203,18 +205,26 @@ class Connection:
     def __init__(
         self,
         listener: Listener,
+        host: str,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         settings = listener.settings
         self._listener = listener
+        self._host = host
         self._settings = settings
         self._writer = writer
         self._loop = asyncio.get_running_loop()
         limits = Limits(
             settings.max_bytes, settings.idle_seconds, settings.frame_seconds
         )
-        self._frames = FrameReader(reader, limits, listener.slots, self._loop.time)
+        self._frames = FrameReader(
+            reader,
+            limits,
+            listener.slots,
+            self._loop.time,
+            lambda: self._trouble("bytes outside of a frame are dropped"),
+        )
         self._places = asyncio.Semaphore(settings.max_in_flight)
         self._pending: asyncio.Queue[Pending | None] = asyncio.Queue()
         self._taking: asyncio.Task[Closed] | None = None
@@ -325,6 +335,8 @@ class Connection:
                 seconds = self._loop.time() - pending.since
                 # First: whoever has the answer finds it counted.
                 self._listener.metrics.answered(code, refusal, seconds)
+                if refusal is not None:
+                    self._trouble(f"message refused: {refusal}")
                 if code is not None:
                     self._answer(pending.header, code, refusal)
             try:
@@ -337,6 +349,9 @@ class Connection:
                 return Closed.BY_SENDER
             self._places.release()
         return None
+
+    def _trouble(self, what: str) -> None:
+        self._listener.troubles.add(self._host, what)
 
     async def _outcome(self, pending: Pending) -> Refusal | None:
         deadline = pending.since + self._settings.answer_seconds

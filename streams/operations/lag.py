@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from streams.cluster.client import CALL_SECONDS, admin_client, translated
 from streams.cluster.lag import LagMonitor, PartitionLag
 from streams.cluster.topics import HL7_RAW, Stage, inputs_of
 from streams.engine.errors import StreamError
@@ -20,6 +21,8 @@ STAGES: Mapping[str, str] = {
 }
 """The stage that reads each topic of the data path."""
 RATE_SECONDS = 10.0
+MEMBERS_SECONDS = 5.0
+"""Between two questions for the members of the groups."""
 
 
 def stage_groups(settings: Settings) -> list[tuple[str, str]]:
@@ -111,3 +114,37 @@ class LagPoller:
             self._stopping.wait(max(0.1, self._period - (time.monotonic() - began)))
         if monitor is not None:
             monitor.close()
+
+
+class GroupMembers:
+    """Counts the workers of each stage, as the coordinators of their groups know them.
+
+    Args:
+        settings: Connection settings and the groups' prefix.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self, settings: Settings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._admin = admin_client(settings)
+        self._groups = {f"{settings.group}-{stage}": stage.value for stage in Stage}
+        self._clock = clock
+        self._read_at = -MEMBERS_SECONDS
+
+    def read(self) -> Mapping[str, int] | None:
+        """Return the number of members by stage; None too soon, or if none answers."""
+        if self._clock() - self._read_at < MEMBERS_SECONDS:
+            return None
+        self._read_at = self._clock()
+        try:
+            with translated("describe groups"):
+                futures = self._admin.describe_consumer_groups([*self._groups])
+                found = {
+                    stage: len(futures[group].result(CALL_SECONDS).members)
+                    for group, stage in self._groups.items()
+                }
+        except StreamError as error:
+            log.warning("workers: %s", error)
+            return None
+        return found

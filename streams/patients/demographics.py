@@ -48,6 +48,10 @@ class PatientId:
         return f"{_escaped(self.assigning_authority)}|{_escaped(self.id)}".encode()
 
 
+NOBODY = PatientId("", "-")
+"""Stands for the patient of what names none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A person's name (XPN, XCN) and its use (XPN.7: L legal, M maiden, A alias...)."""

@@ -132,7 +132,7 @@ class Texts:
             place = _place(self._documents[same], each) or 0
             result = self._results[same, place]
             if isinstance(result, DeidError):
-                raise InvalidRecord(_code(result), str(result))
+                raise InvalidRecord(code_of(result), str(result))
             found.append(result)
         return found
 
@@ -283,7 +283,8 @@ def _checked(results: Sequence[Result]) -> Sequence[Result]:
     return results
 
 
-def _code(error: DeidError) -> ReasonCode:
+def code_of(error: DeidError) -> ReasonCode:
+    """Return the reason of a dead letter, of a text that is refused."""
     if isinstance(error, DetectorFailed):
         return ReasonCode.DETECTOR_FAILED
     if isinstance(error, OtherLanguage):

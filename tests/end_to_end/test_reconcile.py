@@ -258,9 +258,9 @@ def test_topics_that_are_missing_are_no_pass(cluster, tmp_path):
 
 def test_one_topic_that_is_missing_is_named(stages, settings):
     stages.done()
-    name = HL7_SCRUBBED.name
-    admin_client(settings).delete_topics([name])[name].result(30)
-    wait_until(lambda: name not in partition_counts(admin_client(settings)))
+    admin, name = admin_client(settings), HL7_SCRUBBED.name
+    admin.delete_topics([name])[name].result(30)
+    wait_until(lambda: name not in partition_counts(admin))
     auditor = Auditor(settings)
 
     conclusion = auditor.conclusion(auditor.verdicts())

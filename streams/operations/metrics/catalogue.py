@@ -24,14 +24,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 
 def new_registry() -> CollectorRegistry:
-    """Return a registry with the usual metrics of a process and of Python."""
+    """Return a registry with the usual metrics of a process and of Python.
+
+    Without the time at which each series was created: half of what would be read.
+    """
+    disable_created_metrics()
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from confluent_kafka import ConsumerGroupState
@@ -131,9 +132,11 @@ def _held(notes: Sequence[WaitingNote]) -> Held:
 
 
 def _member(described: MemberDescription) -> Member:
-    assigned = described.assignment.topic_partitions
+    assigned: defaultdict[str, list[int]] = defaultdict(list)
+    for place in described.assignment.topic_partitions:
+        assigned[printable(place.topic)].append(place.partition)
     return Member(
         printable(described.group_instance_id or described.client_id),
         printable(described.host.lstrip("/")),
-        tuple(sorted(each.partition for each in assigned)),
+        {topic: tuple(sorted(assigned[topic])) for topic in sorted(assigned)},
     )

@@ -36,12 +36,12 @@ class Member:
     Args:
         name: Of its slot, e.g. ``phistream-scrub-0``.
         host: Its host.
-        partitions: Assigned to it.
+        partitions: Assigned to it, by topic.
     """
 
     name: str
     host: str
-    partitions: tuple[int, ...]
+    partitions: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)

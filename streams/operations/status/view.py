@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -34,7 +35,11 @@ MAX_REASONS = 5
 
 
 def render(
-    snapshot: Snapshot, trouble: str = "", *, height: int | None = None
+    snapshot: Snapshot,
+    trouble: str = "",
+    *,
+    height: int | None = None,
+    by_partition: bool = False,
 ) -> RenderableType:
     """Return the whole snapshot, one part below the other.
 
@@ -42,10 +47,12 @@ def render(
         snapshot: The latest.
         trouble: Why it is not current; "" if it is.
         height: Lines of the terminal; rows of lag are left out where they are few.
+        by_partition: Show those partitions apart that are well, too.
     """
     most = MAX_PARTITIONS if height is None else max(2, height - _other_lines(snapshot))
     parts = [_title(snapshot), Text(), flow(snapshot), Text()]
-    parts += lag(snapshot, min(most, MAX_PARTITIONS))
+    most = most if by_partition else min(most, MAX_PARTITIONS)
+    parts += lag(snapshot, most, by_partition=by_partition)
     parts += [Text(), *groups(snapshot)] if snapshot.groups else []
     parts += [Text(), quarantine(snapshot)] if snapshot.quarantine else []
     parts += [Text(), held(snapshot)] if snapshot.held.notes else []
@@ -81,43 +88,90 @@ def flow(snapshot: Snapshot) -> RenderableType:
     return Group(Text(over + arriving, style="dim"), body)
 
 
-def lag(snapshot: Snapshot, most: int) -> Iterator[RenderableType]:
-    """Return a row for each partition; only the worst where there are too many."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of lag: one partition, or those of a topic that are well."""
+
+    group: str
+    topic: str
+    partitions: tuple[int, ...]
+    records: int
+    seconds: float | None
+    state: LagState
+
+
+def lag(
+    snapshot: Snapshot, most: int, *, by_partition: bool = False
+) -> Iterator[RenderableType]:
+    """Return a row for each topic, and for each partition that is not well.
+
+    Args:
+        snapshot: The latest.
+        most: Rows; of more, the worst are shown.
+        by_partition: Give each partition a row.
+    """
     grid = Grid("group", "topic", box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("partition", "behind", "seconds"):
         grid.add_column(name, justify="right")
     grid.add_column("state")
-    shown = chosen(snapshot.lags, most)
-    for each in shown:
-        seconds = "?" if each.seconds is None else short(each.seconds)
+    rows = [*_rows(snapshot.lags, by_partition=by_partition)]
+    shown = chosen(rows, most)
+    idle = {group.name for group in snapshot.groups if not group.members}
+    for row in shown:
+        seconds = "?" if row.seconds is None else short(row.seconds)
         grid.add_row(
-            Text(each.group),
-            Text(each.topic),
-            str(each.partition),
-            f"{each.records:,}",
+            Text(row.group),
+            Text(row.topic),
+            ranges(row.partitions),
+            f"{row.records:,}",
             seconds,
-            _state(each, is_judged=snapshot.is_judged),
+            _state(row, is_judged=snapshot.is_judged, is_idle=row.group in idle),
         )
     yield grid
-    rest = len(snapshot.lags) - len(shown)
+    rest = sum(len(row.partitions) for row in {*rows} - {*shown})
     if rest:
         yield Text(f"and {rest} more partitions, none of them worse", style="dim")
     if not snapshot.is_judged:
-        yield Text("states are judged after one minute", style="dim")
+        yield Text("of those with workers, judged after one minute", style="dim")
 
 
-def chosen(lags: Iterable[PartitionLag], most: int) -> list[PartitionLag]:
-    """Return the worst partitions, ordered by group, topic and number."""
+def _rows(lags: Iterable[PartitionLag], *, by_partition: bool) -> Iterator[_Row]:
+    well: defaultdict[tuple[str, str], list[PartitionLag]] = defaultdict(list)
+    for lag in lags:
+        if by_partition or lag.state is not LagState.OK:
+            yield _row([lag])
+        else:
+            well[lag.group, lag.topic].append(lag)
+    yield from map(_row, well.values())
+
+
+def _row(lags: Sequence[PartitionLag]) -> _Row:
+    ages = [lag.seconds for lag in lags]
+    known = [age for age in ages if age is not None]
+    return _Row(
+        lags[0].group,
+        lags[0].topic,
+        tuple(lag.partition for lag in lags),
+        sum(lag.records for lag in lags),
+        max(known) if len(known) == len(ages) else None,
+        lags[0].state,
+    )
+
+
+def chosen(rows: Iterable[_Row], most: int) -> list[_Row]:
+    """Return the worst rows, ordered by group, topic and partition."""
     order = list(LagState)
-    worst = sorted(lags, key=lambda each: (-order.index(each.state), -each.records))
-    return sorted(worst[:most], key=lambda e: (e.group, e.topic, e.partition))
+    worst = sorted(rows, key=lambda row: (-order.index(row.state), -row.records))
+    return sorted(worst[:most], key=lambda row: (row.group, row.topic, row.partitions))
 
 
 def groups(snapshot: Snapshot) -> Iterator[RenderableType]:
     """Return the workers and their partitions."""
-    grid = Grid("group", "state", "worker", "host", box=None, padding=(0, 2, 0, 0),
-                header_style="dim")  # fmt: skip
-    grid.add_column("partitions", overflow="ellipsis", no_wrap=True)
+    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("group", "state", "worker", "host"):
+        grid.add_column(name, no_wrap=True)
+    # The one that is cut where the terminal is narrow.
+    grid.add_column("partitions")
     for group in snapshot.groups:
         for row in _workers(group):
             grid.add_row(*row)
@@ -210,10 +264,13 @@ def _title(snapshot: Snapshot) -> Text:
     return title
 
 
-def _state(lag: PartitionLag, *, is_judged: bool) -> Text:
-    if lag.state is LagState.OK and not is_judged:
+def _state(row: _Row, *, is_judged: bool, is_idle: bool) -> Text:
+    """Return the state; a group without workers needs no minute to be judged."""
+    if row.state is LagState.OK and is_idle and row.records:
+        return Text("no worker", style=STYLES[LagState.STOP])
+    if row.state is LagState.OK and not is_judged:
         return Text("-", style="dim")
-    return Text(lag.state, style=STYLES[lag.state])
+    return Text(row.state, style=STYLES[row.state])
 
 
 def _workers(group: GroupView) -> Iterator[tuple[str | Text, ...]]:
@@ -223,8 +280,15 @@ def _workers(group: GroupView) -> Iterator[tuple[str | Text, ...]]:
     if not group.members:
         yield (*first, Text("no worker", style="bold red"))
     for member in group.members:
-        held = ranges(member.partitions)
-        yield (*first, Text(member.name), Text(member.host), held)
+        held = ", ".join(
+            f"{topic} {ranges(numbers)}" for topic, numbers in member.partitions.items()
+        )
+        yield (
+            *first,
+            Text(member.name),
+            Text(member.host),
+            Text(held, no_wrap=True, overflow="ellipsis"),
+        )
         first = "", ""
 
 

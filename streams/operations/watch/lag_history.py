@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from streams.cluster.lag import LagState, PartitionLag
@@ -73,10 +73,19 @@ class LagHistory:
         self._latest: tuple[float | None, Sequence[PartitionLag]] = (None, ())
         self._arrivals = ArrivalRate()
         self._trend = LagTrend()
+        self._workers: Mapping[str, int] = {}
 
-    def add(self, lags: Sequence[PartitionLag]) -> None:
-        """Add a reading."""
+    def add(
+        self, lags: Sequence[PartitionLag], workers: Mapping[str, int] | None = None
+    ) -> None:
+        """Add a reading.
+
+        Args:
+            lags: Of all partitions.
+            workers: The number of members of each stage's group; None if not read.
+        """
         now = self._clock()
+        self._workers = self._workers if workers is None else workers
         self._latest = (now, lags)
         self._trend.add(now, lags)
         self._arrivals.add(now, lags)
@@ -103,6 +112,7 @@ class LagHistory:
             "at": at,
             "worst": None if at is None else worst,
             "partitions": [_row(lag) for lag in lags],
+            "workers": dict(self._workers),
             "trend": self._trend.json(self._clock()),
         }
 

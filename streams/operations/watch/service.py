@@ -28,7 +28,7 @@ from streams.engine.http_access import Access, own_authorization
 from streams.engine.log import set_up_logging
 from streams.engine.settings import Settings
 
-from ..lag import LagPoller
+from ..lag import GroupMembers, LagPoller
 from ..metrics.catalogue import new_registry
 from ..metrics.lag_gauges import LagGauges
 from .app import READ, WatchApp, group_of
@@ -130,6 +130,7 @@ class Service:
         self._registry = new_registry()
         self._gauges = LagGauges(self._registry)
         self._lags = LagHistory(time.time)
+        self._members = GroupMembers(settings)
         self._access = Access.of(settings, address.host)
         self._workers = Workers(settings.watch_workers, own_authorization(settings))
         wait_for_broker(settings)
@@ -178,7 +179,7 @@ class Service:
                 return
 
     def _take_lags(self, lags: Sequence[PartitionLag]) -> None:
-        self._lags.add(lags)
+        self._lags.add(lags, self._members.read())
         self._gauges.observe(lags)
 
     async def _serve(self) -> None:

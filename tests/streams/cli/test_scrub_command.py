@@ -88,7 +88,8 @@ def test_lists_of_terms_to_remove_and_to_keep(tmp_path):
     ("option", "says"),
     [
         ("--remove=staff.txt", "LABEL=FILE"),
-        ("--remove=NAME:NURSE=staff.txt", "NAME:DOCTOR"),
+        ("--remove=NAME:NURSE=staff.txt", "label NAME:NURSE is unknown; did you mean"),
+        ("--remove=XX=staff.txt", "NAME:DOCTOR"),
         ("--keep=none.txt", "none.txt: cannot be read"),
     ],
 )

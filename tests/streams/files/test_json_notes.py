@@ -11,6 +11,7 @@ import pytest
 from deid_core import Document
 from schemas import Schema
 from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 from streams.files.documents import documents_in
 from streams.files.json_notes import NO_PATIENT, for_topic, note_event_of
 from streams.formats import Format
@@ -95,12 +96,19 @@ def test_a_short_form_is_published_as_a_note_event_that_keeps_its_schema():
         b"MSH|^~\\&|A",
         b"{not json",
         b'{"resourceType": "Bundle"}',
-        b'{"note_id": "n"}',
         b"",
     ],
 )
 def test_everything_else_is_published_as_it_is_for_intake_to_judge(value):
     assert value == for_topic(value)
+
+
+@pytest.mark.parametrize("value", [b'{"note_id": "n"}', b'{"eventId": 1, "body": "x"}'])
+def test_json_of_another_form_is_refused_unless_intake_has_a_map(value):
+    with pytest.raises(InvalidRecord, match="phistream map --sample") as refused:
+        for_topic(value)
+    assert refused.value.code is ReasonCode.SCHEMA
+    assert value == for_topic(value, any_json=True)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import functools
 import re
+from collections import Counter
 
 import orjson
 import pytest
@@ -74,7 +75,7 @@ class TextsOfMessages:
 
 @pytest.fixture
 def hl7(monkeypatch):
-    monkeypatch.setattr(rewriting, "READERS", {"hl7": TextsOfMessages()})
+    monkeypatch.setattr(rewriting, "FILE_READERS", {"hl7": TextsOfMessages()})
 
 
 @pytest.fixture
@@ -380,17 +381,44 @@ def test_a_batch_with_a_refused_message_is_not_written(scrub, bad, says):
 def test_a_format_without_a_reader_is_refused_by_name(
     scrub, monkeypatch, name, content, says
 ):
-    monkeypatch.setattr(rewriting, "READERS", {})
+    monkeypatch.setattr(rewriting, "FILE_READERS", {})
 
     assert scrub(name, content) is None
     assert says in scrub.stderr
 
 
-def test_a_bundle_of_several_patients_is_refused_with_its_file_and_what_to_do(scrub):
+def test_a_bundle_of_several_patients_stays_one_and_what_they_share_is_in_it_once(
+    scrub,
+):
     patients = [{"resourceType": "Patient", "id": each} for each in "ab"]
-    entries = [{"resource": each} for each in patients]
+    shared = {"resourceType": "Organization", "id": "o", "name": "Larkfield Clinic"}
+    visits = [
+        {
+            "resourceType": "Encounter",
+            "id": f"e{each}",
+            "status": "finished",
+            "class": {"code": "AMB"},
+            "subject": {"reference": f"Patient/{each}"},
+            "serviceProvider": {"reference": "Organization/o"},
+        }
+        for each in "ab"
+    ]
+    unused = {"resourceType": "Organization", "id": "u", "name": "Brindle Clinic"}
+    entries = [{"resource": each} for each in (*patients, shared, *visits, unused)]
     bundle = {"resourceType": "Bundle", "type": "collection", "entry": entries}
 
-    assert scrub("two.json", orjson.dumps(bundle)) is None
-    assert "two.json: FHIR JSON of 2 patients can't be written back" in scrub.stderr
-    assert "write a file for each" in scrub.stderr
+    written = orjson.loads(scrub("two.json", orjson.dumps(bundle)))
+
+    types = Counter(each["resource"]["resourceType"] for each in written["entry"])
+    assert {"Patient": 2, "Organization": 1, "Encounter": 2} == types
+    ids = {
+        each["resource"]["id"]
+        for each in written["entry"]
+        if each["resource"]["resourceType"] == "Patient"
+    }
+    subjects = {
+        each["resource"]["subject"]["reference"].removeprefix("Patient/")
+        for each in written["entry"]
+        if "subject" in each["resource"]
+    }
+    assert ids == subjects

@@ -30,7 +30,7 @@ NOTES = b'{"id": "a", "text": "Seen 3/14/2024."}\n'
 def _one_deidentifier(monkeypatch):
     monkeypatch.setattr("deid_core.pipeline.Deidentifier", _Cached)
     monkeypatch.setattr(readers, "READERS", {})
-    monkeypatch.setattr(rewriting, "READERS", {})
+    monkeypatch.setattr(rewriting, "FILE_READERS", {})
 
 
 class _Cached:
@@ -81,7 +81,7 @@ def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_
     done = scrub(ward, "--out", tmp_path / "out")
 
     assert 1 == done.exit_code
-    assert f"{ward}/b.pdf: not UTF-8; convert it first" in done.stderr
+    assert f"{ward}/b.pdf: not UTF-8; name its character set (--charset)" in done.stderr
     assert f"{ward}/c.dat: HL7 can't be written back in this version" in done.stderr
     assert "6 files read" in done.stderr
     assert "2 files were refused" in done.stderr
@@ -272,7 +272,10 @@ def test_a_table_is_no_text_unless_the_user_says_so(name, tmp_path):
     refused, done = scrub(file), scrub(file, "--format", "text")
 
     assert (1, 0) == (refused.exit_code, done.exit_code)
-    assert f"{file}: a table, not text; send JSON lines" in refused.stderr
+    assert (
+        f"{file}: a table, not text; say with --map what its columns are"
+        in refused.stderr
+    )
     assert "Quellwright" not in refused.stdout + refused.stderr
     assert "Seen [DATE]." in done.stdout
 
@@ -327,8 +330,12 @@ def test_a_document_in_a_message_is_named_where_only_its_notes_are_printed(
     assert "Mabelle" not in done.output
 
 
-@pytest.mark.parametrize("explained", [[], ["--explain"]])
-def test_a_refusal_by_the_library_names_the_file(explained, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("explained", "code"), [([], "other_language"), (["--explain"], "deid_error")]
+)
+def test_a_refusal_by_the_library_names_the_file(
+    explained, code, tmp_path, monkeypatch
+):
     monkeypatch.setattr(
         "deid_core.pipeline.Deidentifier",
         SimpleNamespace(from_names=lambda **_: reads_english()),
@@ -339,7 +346,7 @@ def test_a_refusal_by_the_library_names_the_file(explained, tmp_path, monkeypatc
     done = scrub(*explained, file)
 
     assert 1 == done.exit_code
-    assert f"refused: deid_error: {file}: " in done.stderr
+    assert f"refused: {code}: {file}: " in done.stderr
     assert "the note is in German, the preset reads English" in done.stderr
 
 

@@ -83,7 +83,10 @@ REFUSED = {
     "tar": (b"notes.txt".ljust(257, b"\x00") + b"ustar\x0000", "an archive"),
     "binary": (b"\x00\x01\x02\x03", "binary"),
     "utf-16 without a mark": ("Seen.".encode("utf-16-le"), "binary"),
-    "latin-1": ("Señora".encode("latin-1"), "not UTF-8; convert it"),
+    "latin-1": (
+        "Señora".encode("latin-1"),
+        "not UTF-8; name its character set (--charset)",
+    ),
     "unknown object": (b'{"a": 1}', "neither a note event"),
     "unknown objects in lines": (b'{"a": 1}\n{"a": 2}\n', "neither a note event"),
     "unknown array": (b'[{"a": 1}]', "neither a note event"),

@@ -93,6 +93,8 @@ def test_every_path_answers(gateway):
         gateway.get("/metrics", **BEARER),
         gateway.get("/v1/openapi.json"),
         gateway.get("/docs"),
+        post(gateway, "/v1/messages", MESSAGE, "application/hl7-v2"),
+        post(gateway, "/v1/messages", MESSAGE, "application/edi-hl7"),
         gateway.get("/docs.css"),
     ]
 

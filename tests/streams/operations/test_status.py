@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import orjson
@@ -25,7 +26,7 @@ from streams.operations.status.snapshot import (
     Snapshot,
     printable,
 )
-from streams.operations.status.view import chosen, ranges, render, short
+from streams.operations.status.view import ranges, render, short
 
 NOW = 1_767_182_400.0
 MARKER = "zzmarkerzz"  # stands for what must not be shown
@@ -161,7 +162,13 @@ def snapshot(**changes):
             GroupView(
                 "phistream-scrub",
                 "stable",
-                (Member("phistream-scrub-0", "10.0.0.1", (0, 1, 2, 5)),),
+                (
+                    Member(
+                        "phistream-scrub-0",
+                        "10.0.0.1",
+                        {"notes": (0, 1, 2, 5), "patient.updates": (0, 3)},
+                    ),
+                ),
             ),
         ),
         "refused": (Refused("scrub", "residue", 3),),
@@ -205,7 +212,8 @@ def test_a_whole_snapshot_fits_80_columns():
     for expected in (
         "─123k─▶ notes.scrubbed", "dead.letters", "▶ patients",
         "1234 arrive in hl7.raw",
-        "phistream-scrub-0", "0-2 5", "p99 1,250 ms", "     3  scrub  residue",
+        "phistream-scrub-0", "notes 0-2 5, p", "p99 1,250 ms",
+        "     3  scrub  residue",
     ):  # fmt: skip
         assert expected in text, text
     assert "\x1b" not in text
@@ -226,12 +234,30 @@ def test_the_branches_start_below_their_stages():
 @pytest.mark.parametrize("state", LagState)
 def test_the_state_of_each_partition_is_shown(state):
     lags = (lag(0), lag(3, 1500, state, seconds=95.0))
+    text = drawn(snapshot(lags=lags), by_partition=True)
 
-    row = next(
-        line for line in drawn(snapshot(lags=lags)).splitlines() if "1,500" in line
-    )
+    row = next(line for line in text.splitlines() if "1,500" in line)
 
     assert ["phistream-scrub", "notes", "3", "1,500", "95.0", state] == row.split()
+
+
+def test_partitions_that_are_well_are_a_row_of_their_topic():
+    lags = (lag(0, 3, seconds=2), lag(1, 7, LagState.STALL), lag(2, 4, seconds=9))
+
+    rows = [row.split() for row in drawn(snapshot(lags=lags)).splitlines()]
+
+    assert ["phistream-scrub", "notes", "0", "2", "7", "9.0", "OK"] in rows
+    assert ["phistream-scrub", "notes", "1", "7", "0", "STALL"] in rows
+
+
+def test_a_group_without_workers_is_judged_at_once():
+    groups = (GroupView("phistream-scrub", "empty", ()),)
+    lags = (lag(0, 34, seconds=89),)
+
+    text = drawn(snapshot(groups=groups, lags=lags, is_judged=False))
+
+    [row] = [row for row in text.splitlines() if " 34 " in row]
+    assert row.rstrip().endswith("no worker")
 
 
 def test_before_a_whole_window_ok_is_not_shown():
@@ -246,20 +272,19 @@ def test_a_lag_whose_age_is_unknown_says_so():
 
 
 def test_of_many_partitions_the_worst_are_shown_and_the_others_counted():
-    lags = [lag(p, records=p) for p in range(40)]
+    lags = [lag(p, p, LagState.WARN) for p in range(40)]
     lags[1] = lag(1, 1, LagState.STOP)
 
-    shown = chosen(lags, 3)
+    text = drawn(snapshot(lags=tuple(lags)))
 
-    assert [1, 38, 39] == [each.partition for each in shown]
-    assert "and 24 more partitions, none of them worse" in drawn(
-        snapshot(lags=tuple(lags))
-    )
+    assert "and 24 more partitions, none of them worse" in text
+    numbers = re.findall(r"notes +(\d+) .*(?:STOP|WARN)", text)
+    assert ["1", *map(str, range(25, 40))] == numbers
 
 
 @pytest.mark.parametrize("height", [24, 30, 50])
 def test_a_live_snapshot_is_no_higher_than_its_terminal(height):
-    lags = tuple(lag(p, records=p) for p in range(40))
+    lags = tuple(lag(p, p, LagState.WARN) for p in range(40))
 
     text = drawn(snapshot(lags=lags), height=height)
 
@@ -274,7 +299,7 @@ def test_a_group_without_workers_says_so():
 
 def test_foreign_names_do_not_control_the_terminal():
     assert "[31mred" == printable("\x1b[31mred\r\n\x07")
-    member = Member("[bold]me[/bold]", "[/]", (0,))
+    member = Member("[bold]me[/bold]", "[/]", {"notes": (0,)})
 
     text = drawn(snapshot(groups=(GroupView("g", "stable", (member,)),)))
 
@@ -310,4 +335,5 @@ def test_json_has_everything():
 
     assert {"from": "hl7.raw", "to": "intake", "per_second": 12.34} in told["rates"]
     assert "OK" == told["lags"][0]["state"]
-    assert [0, 1, 2, 5] == told["groups"][0]["members"][0]["partitions"]
+    [member] = told["groups"][0]["members"]
+    assert {"notes": [0, 1, 2, 5], "patient.updates": [0, 3]} == member["partitions"]

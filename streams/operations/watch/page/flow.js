@@ -71,9 +71,12 @@ const REBUILDING = new Map([
   return [base, { ...base, box, nodes: { ...base.nodes, ...nodes }, edges: [...others, ...edges] }];
 }));
 const STAGES = ["intake", "scrub"];
+const RANK = ["OK", "WARN", "STALL", "STOP"];
+const BAD = ["STALL", "STOP"];
 const PHI = ["hl7.raw", "notes", "patient.updates", "patients", "dead.letters"];
-// No audit event counts the updates that scrub has folded: such an edge flows when updates are written.
+// No audit event counts the updates that scrub has folded: such an edge flows when updates are written and scrub reads them.
 const UNCOUNTED = ["patient.updates scrub", "scrub patients"];
+const SECONDS_BEHIND = 5;
 const ARROW = "M0 -4.5L7 0L0 4.5";
 
 /** Build the diagram once for each layout; afterwards update only its numbers. */
@@ -135,9 +138,10 @@ function node(name, [x, y], layout) {
 
 function update({ edges, nodes, about }, figures) {
   const rates = new Map(figures.flow.edges.map((e) => [`${e.from} ${e.to}`, e.rate]));
+  for (const name of UNCOUNTED) rates.set(name, folded(figures, rates));
   for (const { from, to, pulse, label } of edges) {
     const name = `${from} ${to}`;
-    const value = rates.get(UNCOUNTED.includes(name) ? "intake patient.updates" : name) ?? 0;
+    const value = rates.get(name) ?? 0;
     pulse.setAttribute("visibility", value > 0 ? "visible" : "hidden");
     pulse.setAttribute("stroke-width", (2.5 + Math.log10(1 + value)).toFixed(1));
     if (label) {
@@ -145,10 +149,26 @@ function update({ edges, nodes, about }, figures) {
       label.classList.toggle("zero", !value);
     }
   }
-  for (const { name, second } of nodes) annotate(second, name, figures);
+  for (const { name, second, group } of nodes) {
+    annotate(second, name, figures);
+    if (STAGES.includes(name)) group.dataset.state = stateOf(lagsOf(figures, name));
+  }
   const rateTexts = figures.flow.edges.map((e) => `${e.from} to ${e.to} ${rate(e.rate)}`);
   about.textContent = `Records per second: ${rateTexts.join("; ")}.`;
 }
+
+// The updates a second that scrub folds: those that are written, unless they pile up before it.
+function folded(figures, rates) {
+  const written = rates.get("intake patient.updates") ?? 0;
+  const waiting = figures.lag.partitions.filter((p) => p.topic === "patient.updates");
+  const behind = waiting.reduce((sum, p) => sum + p.records, 0);
+  const stopped = BAD.includes(stateOf(waiting));
+  const busy = figures.flow.edges.some((e) => e.from === "scrub" && e.rate > 0);
+  return !stopped && (busy || behind <= written * SECONDS_BEHIND) ? written : 0;
+}
+
+const lagsOf = (figures, stage) => figures.lag.partitions.filter((p) => !p.own && p.group.endsWith(`-${stage}`));
+const stateOf = (lags) => RANK[Math.max(0, ...lags.map((p) => RANK.indexOf(p.state)))];
 
 const READER = { "hl7.raw": "-intake", notes: "-scrub", "patient.updates": "-scrub" };
 const WORDS = { patients: "changelog", "notes.scrubbed": "no PHI", "hl7.scrubbed": "no PHI", "phi.audit": "no text", "dead.letters": "restricted" };
@@ -160,7 +180,6 @@ const ABOUT = {
   "notes.scrubbed": "The published notes, without PHI and times.",
   "hl7.scrubbed": "The published messages, rebuilt without PHI and times: HL7 v2, FHIR, C-CDA.",
 };
-const RANK = ["OK", "WARN", "STALL", "STOP"];
 
 function annotate(second, name, figures) {
   if (name in WORDS) {
@@ -168,11 +187,14 @@ function annotate(second, name, figures) {
   } else if (name in READER) {
     const lags = figures.lag.partitions.filter((p) => p.topic === name && p.group.endsWith(READER[name]));
     const records = lags.reduce((sum, p) => sum + p.records, 0);
-    const worst = RANK[Math.max(0, ...lags.map((p) => RANK.indexOf(p.state)))];
+    const worst = stateOf(lags);
     second.textContent = lags.length ? (records ? `${whole(records)} ${worst === "OK" ? "behind" : worst}` : "no lag") : "–";
     second.dataset.state = worst;
   } else {
     const took = figures.latency.minute[name].p50;
-    second.textContent = took === null ? "idle" : `p50 ${age(took / 1000)}`;
+    const workers = figures.lag.workers?.[name];
+    const idle = took === null ? "idle" : `p50 ${age(took / 1000)}`;
+    const worst = stateOf(lagsOf(figures, name));
+    second.textContent = workers === 0 ? "no worker" : BAD.includes(worst) ? worst : idle;
   }
 }

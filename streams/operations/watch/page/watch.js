@@ -25,7 +25,8 @@ for (const query of ["(max-width: 36rem)", "(max-width: 60rem)"]) {
 // --- parts -----------------------------------------------------------------------
 
 function headline(f, w) {
-  const path = f.lag.partitions.filter((p) => !p.own);
+  // A message waits once before intake; before scrub it is a note, and an update that would count it twice.
+  const path = f.lag.partitions.filter((p) => !p.own && p.topic !== "patient.updates");
   const lag = path.reduce((sum, p) => sum + p.records, 0);
   const oldest = Math.max(0, ...path.map((p) => p.seconds ?? 0));
   const took = f.latency[w].scrub;
@@ -35,13 +36,27 @@ function headline(f, w) {
   const cells = [
     ["Notes published", rate(published.rate).replace("/s", ""), "per second", `${whole(notes)} in the last ${w}`],
     ["Latency, p50", ...parted(span(took.p50)), `p99 ${span(took.p99)}`],
-    ["Lag", whole(lag), lag === 1 ? "record" : "records", lag ? `oldest ${age(oldest)}` : "none waiting"],
+    ["Lag", whole(lag), lag === 1 ? "message or note" : "messages and notes", lag ? `oldest ${age(oldest)}${catchUp(f, lag)}` : "none waiting"],
     ["PHI removed", whole(f.phi[w].total), "", `${per} per note`],
-    ["Dead letters", whole(f["dead-letters"][w].total), "", `in the last ${w}`],
+    ["Dead letters", whole(f["dead-letters"][w].total), "", refusals(f, w)],
   ];
   byId("headline").replaceChildren(...cells.map(([name, figure, unit, note]) => el("div", {},
     el("dt", {}, name),
     el("dd", {}, el("div", { class: "figure" }, figure, unit ? el("span", { class: "unit" }, ` ${unit}`) : null), el("div", { class: "note" }, note)))));
+}
+
+// How long the rest takes at the rate of now; what arrives meanwhile is not in it.
+function catchUp(f, lag) {
+  const done = f.flow.edges.find((e) => e.to === "notes.scrubbed").rate - (f.flow.arriving ?? 0);
+  return done > 0 ? `, ${age(lag / done)} to catch up` : "";
+}
+
+function refusals(f, w) {
+  const { total } = f["dead-letters"][w];
+  const published = f.flow.edges.find((e) => e.to === "notes.scrubbed")[w];
+  const part = total ? `${share(total / (total + published))} ` : "";
+  const day = w === "day" ? "" : `, ${whole(f["dead-letters"].day.total)} in the last day`;
+  return `${part}in the last ${w}${day}`;
 }
 
 const parted = (text) => (text.includes(" ") ? text.split(" ") : [text, ""]);
@@ -124,9 +139,20 @@ function alertState(a) {
 function where(a) {
   const amount = AMOUNT[a.name];
   const over = a.threshold && amount ? ` (limit ${amount(a.threshold)}${a.window ? ` over ${lasting(a.window)}` : ""})` : "";
-  const names = a.subjects.slice(0, SHOWN).map((s) => (amount ? `${s.subject}: ${amount(s.value)}` : s.subject));
-  const rest = a.subjects.length - names.length;
+  const subjects = amount === records ? byTopic(a.subjects) : a.subjects;
+  const names = subjects.slice(0, SHOWN).map((s) => (amount ? `${s.subject}: ${amount(s.value)}` : s.subject));
+  const rest = subjects.length - names.length;
   return names.join("; ") + (rest ? ` and ${rest} more` : "") + over;
+}
+
+// Partitions of a topic are one subject: notes[0], notes[1].
+function byTopic(subjects) {
+  const found = new Map();
+  for (const { subject, value } of subjects) {
+    const topic = subject.replace(/\[\d+\]$/, "");
+    found.set(topic, (found.get(topic) ?? 0) + value);
+  }
+  return [...found].map(([subject, value]) => ({ subject, value }));
 }
 
 function since(a, now) {
