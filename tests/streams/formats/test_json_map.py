@@ -232,8 +232,7 @@ def test_a_code_that_is_no_code_is_refused_without_the_value(load):
     [
         ("", "note_id: missing"),
         ("x", "not TOML"),
-        (f'nte = "a"\n{LEAST}',
-         "the top: nte: unknown; known: ignored, kept, pseudonyms, note_id"),
+        (f'nte = "a"\n{LEAST}', "the top: nte: unknown; known: ignored, kept"),
         (f"{LEAST}name = 'a'", "patient: name: unknown; known: id"),
         (f"{LEAST}[demographics]\nphone = 'a'", "demographics: phone: unknown"),
         (

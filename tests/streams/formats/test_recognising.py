@@ -85,7 +85,7 @@ REFUSED = {
     "utf-16 without a mark": ("Seen.".encode("utf-16-le"), "binary"),
     "latin-1": (
         "Señora".encode("latin-1"),
-        "not UTF-8; name its character set (--charset)",
+        "not UTF-8; name its character set",
     ),
     "unknown object": (b'{"a": 1}', "neither a note event"),
     "unknown objects in lines": (b'{"a": 1}\n{"a": 2}\n', "neither a note event"),
