@@ -28,10 +28,14 @@ ECHO_SCORE = 0.65
 _TRUSTED = 0.6
 # A name that is also a word is searched elsewhere only if it is sure.
 _SURE = 0.8
-_SHORTEST_NAME = 3
+_SHORTEST_IN_CAPITALS = 3
+_SHORTEST_IN_SMALL_LETTERS = 3
+_SHORTEST_PLURAL = 3
 _SHORTEST_ID = 5
 # The capital first: the lookbehind is tried at few letters.
 _NAME_WORD = re.compile(r"[A-Z](?<![A-Za-z0-9][A-Z])(?:[A-Za-z]|['-](?=[A-Za-z]{2}))+")
+_SMALL_WORD = re.compile(r"(?<![A-Za-z0-9])[a-z](?:[a-z]|['-](?=[a-z]{2}))+")
+_ENDS_IN_HISS = re.compile(r"(?:s|x|z|ch|sh)\Z", re.IGNORECASE)
 _CACHE_SIZE = 16_384
 # So many proposals overlap at one place at the most; one too few proposes twice.
 _NEIGHBOURS = 8
@@ -143,7 +147,7 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
         if label in _NAMES:
             for word in words[written]:
                 if _is_telling(word):
-                    values[word] = values[word.upper()] = label
+                    values.update(dict.fromkeys(_forms_of_name(word), label))
                 elif proposal.score >= _SURE:
                     values[word] = label
         elif _is_looked_for_whole(label, written):
@@ -151,13 +155,29 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     return values
 
 
+@cached_by_text(_CACHE_SIZE, keeps=is_listed)
+def _forms_of_name(word: str) -> tuple[str, ...]:
+    """Return how a name is written in a note: in any letter case, and of a family."""
+    forms = [word]
+    if len(word) >= _SHORTEST_IN_CAPITALS:
+        forms.append(word.upper())
+    kinds = word_classes(_form(word))
+    if len(word) >= _SHORTEST_IN_SMALL_LETTERS and not kinds & WordClass.EPONYM:
+        forms += word.lower(), word.capitalize()
+    plural = word + ("es" if _ENDS_IN_HISS.search(word) else "s")
+    if len(word) >= _SHORTEST_PLURAL and _is_telling(plural):
+        forms.append(plural)
+    return tuple(forms)
+
+
 def _is_looked_for_whole(label: Label, written: str) -> bool:
     return label in _WHOLE and len(written) >= _SHORTEST_ID and not written.islower()
 
 
 def _name_words(written: str) -> tuple[str, ...]:
-    words = _NAME_WORD.findall(to_ascii(written))
-    return tuple(w for w in words if len(w) >= _SHORTEST_NAME and _may_be_name(w))
+    folded = to_ascii(written)
+    words = (_SMALL_WORD if folded.islower() else _NAME_WORD).findall(folded)
+    return tuple(filter(_may_be_name, words))
 
 
 @cached_by_text(_CACHE_SIZE, keeps=is_listed)

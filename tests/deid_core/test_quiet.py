@@ -8,6 +8,7 @@ from deid_core.errors import DetectorFailed
 from deid_core.quiet import QuietOptions, without_doubtful
 
 LONG = Document("1", "Woods screw manoeuvre, then McRoberts. " * 40)
+PROSE = Document("1", "Woods was at the bedside and they had a talk with her. " * 12)
 SHORT = Document("2", "Woods screw manoeuvre")
 
 
@@ -24,7 +25,9 @@ def test_what_is_doubtful_is_dropped_from_a_long_note_without_anything_sure():
     sure_enough = proposed(0.92)
     rule = proposed(0.6, "rules", Label.IDNUM)
 
-    found = kept(LONG, proposed(0.6), proposed(0.85, "lexicon"), sure_enough, rule)
+    listed = proposed(0.85, "lexicon", at=20)
+
+    found = kept(LONG, proposed(0.6), listed, sure_enough, rule)
 
     assert found == [sure_enough, rule]
 
@@ -53,6 +56,29 @@ def test_a_date_a_job_or_a_listed_name_does_not_show_that_a_note_is_of_somebody(
     no_sign,
 ):
     assert proposed(0.4) not in kept(LONG, proposed(0.4), no_sign)
+
+
+def test_in_prose_a_doubt_of_the_tagger_counts_and_one_of_the_lexicon_if_both_agree():
+    named, other = proposed(0.4), proposed(0.85, "lexicon", at=20)
+
+    found = kept(PROSE, named, proposed(0.6, "lexicon"), other)
+
+    assert found == [named, proposed(0.6, "lexicon")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LONG.text}Woods says no. Cord gases sent.",
+        f"{LONG.text}Kept npo. Woods",
+        f"{LONG.text}\nWoods.\n",
+    ],
+)
+def test_a_person_by_the_words_around_or_under_the_note_is_no_doubt(text):
+    named = proposed(0.4, at=text.rindex("Woods"))
+    unnamed = proposed(0.4)
+
+    assert kept(Document("1", text), named, unnamed) == [named]
 
 
 def test_many_doubts_together_are_no_doubt():
