@@ -24,6 +24,7 @@ from .first_notes import FIRST_NOTES
 from .jit import compiling, count_uncompiled, is_compiled
 from .labels import Label
 from .language.identify import Language, LanguageCheck
+from .language.line_ends import mended
 from .language.reading import Reading, readings_of
 from .merge import merge
 from .policy import Policy, load_policy
@@ -192,7 +193,7 @@ class Deidentifier:
         documents = _checked(documents)
         if not is_compiled():
             count_uncompiled(len(documents))
-        readings = [readings_of(each.text) for each in documents]
+        readings = [_readings_of(document) for document in documents]
         return self._results(documents, readings, self._languages(readings))
 
     def explain(self, documents: Iterable[Document]) -> list[Explanation]:
@@ -201,7 +202,7 @@ class Deidentifier:
         An explanation holds the note: show it only to those who may read that.
         """
         documents = _checked(documents)
-        readings = [readings_of(each.text) for each in documents]
+        readings = [_readings_of(document) for document in documents]
         others = self._languages(readings)
         proposals = self._proposals(documents, readings, others)
         results = map(self._result, documents, readings, proposals, others)
@@ -235,7 +236,7 @@ class Deidentifier:
             ConfigError: All of them are refused.
         """
         # They are in languages that not all presets read.
-        readings = [readings_of(note.text) for note in FIRST_NOTES]
+        readings = [_readings_of(note) for note in FIRST_NOTES]
         results = self._results(FIRST_NOTES, readings, [None] * len(readings))
         errors = [result for result in results if isinstance(result, DeidError)]
         if len(errors) == len(results):
@@ -280,6 +281,7 @@ class Deidentifier:
             for document, own in zip(documents, readings, strict=True)
             for reading in own
         ]
+        notes = [number for number, own in enumerate(readings) for _ in own]
         # Detectors read a note in one letter case in mixed case: same offsets.
         cased = [each.in_mixed_case for each in written] if self._truecases else written
         found = without_narrative(written, detect(self._detectors, written, cased))
@@ -288,7 +290,8 @@ class Deidentifier:
         if self._kept is not None:
             found = without_kept(self._kept, written, found)
         if self._propagates:
-            found = without_narrative(written, with_propagated(cased, found))
+            propagated = with_propagated(cased, found, notes)
+            found = without_narrative(written, propagated)
         companions = map(self._replacer.companions, written)
         every = map(joined, zip(found, companions, strict=True))
         return [in_note(own, [next(every) for _ in own]) for own in readings]
@@ -343,6 +346,13 @@ class Deidentifier:
         return self._replacer.may_keep(document, label) and bool(
             self._verifier.leaked_in(self._replacer.withheld(document), [written])
         )
+
+
+def _readings_of(document: Document) -> Readings:
+    """Return how a note may be read, the lines around cut words once more."""
+    readings = readings_of(document.text)
+    across = mended(document.text, numbers=bool(document.known))
+    return readings if across is None else (*readings, across)
 
 
 def _checked(documents: Iterable[Document]) -> list[Document]:

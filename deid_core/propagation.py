@@ -86,12 +86,20 @@ class Targets:
 
 
 def with_propagated(
-    documents: Sequence[Document], proposals: Sequence[Proposals]
+    documents: Sequence[Document],
+    proposals: Sequence[Proposals],
+    notes: Sequence[int] | None = None,
 ) -> list[Proposals]:
-    """Return the proposals of each document with those that follow from them."""
+    """Return the proposals of each document with those that follow from them.
+
+    Args:
+        documents: See `propagated`, likewise ``notes``.
+        proposals: Of each document.
+        notes: Of which note each document is a reading.
+    """
     found = [[] if isinstance(p, DetectorFailed) else p for p in proposals]
     try:
-        repeated = propagated(documents, found)
+        repeated = propagated(documents, found, notes)
     except Exception as error:
         # A name would be left where it is repeated: none of these notes may go out.
         failed = DetectorFailed(f"consistency: {type(error).__name__}")
@@ -100,13 +108,17 @@ def with_propagated(
 
 
 def propagated(
-    documents: Sequence[Document], proposals: Sequence[Sequence[Annotation]]
+    documents: Sequence[Document],
+    proposals: Sequence[Sequence[Annotation]],
+    notes: Sequence[int] | None = None,
 ) -> list[list[Annotation]]:
     """Return, for each document, where else its proposed values occur.
 
     Args:
         documents: A batch; those of one patient (`Document.patient`) share values.
         proposals: Of each document, by all detectors.
+        notes: Of which note each document is a reading: these share values, too.
+            None where each is a note.
     """
     values = [
         _values(document.text, each)
@@ -115,22 +127,28 @@ def propagated(
     return [
         list(_propagated(document, targets, each))
         for document, targets, each in zip(
-            documents, _shared(documents, values), proposals, strict=True
+            documents, _shared(documents, values, notes), proposals, strict=True
         )
     ]
 
 
-def _shared(documents: Sequence[Document], values: Sequence[Values]) -> list[Targets]:
+def _shared(
+    documents: Sequence[Document],
+    values: Sequence[Values],
+    notes: Sequence[int] | None,
+) -> list[Targets]:
     """Return what to search in each document: a patient's values in all of theirs."""
-    by_patient: defaultdict[str, Values] = defaultdict(dict)
-    for document, found in zip(documents, values, strict=True):
-        if document.patient:
-            by_patient[document.patient].update(found)
-    targets = {patient: Targets.of(found) for patient, found in by_patient.items()}
-    return [
-        targets[document.patient] if document.patient else Targets.of(found)
-        for document, found in zip(documents, values, strict=True)
+    sharing = [
+        document.patient or note
+        for document, note in zip(
+            documents, notes or range(len(documents)), strict=True
+        )
     ]
+    shared: defaultdict[str | int, Values] = defaultdict(dict)
+    for key, found in zip(sharing, values, strict=True):
+        shared[key].update(found)
+    targets = {key: Targets.of(found) for key, found in shared.items()}
+    return [targets[key] for key in sharing]
 
 
 def _values(text: str, proposals: Iterable[Annotation]) -> Values:

@@ -1,10 +1,11 @@
 """Quiet notes: in a long telegraphic note in which nothing is sure, doubts are dropped.
 
 A list of settings or a report of a technique names nobody, but is full of words that
-look like names.  A note about a patient nearly always has one identifier that is beyond
-doubt.  Prose is another matter: dictated reports name a single person or place often,
-and the tagger reads them without a bias (`density`), so its doubts count there.  So does
-a name that the words around, or its place under the note, show to be a person's.
+look like names.  A note about a patient nearly always has one identifier that is
+beyond doubt.  Prose is another matter: dictated reports name a single person or place
+often, and the tagger reads them without a bias (`density`), so its doubts count there.
+So does a name that the words around, or its place under the note, show to be a
+person's.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def _is_shown(document: Document, proposal: Annotation) -> bool:
 
 
 def _is_signature(text: str, start: int, end: int) -> bool:
-    """Return whether a proposal ends the note, behind a full stop or on its own line."""
+    """Return whether a proposal ends the note, behind a full stop or a line end."""
     return (
         not text[end:].strip(" \n/.")
         and _ENDED.search(text, max(0, start - 4), start) is not None

@@ -7,16 +7,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .detection import Proposals
-from .document import Annotation, Span
+from .document import PATIENT_RECORD, Annotation, Span
 from .errors import DetectorFailed
+from .labels import Label
+from .language.line_ends import MendedReading
 from .language.reading import Reading, widened
 from .merge import merge
+
+_PARTED = frozenset({Label.DATE, Label.STREET, Label.PHONE, Label.FAX}).union(
+    label for label in Label if label.main == "ID"
+)
+"""What may go on in the next line without a hyphen, if a rule or the record says so."""
+_SURE = 0.8
 
 
 def in_note(readings: Sequence[Reading], proposals: Sequence[Proposals]) -> Proposals:
     """Return the proposals for all readings of a note, with spans of the note.
 
-    Of the second reading, only those that cover more than the first one's.
+    Of other readings than the first, only those that cover more than the first one's;
+    of one without line ends that cut, only what goes across them.
     """
     found: list[Sequence[Annotation]] = []
     for reading, each in zip(readings, proposals, strict=True):
@@ -26,13 +35,32 @@ def in_note(readings: Sequence[Reading], proposals: Sequence[Proposals]) -> Prop
             # Most notes read as they are written.
             return each
         try:
-            found.append(_all_moved(reading, each))
+            found.append(_all_moved(reading, _own(reading, each)))
         except ValueError:
             return DetectorFailed("a detector's proposal lies beyond the note")
     first, *others = found
     covered = [each.span for each in merge(first)] if others else []
     more = (each for other in others for each in other)
     return [*first, *(each for each in more if not _holds(covered, each.span))]
+
+
+def _own(reading: Reading, proposals: Sequence[Annotation]) -> Sequence[Annotation]:
+    """Return those proposals that only this reading can have."""
+    if not isinstance(reading, MendedReading):
+        return proposals
+    return [each for each in proposals if _goes_across(reading, each)]
+
+
+def _goes_across(reading: MendedReading, proposal: Annotation) -> bool:
+    start, end = proposal.span.start, proposal.span.end
+    if not reading.goes_across(start, end):
+        return False
+    if proposal.detector == PATIENT_RECORD or reading.is_one_word(start, end):
+        return True
+    if reading.is_doubtful(start, end):
+        return False
+    is_sure = proposal.detector != "tagger" and proposal.score >= _SURE
+    return is_sure and proposal.label in _PARTED
 
 
 def as_written(
@@ -48,10 +76,11 @@ def as_written(
     Returns:
         The annotations, and how each reads; None where all read as they are written.
     """
-    if readings[0].text is text:
+    if readings[0].text is not text:
+        annotations = _with_invisible(text, annotations)
+    elif len(readings) == 1:
         return annotations, None
-    widest = _with_invisible(text, annotations)
-    return widest, _values(text, readings, widest)
+    return annotations, _values(text, readings, annotations)
 
 
 def _with_invisible(text: str, annotations: Sequence[Annotation]) -> list[Annotation]:
@@ -66,12 +95,16 @@ def _with_invisible(text: str, annotations: Sequence[Annotation]) -> list[Annota
 
 
 def _values(
-    text: str, readings: Iterable[Reading], annotations: Iterable[Annotation]
+    text: str, readings: Sequence[Reading], annotations: Iterable[Annotation]
 ) -> list[str]:
-    """Return how each annotated range of a note reads, by the first that has it."""
+    """Return how each annotated range of a note reads, by the first that has it.
+
+    What goes across the end of a line reads as without it.
+    """
+    in_turn = sorted(readings, key=_is_first_of_ranges)
     return [
         next(
-            (value for reading in readings if (value := _value(reading, each))),
+            (value for reading in in_turn if (value := _value(reading, each))),
             text[each.span.start : each.span.end],
         )
         for each in annotations
@@ -102,6 +135,11 @@ def _holds(covered: Sequence[Span], span: Span) -> bool:
 
 def _start(span: Span) -> int:
     return span.start
+
+
+def _is_first_of_ranges(reading: Reading) -> bool:
+    """Return False for a reading that has values of few ranges, to be asked first."""
+    return not isinstance(reading, MendedReading)
 
 
 def _value(reading: Reading, annotation: Annotation) -> str:

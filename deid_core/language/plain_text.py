@@ -70,6 +70,38 @@ def views_of(pieces: Sequence[str]) -> list[Sequence[str]]:
     return [joined] if joined == separated else [joined, separated]
 
 
+def without_cuts(pieces: Sequence[str]) -> Sequence[str]:
+    """Return the pieces of a text without line ends that may cut a word or a number.
+
+    Those are behind a hyphen, which goes as well between letters, and between digits.
+    The very same pieces are returned where there is none.
+    """
+    joined = [_without_cuts(piece) if "\n" in piece else piece for piece in pieces]
+    return pieces if joined == [*pieces] else joined
+
+
+def _without_cuts(text: str) -> str:
+    first, *others = text.split("\n")
+    parts, before = [], first.rstrip()
+    for line in others:
+        after = line.lstrip()
+        if not _is_cut(before, after):
+            parts += before, "\n"
+        elif before[-1] == "-" and after[0].isalpha():
+            parts.append(before[:-1])
+        else:
+            parts.append(before)
+        before = after.rstrip()
+    return "".join((*parts, before))
+
+
+def _is_cut(before: str, after: str) -> bool:
+    if not (before and after and after[0].isalnum()):
+        return False
+    last = before[-1]
+    return last == "-" or (after[0].isdigit() and (last.isdigit() or last in "./)"))
+
+
 def plain(text: str) -> str:
     """Return a text without what is unseen, in compatibility form."""
     if (text.isascii() and text.isprintable()) or not _is_odd(text):

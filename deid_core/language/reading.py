@@ -113,25 +113,33 @@ class Reading:
         """
         if not 0 <= start < end <= len(self.text):
             raise ValueError(f"not a range of the reading: [{start}, {end})")
-        first = _moved(start, self.starts, self.ends, self.note_starts, self.note_ends)
-        last = _moved(end - 1, self.starts, self.ends, self.note_starts, self.note_ends)
+        first = moved(start, self.starts, self.ends, self.note_starts, self.note_ends)
+        last = moved(end - 1, self.starts, self.ends, self.note_starts, self.note_ends)
         return first[0], last[1]
 
     def of_note(self, start: int, end: int) -> str:
         """Return how a range of the note that is not empty reads."""
-        first = _moved(start, self.note_starts, self.note_ends, self.starts, self.ends)
-        last = _moved(end - 1, self.note_starts, self.note_ends, self.starts, self.ends)
+        first = moved(start, self.note_starts, self.note_ends, self.starts, self.ends)
+        last = moved(end - 1, self.note_starts, self.note_ends, self.starts, self.ends)
         return self.text[first[0] : last[1]]
 
 
-def _moved(
+def moved(
     at: int,
     starts: Sequence[int],
     ends: Sequence[int],
     other_starts: Sequence[int],
     other_ends: Sequence[int],
 ) -> tuple[int, int]:
-    """Return the range of the other text for one character."""
+    """Return the range of the other text for one character.
+
+    Args:
+        at: Where the character is.
+        starts: Where ranges begin that both texts write differently.
+        ends: And where they end.
+        other_starts: Where they begin in the other text.
+        other_ends: And where they end there.
+    """
     row = bisect_right(starts, at) - 1
     if row < 0:
         return at, at + 1

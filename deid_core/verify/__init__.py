@@ -5,7 +5,8 @@ the same note.  `Verifier` looks for whole values and for misspelt names of the 
 (edit distance 1) in what was kept of the note, and for values of the record in what was
 written instead.  Text is compared without invisible characters, compatibility forms,
 case and diacritics; where an invisible character may separate two words, it is read
-with and without a blank there (`plain_text`).  Names are also looked for where only the
+with and without a blank there (`plain_text`), and once more without the line ends that
+may cut a word or a number.  Names are also looked for where only the
 letter case parts them from what is before and after ("seenSmithJones").
 
 Independent on purpose: it shares no code with the detectors, only the lexicons.  It can
@@ -42,7 +43,7 @@ from ..document import Annotation, KnownIdentifiers, OffsetMap
 from ..errors import ResidueFound
 from ..labels import Label
 from ..language.lexicons import load_list, normal, words_of
-from ..language.plain_text import views_of
+from ..language.plain_text import views_of, without_cuts
 from .glued_words import glued_words, parted
 from .record_values import MONTHS, Value, Values, ValuesReader, misspelt_in
 from .replaced_values import replaced_in
@@ -98,7 +99,7 @@ class Verifier:
         values = self._values_of(known) if known else None
         written = _invented(scrubbed_text, offset_map, annotations) if values else ()
         leaked: Counter[str] = Counter()
-        for view in views_of([*kept, *written]):
+        for view in _views([*kept, *written]):
             read = view[: len(kept)]
             found = list(replaced_in(original, proposals, read))
             if values:
@@ -119,9 +120,18 @@ class Verifier:
             texts: Pieces that do not continue one another.
         """
         leaked: Counter[str] = Counter()
-        for view in views_of([*texts]) if known else ():
+        for view in _views([*texts]) if known else ():
             leaked |= Counter(_leaked(self._values_of(known), view))
         return leaked
+
+
+def _views(pieces: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the pieces in each way in which they may be read."""
+    for view in views_of(pieces):
+        yield view
+        joined = without_cuts(view)
+        if joined is not view:
+            yield joined
 
 
 def _leaked(values: Values, texts: Iterable[str]) -> Iterator[str]:

@@ -77,6 +77,12 @@ def leaked_in(known, texts):
         ("in Springfield", "address"),
         ("zip 02139", "address"),
         ("at 12 oak street", "address"),
+        ("Kowal-\nski came", "patient name"),
+        ("Kowal- \r\n  ski came", "patient name"),
+        ("MRN 7788-\n1234", "id"),
+        ("MRN 7788\n1234", "id"),
+        ("call (617) 555-\n0123", "phone"),
+        ("born 3/4/\n57", "birth date"),
     ],
 )
 def test_a_surviving_value_is_residue_by_kind(text, kind):
@@ -100,6 +106,7 @@ def test_a_surviving_value_is_residue_by_kind(text, kind):
         "the medical center",
         "112 oak street",
         "Spring field",
+        "Ja\nne came, an Oak-\ntree, 1-\n57",
     ],
 )
 def test_what_a_guard_lets_stay_is_no_residue(text):
