@@ -26,8 +26,6 @@ from .language.text_cache import TextCache, cached_by_text
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6
-# A name that is also a word is searched elsewhere only if it is sure.
-_SURE = 0.8
 _SHORTEST_IN_CAPITALS = 3
 _SHORTEST_IN_SMALL_LETTERS = 3
 _SHORTEST_PLURAL = 3
@@ -166,7 +164,7 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
             for word in words[written]:
                 if _is_telling(word):
                     values.update(dict.fromkeys(_forms_of_name(word), label))
-                elif proposal.score >= _SURE:
+                else:
                     values[word] = label
         elif _is_looked_for_whole(label, written):
             values[written] = label

@@ -20,7 +20,7 @@ from .detection import Proposals
 from .document import Annotation, Document
 from .errors import DetectorFailed
 from .labels import Label
-from .language.context import is_person_described
+from .language.context import is_person_described, is_subject
 from .language.density import density
 from .options import Options
 
@@ -97,7 +97,11 @@ def _is_shown(document: Document, proposal: Annotation) -> bool:
     if proposal.label not in _PEOPLE:
         return False
     text, start, end = document.ascii, proposal.span.start, proposal.span.end
-    return is_person_described(text, start, end) or _is_signature(text, start, end)
+    return (
+        is_person_described(text, start, end)
+        or (proposal.detector == "lexicon" and is_subject(text, start, end))
+        or _is_signature(text, start, end)
+    )
 
 
 def _is_signature(text: str, start: int, end: int) -> bool:

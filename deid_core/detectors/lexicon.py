@@ -43,6 +43,7 @@ from ..language.runs import (
 from ..language.text_cache import TextCache
 from ..options import Options
 from .name_edges import before_terms
+from .overhang import trimmed
 
 
 class LexiconOptions(Options):
@@ -349,7 +350,7 @@ class LexiconDetector:
             reading = self._read[match[0]]
             if reading is not None:
                 found += self._annotations(text, match.start(), match.end(), reading)
-        return found
+        return [*trimmed(text, found)]
 
     def _annotations(
         self, text: str, start: int, end: int, reading: RunReading

@@ -29,6 +29,7 @@ from .name_edges import (
     is_unit,
     name_before_date,
 )
+from .overhang import without_overhang
 from .place_parts import parts_of, whole_of
 from .rules.dates.bare import BareDays
 from .tagged_numbers import identifying
@@ -142,7 +143,10 @@ class TaggerDetector:
         days = BareDays(folded)
         for each in sure:
             for start, end, label in _pieces(folded, each):
-                whole = whole_of(folded, start, end, label)
+                trimmed = without_overhang(folded, start, end, label)
+                if trimmed is None:
+                    continue
+                whole = whole_of(folded, *trimmed, label)
                 for place in identifying(days, *whole, label, each.score):
                     for span, part in parts_of(folded, *place, label):
                         is_same = span == each.span and part is each.label

@@ -65,6 +65,7 @@ def before(text: str, start: int) -> Before:
 # Sentences and lines.
 
 _INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z")
+_CLAUSE_BEGINS = (" that ", " because ", " while ", " when ", " if ", " since ")
 _VERB_AFTER = re.compile(rf"(?:'s)?[ ]{any_of(load_list('subject_verbs'))}[ ]")
 
 
@@ -74,9 +75,14 @@ def is_inside_sentence(text: str, start: int) -> bool:
 
 
 def is_subject(text: str, start: int, end: int) -> bool:
-    """Return whether a sentence begins here and its verb follows."""
+    """Return whether a sentence or clause begins here and its verb follows."""
     before_it = text[:start].rstrip(" ")[-1:] if start < 2 else text[start - 2 : start]
-    begins = start == 0 or before_it.strip() in {"", ".", "!", "?"} or "\n" in before_it
+    begins = (
+        start == 0
+        or before_it.strip() in {"", ".", "!", "?"}
+        or "\n" in before_it
+        or text.endswith(_CLAUSE_BEGINS, 0, start)
+    )
     return begins and _VERB_AFTER.match(text, end) is not None
 
 

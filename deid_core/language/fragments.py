@@ -105,7 +105,8 @@ WEEKDAYS = tuple(row[0] for row in load_rows("weekdays"))
 WEEKDAY_WORDS = tuple(word for row in load_rows("weekdays") for word in row)
 """The names of the days of the week and their short forms."""
 MONTH_NAME = rf"(?:{any_of(MONTH_WORDS)}(?![a-z]))"
-MONTH = rf"(?:{MONTH_NAME}\.?)"
+# A full stop belongs to a short form alone: "4 May." ends a sentence.
+MONTH = rf"(?:{any_of(MONTHS)}(?![a-z])|{MONTH_NAME}\.?)"
 WEEKDAY = r"""
     (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day
       |(?-i:Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|MON|TUE|WED|THU|FRI|SAT|SUN)(?![a-z]))

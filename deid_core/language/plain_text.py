@@ -82,7 +82,8 @@ def without_cuts(pieces: Sequence[str]) -> Sequence[str]:
 
 def _without_cuts(text: str) -> str:
     first, *others = text.split("\n")
-    parts, before = [], first.rstrip()
+    parts: list[str] = []
+    before = first.rstrip()
     for line in others:
         after = line.lstrip()
         if not _is_cut(before, after):

@@ -30,7 +30,10 @@ _JOINERS = " ,-'\u2019^_\n\u00a0"
 _MAX_GAP = 3
 _AUXILIARIES = frozenset(
     {"is", "was", "has", "had", "may", "can", "could", "will", "did", "does", "should"}
+    | {"seen", "admitted", "discharged"}
 )
+# Two letters that begin a sentence before such a word, and are no name.
+_SHORT_WORDS = frozenset({"as", "do", "he", "if", "in", "it", "no", "so", "we"})
 # Robin 4.4, Rose 4.9; pain 5.0, young 5.5.
 _RARE_ZIPF = 5.0
 
@@ -113,10 +116,11 @@ def accepted(
 def _is_subject(note: Note, candidate: Candidate) -> bool:
     """Return whether a rarer word begins a sentence about who else is named here.
 
-    "Robin may be reached", where Robin Day is named as well; no "Young is".
+    "Robin may be reached", where Robin Day is named as well; no "Young is".  A name of
+    two letters is none of the few words that may begin a sentence so.
     """
     word = candidate.word
-    if not (candidate.is_exact and candidate.needs is Evidence.CAPITAL):
+    if not candidate.is_exact or candidate.needs is not Evidence.CAPITAL:
         return False
     gap, after = note.after(word.at)
     return (
@@ -125,7 +129,11 @@ def _is_subject(note: Note, candidate: Candidate) -> bool:
         and after is not None
         and gap == " "
         and after.text in _AUXILIARIES
-        and zipf(word.normal) < _RARE_ZIPF
+        and (
+            zipf(word.normal) < _RARE_ZIPF
+            if len(word.text) > 2
+            else word.normal not in _SHORT_WORDS
+        )
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from deid_core.document import PersonName
 from deid_core.labels import Label
-from deid_core.language.lexicons import forms_of, load_list
+from deid_core.language.lexicons import forms_of, is_vocabulary, load_list
 from deid_core.language.lexicons.nicknames import nicknames_of
 
 _SPELT_UMLAUTS = str.maketrans(
@@ -17,6 +17,8 @@ _SPELT_UMLAUTS = str.maketrans(
 )
 _SHORTEST_FUZZY = 4
 _SHORTEST_SPLIT = 5
+_SHORTEST_PLURAL = 4
+_HISSES = ("s", "x", "z", "ch", "sh")
 
 PROVIDER = "provider"
 LABELS = {
@@ -127,7 +129,9 @@ def person_of(group: str, name: PersonName) -> Person:
     given, middle, family = map(_words, (name.given, name.middle, name.family))
     parts = [part for part in (given, middle, family) if part]
     single = (*chain.from_iterable(parts), *("".join(part) for part in parts))
-    forms = dict.fromkeys((*single, *_joined(given, family), *_spelt_out(name)))
+    forms = dict.fromkeys(
+        (*single, *_joined(given, family), *_spelt_out(name), *_of_family(family))
+    )
     nicknames: frozenset[str] = frozenset()
     if given and group != PROVIDER:
         nicknames = nicknames_of(given[0])
@@ -157,6 +161,15 @@ def _joined(given: Sequence[str], family: Sequence[str]) -> Iterator[str]:
     if given and family:
         yield given[0] + "".join(family)
         yield "".join(family) + given[0]
+
+
+def _of_family(family: Sequence[str]) -> Iterator[str]:
+    """Yield what its members are called: "the Ortizes", "both Brodys"."""
+    if family and len(family[-1]) >= _SHORTEST_PLURAL:
+        name = family[-1]
+        plural = name + ("es" if name.endswith(_HISSES) else "s")
+        if not is_vocabulary(plural):
+            yield plural
 
 
 def _spelt_out(name: PersonName) -> Iterator[str]:

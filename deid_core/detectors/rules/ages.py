@@ -32,7 +32,9 @@ _OVER_89_FIRST = (
 _WRITTEN = r"""
     (?:ninety(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?
       |(?:one|a)[- ]hundred
-        (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten))?
+        (?:[- ](?:and[- ])?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven
+          |twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty)
+          (?![a-z]))?
       |hundred)
 """
 _ANY_WRITTEN = rf"(?:{_WRITTEN}(?![a-z])(?![- ](?:degrees|percent|per|mg|mcg)))"
@@ -91,6 +93,20 @@ _PERSONS = words(
     caregiver roommate fiance fiancee stepmother stepfather son daughter patient mr mrs
     ms miss
     """
+)
+_EVENTS = words(
+    """
+    dx dxd dx'd diagnosed diagnosis onset ca cancer mi cva tia stroke strokes dementia
+    alzheimer's parkinson's fx fracture fractures chf copd cll cml aml mds dm diabetes
+    pneumonia hip died dies expired deceased death passed fell fall falls widowed
+    retired smoking drinking driving drives golfs works attack failure surgery bypass
+    wife husband mother father sister brother
+    """
+)
+_EVENT = re.compile(
+    rf"(?<![a-z/'])(?:{any_of(_EVENTS)}|[a-z]{{2,14}}(?:oma|emia|osis|itis|ectomy))"
+    r"(?:[ ]was)?\Z",
+    re.IGNORECASE,
 )
 _NAME_WORD = r"[A-Z][A-Za-z'-]{1,24}"
 
@@ -227,6 +243,55 @@ AGE_AFTER_CUE = Rule(
         "doing well at 100 mg",
         "died of sepsis in 1995",
     ),
+)
+
+AGE_AT_EVENT = Rule(
+    name="age_at_event",
+    label=Label.AGE,
+    pattern=LazyPattern(
+        rf"""
+        [ ]at[ ](?:age[ ])?
+        (?P<phi>{_OVER_89}(?![0-9%])(?![./:][0-9])(?!(?:st|nd|rd|th)\b)|{_ANY_WRITTEN})
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=lambda match: (
+        ends_with(_EVENT, match.string, match.start(), within=20)
+        and not _UNIT.match(match.string, match.end())
+    ),
+    found=(
+        "breast ca at «93». Dx at «91», diagnosed at «97», MI at «94»",
+        "lymphoma at «92»",
+        "fell at «92», widowed at «90», quit smoking at «ninety», driving at age «91»",
+    ),
+    not_found=(
+        "sats at 91, HR at 95, glucose at 94, satting at 93, paced at 90",
+        "onset at 1400",
+        "MI at 52, dx at 9, fell at 0930, fell at 93%, Dx at 95 mg, stroke at 92.5",
+    ),
+)
+
+AGE_BEHIND_DISEASE = Rule(
+    name="age_behind_disease",
+    label=Label.AGE,
+    pattern=LazyPattern(
+        rf"""
+        (?:\((?:ovarian|breast|colon|prostate|lung|[a-z]{{2,10}}[ ](?:ca|cancer))
+              (?:[ ](?:ca|cancer))?,[ ](?:dx[ ])?
+          |narian\)?[ ]\(
+          |age[ ]at[ ](?:dx|onset|diagnosis|death|presentation)[ :]{{1,2}}(?:was[ ])?)
+        (?P<phi>{_OVER_89})(?![0-9%])(?![./:][0-9])
+        """,
+        _FLAGS,
+    ),
+    score=0.8,
+    is_valid=lambda match: not _UNIT.match(match.string, match.end()),
+    found=(
+        "an aunt (breast, dx «92»), a (ovarian cancer, «96»), a centenarian («103»)",
+        "age at dx «94», age at death: «91»",
+    ),
+    not_found=("(breast, dx 62), a veterinarian (54), age at dx 24, (breast, 95 mm)",),
 )
 
 AGE_AND_SEX = Rule(
@@ -519,6 +584,8 @@ AGE_BETWEEN_COMMAS = Rule(
 RULES = (
     AGE_OLD,
     AGE_AFTER_CUE,
+    AGE_AT_EVENT,
+    AGE_BEHIND_DISEASE,
     AGE_AND_SEX,
     AGE_OVER_SEX,
     AGE_DECADE,

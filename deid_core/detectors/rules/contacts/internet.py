@@ -58,6 +58,12 @@ def is_ipv6(match: re.Match[str]) -> bool:
     return True
 
 
+def _is_no_sentence(match: re.Match[str]) -> bool:
+    """Return whether no sentence begins behind the last full stop: "@1400.Called"."""
+    host, _, last = match[0].rpartition("@")[2].rpartition(".")
+    return not (last.istitle() and (host.islower() or host.isdigit()))
+
+
 EMAIL = Rule(
     name="email",
     label=Label.EMAIL,
@@ -70,12 +76,20 @@ EMAIL = Rule(
         re.VERBOSE,
     ),
     score=0.99,
+    is_valid=_is_no_sentence,
     found=(
         "write «jane.roe+labs@mail.example.org», please",
         "(«o'neil_j@example.com»)",
         "«jörg@exämple.com»",
     ),
-    not_found=("seen @ 3 pm", "jane@", "@example.com", "a@b", "5 mg @ 10.5 mL"),
+    not_found=(
+        "seen @ 3 pm",
+        "jane@",
+        "@example.com",
+        "a@b",
+        "5 mg @ 10.5 mL",
+        "notified@1400.Called back, HR 80@rest.Stable",
+    ),
 )
 
 URL = Rule(

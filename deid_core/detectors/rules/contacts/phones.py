@@ -54,7 +54,11 @@ _CUES = (
     r"|facsimile|telefax|reach(?:ed|able)?|answering|messages?|call(?:ed|back)?"
     r"|contact(?:ed)?|ring|text)"
 )
-_ZIP = re.compile("[0-9]{5}-[0-9]{4}")
+# A ZIP code, or a day and a time: "03/01/24 2318".
+_NO_NUMBER = re.compile(
+    r"[0-9]{5}-[0-9]{4}"
+    r"|[0-9]{2}([-/.])[0-9]{2}\1[0-9]{2,4} (?:[01][0-9]|2[0-3])[0-5][0-9]"
+)
 _END = r"(?![0-9])(?![-./:][0-9])(?![ ]?%)"
 
 
@@ -111,7 +115,7 @@ def _is_known(number: str, region: str | None) -> bool:
 def is_known_number(match: re.Match[str]) -> bool:
     """Return whether some country's numbering plan has the number."""
     digits = _digits(match["number"])
-    if len(digits) < 9 or _ZIP.fullmatch(match["number"]):
+    if len(digits) < 9 or _NO_NUMBER.fullmatch(match["number"]):
         return False
     if digits.startswith("00"):
         return _is_known("+" + digits[2:], None)

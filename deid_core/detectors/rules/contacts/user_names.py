@@ -342,7 +342,7 @@ SPELLED_EMAIL = Rule(
         rf"""
         (?<![\w.+-])[\w.+-]{{2,64}}
         (?:{_AT}[\w-]{{1,40}}(?:(?:{_DOT}|[ ]dot[ ]|\.)[\w-]{{1,40}}){{0,3}}?
-             (?:{_DOT}|[ ]dot[ ]|\.)(?:{_DOMAINS})
+             (?:{_DOT}[a-z]{{2,24}}|(?:[ ]dot[ ]|\.)(?:{_DOMAINS}|example))
           |[ ]at[ ][\w-]{{1,40}}(?:[ ]dot[ ][\w-]{{1,40}}){{0,2}}?
              [ ]dot[ ](?:{_DOMAINS}))
         (?![\w-])
@@ -352,9 +352,14 @@ SPELLED_EMAIL = Rule(
     score=0.93,
     found=(
         "write «jane.roe [at] example [dot] com», «jane(at)example.com» or",
-        "that is «janeroe at example dot com»",
+        "that is «janeroe at example dot com», «osric(at)home(dot)example»",
     ),
-    not_found=("seen at clinic dot", "red dot on the chest", "look at dot 3"),
+    not_found=(
+        "seen at clinic dot",
+        "red dot on the chest",
+        "look at dot 3",
+        "80 (at) rest",
+    ),
 )
 
 RULES = (

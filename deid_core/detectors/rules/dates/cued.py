@@ -261,7 +261,7 @@ BIRTH_YEAR = Rule(
     pattern=LazyPattern(
         r"""
         (?<![a-z])
-        (?:dob|d\.o\.b\.?|yob|born
+        (?:dob|d\.o\.b\.?|yob|born|b\.(?=[ ]?(?:1[89]|20)[0-9]{2})
           |(?:date|year)[ ]of[ ]birth|birth[ ]?(?:date|year|day))
         (?:[ \t]{0,3}(?:[:=(-]|is|was|on|in|about|around|circa|ca\.?|the[ ]year)){0,3}
         (?:(?<=[ ]in)[ ][a-z][a-z.'-]{1,20}(?:,?[ ][a-z][a-z.'-]{1,20}){0,3},?[ ]in)?
@@ -277,6 +277,7 @@ BIRTH_YEAR = Rule(
         "She was born in «'41» and he was born about «1950».",
         "Year of birth: «1939»",
         "born in Lagos, Nigeria, in «1932»",
+        "b. «1930» per the chart, father b.«1899»",
     ),
     not_found=(
         "born at 1932",
@@ -285,6 +286,7 @@ BIRTH_YEAR = Rule(
         "DOB: 1948/03/14",
         "stillborn 1990",
         "born in Lagos with 1932 others",
+        "b. 12, hep b. 1930-1940, lab. 1930",
     ),
 )
 

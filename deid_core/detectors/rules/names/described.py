@@ -6,7 +6,7 @@ import re
 
 from deid_core.labels import Label
 from deid_core.language.context import is_before_clinical_term
-from deid_core.language.fragments import words
+from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import forms_of
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
@@ -95,4 +95,41 @@ BEFORE_AGE_AND_SEX = Rule(
     ),
 )
 
-RULES = (AFTER_JOB, BEFORE_AGE_AND_SEX)
+_CHILDREN = words(
+    """
+    kids children sons daughters twins siblings brothers sisters grandkids grandchildren
+    grandsons granddaughters nieces nephews stepchildren boys girls
+    """
+)
+_ITEM = r"[A-Z][a-z'-]{1,20}(?:[ ]\([0-9]{1,2}\)|,?[ ][0-9]{1,2})"
+_AMONG_CHILDREN = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join(_CHILDREN)})(?:[ ](?:are|named))?[ ]?[,:(]?[ ]"
+    rf"(?:{_ITEM}(?:,[ ]|;[ ]|,?[ ](?:and|&)[ ])){{0,8}}\Z",
+    re.IGNORECASE,
+)
+
+CHILD_WITH_AGE = Rule(
+    name="name_of_child_with_age",
+    label=Label.PATIENT,
+    pattern=LazyPattern(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{WORD}(?<=[a-z]))(?:[ ]\(|,?[ ])[0-9]{{1,2}}
+        (?=[),.;\n]|[ ](?:and|&)|\Z)(?!\.[0-9])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    is_valid=lambda match: ends_with(
+        _AMONG_CHILDREN, match.string, match.start(), within=120
+    ),
+    found=(
+        "kids «Ava» 7, «Noah» 4. Children: «Lennox» 9, «Tilda» 6 and «Rufus» 2.",
+        "two sons, «Silas» 11 and «Ezra» 8; Kids: «Mabel» (12), «Arlo» (5)",
+    ),
+    not_found=(
+        "Apgars 8, 9; Growth 50, Sodium 135, kids: none. Tilda 6",
+        "Children under Ten 9, the Score 6",
+    ),
+)
+
+RULES = (AFTER_JOB, BEFORE_AGE_AND_SEX, CHILD_WITH_AGE)

@@ -48,11 +48,14 @@ _NEVER = words(
     back skin eyes ears nose throat mouth extremities extremity left right upper lower
     bilateral pre post status follow followup name names date dob age sex mrn id ssn
     address phone number room bed note notes summary report record records chart
-    discharge admission visit appointment consult consultation referral chief complaint
+    discharge admission admit admits submitting visit appointment consult
+    consultation referral chief complaint
     reason subjective objective review systems alive deceased healthy living age aged
     old year years day days week weeks month months md do rn np pa phd dds dmd dpm facs
-    od pharmd esq mr mrs ms miss dr prof jr sr contin sulfate flare protocol all any
-    some most another other same next one two three please thanks xx xxx xxxx xyz abc
+    od pharmd esq pa-c lpn lvn cna cnm crna rnc nnp aprn arnp lcsw msw rsw bsn msn dnp
+    mbbs mbchb frcs frcp frcpc fracp fwacs facc facp rco rph rrt rdcs dpt
+    mr mrs ms miss dr prof jr sr contin sulfate flare protocol all any some most
+    another other same next one two three please thanks xx xxx xxxx xyz abc
     abcd hospitalist pacu additionally apparently basically briefly clearly clinically
     currently essentially eventually finally fortunately generally gradually hopefully
     immediately initially lastly mainly medically mostly obviously occasionally

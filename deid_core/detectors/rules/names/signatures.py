@@ -50,6 +50,7 @@ _NO_INITIALS = frozenset(
         AP PA LAT IV PO IM SC OT PT CT MRI HR BP RR GI GU CV ENT CNS MS NEURO PSYCH SKIN
         HEM ID ENDO EXT ABD NECK CHEST LUNGS HEART PTT INR AM PM OD OS OU SI HI AV MR MD
         RN NP VS WBC RBC HGB HCT PLT NA CL BUN CR WNL NAD NKDA NEG POS NO NONE YES OK
+        PCR EIA LAB ICU USG TTE TEE MRA CTA SELF STAFF TEAM POC BOT AUTO PHARM
         FEN RESP ROS PE HPI PMH PSH FH SH CC DX RX TX HX SX UTI DVT ED ER ICU OR BID TID
         QID QD PRN GEN CARD PULM EXTR RHEUM DERM MSK HENT EYES NOSE EARS ECG EKG AGE SEX
         DOB MRN HT WT TEMP SPO SAT MEDS PCP PLAN FULL CODE DNR DNI LMP G P L R T D X Y N
@@ -240,7 +241,38 @@ TYPIST = Rule(
     found=("Thank you.\n«JS/mt»\n", "\n«JRS:ab/1234»  D: 01/02/2024", "«AB\\cd»"),
     not_found=("seen by JS/mt\n", "PA/lat\n", "AP/PA\n", "HEENT: ok", "\nBP: wnl\n"),
 )
+
+INITIALS_OF_STAFF = Rule(
+    name="name_initials_of_staff",
+    label=Label.DOCTOR,
+    pattern=LazyPattern(
+        r"""
+        (?<![A-Za-z])
+        (?i:technician|technologist|tech|sonographer|author|editor|phlebotomist|scribe
+          |operator|observer|recorder|circulator|typist|transcriptionist|initials
+          |(?:read|performed|verified|dictated|transcribed|typed|entered|drawn|collected
+             |reviewed|signed|cosigned|recorded|administered|witnessed|checked
+             |prepared|resulted|approved|acquired|scanned)[ ]by)
+        [ ]?:[ ]{0,3}
+        (?P<phi>[A-Z](?:[A-Z]{1,3}|\.[ ]?[A-Z]\.(?:[ ]?[A-Z]\.)?)|[a-z]{2,3})
+        (?![A-Za-z0-9'-])(?!\.[A-Za-z])(?![ ]?:)(?![ ][A-Z][a-z])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.8,
+    is_valid=lambda match: match["phi"].upper() not in _NO_INITIALS,
+    found=(
+        "Technician: «JDW» Sinus, Read by: «ABR»  KVP 80. Dictated by: «TRK». ",
+        "Transcribed by: «jlm». Author: «KMV»; Editor: «RTS». Initials: «J.D.»",
+    ),
+    not_found=(
+        "Tech: RN, Performed by: PCR, Author: none, Reviewed by: MD",
+        "Technique: MRI, Operator: AP: lateral, Method: EIA",
+    ),
+)
+
 RULES = (
+    INITIALS_OF_STAFF,
     SEEN_OR_DISCUSSED,
     SIGNATURE,
     SIGNED_WITH_MARK,

@@ -231,6 +231,26 @@ OTHER_TITLE = Rule(
     ),
 )
 
+SPANISH_TITLE = Rule(
+    name="name_after_spanish_title",
+    label=Label.PATIENT,
+    pattern=LazyPattern(
+        rf"""
+        {NOT_IN_WORD}(?:[Ee]l|[Ll]a|[Ll]os|[Ll]as|[Aa]l|[Dd]el)[ ]
+        (?:senor(?:a|es|as|ita)?|doctor(?:a|es|as)?|enfermer[oa]|licenciad[oa]|sra?\.?
+          |dra?\.?)[ ]
+        (?P<phi>{NAME})
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    found=(
+        "con la doctora «Bermúdez» el 14, la señora «Xiomara Villaseñor» debe",
+        "El doctor «Echeverría», el señor «Cuauhtémoc», la enfermera «Yolotzin»",
+    ),
+    not_found=("la doctora dice", "el señor no", "la enfermera"),
+)
+
 NAME_BEFORE_CREDENTIAL = Rule(
     name="name_before_credential",
     label=Label.DOCTOR,
@@ -302,6 +322,7 @@ RULES = (
     LOWER_CASE_AFTER_TITLE,
     LOWER_CASE_DOCTOR,
     OTHER_TITLE,
+    SPANISH_TITLE,
     NAME_BEFORE_CREDENTIAL,
     FAMILY_FIRST_BEFORE_CREDENTIAL,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import addresses, countries, postcodes, regions, streets
+from . import addresses, coordinates, countries, postcodes, regions, streets
 
 RULES = (
     *addresses.RULES,
@@ -10,4 +10,5 @@ RULES = (
     *postcodes.RULES,
     *regions.RULES,
     *countries.RULES,
+    *coordinates.RULES,
 )

@@ -18,6 +18,11 @@ _FLAGS = re.VERBOSE | re.IGNORECASE
 _BEFORE_ZIP = re.compile(
     rf"(?<![A-Za-z])(?!(?<!,[ ])ID\b){STATE}(?:[.]|,)?[ \t]{{1,3}}\Z", re.VERBOSE
 )
+# Those that are no short word in capitals: IN, OR, ME, HI, OK, and ID.
+_CODE_OF_STATE = (
+    "(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|IA|IL|K[SY]|LA|M[ADINOST]|N[CDEHJMVY]|OH|PA|RI|S[CD]"
+    "|T[NX]|UT|V[AT]|W[AIVY])"
+)
 _ZIP_AHEAD = rf"[.,]?[ \t]{{1,3}}{ZIP}"
 _BLANK_AND_ZIP = re.compile(rf"[ \t]{ZIP}")
 _CAPITAL_WORD = r"""
@@ -128,6 +133,54 @@ CITY_BEFORE_ZIP = Rule(
         "«FALL RIVER», MA 02720",
     ),
     not_found=("boston, ma 02115", "Boston, MA", "Hgb, 12000"),
+)
+
+CITY_AFTER_ZIP = Rule(
+    name="city_after_zip",
+    label=Label.CITY,
+    pattern=LazyPattern(
+        rf"""
+        (?<![\w.-])[0-9]{{5}},?[ ]
+        (?P<phi>{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}),?
+        [ ]{_CODE_OF_STATE}(?![A-Za-z])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    found=("Mail: 05602, «Montpelier» VT; 87501 «Santa Fe» NM, 30030 «Decatur», GA",),
+    not_found=("Lipase 22015 Total IN", "05602 Montpelier ABC", "12 Montpelier VT"),
+)
+
+ZIP_BEFORE_CITY = Rule(
+    name="zip_before_city",
+    label=Label.ZIP,
+    pattern=LazyPattern(
+        rf"""
+        (?<![\w.-])(?P<phi>[0-9]{{5}}(?:-[0-9]{{4}})?),?
+        [ ]{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}},?
+        [ ]{_CODE_OF_STATE}(?![A-Za-z])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    found=("Mail: «05602», Montpelier VT; «87501» Santa Fe NM",),
+    not_found=("Lipase 22015 Total IN", "05602 Montpelier ABC"),
+)
+
+CITY_AFTER_BOX = Rule(
+    name="city_after_box",
+    label=Label.CITY,
+    pattern=LazyPattern(
+        rf"""
+        (?:Box|BOX)[ ]\#?[0-9]{{1,5}}[A-Z]?,[ ]
+        (?P<phi>{_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}}),?
+        [ ]{_CODE_OF_STATE}(?![A-Za-z])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.85,
+    found=("HC 61 Box 240, «Cody» WY; PO Box 9, «Santa Fe», NM",),
+    not_found=("Box 240, Cody", "Box 3, Tissue OF"),
 )
 
 STREET_BEFORE_ZIP = Rule(
@@ -359,6 +412,9 @@ RULES = (
     LABELLED_ZIP,
     STATE_BEFORE_ZIP,
     CITY_BEFORE_ZIP,
+    CITY_AFTER_ZIP,
+    ZIP_BEFORE_CITY,
+    CITY_AFTER_BOX,
     STREET_BEFORE_ZIP,
     STREET,
     STREET_NAME,
