@@ -153,12 +153,19 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
     values: Values = {}
     # Several detectors propose most names.
     words = TextCache(_name_words, _CACHE_SIZE)
+    places = defaultdict[str, set[int]](set)
+    for proposal in proposals:
+        if proposal.label in _NAMES:
+            span = proposal.span
+            places[text[span.start : span.end]].add(span.start)
     # The most trusted last: it says what a value is called.
     for proposal in sorted(proposals, key=attrgetter("score")):
         # The patient record's detector searches its values everywhere itself.
-        if proposal.score < _TRUSTED or proposal.detector == PATIENT_RECORD:
-            continue
         written = text[proposal.span.start : proposal.span.end]
+        # What is doubtful at two places is no more so at the third.
+        is_trusted = proposal.score >= _TRUSTED or len(places[written]) > 1
+        if not is_trusted or proposal.detector == PATIENT_RECORD:
+            continue
         label = proposal.label
         if label in _NAMES:
             for word in words[written]:

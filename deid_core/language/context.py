@@ -66,6 +66,9 @@ def before(text: str, start: int) -> Before:
 
 _INSIDE_SENTENCE = re.compile(r"[a-z0-9),;\"'%][,;]?[ ]{1,2}[\"'(]?\Z")
 _CLAUSE_BEGINS = (" that ", " because ", " while ", " when ", " if ", " since ")
+# "Dr. Ng agrees. Ng to scope."
+_DUTY = re.compile(r"[ ]to[ ][a-z]+(?:[.,;]|[ ](?:at|in|on|him|her|this|the|a)[ .])")
+_ENDINGS = frozenset({". ", "; ", ".\n", ": "})
 _VERB_AFTER = re.compile(rf"(?:'s)?[ ]{any_of(load_list('subject_verbs'))}[ ]")
 
 
@@ -181,7 +184,9 @@ def _is_capitalised_as_name(text: str, start: int, end: int) -> bool:
         return True
     if is_inside_sentence(text, start):
         return _CAPITAL_AFTER.match(text, end) is None
-    return is_subject(text, start, end)
+    return is_subject(text, start, end) or (
+        _DUTY.match(text, end) is not None and text[start - 2 : start] in _ENDINGS
+    )
 
 
 def has_person_around(text: str, start: int, end: int) -> bool:

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from deid_core import Annotation, Deidentifier, Document, Label, Span
 from deid_core.propagation import propagated
 
@@ -81,7 +83,7 @@ def test_a_word_that_is_surely_a_name_here_is_found_where_its_capital_says_so():
 def test_a_word_that_is_hardly_a_name_is_found_nowhere_else():
     text = "Jane Weeks is here. We asked Weeks to rest."
 
-    assert [] == repeated(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.7))
+    assert [] == repeated(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.5))
 
 
 def test_a_word_in_a_heading_is_no_echo_of_a_name():
@@ -127,3 +129,26 @@ def test_echoes_reach_the_scrubbed_text():
 
     assert "Reitman" not in scrubbed.text
     assert any(a.source == "echo/doctor" for a in scrubbed.annotations)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "again"),
+    [
+        ("Dr. Wu agrees. Wu to scope.", "Wu", ["Wu"]),
+        ("told ansgar; ansgar calls, Ansgar", "ansgar", ["ansgar", "Ansgar"]),
+        ("Dr. Sztorc and the Sztorcs, SZTORC", "Sztorc", ["SZTORC", "Sztorcs"]),
+        ("Mr. Reitman: reitman npo", "Reitman", ["reitman"]),
+        ("Mr. Foley: foley out", "Foley", []),
+    ],
+)
+def test_a_name_is_found_again_short_small_or_of_a_family(text, name, again):
+    assert sorted(repeated(text, proposal(text, name, Label.PATIENT, 0.9))) == again
+
+
+def test_what_is_doubtful_at_two_places_is_found_at_the_third():
+    text = "saw Reitman; Reitman ate; Reitman left"
+    first = proposal(text, "Reitman", Label.PATIENT, 0.4)
+    second = replace(first, span=Span(13, 20))
+
+    assert repeated(text, first) == []
+    assert repeated(text, first, second) == ["Reitman"]

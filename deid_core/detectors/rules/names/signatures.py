@@ -262,7 +262,7 @@ INITIALS_OF_STAFF = Rule(
     score=0.8,
     is_valid=lambda match: match["phi"].upper() not in _NO_INITIALS,
     found=(
-        "Technician: «JDW» Sinus, Read by: «ABR»  KVP 80. Dictated by: «TRK». ",
+        "Technician: «JDW». Sinus, Read by: «ABR»  KVP 80. Dictated by: «TRK». ",
         "Transcribed by: «jlm». Author: «KMV»; Editor: «RTS». Initials: «J.D.»",
     ),
     not_found=(
