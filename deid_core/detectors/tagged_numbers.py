@@ -38,6 +38,8 @@ _MOST_PARTS = 4
 _LABELLED = re.compile(
     r"[A-Za-z]{3,}\.? (?P<number>[0-9]+(?: [0-9]+)*(?: [A-Z]{1,2})?)"
 )
+_DECIMAL_OR_CODE = re.compile(r"[0-9]{1,3}\.[0-9]|[0-9]{1,5}-[0-9]")
+"""Of a result, or of LOINC: a tagger may take them for days."""
 _LAST_WORD = re.compile(r"(?=[^ ]*[0-9])[^ ]+\Z")
 _COLUMN = re.compile(r"\S+(?: \S+)*")
 _SERIES = re.compile(r"[ \n(][A-Z]{3} [0-9]{4}(?![0-9])")
@@ -66,6 +68,10 @@ def identifying(
         return
     if label is Label.DATE:
         end = _without_time(days.text, start, end)
+        if _DECIMAL_OR_CODE.fullmatch(days.text, start, end) and is_clinical_value(
+            days.text, start, end
+        ):
+            return
         if score >= _SURE_OF_DAY or not days.is_no_day(start, end):
             yield start, end
     elif label is not Label.AGE and _is_clinical_value(days.text, start, end):
@@ -79,6 +85,8 @@ def identifying(
 
 def _is_clinical_value(text: str, start: int, end: int) -> bool:
     """Return whether the last word of a proposal is one; what is before names it."""
+    while start > 0 and text[start - 1].isalnum():
+        start -= 1
     value = _LAST_WORD.search(text, start, end)
     return value is not None and is_clinical_value(text, *value.span())
 

@@ -16,6 +16,7 @@ from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, words
 
 from ..dates.numeric import is_date
+from ..ids.shapes import follows_vocabulary
 from ..pattern import LazyPattern
 from ..rule import Rule
 
@@ -275,7 +276,10 @@ NATIONAL_PHONE = Rule(
         _FLAGS,
     ),
     score=0.85,
-    is_valid=is_known_number,
+    is_valid=lambda match: (
+        is_known_number(match)
+        and not follows_vocabulary(match.string, match.start("number"), match["number"])
+    ),
     triggers=(
         "000 000",
         "00 0000",
@@ -294,7 +298,7 @@ NATIONAL_PHONE = Rule(
     ),
     not_found=(
         "01.02.2024, 04/02/2014 15:41",
-        "02115-1234",
+        "02115-1234, NDC 0409-6625-02",
         "00 00 00 00 00",
         "0.25 000 000",
         "120 7946 0018",

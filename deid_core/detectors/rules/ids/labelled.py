@@ -87,6 +87,7 @@ MRN = labelled_rule(
         "medical records 2 pages",
         "patient is 45",
         "Mr. 123, Mr. Roe 3/4/2024",
+        "Seen in clinic. CPT 99214. Seen in clinic. MRC 48/60",
         "MRN 12 mg",
         "patient 1234, chart 0930, file 2024, unit 300, card 12/2024",
         "PT: L-test 28.1, hospital: one 9/10",

@@ -9,7 +9,11 @@ from deid_core.language.fragments import UNIT
 
 from ..pattern import LazyPattern
 from ..rule import Rule
-from .shapes import is_date_shaped, is_identifier
+from .shapes import (
+    is_clinical_value,
+    is_date_shaped,
+    is_identifier,
+)
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
 # Small letters before a number are an office's only if the number is long.
@@ -20,6 +24,7 @@ _NO_VALUE = re.compile(
 )
 # "D5W 1000", "O2 15".
 _DOSE = re.compile("[A-Z][A-Z0-9]{0,4} (?:[0-9]{1,3}|[0-9]{1,3}00)", re.IGNORECASE)
+_SCORE = re.compile("[0-9]{1,2}/[0-9]{2,3}")
 # No time has it.
 _LEADING_ZERO = re.compile("0[0-9][6-9][0-9]|00[0-9]{2}/[0-9]{2}|0[0-9]{4,}")
 _MARK = r"(?:numbers?\b|num\b|no(?![a-z])|nr(?![a-z])|id\b|identifier\b|\#|[:=])"
@@ -76,7 +81,19 @@ def is_labelled_value(match: re.Match[str], at_least: int) -> bool:
     value = match["phi"]
     if " " in value and value[:2].isdigit() and not has_digits(match, 9):
         return False
+    if value[0].isalpha() and " " in value and not _is_of_office(match):
+        return False
     return _LEADING_ZERO.fullmatch(value) is not None or is_identifier(match)
+
+
+def _is_of_office(match: re.Match[str]) -> bool:
+    """Return whether letters before a number are an office's: not "CPT 99214"."""
+    start, end = match.span("phi")
+    number = match.string.rfind(" ", start, end) + 1
+    return not (
+        _SCORE.fullmatch(match.string, number, end)
+        or is_clinical_value(match.string, number, end)
+    )
 
 
 def labelled_rule(

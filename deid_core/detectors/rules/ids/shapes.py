@@ -116,6 +116,9 @@ CODES_BY_FORM: dict[str, str] = {
     "a virus: SARS-CoV-2": (
         r"(?:SARS-?CoV|COVID|HHV|HIV|HPV|HSV|HTLV|EV|PIV)-?[0-9]{1,2}|H[0-9]{1,2}N[0-9]"
     ),
+    "a marker, a screening's year: Ki-67, CD34, PD-L1, NRS-2002": (
+        r"Ki-?67|CD[0-9]{1,3}|PD-?L[12]|HER-?2|NRS-?2002"
+    ),
     "a variant: rs113993960, chr7:117559590": (
         r"(?-i:rs[0-9]{4,11}|chr(?:[0-9]{1,2}|[MXY])(?::[0-9-]+)?)"
     ),
@@ -166,6 +169,10 @@ _BEFORE_RESULT = r"""
 
 COUNTED = rf"""
     (?:{UNIT}
+      |[ ]?(?:[dfkmnu\u00b5]?(?:g|l|mol|iu|u|eq|osm|kat)|copies|cells|steps|cfu)
+        /(?:[dfmnu\u00b5]?l|[km]?g|m?mol|min|hr?|24h|day|d|hpf
+          |lpf|mm3|cm2|m2|sec|s)(?![a-z0-9])
+      |[ ]?[dfkmnu\u00b5]?(?:mol|iu|eq|osm|gy|sv|bq)(?![a-z0-9])
       |[ ](?:(?:a|an|per|each|every)[ ](?:minute|hour|day|night|week|month|year)
           |hourly|daily|nightly|weekly|monthly|anti-?xa)\b
       |[ ]?(?:k?cal|[cm]?gy|kv|ma|mci|mbq|j|joules?|rpm|steps|feet|ft|meters?|people
@@ -291,6 +298,22 @@ def is_code_by_form(value: str) -> bool:
     return _CODE_BY_FORM.fullmatch(value) is not None
 
 
+def follows_vocabulary(text: str, start: int, value: str) -> bool:
+    """Return whether a value has the form of a code of the system before it.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the value.
+        value: As it is written.
+    """
+    before = text[max(0, start - _REACH) : start].rpartition("\n")[2]
+    found = _CODE_CUE.search(before)
+    if found is None:
+        return False
+    form = _FORMS_OF_CODES.get((found["vocabulary"] or "").lower())
+    return form is None or form.fullmatch(value) is not None
+
+
 def is_clinical_value(text: str, start: int, end: int) -> bool:
     """Return whether a value is a result, a dose or a code in its place.
 
@@ -323,9 +346,8 @@ def _has_cue(text: str, start: int, value: str) -> bool:
         word.isalpha() and word not in _CUES for word in _WORD.findall(before.lower())
     ):
         return False
-    if found := _CODE_CUE.search(before):
-        form = _FORMS_OF_CODES.get((found["vocabulary"] or "").lower())
-        return form is None or form.fullmatch(value) is not None
+    if follows_vocabulary(text, start, value):
+        return True
     return is_result and _RESULT_CUE.search(before[-_RESULT_REACH:]) is not None
 
 
