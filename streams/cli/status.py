@@ -23,7 +23,6 @@ from .terminal import interrupt_on_sigterm, print_json
 
 PERIOD = 1.0
 
-
 Drawn = Callable[..., RenderableType]
 
 
