@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -149,15 +149,11 @@ def _shared(
     return [targets[key] for key in sharing]
 
 
-def _values(text: str, proposals: Iterable[Annotation]) -> Values:
+def _values(text: str, proposals: Sequence[Annotation]) -> Values:
     values: Values = {}
     # Several detectors propose most names.
     words = TextCache(_name_words, _CACHE_SIZE)
-    places = defaultdict[str, set[int]](set)
-    for proposal in proposals:
-        if proposal.label in _NAMES:
-            span = proposal.span
-            places[text[span.start : span.end]].add(span.start)
+    places = _places_by_name(text, proposals)
     # The most trusted last: it says what a value is called.
     for proposal in sorted(proposals, key=attrgetter("score")):
         # The patient record's detector searches its values everywhere itself.
@@ -176,6 +172,17 @@ def _values(text: str, proposals: Iterable[Annotation]) -> Values:
         elif _is_looked_for_whole(label, written):
             values[written] = label
     return values
+
+
+def _places_by_name(
+    text: str, proposals: Iterable[Annotation]
+) -> Mapping[str, set[int]]:
+    """Return where each name, as it is written, is proposed."""
+    places: defaultdict[str, set[int]] = defaultdict(set)
+    for each in proposals:
+        if each.label in _NAMES:
+            places[text[each.span.start : each.span.end]].add(each.span.start)
+    return places
 
 
 @cached_by_text(_CACHE_SIZE, keeps=is_listed)
