@@ -113,6 +113,9 @@ def evaluate(
     A value counts as found when all its letters and digits are covered, whatever the
     label.  The system sees only the text; some corpora have the patient's record beside
     it, which --records adds.
+
+    A corpus of your own is JSON lines: {"id": "n1", "text": "Ms. Roe is well.",
+    "spans": [{"start": 4, "end": 7, "label": "NAME:PATIENT"}]}.
     """
     cases = [*CASES] if case == "all" else [case]
     if brat_folder is not None and len(corpus) * len(cases) > 1:

@@ -37,9 +37,9 @@ def map_(
     """Propose a map of JSON events to note events; or check one, exit 1 on refusals.
 
     A map lets intake (setting json_map), phistream feed --map and phistream scrub
-    --map read JSON of any form.  The names of fields are compared with known ones;
-    comments mark what is unsure, and what would be blocked.  Names of fields are
-    shown, values never.
+    --map read JSON of any form, and tables (CSV, TSV).  The names of fields are
+    compared with known ones; comments mark what is unsure, and what would be blocked.
+    Names of fields are shown, values never.
     """
     if check is not None:
         if out is not None:

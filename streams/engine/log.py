@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
+from datetime import UTC, datetime
 
 import orjson
 
@@ -21,8 +21,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; of an exception only the class, files and lines."""
+        moment = datetime.fromtimestamp(record.created, UTC)
         line = {
-            "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)),
+            "at": moment.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "process": record.processName,

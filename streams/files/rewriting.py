@@ -206,7 +206,7 @@ class _File:
                 ReasonCode.UNSUPPORTED, "a table has no place for annotations"
             )
         mapped = self._notes.table(self._path, stream)
-        yield mapped.table.written(mapped.table.columns)
+        yield mapped.table.mark + mapped.table.written(mapped.table.columns)
         read = (
             (number, row, self._read_row(number, mapped.event(row)))
             for number, row in mapped.table

@@ -41,6 +41,8 @@ class Table:
     def __init__(self, source: InputFile, codec: str = UTF_8) -> None:
         self._source = source
         self._codec = codec
+        self.mark = codecs.BOM_UTF8 if source.is_marked else b""
+        """What the file begins with."""
         self._delimiter = DELIMITERS[source.path.suffix.lower()]
         self._line_end = "\n"
         self._rows = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
