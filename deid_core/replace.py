@@ -36,10 +36,14 @@ from .surrogates.tag import tag_of
 
 _MAX_RECORDS = 1024
 _TAG, _SHIFT, _KEEP = STYLES["tag"], STYLES["shift"], STYLES["keep"]
-_INVENTING = (STYLES["surrogate"], STYLES["generalise"])
+_INVENTING = (STYLES["surrogate"], STYLES["generalise"], STYLES["shift"])
 """Styles that write a number for a number."""
-_NUMBERS = frozenset(label for label in Label if label.main == "ID") | {Label.ZIP}
-_SURE = 0.85
+_SURE: Mapping[Label, float] = {
+    **{label: 0.85 for label in Label if label.main == "ID"},
+    **dict.fromkeys((Label.ZIP, Label.PHONE, Label.FAX), 0.85),
+    Label.DATE: 0.65,
+}
+"""By label of numbers, from which score on none is a result."""
 _COMPANION = 0.05
 _WEEKDAY = re.compile(
     r"\b(?<!\bgood )(?<!\bash )(?:mon|tues|wednes|thurs|fri|satur|sun)day(?=s?\b)",
@@ -211,19 +215,19 @@ class Replacer:
         A tag tells the reader that something is missing; an invented number does not.
         """
         styles = self._styles_of(document)
+        numbers = [
+            (annotation, original)
+            for annotation, original in zip(annotations, originals, strict=True)
+            if annotation.label in _SURE and styles[annotation.label] in _INVENTING
+        ]
         sure = {
             original
-            for annotation, original in zip(annotations, originals, strict=True)
-            if annotation.score >= _SURE
+            for annotation, original in numbers
+            if annotation.score >= _SURE[annotation.label]
+            or annotation.detector == PATIENT_RECORD
+            or annotation.score <= _COMPANION
         }
-        return {
-            annotation
-            for annotation, original in zip(annotations, originals, strict=True)
-            if annotation.label in _NUMBERS
-            and annotation.detector != PATIENT_RECORD
-            and original not in sure
-            and styles[annotation.label] in _INVENTING
-        }
+        return {annotation for annotation, original in numbers if original not in sure}
 
     def _doubtful(
         self,

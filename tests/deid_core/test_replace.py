@@ -2,9 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deid_core.document import Annotation, OffsetMap, Row, Span
+from deid_core.document import Annotation, Document, OffsetMap, Row, Span
 from deid_core.labels import Label
-from deid_core.replace import Replacement, apply_replacements
+from deid_core.policy import load_policy
+from deid_core.replace import Replacement, Replacer, apply_replacements
 
 
 @st.composite
@@ -127,3 +128,31 @@ def test_a_negative_offset_is_refused():
 
 def test_a_surrogate_is_not_shown():
     assert "Miller" not in repr(replacement(0, 1, "Miller"))
+
+
+@pytest.mark.parametrize("policy", ["safe-harbor", "surrogate"])
+def test_a_number_that_may_be_a_result_becomes_a_tag_and_no_other_number(policy):
+    document = Document("n", "total 14250, home 30341")
+    replacer = Replacer(load_policy(policy), bytes(range(32)))
+    found = [
+        Annotation(Span(6, 11), Label.ZIP, 0.4, "tagger"),
+        Annotation(Span(18, 23), Label.ZIP, 0.95, "rules"),
+    ]
+
+    doubtful, sure = replacer.replacements(document, found)
+
+    assert "[LOCATION:ZIP]" == doubtful.surrogate
+    assert sure.surrogate.isdigit()
+
+
+def test_a_number_that_is_sure_elsewhere_is_the_same_number_everywhere():
+    document = Document("n", "MRN 4821307, 4821307")
+    replacer = Replacer(load_policy("surrogate"), bytes(range(32)))
+    found = [
+        Annotation(Span(4, 11), Label.MEDICALRECORD, 0.97, "rules"),
+        Annotation(Span(13, 20), Label.MEDICALRECORD, 0.65, "echo"),
+    ]
+
+    first, second = replacer.replacements(document, found)
+
+    assert first.surrogate == second.surrogate
