@@ -40,6 +40,7 @@ class Person(NamedTuple):
             written as two words.
         nicknames: Other forms of the given names.
         particles: Those forms that are no name by themselves ("de", "van").
+        plurals: Those forms that name the family ("Ortizes").
         doubled: The word that is both given name and surname, or "".
         monograms: The initials of the whole name: JQS and JS.
     """
@@ -50,6 +51,7 @@ class Person(NamedTuple):
     parts: frozenset[str]
     nicknames: frozenset[str]
     particles: frozenset[str]
+    plurals: frozenset[str]
     doubled: str
     monograms: tuple[str, ...]
 
@@ -100,13 +102,15 @@ class Names:
             providers |= bit if person.group == PROVIDER else 0
             bit <<= 1
         particles = frozenset().union(*(person.particles for person in persons))
+        # A misspelt name is compared with the name itself, not with its plural.
+        exact = particles.union(*(person.plurals for person in persons))
         long = [form for form in tokens if len(form) >= _SHORTEST_FUZZY]
         return cls(
             persons,
             tokens,
             nicknames,
             particles,
-            tuple(sorted(form for form in long if form not in particles)),
+            tuple(sorted(form for form in long if form not in exact)),
             frozenset().union(*(person.parts for person in persons)),
             frozenset(p.doubled for p in persons if p.doubled),
             frozenset(each for person in persons for each in person.monograms),
@@ -129,8 +133,9 @@ def person_of(group: str, name: PersonName) -> Person:
     given, middle, family = map(_words, (name.given, name.middle, name.family))
     parts = [part for part in (given, middle, family) if part]
     single = (*chain.from_iterable(parts), *("".join(part) for part in parts))
+    plurals = frozenset(_of_family(family)).difference(single)
     forms = dict.fromkeys(
-        (*single, *_joined(given, family), *_spelt_out(name), *_of_family(family))
+        (*single, *_joined(given, family), *_spelt_out(name), *plurals)
     )
     nicknames: frozenset[str] = frozenset()
     if given and group != PROVIDER:
@@ -144,6 +149,7 @@ def person_of(group: str, name: PersonName) -> Person:
         frozenset(form for form in single if len(form) >= _SHORTEST_SPLIT),
         nicknames,
         load_list("name_particles").intersection(family[:-1]),
+        plurals,
         given[0] if given and given[:1] == family[-1:] else "",
         tuple({whole, whole[0] + whole[-1]}) if given and family else (),
     )
