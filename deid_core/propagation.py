@@ -206,14 +206,27 @@ def _is_looked_for_whole(label: Label, written: str) -> bool:
 
 def _name_words(written: str) -> tuple[str, ...]:
     folded = to_ascii(written)
-    words = (_SMALL_WORD if folded.islower() else _NAME_WORD).findall(folded)
-    return tuple(filter(_may_be_name, words))
+    if folded.islower():
+        # Without a capital only the lists say that it is a name: no "de los".
+        return tuple(filter(_is_listed_name, _SMALL_WORD.findall(folded)))
+    return tuple(filter(_may_be_name, _NAME_WORD.findall(folded)))
 
 
 @cached_by_text(_CACHE_SIZE, keeps=is_listed)
 def _is_telling(word: str) -> bool:
     """Return whether it is a name wherever it occurs: it is not also a word."""
     return not word_classes(_form(word)) & (WordClass.WORD | WordClass.DRUG)
+
+
+def _is_listed_name(word: str) -> bool:
+    """Return whether a small word is a name by the lists, and no particle."""
+    form = _form(word)
+    return (
+        len(form) >= _SHORTEST_IN_SMALL_LETTERS
+        and word_classes(form) & (WordClass.GIVEN | WordClass.FAMILY) != 0
+        and form not in load_list("name_particles")
+        and _may_be_name(word)
+    )
 
 
 @cached_by_text(_CACHE_SIZE, keeps=is_listed)

@@ -152,3 +152,9 @@ def test_what_is_doubtful_at_two_places_is_found_at_the_third():
 
     assert repeated(text, first) == []
     assert repeated(text, first, second) == ["Reitman"]
+
+
+def test_small_words_of_a_name_that_no_list_has_are_found_nowhere_else():
+    text = "su hermana de los; la hermana de todos los"
+
+    assert repeated(text, proposal(text, "hermana de los", Label.PATIENT)) == []
