@@ -36,7 +36,7 @@ function headline(f, w) {
   const cells = [
     ["Notes published", rate(published.rate).replace("/s", ""), "per second", `${whole(notes)} in the last ${w}`],
     ["Latency, p50", ...parted(span(took.p50)), `p99 ${span(took.p99)}`],
-    ["Lag", whole(lag), lag === 1 ? "message or note" : "messages and notes", lag ? `oldest ${age(oldest)}${catchUp(f, lag)}` : "none waiting"],
+    ["Lag", whole(lag), "waiting", lag ? `oldest ${age(oldest)}${catchUp(f, lag)}` : "messages and notes"],
     ["PHI removed", whole(f.phi[w].total), "", `${per} per note`],
     ["Dead letters", whole(f["dead-letters"][w].total), "", refusals(f, w)],
   ];
