@@ -155,10 +155,12 @@ _FORMS_OF_CODES = {
     "cas": re.compile(r"[0-9]{2,7}-[0-9]{2}-[0-9]"),
 }
 """The forms of codes, where other numbers may follow the word: "CAS 88/04/2022"."""
+# At each place at most one of them matches, so nothing is tried twice.
 _BETWEEN_CODES = r"""
-    (?:[-\s:#=,+&/*"]|\([^()\n]{1,80}\)
+    [0-9]{0,2}
+    (?:[-\s:#=,+&/*"]|[.](?=[0-9A-Z])|\([^()\n]{1,80}\)
       |(?:and|or|no|with|codes?|ct|cm|pcs|id|number)\b
-      |(?=[A-Z]{0,3}[0-9])[0-9A-Z](?:[0-9A-Z.:*/-]{0,14}[0-9A-Z])?){0,40}+
+      |(?<![0-9A-Z])(?=[A-Z]{0,3}[0-9])[0-9A-Z]{1,16}(?![0-9A-Z])){0,60}
 """
 _BEFORE_RESULT = r"""
     (?:[ ](?:of|is|was|to|at|level|count|total|up|down|now|about|from|peak(?:ed)?|today

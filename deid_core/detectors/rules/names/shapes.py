@@ -110,9 +110,15 @@ _SPACE = "[ ]{1,2}"
 _LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}+|[A-Z][ ](?=[A-Z])){{0,3}})"
 # "Jane Roe Ward: 3": the word before a colon is the next field's label.
 _NO_LABEL = r"(?![ ]?:)"
+_TESTS = any_of(
+    [
+        *map(str.upper, load_list("abbreviations_behind_names")),
+        *map(str.capitalize, load_list("tests_behind_names")),
+    ]
+)
 # "Roe HGB 7.1", "Roe NG tube out".
 BEHIND_A_NAME = rf"""
-    (?:(?:{any_of(load_list("behind_names"))}|NG(?=[ ](?:tube|suction|feed)))
+    (?:(?:{_TESTS}|NG(?=[ ](?:tube|suction|feed)))
        (?![A-Za-z]))
 """
 _MORE = rf"""
