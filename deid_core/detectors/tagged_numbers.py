@@ -40,7 +40,7 @@ _LABELLED = re.compile(
 )
 _DECIMAL_OR_CODE = re.compile(r"[0-9]{1,3}\.[0-9]|[0-9]{1,5}-[0-9]")
 """Of a result, or of LOINC: a tagger may take them for days."""
-_LAST_WORD = re.compile(r"(?=[^ ]*[0-9])[^ ]+\Z")
+_DIGIT = re.compile("[0-9]")
 _COLUMN = re.compile(r"\S+(?: \S+)*")
 _SERIES = re.compile(r"[ \n(][A-Z]{3} [0-9]{4}(?![0-9])")
 """A plate of which a tagger took the digits alone: "PCE 4471"."""
@@ -87,8 +87,10 @@ def _is_clinical_value(text: str, start: int, end: int) -> bool:
     """Return whether the last word of a proposal is one; what is before names it."""
     while start > 0 and text[start - 1].isalnum():
         start -= 1
-    value = _LAST_WORD.search(text, start, end)
-    return value is not None and is_clinical_value(text, *value.span())
+    value = max(start, text.rfind(" ", start, end) + 1)
+    return _DIGIT.search(text, value, end) is not None and is_clinical_value(
+        text, value, end
+    )
 
 
 def _without_time(text: str, start: int, end: int) -> int:
