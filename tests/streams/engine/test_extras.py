@@ -228,8 +228,12 @@ def _closure(lines):
 
 def _distributions(module):
     """Return the distributions of a top-level module."""
-    known = metadata.packages_distributions().get(module, [module])
+    known = _packages_distributions().get(module, [module])
     return {_normal(each) for each in known}
+
+
+# It reads the files of every distribution, which takes a second.
+_packages_distributions = cache(metadata.packages_distributions)
 
 
 def _normal(name):
