@@ -52,6 +52,7 @@ from tests import commands
 from tests.brokers import START_SECONDS
 from tests.certificates import Authority
 from tests.conftest import CACHE, settings_for, with_topics
+from tests.end_to_end.test_main_job import event
 from tests.end_to_end.test_watch import get, labels_of, wait_for
 from tests.harness import count_records, drain, produce, wait_for_group
 from tests.mllp_service import Sender, message
@@ -471,7 +472,9 @@ def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
     file.write_text('{"patient": {"assigning_authority": "A", "id": "1"}}')
 
     updates = ask(house, "feeder", "feed", "--updates", file)
-    messages = ask(house, "feeder", "feed", file)
+    notes = house.folder / "notes.jsonl"
+    notes.write_bytes(event("1", "Seen, well."))
+    messages = ask(house, "feeder", "feed", notes)
 
     assert (0, "") == (updates.returncode, updates.stderr.strip())
     assert "1 patient updates published on patient.updates" in updates.stdout

@@ -460,8 +460,8 @@ def test_a_second_replay_fences_the_first_and_nothing_is_doubled(settings):
 def erase_letter(settings, message):
     """Erase one letter, as `phistream erase` does once scrub has read everything."""
     source = (NOTES.name, 0, 0)
-    letter = _Letter(message.key(), message.partition(), source, b"", None)
-    found = Found(0, (), (), (letter,), 0, 0, (), 0, {})
+    letter = _Letter(message.key(), message.partition(), source, b"")
+    found = Found(0, (), (), (letter,), 0, (), 0, {})
     facts = {"outcome": "erased", "at_ms": 1, "actor": "x", "reason": "x"}
     erasure = Erasure(settings, [PatientId("ZZWARD", NUMBER)])
     erasure._commit(KafkaProducer(settings, LETTERS_ID), found, facts)
