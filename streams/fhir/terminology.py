@@ -58,7 +58,7 @@ def is_code(system: object, code: object) -> bool:
 
 def is_code_system(system: object) -> bool:
     """Return whether a system is one whose codes are kept."""
-    return system in _CODES or system in _PATTERNS
+    return isinstance(system, str) and (system in _CODES or system in _PATTERNS)
 
 
 def is_display(system: object, text: str) -> bool:

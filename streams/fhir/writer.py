@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from deid_core import Label
+from deid_core.language.lexicons import is_vocabulary, normal
 from deid_core.surrogates.tag import tag_of
 
 from ..documents import Unreadable, from_base64, shown_in
@@ -429,13 +430,20 @@ class Writer:
         return self._meant(value, place, is_public=is_code_system(system))
 
     def _concept(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        """Write a concept as it was entered: a word, or a few beside a public code."""
+        """Write a concept as it was entered.
+
+        A few words beside a public code are vocabulary, and so is a single word that is
+        English or clinical, and nobody's name.
+        """
         is_coded = any(
             is_code_system(each.get("system"))
             for each in dicts(place.siblings.get("coding"))
         )
-        most = _MOST_WORDS if is_coded else 1
-        is_term = _is_text(value) and len(value.split()) <= most
+        is_term = _is_text(value) and (
+            len(value.split()) <= _MOST_WORDS
+            if is_coded
+            else is_vocabulary(normal(value.strip()))
+        )
         return self._meant(value, place, is_public=is_term)
 
     def _meant(self, value: str, place: _Place, *, is_public: bool) -> Written | None:

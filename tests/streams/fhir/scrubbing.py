@@ -68,7 +68,14 @@ def rebuilt(
     known = known or known_identifiers(record)
     patient = record.patient.key.decode()
     documents = [
-        Document(str(number), each.text, known, patient, each.note_type)
+        Document(
+            str(number),
+            each.text,
+            known,
+            patient,
+            each.note_type,
+            is_vocabulary=each.is_vocabulary,
+        )
         for number, each in enumerate(READER.texts(part.content))
     ]
     document = Document("values", "", known, patient)

@@ -80,6 +80,21 @@ def test_other_codes_are_removed(system, code):
     assert coded(system, code) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "stays"), [("gout", True), ("Rash", True), ("Kowalski", False)]
+)
+def test_a_single_word_without_a_code_stays_if_it_is_a_word(text, stays):
+    written = observation(valueCodeableConcept={"text": text})["valueCodeableConcept"]
+
+    assert (written["text"] == text) is stays
+
+
+def test_a_system_that_is_no_text_is_none():
+    value = {"coding": [{"system": ["x"], "display": "Kowalski"}], "text": "Kowalski"}
+
+    assert b"Kowalski" not in orjson.dumps(observation(valueCodeableConcept=value))
+
+
 def test_a_local_code_leaves_its_display():
     coding = {"system": "http://x.test", "code": "9", "display": "Potassium", "id": "x"}
     value = {"coding": [coding], "text": "Potassium"}
