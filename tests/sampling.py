@@ -19,8 +19,14 @@ def configure(markexpr):
     """Choose by the option -m how much is read; before tests are collected."""
     global _is_quick  # decorators read it while modules are imported
     _is_quick = "not long" in (markexpr or "")
-    # A deadline per example fails on a busy machine; each test has its timeout.
-    settings.register_profile("phistream", deadline=None, max_examples=examples(100))
+    # A deadline per example fails on a busy machine; each test has its timeout.  A
+    # quick run says the same of the same code; a whole one looks for new examples.
+    settings.register_profile(
+        "phistream",
+        deadline=None,
+        max_examples=examples(100),
+        derandomize=_is_quick,
+    )
     settings.load_profile("phistream")
 
 
