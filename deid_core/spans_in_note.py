@@ -15,7 +15,7 @@ from .language.reading import Reading, widened
 from .merge import merge
 
 _PARTED = frozenset({Label.DATE, Label.STREET, Label.PHONE, Label.FAX}).union(
-    label for label in Label if label.main == "ID"
+    label for label in Label if label.main in {"ID", "NAME"}
 )
 """What may go on in the next line without a hyphen, if a rule or the record says so."""
 _SURE = 0.8

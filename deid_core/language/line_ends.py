@@ -13,10 +13,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from string import ascii_letters, digits
 from typing import NamedTuple
 
 from .fragments import MONTH_WORDS, UNIT, any_of
 from .lexicons.lists import load_list, load_pairs
+from .lexicons.word_classes import is_mere_word
 from .reading import Reading, moved
 
 _REACH = 120
@@ -24,7 +26,7 @@ _REACH = 120
 _BETWEEN = "\n\n"
 _LABEL_REACH = 48
 _BLANKS = " \t\r"
-_LAST = frozenset("-./)0123456789abcdefghijklmnopqrstuvwxyz,")
+_LAST = frozenset(f"-./),{digits}{ascii_letters}")
 _MONTH = any_of(MONTH_WORDS)
 _MONTH_AT_END = re.compile(rf"(?<![a-z]){_MONTH}\.?\Z", re.IGNORECASE)
 _DAY_AT_END = re.compile(r"(?<![0-9./-])(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th)?\Z")
@@ -37,6 +39,10 @@ _STREET_AT_END = re.compile(
     r"(?<![0-9./])[0-9]{1,5}[ ](?:[NSEW][.]?[ ])?[A-Z][a-z]+(?:[ ][A-Z][a-z]+)?\Z"
 )
 _FIRST_WORD = re.compile(r"([A-Z][a-z]+)(?![A-Za-z'-])")
+_NAME_AT_END = re.compile(
+    r"(?<![A-Za-z])(?i:dr|mr|mrs|ms|prof)\.?[ ][A-Z][A-Za-z'-]+\Z"
+)
+_NAME_ALONE = re.compile(r"[A-Z][A-Za-z'-]+(?=[.,]?\Z)")
 _LABELLED_DIGITS_AT_END = re.compile(
     r"""
     (?<![a-z])(?:mrn|ssn|csn|fin|id|nhs|hicn|number|no|nr|acct|account|policy|record
@@ -251,7 +257,8 @@ def _joint(before: str, after: str) -> str | None:
         if is_phone or (_FIRST_OF_PHONE.search(before) and _END_OF_PHONE.match(after)):
             return " "
         return ""
-    return " " if _is_date(before, after) or _is_street(before, after) else None
+    is_cut = any(each(before, after) for each in (_is_date, _is_street, _is_name))
+    return " " if is_cut else None
 
 
 def _is_labelled(before: str, after: str) -> bool:
@@ -268,6 +275,14 @@ def _is_date(before: str, after: str) -> bool:
         ends = before.rstrip(",")[-12:]
         return bool(_MONTH_AT_END.search(ends) and _YEAR_OR_DAY.match(after))
     return bool(_MONTH_FIRST.match(after) and _DAY_AT_END.search(before[-8:]))
+
+
+def _is_name(before: str, after: str) -> bool:
+    """Return whether a name after a title goes on as all of the next line."""
+    name = _NAME_ALONE.match(after)
+    if name is None or not _NAME_AT_END.search(before[-48:]):
+        return False
+    return not all(map(is_mere_word, name[0].lower().replace("'", "").split("-")))
 
 
 def _is_street(before: str, after: str) -> bool:

@@ -373,13 +373,22 @@ class Truecaser:
         elif at - 1 in self.chosen and (
             left & WordClass.GIVEN or self._is_titled(at - 1)
         ):
-            if (may_be_name and is_rare) or (len(form) == 1 and form not in "ai"):
+            is_name = may_be_name and is_rare
+            if is_name or (len(form) == 1 and form not in "ai"):
                 self.chosen.add(at)
+            self.chosen.update(self._double_name(at))
         elif left & _ANY_GIVEN and zipf(before) < _TOO_FREQUENT:
             is_initial = len(form) == 1 and self._is_dotted(at)
             is_surname = kinds & WordClass.FAMILY and not kinds & WordClass.WORD
             if is_surname or is_initial:
                 self.chosen.update((at - 1, at))
+
+    def _double_name(self, at: int) -> tuple[int, ...]:
+        """Return both words where a surname follows a hyphen: "bucket-lane"."""
+        if self.gaps[at + 1] != "-" or at + 1 == len(self.kinds):
+            return ()
+        is_surname = self.kinds[at + 1] & (WordClass.FAMILY | WordClass.WEAK_FAMILY)
+        return (at, at + 1) if is_surname else ()
 
     def _is_titled(self, at: int) -> bool:
         return at > 0 and self.forms[at - 1] in load_list("honorifics")
