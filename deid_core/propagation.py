@@ -53,6 +53,7 @@ _OF_DISEASE = re.compile(
     r"'s?(?:[ ]*(?:[.,;:)\n]|\Z)"
     r"|[ ](?:disease|syndrome|palsy|disorder|sign|lymphoma)\b)"
 )
+_LEVEL_BEHIND = re.compile(r"[ ]levels?\b")
 _NO_WORDS = frozenset({"the", "and", "jr", "sr", "ii", "iii", "iv"})
 
 Values = dict[str, Label]
@@ -268,7 +269,9 @@ def _propagated(
 
 
 def _is_eponym(text: str, start: int, end: int) -> bool:
-    """Return whether a name stands for a disease, a device or an operation."""
+    """Return whether a name stands for a disease, a device, an operation or a drug."""
+    if _LEVEL_BEHIND.match(text, end):
+        return True
     if not word_classes(_form(text[start:end])) & WordClass.EPONYM:
         return False
     if _ARTICLE_BEFORE.search(text, max(0, start - _LONGEST_ARTICLE), start):

@@ -12,6 +12,8 @@ from .rules.names.shapes import BEHIND_A_NAME
 _LEAD = re.compile(r"([A-Za-z]+)[.:]?[ ]{1,3}(?=[A-Za-z])")
 _MOST = 3
 _LONGEST_FIELD = 48
+_LONGER = 5
+"""What is shorter may be initials, or a given name: "mlb", "kiki"."""
 _FIELD = re.compile(
     r"(?:\A|[\n;,.|(]|[ ]{2}|(?<=[ ]))([A-Za-z][\w /-]{1,40}):[ \t]{0,8}\Z"
 )
@@ -20,6 +22,8 @@ _PHRASE = re.compile(
     rf"{any_of(load_list('phrases_of_names'))}(?![A-Za-z])", re.IGNORECASE
 )
 _UNIT = re.compile("[a-z]{1,6}(?:_[a-z]{1,3})?")
+_ION = re.compile(r"[A-Z][a-z]?")
+_CHARGE_AND_VALUE = re.compile(r"[\u00b2\u00b32-3]?[+\u207a\u207b-][ ]?[0-9]")
 _VALUE_BEFORE = re.compile(r"[0-9][^\s/\[]*[ ]?[/\[]\Z")
 _ALLERGY_BEFORE = re.compile(r"\ballerg(?:y|ies|ic)[ ]to[ ]\Z", re.IGNORECASE)
 _MONTHS = frozenset(month[:3] for month in MONTHS)
@@ -107,6 +111,46 @@ def is_unit(text: str, start: int, end: int) -> bool:
     """
     before = text[max(0, start - _LONGEST_FIELD) : start]
     return bool(_UNIT.fullmatch(text, start, end) and _VALUE_BEFORE.search(before))
+
+
+def is_label_of_narrative(text: str, start: int, end: int) -> bool:
+    """Return whether a word is one that FHIR's generated narratives label codes with.
+
+    "Generated Narrative with Details", "Active (Details : {SNOMED CT code ...})".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the word.
+        end: Of the word.
+    """
+    before = text[max(0, start - _LONGEST_FIELD) : start]
+    return text[start:end] == "Details" and (
+        text.startswith(" : {", end) or before.endswith("Generated Narrative with ")
+    )
+
+
+def is_small_word(text: str, start: int, end: int) -> bool:
+    """Return whether a longer word in small letters is a frequent one, nobody's name.
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`), in mixed case.
+        start: Of the word.
+        end: Of the word.
+    """
+    word = text[start:end]
+    return len(word) >= _LONGER and word.islower() and is_mere_word(word)
+
+
+def is_ion(text: str, start: int, end: int) -> bool:
+    """Return whether letters are an ion before its value: "K⁺ 4.1", "Ca2+ 1.1".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the letters.
+        end: Of the letters.
+    """
+    symbol = _ION.match(text, start, end)
+    return symbol is not None and bool(_CHARGE_AND_VALUE.match(text, symbol.end()))
 
 
 def is_allergen(text: str, start: int) -> bool:

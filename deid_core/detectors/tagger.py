@@ -25,7 +25,10 @@ from .name_edges import (
     begins_phrase,
     is_allergen,
     is_drug,
+    is_ion,
+    is_label_of_narrative,
     is_result,
+    is_small_word,
     is_unit,
     name_before_date,
 )
@@ -142,6 +145,8 @@ class TaggerDetector:
         folded = document.ascii
         days = BareDays(folded)
         for each in sure:
+            if _is_term(folded, each, document.is_in_one_case):
+                continue
             for start, end, label in _pieces(folded, each):
                 trimmed = without_overhang(folded, start, end, label)
                 if trimmed is None:
@@ -156,8 +161,6 @@ class TaggerDetector:
 def _pieces(text: str, proposal: Annotation) -> Iterator[tuple[int, int, Label]]:
     """Yield start, end and label of the name or the date that a proposal holds."""
     start, end, label = proposal.span.start, proposal.span.end, proposal.label
-    if _is_term(text, proposal):
-        return
     if label in _PEOPLE:
         start = after_address(text, start, end)
         end = before_terms(text, start, end)
@@ -169,20 +172,21 @@ def _pieces(text: str, proposal: Annotation) -> Iterator[tuple[int, int, Label]]
     yield start, end, label
 
 
-def _is_term(text: str, proposal: Annotation) -> bool:
+def _is_term(text: str, proposal: Annotation, is_in_one_case: bool) -> bool:
     """Return whether a proposed name or place is a unit, a drug or a result."""
     start, end = proposal.span.start, proposal.span.end
     if proposal.label.main == "LOCATION":
         return is_allergen(text, start)
     if proposal.label.main != "NAME":
         return False
-    return is_unit(text, start, end) or (
-        proposal.score < _SURE_OF_NAME
-        and (
-            is_drug(text[start:end])
-            or is_result(text, start, end)
-            or begins_phrase(text, start)
-        )
+    if any(each(text, start, end) for each in (is_unit, is_ion, is_label_of_narrative)):
+        return True
+    if is_small_word(text, start, end) and not is_in_one_case:
+        return True
+    return proposal.score < _SURE_OF_NAME and (
+        is_drug(text[start:end])
+        or is_result(text, start, end)
+        or begins_phrase(text, start)
     )
 
 

@@ -25,7 +25,7 @@ from .candidates import (
     accepted,
     is_joint,
 )
-from .context import is_eponym, is_title_case
+from .context import is_eponym, is_measured, is_title_case
 from .initials import adjacent_initials, initials_alone, may_have_initials
 from .note import Note, Word, edges_of
 from .people import Names
@@ -218,7 +218,7 @@ def _span(candidate: Candidate) -> tuple[int, int]:
 
 
 def _evidence(note: Note, names: Names, word: Word, token: str) -> Evidence:
-    if is_eponym(note, word):
+    if is_eponym(note, word) or is_measured(note, word):
         return Evidence.REFUSED
     if token in names.particles:
         return Evidence.PARTICLE
