@@ -477,6 +477,44 @@ PHONE_IN_LETTERS = Rule(
     not_found=("1-800-555-0142", "800 PATIENT", "at 800 MG-ORAL", "1800-FLOWER"),
 )
 
+_DIGIT_IN_WORDS = "(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)"
+
+
+def _is_number_in_words(match: re.Match[str]) -> bool:
+    """Return whether words and digits are as many digits as a phone number has."""
+    parts = match["phi"].lower().split()
+    digits = sum(len(each) if each.isdigit() else each != "plus" for each in parts)
+    return 7 <= digits <= 15
+
+
+PHONE_IN_WORDS = Rule(
+    name="phone_in_words",
+    label=Label.PHONE,
+    pattern=LazyPattern(
+        rf"""
+        (?<![a-z]){_CUES}{SEPARATOR}
+        (?P<phi>(?:plus[ ])?(?:(?:[0-9]{{1,4}}|{_DIGIT_IN_WORDS})[ ]){{2,14}}
+          (?:[0-9]{{1,4}}|{_DIGIT_IN_WORDS}))
+        (?![\w/%])
+        """,
+        _FLAGS,
+    ),
+    score=0.85,
+    must_contain=re.compile(rf"{_DIGIT_IN_WORDS}[ ]{_DIGIT_IN_WORDS}", re.IGNORECASE),
+    is_valid=_is_number_in_words,
+    found=(
+        "WhatsApp «plus 234 803 five five five 0142»",
+        "call «two one two five five five oh one four two»",
+        "phone number is «555 zero one four two».",
+    ),
+    not_found=(
+        "called two three four times",
+        "call 911 one more time",
+        "contacted one two three four five six",
+        "text one hundred and twenty",
+    ),
+)
+
 RULES = (
     PHONE,
     INTERNATIONAL_PHONE,
@@ -494,4 +532,5 @@ RULES = (
     MISREAD_PHONE,
     LOCAL_PHONE,
     PHONE_IN_LETTERS,
+    PHONE_IN_WORDS,
 )

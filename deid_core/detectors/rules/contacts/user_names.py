@@ -340,7 +340,7 @@ SPELLED_EMAIL = Rule(
     label=Label.EMAIL,
     pattern=LazyPattern(
         rf"""
-        (?<![\w.+-])[\w.+-]{{2,64}}
+        (?<![\w.+-])(?:[\w+-]{{1,40}}(?:{_DOT}|[ ]dot[ ])){{0,2}}[\w.+-]{{2,64}}
         (?:{_AT}[\w-]{{1,40}}(?:(?:{_DOT}|[ ]dot[ ]|\.)[\w-]{{1,40}}){{0,3}}?
              (?:{_DOT}[a-z]{{2,24}}|(?:[ ]dot[ ]|\.)(?:{_DOMAINS}|example))
           |[ ]at[ ][\w-]{{1,40}}(?:[ ]dot[ ][\w-]{{1,40}}){{0,2}}?
@@ -353,6 +353,7 @@ SPELLED_EMAIL = Rule(
     found=(
         "write «jane.roe [at] example [dot] com», «jane(at)example.com» or",
         "that is «janeroe at example dot com», «osric(at)home(dot)example»",
+        "write to «jane dot roe at example dot com», «j(dot)roe(at)example(dot)org»",
     ),
     not_found=(
         "seen at clinic dot",

@@ -158,7 +158,7 @@ _FORMS_OF_CODES = {
 # At each place at most one of them matches, so nothing is tried twice.
 _BETWEEN_CODES = r"""
     [0-9]{0,2}
-    (?:[-\s:#=,+&/*"]|[.](?=[0-9A-Z])|\([^()\n]{1,80}\)
+    (?:[-\s:#=,+&/*"']|[.](?=[0-9A-Z])|\([^()\n]{1,80}\)
       |(?:and|or|no|with|codes?|ct|cm|pcs|id|number)\b
       |(?<![0-9A-Z])(?=[A-Z]{0,3}[0-9])[0-9A-Z]{1,16}(?![0-9A-Z])){0,60}
 """

@@ -184,6 +184,35 @@ KIN = Rule(
     ),
 )
 
+
+def _is_no_word(match: re.Match[str]) -> bool:
+    """Return whether kin is somebody's: "Today's mother" says whose turn it is."""
+    return not all(map(is_mere_word, forms_of(match["phi"])))
+
+
+WHOSE_KIN = Rule(
+    name="name_before_kin",
+    label=Label.PATIENT,
+    pattern=LazyPattern(
+        rf"""
+        {NOT_IN_WORD}(?P<phi>{WORD}(?:[ ]{WORD})?)'s?[ ](?:{"|".join(_KIN)})
+        (?![A-Za-z'-])
+        """,
+        re.VERBOSE,
+    ),
+    score=0.75,
+    is_valid=_is_no_word,
+    must_contain=re.compile(rf"'s?[ ](?:{'|'.join(_KIN)})"),
+    found=("«Jon»'s mother called; «Ann Lee»'s daughter, «Boris»' wife",),
+    not_found=(
+        "Baby's father",
+        "Today's partner",
+        "Patient's mother",
+        "the girl's uncle",
+        "Tom's motherboard",
+    ),
+)
+
 SUBJECT_OF_AGE = Rule(
     name="name_before_age",
     label=Label.PATIENT,
@@ -247,6 +276,7 @@ RULES = (
     PATIENT_AFTER_LABEL,
     NAME_IN_LOWER_CASE_AFTER_LABEL,
     KIN,
+    WHOSE_KIN,
     SUBJECT_OF_AGE,
     BEFORE_BIRTH,
 )

@@ -104,7 +104,8 @@ WORD = rf"""
     (?:{_PARTICLES}(?=[A-Z]){NOT_A_NAME}[A-Z]{_INNER}{{1,60}}(?!{_INNER})[0-9]{{0,4}}+)
 """
 # As many as there are, up to four, and in one way only, so that failing is quick.
-_DOTTED = r"(?:-?[A-Z]\.)"
+# "A.Ph. de Vosse"; alone, "Ph." may be of "Ph.D.".
+_DOTTED = r"(?:-?[A-Z](?:h|hr)?\.)"
 INITIAL = rf"(?:[A-Z]\.(?:{_DOTTED}{{3}}|{_DOTTED}{{0,2}}(?!{_DOTTED})))"
 _SPACE = "[ ]{1,2}"
 _LEAD = rf"(?:(?:{INITIAL}[ ]{{0,2}}+|[A-Z][ ](?=[A-Z])){{0,3}})"
