@@ -42,7 +42,7 @@ from ..language.runs import (
 )
 from ..language.text_cache import TextCache
 from ..options import Options
-from .name_edges import before_terms
+from .name_edges import before_terms, begins_phrase, is_eponym_of_two
 from .overhang import trimmed
 
 
@@ -384,6 +384,8 @@ class LexiconDetector:
         if is_mixed and len(word) <= len("IgE"):
             return False
         if _LITRES.match(text, max(0, start - _DECIMAL), start + 3):
+            return False
+        if is_eponym_of_two(text, start, end) or begins_phrase(text, start):
             return False
         return context.is_person(
             text, start, end, evidence, by_capital=self._bare_names

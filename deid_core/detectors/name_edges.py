@@ -12,6 +12,15 @@ from .rules.names.shapes import BEHIND_A_NAME
 _LEAD = re.compile(r"([A-Za-z]+)[.:]?[ ]{1,3}(?=[A-Za-z])")
 _MOST = 3
 _LONGEST_FIELD = 48
+_SIGN_BEFORE = re.compile(
+    r"(?:\b(?:no|by|without|positive|negative|absent|bilateral)|[-+])[ ]\Z",
+    re.IGNORECASE,
+)
+_SIGN_BEHIND = re.compile(
+    r"[ ](?:pupils?|jaw|phenomenon|sign|murmur|syndrome|disease|hose|nodules?|proteins?"
+    r"|proteinuria|test|position|stockings?|absent|present|positive|negative)\b",
+    re.IGNORECASE,
+)
 _LONGER = 5
 """What is shorter may be initials, or a given name: "mlb", "kiki"."""
 _FIELD = re.compile(
@@ -139,6 +148,20 @@ def is_small_word(text: str, start: int, end: int) -> bool:
     """
     word = text[start:end]
     return len(word) >= _LONGER and word.islower() and is_mere_word(word)
+
+
+def is_eponym_of_two(text: str, start: int, end: int) -> bool:
+    """Return whether words are a sign of two names: "no Marcus Gunn".
+
+    Args:
+        text: The note, folded (`fragments.to_ascii`).
+        start: Of the words.
+        end: Of the words.
+    """
+    if text[start:end].lower() not in load_list("eponyms_of_two"):
+        return False
+    before = text[max(0, start - _LONGEST_FIELD) : start]
+    return bool(_SIGN_BEFORE.search(before) or _SIGN_BEHIND.match(text, end))
 
 
 def is_ion(text: str, start: int, end: int) -> bool:

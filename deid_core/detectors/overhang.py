@@ -33,7 +33,7 @@ _COLUMN = re.compile(r"[ ]{2,}")
 _VALUE = re.compile(r"[ :#]{1,8}[0-9]")
 _FIRST_WORD = re.compile(r"[A-Za-z-]+")
 _UNIT_OF = re.compile(
-    r"(?:[Tt]he[ ])?(?:A&E|(?i:accident[ ](?:and|&)[ ]emergency"
+    r"(?:[Tt]he[ ])?(?:A&E|(?<=A&)E|(?i:accident[ ](?:and|&)[ ]emergency"
     r"|(?:emergency|casualty|outpatient)(?:[ ](?:department|dept|room|unit))?"
     r"|department|dept\.?|division))[ ]of[ ](?:the[ ])?(?=[A-Z])"
 )

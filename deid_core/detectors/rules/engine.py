@@ -8,6 +8,7 @@ from functools import cache, cached_property
 
 from deid_core.document import Annotation, Document, Span
 
+from ..overhang import without_overhang
 from . import ages, contacts, dates, ids, names, places, professions
 from .pattern import compiled
 from .prepared_rules import kept_arrays, rule_arrays
@@ -129,6 +130,11 @@ class RuleDetector:
         for number, windows in self._table.windows(texts):
             rule, call = self._rules[number], self._calls[number]
             for text, start, end in call.spans(texts, windows):
+                if rule.label.main == "NAME":
+                    trimmed = without_overhang(texts[text], start, end, rule.label)
+                    if trimmed is None:
+                        continue
+                    start, end = trimmed
                 span = Span(start, end)
                 proposals[text].append(
                     Annotation(span, rule.label, rule.score, self.name, rule.name)

@@ -137,7 +137,7 @@ VOCABULARIES = words(
     """
     cpt cpts hcpcs icd loinc snomed rxnorm rxcui drg atc cas ndc cdt cvx umls mesh omim
     orpha dbsnp clinvar cosmic ensembl hgnc icpc meddra opcs refseq unii chr grch billed
-    billing
+    billing e/m
     """
 )
 """Clinical vocabularies: codes and lists of codes follow."""
@@ -150,7 +150,7 @@ MODELS = words(
 _SHORT_CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]{1,7}", re.IGNORECASE)
 _FORMS_OF_CODES = {
     **dict.fromkeys(
-        words("cpt cpts hcpcs icd drg cdt cvx billed billing"), _SHORT_CODE
+        words("cpt cpts hcpcs icd drg cdt cvx billed billing e/m"), _SHORT_CODE
     ),
     "cas": re.compile(r"[0-9]{2,7}-[0-9]{2}-[0-9]"),
 }

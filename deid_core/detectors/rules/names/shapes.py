@@ -66,7 +66,7 @@ _NEVER = words(
     urogram cholangiogram imaging scan scans brain spine cervical thoracic lumbar pelvis
     knee shoulder hip ankle wrist elbow colleague colleagues niece nephew aunt uncle
     grandmother grandfather neighbor neighbour volunteer aide tech technician
-    scribe chaperone sitter interpreter apt apartment suite
+    scribe chaperone sitter interpreter apt apartment suite in-charge incharge
     """
 )
 # Names in title case ("Dr. Will May"), ordinary words in lower and in all capitals.

@@ -45,6 +45,7 @@ _BEFORE_A_PERSON = re.compile(
     r"(?:^|[.;:\n][ ]{0,2}|\b(?:saw|see|seen|told|called|met|that|by)[ ])\Z",
     re.IGNORECASE,
 )
+_GRADE = re.compile(r"(?:[0-9]\+|\b(?:trace|mild|moderate|severe|mod|no|trivial))[ ]\Z")
 _SHORTEST_FAMILY = 4
 _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
 
@@ -59,8 +60,10 @@ def _is_no_disease(match: re.Match[str]) -> bool:
 def _is_no_image(match: re.Match[str]) -> bool:
     """Return whether more than words follow "MR" and "MDM", in mixed case.
 
-    "Space held on MR. Complete tear of the ligament".
+    "Space held on MR. Complete tear of the ligament"; nor after a grade: "1+ MR. RHC".
     """
+    if ends_with(_GRADE, match.string, match.start("title"), within=12):
+        return False
     name = match["phi"]
     if not match["title"].isupper() or name.isupper():
         return True
@@ -121,6 +124,7 @@ PATIENT_AFTER_TITLE = Rule(
     ),
     not_found=(
         "Space held on MR. Complete tear",
+        "Sellers 1+ MR. RHC (Swan), moderate MR. LA dilated",
         "hx of MS with relapses, MS Contin, MR BRAIN WITHOUT CONTRAST",
         "Mr. is here",
         "symptoms Mild",

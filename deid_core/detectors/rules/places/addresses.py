@@ -293,7 +293,7 @@ _HOME_CUE = rf"""
 _HOME_TOWN = rf"""
     (?:(?!(?:January|February|March|April|May|June|July|August|September|October
         |November|December|Assisted|Independent|The|A|An|Skilled|Nursing|Senior
-        |Group|Apartment)\b)
+        |Group|Apartment|AM|PM)\b)
       {_CAPITAL_WORD}(?:[ ]{_CAPITAL_WORD}){{0,2}})
 """
 
@@ -317,6 +317,7 @@ HOME_TOWN = Rule(
     not_found=(
         "lives in a house",
         "born in March",
+        "told home in AM likely",
         "lives in Assisted Living",
         "moved to the ICU",
     ),
