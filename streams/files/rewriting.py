@@ -324,7 +324,10 @@ class _File:
         """Return a Bundle of several patients as one; count what is of none of them."""
         from ..fhir.merging import entries_in, merged
 
-        whole = parts[0] if len(parts) == 1 else merged(parts)
+        whole = parts[0]
+        if len(parts) > 1:
+            whole, differing = merged(parts)
+            self._tally.removed.update({"Bundle.entry.resource": differing})
         if lost := entries_in(message) - entries_in(whole):
             self._tally.removed["Bundle.entry"] += lost
         return whole

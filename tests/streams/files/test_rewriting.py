@@ -422,3 +422,37 @@ def test_a_bundle_of_several_patients_stays_one_and_what_they_share_is_in_it_onc
         if "subject" in each["resource"]
     }
     assert ids == subjects
+
+
+def test_what_patients_share_holds_the_name_of_neither(scrub):
+    """Whichever is first in the Bundle; what reads the same for both stays."""
+    names = {"a": "Wilhelmina", "b": "Larkfield"}
+    patients = [
+        {"resourceType": "Patient", "id": each, "name": [{"family": name}]}
+        for each, name in names.items()
+    ]
+    shared = {
+        "resourceType": "Medication",
+        "id": "m",
+        "code": {"text": "Larkfield drops"},
+        "form": {"text": "eye drops"},
+    }
+    orders = [
+        {
+            "resourceType": "MedicationRequest",
+            "id": f"r{each}",
+            "status": "active",
+            "intent": "order",
+            "subject": {"reference": f"Patient/{each}"},
+            "medicationReference": {"reference": "Medication/m"},
+        }
+        for each in names
+    ]
+    for order in (patients, patients[::-1]):
+        entries = [{"resource": each} for each in (*order, shared, *orders)]
+        bundle = {"resourceType": "Bundle", "type": "collection", "entry": entries}
+
+        written = scrub("two.json", orjson.dumps(bundle))
+
+        assert b"Larkfield" not in written
+        assert b"eye drops" in written
