@@ -28,6 +28,7 @@ STARTS_A_BROKER = {"apicurio", "brokers", "fresh_cluster"}
 TAKES_LONG = {"browser", "site", "spark"}
 """Fixtures whose tests are long: a browser, the built documentation, Spark."""
 
+LONGEST = "test_faults.py"
 MOST_PROCESSES = 8
 
 
@@ -44,7 +45,8 @@ def pytest_xdist_auto_num_workers():
 def pytest_collection_modifyitems(items):
     """Mark the tests that need Kafka, and run them first: the others fill the gaps.
 
-    They are long, but for those that show the promise.
+    They are long, but for those that show the promise.  The file of all faults is the
+    longest: begun last, it would run on alone.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -55,7 +57,12 @@ def pytest_collection_modifyitems(items):
             needs_kafka and not item.get_closest_marker("promise")
         ):
             item.add_marker(pytest.mark.long)
-    items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("kafka") is None,
+            item.path.name != LONGEST,
+        )
+    )
 
 
 @pytest.fixture(scope="session")
