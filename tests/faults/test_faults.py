@@ -44,7 +44,10 @@ def play_until_hit(stage, name):
 def check(report):
     if report.skipped:
         pytest.skip(report.skipped)
-    assert report.is_sound, (report.audit, report.wrong)
+    assert report.audit.faults == (0, 0, 0, 0), report.audit
+    if report.wrong == (NOTHING_HIT,):
+        pytest.skip(f"{report.name}: under no seed was a transaction in its way")
+    assert report.is_sound, "\n".join(report.wrong)
 
 
 @pytest.mark.parametrize("name", SHORT)
