@@ -45,6 +45,11 @@ WINDOW_BATCHES = 4
 PATIENCE = 240.0
 """Seconds without any output after which a run is given up."""
 MAX_OBSERVED = 5000
+EX_HUNG = 1
+"""Of a process that its backstop has ended."""
+HUNG, STACK = "in send_offsets", 40
+"""Where librdkafka may wait for ever (its issues 5456 and 5511), and lines of a log
+that show it: while workers run they are started again, and nothing is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,8 +390,10 @@ class Run:
             os.kill(service.process.pid, signal.SIGCONT)
         service.stop()
         found = service.process.returncode
+        if found == EX_HUNG and HUNG in service.tail(STACK):
+            self.remarks.append(f"{stage} {slot}: librdkafka hung as it drained")
         # A service that is still starting has no handler of SIGTERM yet.
-        if status is not None and abs(found) not in (status, signal.SIGTERM):
+        elif status is not None and abs(found) not in (status, signal.SIGTERM):
             self.wrong.append(
                 f"{stage} {slot} ended with {found}, not {status}: {service.tail()}"
             )
