@@ -12,10 +12,11 @@ from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import ConfigError
-from ..options import NoOptions, Options
-from ..plugins import DETECTORS as GROUP
-from ..plugins import failed, plugins
+from deid_core.errors import ConfigError
+from deid_core.options import NoOptions, Options
+from deid_core.plugins import DETECTORS as GROUP
+from deid_core.plugins import failed, plugins
+
 from .lexicon import LexiconOptions
 from .patient_record.options import PatientRecordOptions
 from .plugin import CheckedDetector
@@ -23,7 +24,7 @@ from .tagger import TaggerOptions
 from .terms import NAME as TERMS
 
 if TYPE_CHECKING:
-    from ..document import Annotation, Document
+    from deid_core.document import Annotation, Document
 
 
 class Detector(Protocol):

@@ -13,20 +13,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
-from ..document import Annotation, Document, Span
-from ..labels import Label
-from ..language import context
-from ..language.context import Evidence
-from ..language.institutions import (
+from deid_core.document import Annotation, Document, Span
+from deid_core.labels import Label
+from deid_core.language import context
+from deid_core.language.context import Evidence
+from deid_core.language.institutions import (
     Institution,
     institutions_in,
     is_generic,
     may_hold_institution,
 )
-from ..language.lexicons import load_list
-from ..language.lexicons.places import city_phrases, longest, states
-from ..language.lexicons.word_classes import WordClass, is_state, may_begin_state
-from ..language.runs import (
+from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons.places import city_phrases, longest, states
+from deid_core.language.lexicons.word_classes import (
+    WordClass,
+    is_state,
+    may_begin_state,
+)
+from deid_core.language.runs import (
     FIRST_WORD,
     INITIAL,
     LETTER,
@@ -40,8 +44,9 @@ from ..language.runs import (
     runs_in,
     word_of,
 )
-from ..language.text_cache import TextCache
-from ..options import Options
+from deid_core.language.text_cache import TextCache
+from deid_core.options import Options
+
 from .name_edges import before_terms, begins_phrase, is_eponym_of_two
 from .overhang import trimmed
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ..language.fragments import MONTHS, any_of
-from ..language.lexicons import load_list
-from ..language.lexicons.word_classes import WordClass, is_mere_word, word_classes
+from deid_core.language.fragments import MONTHS, any_of
+from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons.word_classes import (
+    WordClass,
+    is_mere_word,
+    word_classes,
+)
+
 from .rules.names.shapes import BEHIND_A_NAME
 
 _LEAD = re.compile(r"([A-Za-z]+)[.:]?[ ]{1,3}(?=[A-Za-z])")

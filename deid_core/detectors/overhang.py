@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..document import Annotation, Span
-from ..labels import Label
-from ..language.fragments import any_of, ends_with, words
-from ..language.lexicons import normal
-from ..language.lexicons.word_classes import is_mere_word
+from deid_core.document import Annotation, Span
+from deid_core.labels import Label
+from deid_core.language.fragments import any_of, ends_with, words
+from deid_core.language.lexicons import normal
+from deid_core.language.lexicons.word_classes import is_mere_word
 
 # Without those that are names, too: Do, Ma, Pa, An.
 _DEGREES = any_of(

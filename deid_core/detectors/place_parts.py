@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..document import Span
-from ..labels import Label
-from ..language import context
-from ..language.fragments import STATE, ZIP, words
-from ..language.lexicons import load_list
+from deid_core.document import Span
+from deid_core.labels import Label
+from deid_core.language import context
+from deid_core.language.fragments import STATE, ZIP, words
+from deid_core.language.lexicons import load_list
 
 _CAPITAL_WORDS = r"[A-Z][A-Za-z'.-]{1,24}(?:[ ][A-Z][A-Za-z'-]{1,24}){0,2}"
 _WITH_STATE = re.compile(

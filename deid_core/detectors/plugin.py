@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ..document import Annotation, Document, Span
-from ..labels import Label
+from deid_core.document import Annotation, Document, Span
+from deid_core.labels import Label
 
 Propose = Callable[[Sequence[Document]], list[list[Annotation]]]
 

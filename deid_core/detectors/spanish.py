@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..document import Annotation
-from ..labels import Label
+from deid_core.document import Annotation
+from deid_core.labels import Label
 
 LANGUAGE = "es"
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..labels import Label
+from deid_core.labels import Label
+
 from .rules.dates.bare import BareDays
 from .rules.ids.shapes import (
     is_clinical_value,

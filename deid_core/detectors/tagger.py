@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ..document import Annotation, Document, Span
-from ..labels import Label
-from ..language.density import density
-from ..language.fragments import same_length_lower
-from ..language.lexicons import forms_of
-from ..options import Options
-from ..toml_files import refuse_unknown
+from deid_core.document import Annotation, Document, Span
+from deid_core.labels import Label
+from deid_core.language.density import density
+from deid_core.language.fragments import same_length_lower
+from deid_core.language.lexicons import forms_of
+from deid_core.options import Options
+from deid_core.toml_files import refuse_unknown
+
 from . import spanish
 from .name_edges import (
     after_address,
@@ -38,7 +39,7 @@ from .rules.dates.bare import BareDays
 from .tagged_numbers import identifying
 
 if TYPE_CHECKING:
-    from ..tagger.compiled import Tagged
+    from deid_core.tagger.compiled import Tagged
 
 
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})
@@ -222,7 +223,7 @@ class _OneCase:
     def __init__(
         self, name: str, digests: Mapping[str, str], below: float | None
     ) -> None:
-        from ..tagger.model_files import require_model
+        from deid_core.tagger.model_files import require_model
 
         require_model(name, digests.get(name, ""))
         self._make = partial(_Reader, name, digests, below, {})
@@ -249,8 +250,8 @@ class _Reader:
         left_out: Mapping[str, frozenset[str]],
     ) -> None:
         # Here, so that a preset without the tagger does not load its compiler.
-        from ..tagger.compiled import Bias, CompiledModel
-        from ..tagger.model_files import load_tables
+        from deid_core.tagger.compiled import Bias, CompiledModel
+        from deid_core.tagger.model_files import load_tables
 
         model = load_tables(name, digests.get(name, ""))
         refuse_unknown([*left_out], tuple(model.tags), "tagger: left_out: tag")

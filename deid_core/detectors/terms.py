@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ..document import PATIENT_RECORD, Annotation, Document, Span
-from ..errors import ConfigError
-from ..labels import Label
-from ..language.lexicons import normal
-from ..language.reading import readings_of
+from deid_core.document import PATIENT_RECORD, Annotation, Document, Span
+from deid_core.errors import ConfigError
+from deid_core.labels import Label
+from deid_core.language.lexicons import normal
+from deid_core.language.reading import readings_of
 
 NAME = "terms"
 """Of the detector, and of the table in presets."""

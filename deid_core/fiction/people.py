@@ -7,8 +7,9 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
-from ..document import Address, PersonName
-from ..language.lexicons import normal
+from deid_core.document import Address, PersonName
+from deid_core.language.lexicons import normal
+
 from .gender import Gender
 from .prebuilt import prebuilt
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ..language.lexicons import forms_of
-from ..language.lexicons.lists import iso_countries, us_states
+from deid_core.language.lexicons import forms_of
+from deid_core.language.lexicons.lists import iso_countries, us_states
+
 from .prebuilt import prebuilt
 
 _AREA = 3

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ..labels import Label
+from deid_core.labels import Label
+
 from .lexicons import forms_of, load_list
 from .lexicons.places import Phrases, by_first_word, city_phrases, longest
 from .lexicons.word_classes import WordClass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from ..errors import ConfigError
+from deid_core.errors import ConfigError
 
 
 def needed(module: str, package: str, what: str) -> ModuleType:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..labels import Label
+from deid_core.labels import Label
+
 from .dates import shift, year
 from .generalise import GENERALISED, generalise
 from .pseudonym import pseudonym

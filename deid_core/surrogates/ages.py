@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ..language.fragments import words
-from ..language.lexicons import forms_of
+from deid_core.language.fragments import words
+from deid_core.language.lexicons import forms_of
 
 OLDEST = 89
 """Ages above form one category."""

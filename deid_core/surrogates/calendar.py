@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from ..labels import Label
-from ..language.fragments import to_ascii
+from deid_core.labels import Label
+from deid_core.language.fragments import to_ascii
+
 from .ages import OLDEST, is_over_89
 from .date_text import BETWEEN, DateText, Grain, read, shows_day_first
 from .real import Found

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-from ..document import Document
-from ..errors import ConfigError
-from ..fiction.gender import Gender
-from ..fiction.name_pools import Role
-from ..labels import Label
-from ..language.lexicons import forms_of
+from deid_core.document import Document
+from deid_core.errors import ConfigError
+from deid_core.fiction.gender import Gender
+from deid_core.fiction.name_pools import Role
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of
+
 from .calendar import Calendar
 from .keys import Draws
 from .localities import Localities

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
-from ..fiction.dates import MONTHS as MONTHS_IN_TITLE_CASE
-from ..fiction.dates import WEEKDAYS as WEEKDAYS_IN_TITLE_CASE
-from ..fiction.dates import ordinal_ending
-from ..language.fragments import TIME, to_ascii
+from deid_core.fiction.dates import MONTHS as MONTHS_IN_TITLE_CASE
+from deid_core.fiction.dates import WEEKDAYS as WEEKDAYS_IN_TITLE_CASE
+from deid_core.fiction.dates import ordinal_ending
+from deid_core.language.fragments import TIME, to_ascii
+
 from .holidays import HOLIDAYS, holiday_near
 from .letter_case import capitalised_like
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, timedelta
 
-from ..labels import Label
+from deid_core.labels import Label
+
 from .ages import OLDEST
 from .calendar import NEVER, RELEASED
 from .crosswalk import TRIES, Crosswalk

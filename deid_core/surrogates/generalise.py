@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..fiction.places import StateOrCountry, countries, state_of_city, states
-from ..labels import Label
-from ..language.fragments import words
-from ..language.lexicons import forms_of, is_common_name, is_ordinary, load_list
+from deid_core.fiction.places import StateOrCountry, countries, state_of_city, states
+from deid_core.labels import Label
+from deid_core.language.fragments import words
+from deid_core.language.lexicons import forms_of, is_common_name, is_ordinary, load_list
+
 from .ages import capped
 from .crosswalk import Crosswalk
 

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
-from ..language.lexicons import forms_of
-from ..toml_files import table_of
+from deid_core.language.lexicons import forms_of
+from deid_core.toml_files import table_of
 
 _NEAR = timedelta(days=4)
 _WEEK = 7

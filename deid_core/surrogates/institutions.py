@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ..fiction.name_pools import name_pools
-from ..fiction.places import is_large_town, professions, states
-from ..labels import Label
-from ..language.fragments import words
-from ..language.lexicons import forms_of, load_list
-from ..toml_files import table_of
+from deid_core.fiction.name_pools import name_pools
+from deid_core.fiction.places import is_large_town, professions, states
+from deid_core.labels import Label
+from deid_core.language.fragments import words
+from deid_core.language.lexicons import forms_of, load_list
+from deid_core.toml_files import table_of
+
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of, in_single_case_of
 from .localities import key_of, parts_of

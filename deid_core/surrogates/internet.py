@@ -9,8 +9,9 @@ import ipaddress
 import re
 from functools import cache
 
-from ..fiction.name_pools import Role, name_pools
-from ..labels import Label
+from deid_core.fiction.name_pools import Role, name_pools
+from deid_core.labels import Label
+
 from .crosswalk import TRIES, Crosswalk
 from .letter_case import in_case_of
 from .numbers import other_number

@@ -11,8 +11,8 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field
 
-from ..document import Document
-from ..errors import ConfigError
+from deid_core.document import Document
+from deid_core.errors import ConfigError
 
 MIN_KEY_BYTES = 32
 

@@ -10,17 +10,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..document import Address, KnownIdentifiers
-from ..fiction.places import (
+from deid_core.document import Address, KnownIdentifiers
+from deid_core.fiction.places import (
     countries,
     home_of,
     postal_states,
     states,
     town_of_zip,
 )
-from ..labels import Label
-from ..language.lexicons import forms_of, load_list
-from ..language.lexicons.lists import load_pairs
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of, load_list
+from deid_core.language.lexicons.lists import load_pairs
+
 from .real import Found
 
 _ZIP = re.compile(r"(?<![^\s,])[0-9]{5}(?:[- ]?[0-9]{4})?\s*\Z")

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import pairwise
 
-from ..fiction.gender import Gender
-from ..fiction.name_pools import Role, name_pools
-from ..language import fragments
-from ..language.lexicons import load_list
+from deid_core.fiction.gender import Gender
+from deid_core.fiction.name_pools import Role, name_pools
+from deid_core.language import fragments
+from deid_core.language.lexicons import load_list
+
 from .people import NAME_WORD, RecordPeople, gender_of_title
 from .real import without_separators
 

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase
 
-from ..fiction.numbers import AREA_CODES, FICTIONAL_LINE
-from ..labels import Label
+from deid_core.fiction.numbers import AREA_CODES, FICTIONAL_LINE
+from deid_core.labels import Label
+
 from .crosswalk import TRIES, Crosswalk
 from .real import number_key, without_separators
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
-from ..document import KnownIdentifiers, PersonName
-from ..fiction.gender import Gender
-from ..fiction.name_pools import Role
-from ..labels import Label
+from deid_core.document import KnownIdentifiers, PersonName
+from deid_core.fiction.gender import Gender
+from deid_core.fiction.name_pools import Role
+from deid_core.labels import Label
+
 from .real import without_separators
 
 _NEAR = 1 / 3

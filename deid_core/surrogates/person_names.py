@@ -9,9 +9,10 @@ sex or a title says otherwise than the lists, it decides: "Mr. Ashley Jones".
 
 from __future__ import annotations
 
-from ..fiction.gender import Gender
-from ..fiction.name_pools import Role, name_pools
-from ..labels import Label
+from deid_core.fiction.gender import Gender
+from deid_core.fiction.name_pools import Role, name_pools
+from deid_core.labels import Label
+
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of
 from .name_parts import NameWord, WordKind, parts_of, pieces_of

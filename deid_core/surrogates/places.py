@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from ..fiction.name_pools import name_pools
-from ..fiction.places import (
+from deid_core.fiction.name_pools import name_pools
+from deid_core.fiction.places import (
     StateOrCountry,
     cities,
     countries,
@@ -23,8 +23,9 @@ from ..fiction.places import (
     towns_of,
     zip_codes_of,
 )
-from ..labels import Label
-from ..language.lexicons import load_list
+from deid_core.labels import Label
+from deid_core.language.lexicons import load_list
+
 from .crosswalk import TRIES, Crosswalk
 from .letter_case import in_case_of, in_single_case_of
 from .localities import (

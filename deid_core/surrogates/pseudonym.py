@@ -5,8 +5,9 @@ HMAC-SHA-256 under the patient's key, its first 32 bits in hex.
 
 from __future__ import annotations
 
-from ..labels import Label
-from ..language.lexicons import forms_of
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of
+
 from .crosswalk import Crosswalk
 from .name_parts import is_title
 from .people import words_in

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
-from ..document import Address, Annotation, KnownIdentifiers, PersonName
-from ..labels import Label
-from ..language.lexicons import forms_of, normal
+from deid_core.document import Address, Annotation, KnownIdentifiers, PersonName
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of, normal
 
 _NOT_ALNUM = re.compile(r"[^a-z0-9]+")
 _SHORTEST_NUMBER = 4

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ..labels import Label
-from ..language.lexicons import forms_of
+from deid_core.labels import Label
+from deid_core.language.lexicons import forms_of
+
 from .crosswalk import Crosswalk
 from .institutions import institution, profession
 from .internet import email, ip_address, url, username

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..labels import Label
+from deid_core.labels import Label
+
 from .crosswalk import Crosswalk
 
 _TAGS = {label: f"[{label.value}]" for label in Label}

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import orjson
 
-from ..errors import ConfigError
+from deid_core.errors import ConfigError
 
 LOCK, OWN = "digests.json", "sha256"
 TRAINED = "weights.npz"

@@ -26,7 +26,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Protocol, Self
 
-from ..errors import ConfigError
+from deid_core.errors import ConfigError
 
 Entries = Mapping[str, str]
 """By name, the words in lower case, separated by blanks."""

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..labels import Label
+from deid_core.labels import Label
+
 from .codec import Bio
 from .features import FeatureSet, WordLists
 from .rescoring import Rescorer

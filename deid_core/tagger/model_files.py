@@ -19,9 +19,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from ..errors import ConfigError
-from ..labels import Label
-from ..prepared import Arrays, fingerprint, prepared
+from deid_core.errors import ConfigError
+from deid_core.labels import Label
+from deid_core.prepared import Arrays, fingerprint, prepared
+
 from .digests import MODELS, TRAINED, contents, digest_of, renew, require_whole
 from .features import FeatureSet, WordLists
 from .model import Model, Weights

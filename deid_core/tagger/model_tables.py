@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..labels import Label
-from ..prepared import Arrays
+from deid_core.labels import Label
+from deid_core.prepared import Arrays
+
 from .codec import Bio
 from .compact_tables import (
     blocks_of,

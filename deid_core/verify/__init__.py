@@ -39,11 +39,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from ..document import Annotation, KnownIdentifiers, OffsetMap
-from ..errors import ResidueFound
-from ..labels import Label
-from ..language.lexicons import load_list, normal, words_of
-from ..language.plain_text import views_of, without_cuts
+from deid_core.document import Annotation, KnownIdentifiers, OffsetMap
+from deid_core.errors import ResidueFound
+from deid_core.labels import Label
+from deid_core.language.lexicons import load_list, normal, words_of
+from deid_core.language.plain_text import views_of, without_cuts
+
 from .glued_words import glued_words, parted
 from .record_values import MONTHS, Value, Values, ValuesReader, misspelt_in
 from .replaced_values import replaced_in

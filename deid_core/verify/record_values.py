@@ -14,11 +14,17 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from ..document import Address, KnownIdentifiers, PersonName
-from ..language.lexicons import forms_of, is_ordinary, is_vocabulary, load_list, normal
-from ..language.lexicons.word_classes import is_listed
-from ..language.plain_text import plain
-from ..language.text_cache import cached_by_text
+from deid_core.document import Address, KnownIdentifiers, PersonName
+from deid_core.language.lexicons import (
+    forms_of,
+    is_ordinary,
+    is_vocabulary,
+    load_list,
+    normal,
+)
+from deid_core.language.lexicons.word_classes import is_listed
+from deid_core.language.plain_text import plain
+from deid_core.language.text_cache import cached_by_text
 
 _MONTHS = (
     "january",

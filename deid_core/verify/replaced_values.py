@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
-from ..document import PATIENT_RECORD, Annotation
-from ..labels import Label
-from ..language.lexicons import is_vocabulary, load_list, normal
-from ..language.lexicons.word_classes import WordClass, is_listed, word_classes
-from ..language.plain_text import plain
-from ..language.text_cache import cached_by_text
+from deid_core.document import PATIENT_RECORD, Annotation
+from deid_core.labels import Label
+from deid_core.language.lexicons import is_vocabulary, load_list, normal
+from deid_core.language.lexicons.word_classes import WordClass, is_listed, word_classes
+from deid_core.language.plain_text import plain
+from deid_core.language.text_cache import cached_by_text
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})

@@ -11,9 +11,9 @@ from lxml import etree
 
 from deid_core import Label
 from deid_core.document import Address
+from streams.documents import Unreadable, UnreadableKind, from_base64
+from streams.patients.demographics import Identifier, Name, is_day
 
-from ..documents import Unreadable, UnreadableKind, from_base64
-from ..patients.demographics import Identifier, Name, is_day
 from .rules import LISTS
 from .terminology import type_of_root
 from .xml_text import name_of

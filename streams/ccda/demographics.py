@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from lxml import etree
 
 from deid_core import Label
-
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..patients.demographics import (
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.patients.demographics import (
     Demographics,
     Identifier,
     Kin,
@@ -18,8 +17,9 @@ from ..patients.demographics import (
     PatientId,
     distinct,
 )
-from ..patients.known_identifiers import LABELS_OF_ID_TYPES
-from ..patients.numbers import numbers_of
+from streams.patients.known_identifiers import LABELS_OF_ID_TYPES
+from streams.patients.numbers import numbers_of
+
 from .datatypes import (
     address_of,
     birth_date_of,

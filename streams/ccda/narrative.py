@@ -17,8 +17,8 @@ from lxml import etree
 
 from deid_core import ScrubbedDocument
 from deid_core.toml_files import table_of
+from streams.documents.shown import ShownText, scrubbed_piece
 
-from ..documents.shown import ShownText, scrubbed_piece
 from .xml_text import V3, attribute_name_of, attributes_of, name_of
 
 _TABLE = table_of(__package__, "narrative")

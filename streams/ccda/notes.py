@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 
 from lxml import etree
 
-from ..documents import Unreadable, shown_in
-from ..events.notes import ClinicalNote
-from ..patients.demographics import Demographics, PatientId
+from streams.documents import Unreadable, shown_in
+from streams.events.notes import ClinicalNote
+from streams.patients.demographics import Demographics, PatientId
+
 from .datatypes import data_of, media_type_of, text_of, time_of
 from .narrative import open_narrative
 from .writer import note_type_of

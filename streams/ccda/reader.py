@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from deid_core import Label, ScrubbedDocument
-
-from ..events.enclosed import (
+from streams.events.enclosed import (
     TEXTS,
     Enclosed,
     Opener,
@@ -17,9 +16,10 @@ from ..events.enclosed import (
     skipped_with,
     with_enclosed,
 )
-from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..fhir.free_texts import Gathered, Unread
-from ..patients.demographics import Demographics, records_of
+from streams.events.parts import FreeText, Part, Rebuilt, Values
+from streams.fhir.free_texts import Gathered, Unread
+from streams.patients.demographics import Demographics, records_of
+
 from .demographics import demographics_of, known_of, patient_ids_of, patient_role_of
 from .notes import notes_of, sent_at_of
 from .writer import Known, Writer

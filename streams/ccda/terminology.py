@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from deid_core.toml_files import table_of
-
-from ..fhir.terminology import is_code as is_fhir_code
-from ..fhir.terminology import is_display as is_fhir_display
-from ..fhir.terminology import is_unit
+from streams.fhir.terminology import is_code as is_fhir_code
+from streams.fhir.terminology import is_display as is_fhir_display
+from streams.fhir.terminology import is_unit
 
 __all__ = [
     "is_code",

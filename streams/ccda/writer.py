@@ -14,11 +14,11 @@ from lxml import etree
 from deid_core import Label, ScrubbedDocument
 from deid_core.document import OffsetMap
 from deid_core.surrogates.tag import tag_of
+from streams.documents import Unreadable, shown_in
+from streams.events.parts import Rebuilt, Values
+from streams.fhir.free_texts import Texts, rebuilt_document
+from streams.patients.numbers import digits_of, digits_of_number
 
-from ..documents import Unreadable, shown_in
-from ..events.parts import Rebuilt, Values
-from ..fhir.free_texts import Texts, rebuilt_document
-from ..patients.numbers import digits_of, digits_of_number
 from .datatypes import ENCODED, data_of, day_of, media_type_of, telecom_of
 from .narrative import open_narrative
 from .rules import INSTEAD, TEXT, TYPES, Rule, Type, Verb

@@ -8,10 +8,10 @@ from typing import cast
 
 from lxml import etree
 
-from ..documents import Unreadable
-from ..documents.plain import decoded
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.documents import Unreadable
+from streams.documents.plain import decoded
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 V3 = "urn:hl7-org:v3"
 SDTC = "urn:hl7-org:sdtc"

@@ -17,9 +17,9 @@ from deid_core.research.corpora.installed import (
     require_learnable,
 )
 from deid_core.research.corpora.readers import read_corpus
+from streams.engine.errors import OutputError
+from streams.files.sources import require_present
 
-from ..engine.errors import OutputError
-from ..files.sources import require_present
 from .options import Bootstrap, Config, Seed
 from .terminal import counting, say, show_table, write_file
 
@@ -155,8 +155,8 @@ def _read(
 
         if notes:
             return notes_in_files(notes, most, seed, seen)
-        from ..cluster.client import wait_for_broker
-        from ..engine.settings import load_settings
+        from streams.cluster.client import wait_for_broker
+        from streams.engine.settings import load_settings
 
         settings = load_settings(config, {"bootstrap": bootstrap})
         wait_for_broker(settings)

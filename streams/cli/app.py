@@ -17,9 +17,8 @@ from typing import Annotated
 import typer
 
 from deid_core.errors import ConfigError as DeidConfigError
-
-from ..engine.errors import StreamError
-from ..engine.exit_status import (
+from streams.engine.errors import StreamError
+from streams.engine.exit_status import (
     EX_CONFIG,
     EX_IOERR,
     NO_SPACE,
@@ -27,7 +26,8 @@ from ..engine.exit_status import (
     message_of,
     status_for,
 )
-from ..engine.extras import missing_extra
+from streams.engine.extras import missing_extra
+
 from .commands import COMMANDS, Commands
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from ..workers.versions import models, runtime
+        from streams.workers.versions import models, runtime
 
         typer.echo(f"{runtime()}, models {models()}")
         raise typer.Exit

@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from ..cluster.local_broker import Cluster
-from ..engine.settings import Settings, load_settings
+from streams.cluster.local_broker import Cluster
+from streams.engine.settings import Settings, load_settings
+
 from .options import Config
 from .terminal import confirm
 

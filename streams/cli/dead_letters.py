@@ -16,18 +16,18 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..cluster.client import wait_for_broker
-from ..cluster.topic_admin import require_topics
-from ..cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, LETTERS_REPLAYED
-from ..cluster.wire_format import split
-from ..engine.errors import ConfigError, InputError
-from ..engine.reasons import REASONS
-from ..engine.records import Record
-from ..engine.settings import Settings, load_settings
-from ..events.letters import Letter
-from ..keys.files import read_private
-from ..keys.office import MAKE, NotOpened, OfficePrivateKey, has_passphrase
-from ..operations.dead_letters import (
+from streams.cluster.client import wait_for_broker
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import DEAD_LETTERS, LETTERS_COME_FROM, LETTERS_REPLAYED
+from streams.cluster.wire_format import split
+from streams.engine.errors import ConfigError, InputError
+from streams.engine.reasons import REASONS
+from streams.engine.records import Record
+from streams.engine.settings import Settings, load_settings
+from streams.events.letters import Letter
+from streams.keys.files import read_private
+from streams.keys.office import MAKE, NotOpened, OfficePrivateKey, has_passphrase
+from streams.operations.dead_letters import (
     DeadLetters,
     Keys,
     Replay,
@@ -37,6 +37,7 @@ from ..operations.dead_letters import (
     reveal,
     to_replay,
 )
+
 from .options import TIMES, Bootstrap, Config, Json
 from .terminal import counting, print_json, say, show_table
 

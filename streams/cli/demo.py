@@ -11,15 +11,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ..demo import flow, report
-from ..demo.page import keep_open, require_free, with_metrics
-from ..demo.services import Service, broker, home, services
-from ..demo.ward import Ward, WardMessage
-from ..engine.extras import SERVICE, require
-from ..engine.settings import Settings, load_settings
-from ..files.feed import RawMessage, feed, raw_messages
-from ..files.sources import records_in
-from ..operations.reconcile import Auditor, Result
+from streams.demo import flow, report
+from streams.demo.page import keep_open, require_free, with_metrics
+from streams.demo.services import Service, broker, home, services
+from streams.demo.ward import Ward, WardMessage
+from streams.engine.extras import SERVICE, require
+from streams.engine.settings import Settings, load_settings
+from streams.files.feed import RawMessage, feed, raw_messages
+from streams.files.sources import records_in
+from streams.operations.reconcile import Auditor, Result
+
 from .broker import own_cluster, start
 from .options import Config
 from .reconcile import print_conclusion

@@ -7,10 +7,11 @@ import os
 import typer
 from rich.console import Console
 
-from ..operations.doctor.checks import run_checks
-from ..operations.doctor.context import CheckContext
-from ..operations.doctor.finding import Level
-from ..operations.doctor.report import report, rows, skipped, verdict
+from streams.operations.doctor.checks import run_checks
+from streams.operations.doctor.context import CheckContext
+from streams.operations.doctor.finding import Level
+from streams.operations.doctor.report import report, rows, skipped, verdict
+
 from .options import Bootstrap, Config, Json
 from .terminal import print_json
 

@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..cluster.client import wait_for_broker
-from ..cluster.topic_admin import require_topics
-from ..cluster.topics import (
+from streams.cluster.client import wait_for_broker
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
@@ -28,13 +28,14 @@ from ..cluster.topics import (
     PHI_AUDIT,
     Topic,
 )
-from ..engine.errors import InvalidRecord
-from ..engine.settings import Settings, load_settings
-from ..operations.erasure import Erased, Erasure, Found, kept_by
-from ..operations.naming import SURE_LENGTH, is_sure
-from ..operations.null_values import NullValues
-from ..patients.demographics import PatientId
-from ..tables.table import KEPT_SECONDS, UNUSED_SECONDS
+from streams.engine.errors import InvalidRecord
+from streams.engine.settings import Settings, load_settings
+from streams.operations.erasure import Erased, Erasure, Found, kept_by
+from streams.operations.naming import SURE_LENGTH, is_sure
+from streams.operations.null_values import NullValues
+from streams.patients.demographics import PatientId
+from streams.tables.table import KEPT_SECONDS, UNUSED_SECONDS
+
 from .explain_text import counted
 from .options import Bootstrap, Config, Json
 from .terminal import (

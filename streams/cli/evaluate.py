@@ -37,8 +37,8 @@ from deid_core.research.scoring.tables import (
     markdown,
     tables_of,
 )
+from streams.files.sources import require_present
 
-from ..files.sources import require_present
 from .terminal import console, score_table, write_file
 
 Format = Literal[

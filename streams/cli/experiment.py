@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ..engine.errors import ConfigError
+from streams.engine.errors import ConfigError
+
 from .options import Seed
 from .terminal import console, say, score_table, show_table
 
@@ -77,8 +78,7 @@ def experiment(
         raise typer.BadParameter("name the folder of the corpora: --data FOLDER")
     from deid_core.research.experiments.harness.report import write_index, write_report
     from deid_core.research.experiments.harness.runner import Runner
-
-    from ..demo.gold import ward_corpus
+    from streams.demo.gold import ward_corpus
 
     with _folder(models) as kept, _progress() as progress:
         runner = Runner(

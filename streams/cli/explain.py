@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from deid_core import Decision, Deidentifier, Document, Explanation
+from streams.engine.errors import InvalidRecord
 
-from ..engine.errors import InvalidRecord
 from .explain_page import write_page
 from .explain_text import counted, pieces, place_of, proposals, visible
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from string import Template
 
 from deid_core import Decision, Explanation, Label
+from streams.engine.errors import OutputError
 
-from ..engine.errors import OutputError
 from .explain_text import counted, pieces, place_of, proposals, visible
 
 _OWNER_ONLY = 0o600

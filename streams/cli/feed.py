@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..cluster.client import wait_for_broker
-from ..cluster.topic_admin import require_topics
-from ..cluster.topics import HL7_RAW, PATIENT_UPDATES
-from ..engine.settings import load_settings
-from ..files.feed import feed as publish
-from ..files.feed import raw_messages
-from ..files.patient_updates import update_messages
-from ..files.sources import lines_in, records_in, require_present
-from ..formats.json_map import load_json_map
+from streams.cluster.client import wait_for_broker
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import HL7_RAW, PATIENT_UPDATES
+from streams.engine.settings import load_settings
+from streams.files.feed import feed as publish
+from streams.files.feed import raw_messages
+from streams.files.patient_updates import update_messages
+from streams.files.sources import lines_in, records_in, require_present
+from streams.formats.json_map import load_json_map
+
 from .options import Bootstrap, Config, JsonMapFile
 from .terminal import counting, say
 

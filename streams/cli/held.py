@@ -9,17 +9,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..cluster.client import wait_for_broker
-from ..cluster.topic_admin import require_topics
-from ..cluster.topics import NOTES_HELD, PATIENT_UPDATES
-from ..engine.settings import Settings, load_settings
-from ..operations.held import (
+from streams.cluster.client import wait_for_broker
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import NOTES_HELD, PATIENT_UPDATES
+from streams.engine.settings import Settings, load_settings
+from streams.operations.held import (
     Decision,
     WaitingNote,
     command,
     not_first,
     waiting_notes,
 )
+
 from .options import Bootstrap, Config, Json
 from .terminal import print_json, say, show_table
 

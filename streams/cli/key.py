@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..events.seals import audit_key_text
-from ..keys.files import write_private
-from ..keys.sources import read_key
+from streams.events.seals import audit_key_text
+from streams.keys.files import write_private
+from streams.keys.sources import read_key
 
 
 def key(

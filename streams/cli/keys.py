@@ -13,15 +13,15 @@ import typer
 from rich.console import Console
 
 from schemas import json_text
+from streams.engine.errors import ConfigError, FatalError, InputError
+from streams.engine.settings import Settings, load_settings
+from streams.keys.files import write_private
+from streams.keys.office import make_pair, public_file
+from streams.keys.ring import PseudonymKey, key_id_of
+from streams.keys.sources import MOMENT, directory_of
+from streams.patients.demographics import PatientId
+from streams.scrub.outputs import Pseudonyms
 
-from ..engine.errors import ConfigError, FatalError, InputError
-from ..engine.settings import Settings, load_settings
-from ..keys.files import write_private
-from ..keys.office import make_pair, public_file
-from ..keys.ring import PseudonymKey, key_id_of
-from ..keys.sources import MOMENT, directory_of
-from ..patients.demographics import PatientId
-from ..scrub.outputs import Pseudonyms
 from .options import Config, Json
 from .terminal import new_passphrase, print_json, show_table
 

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..cluster.client import wait_for_broker
-from ..cluster.topic_admin import require_topics
-from ..engine.exit_status import status_of
-from ..engine.log import set_up_logging
-from ..engine.private_files import keep_files_private
-from ..engine.settings import LakeSettings, load_settings
-from ..workers.versions import runtime
+from streams.cluster.client import wait_for_broker
+from streams.cluster.topic_admin import require_topics
+from streams.engine.exit_status import status_of
+from streams.engine.log import set_up_logging
+from streams.engine.private_files import keep_files_private
+from streams.engine.settings import LakeSettings, load_settings
+from streams.workers.versions import runtime
+
 from .options import Bootstrap, Config, Json
 from .terminal import print_json, show_table
 
 if TYPE_CHECKING:
-    from ..lake.table import LakeTable
+    from streams.lake.table import LakeTable
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def run(config: Config = None, bootstrap: Bootstrap = None) -> None:
 
     One process for each table.
     """
-    from ..lake.service import run as service
+    from streams.lake.service import run as service
 
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()
@@ -62,7 +63,7 @@ def compact(
     settings = load_settings(config).lake
     rows = []
     with _tables(settings) as tables:
-        from ..lake.maintenance import compact as run_it
+        from streams.lake.maintenance import compact as run_it
 
         for table in tables:
             done = run_it(table, settings, min_files=min_files)
@@ -90,7 +91,7 @@ def expire(
         settings = settings.model_copy(update={"keep_seconds": keep_seconds})
     rows = []
     with _tables(settings) as tables:
-        from ..lake.maintenance import expire as run_it
+        from streams.lake.maintenance import expire as run_it
 
         for table in tables:
             done = run_it(table, settings, datetime.now(UTC))
@@ -108,7 +109,7 @@ def status(
     wait_for_broker(settings)
     counts = require_topics(settings, settings.lake.topics)
     with _tables(settings.lake, are_loaded=False) as tables:
-        from ..lake.status import status_of_table
+        from streams.lake.status import status_of_table
 
         rows = [
             dataclasses.asdict(
@@ -127,8 +128,8 @@ def _tables(
     settings: LakeSettings, *, are_loaded: bool = True
 ) -> Iterator[list[LakeTable]]:
     """Yield the tables that exist, or all of them if they are not loaded."""
-    from ..lake.catalog import open_catalog
-    from ..lake.service import tables_of
+    from streams.lake.catalog import open_catalog
+    from streams.lake.service import tables_of
 
     catalog = open_catalog(settings)
     try:

@@ -11,13 +11,13 @@ import orjson
 import typer
 
 from schemas import SchemaError, json_text
+from streams.engine.errors import InputError, InvalidRecord
+from streams.files.sources import json_events_in, require_present
+from streams.formats.json_map import JsonMap, load_json_map
+from streams.formats.json_map.paths import Fate, written
+from streams.formats.json_map.proposal import proposal
+from streams.formats.json_map.samples import Samples
 
-from ..engine.errors import InputError, InvalidRecord
-from ..files.sources import json_events_in, require_present
-from ..formats.json_map import JsonMap, load_json_map
-from ..formats.json_map.paths import Fate, written
-from ..formats.json_map.proposal import proposal
-from ..formats.json_map.samples import Samples
 from .terminal import say, show_table, write_file
 
 

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from ..engine.errors import ConfigError
-from ..engine.exit_status import status_of
-from ..engine.log import set_up_logging
-from ..engine.private_files import keep_files_private
-from ..engine.settings import load_settings
-from ..workers.versions import runtime
+from streams.engine.errors import ConfigError
+from streams.engine.exit_status import status_of
+from streams.engine.log import set_up_logging
+from streams.engine.private_files import keep_files_private
+from streams.engine.settings import load_settings
+from streams.workers.versions import runtime
+
 from .options import Bootstrap, Config
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ def mllp(
 ) -> None:
     """Take HL7 v2 messages by MLLP to hl7.raw until SIGTERM or Ctrl-C."""
     # prometheus_client takes a tenth of a second to load.
-    from ..mllp.service import run
+    from streams.mllp.service import run
 
     settings = load_settings(config, {"bootstrap": bootstrap})
     if host == "":

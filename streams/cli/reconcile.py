@@ -11,12 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..cluster.client import wait_for_broker
-from ..engine.settings import load_settings
-from ..events.seals import read_audit_key
-from ..operations.reconcile import Auditor, Conclusion, Result, Verdict
-from ..rescrub.proof import version_proof
-from ..rescrub.request import checked_version
+from streams.cluster.client import wait_for_broker
+from streams.engine.settings import load_settings
+from streams.events.seals import read_audit_key
+from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
+from streams.rescrub.proof import version_proof
+from streams.rescrub.request import checked_version
+
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json
 

@@ -10,15 +10,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..cluster.client import wait_for_broker
-from ..cluster.consumer import check_consumers
-from ..cluster.producer import check_producer
-from ..engine.extras import SERVICE, require
-from ..engine.log import set_up_logging
-from ..engine.private_files import keep_files_private
-from ..engine.settings import load_settings
-from ..rescrub.job import Report, open_plan, run
-from ..rescrub.request import checked_version
+from streams.cluster.client import wait_for_broker
+from streams.cluster.consumer import check_consumers
+from streams.cluster.producer import check_producer
+from streams.engine.extras import SERVICE, require
+from streams.engine.log import set_up_logging
+from streams.engine.private_files import keep_files_private
+from streams.engine.settings import load_settings
+from streams.rescrub.job import Report, open_plan, run
+from streams.rescrub.request import checked_version
+
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json, say
 

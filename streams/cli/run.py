@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
-from ..cluster.consumer import check_consumers
-from ..cluster.producer import check_producer
-from ..cluster.registry import schema_ids
-from ..cluster.topics import TOPICS_OF, Stage
-from ..engine.extras import SERVICE, require
-from ..engine.log import set_up_logging
-from ..engine.private_files import keep_files_private
-from ..engine.settings import load_settings
-from ..formats.json_map import load_json_map
-from ..operations.traces.tracing import require_extra
-from ..workers.supervisor import Supervisor
-from ..workers.versions import models, runtime
+from streams.cluster.consumer import check_consumers
+from streams.cluster.producer import check_producer
+from streams.cluster.registry import schema_ids
+from streams.cluster.topics import TOPICS_OF, Stage
+from streams.engine.extras import SERVICE, require
+from streams.engine.log import set_up_logging
+from streams.engine.private_files import keep_files_private
+from streams.engine.settings import load_settings
+from streams.formats.json_map import load_json_map
+from streams.operations.traces.tracing import require_extra
+from streams.workers.supervisor import Supervisor
+from streams.workers.versions import models, runtime
+
 from .options import Bootstrap, Config
 
 log = logging.getLogger(__name__)

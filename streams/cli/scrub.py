@@ -18,14 +18,14 @@ from deid_core.document import Document, ScrubbedDocument
 from deid_core.errors import DeidError
 from deid_core.jit import is_machine_code_kept, run_uncompiled
 from deid_core.term_files import TermFiles
+from streams.engine.character_sets import UTF_8, known_codec
+from streams.engine.errors import InvalidRecord
+from streams.engine.extras import require
+from streams.engine.reasons import ReasonCode
+from streams.files.documents import documents_in
+from streams.formats import Format
+from streams.keys.sources import read_key
 
-from ..engine.character_sets import UTF_8, known_codec
-from ..engine.errors import InvalidRecord
-from ..engine.extras import require
-from ..engine.reasons import ReasonCode
-from ..files.documents import documents_in
-from ..formats import Format
-from ..keys.sources import read_key
 from .explain_text import counted
 from .options import JsonMapFile
 from .scrub_output import (
@@ -41,9 +41,9 @@ from .terminal import say, show_table
 
 if TYPE_CHECKING:
     from deid_core.pipeline import Deidentifier
+    from streams.files.rewriting import Rewriter, Tally
+    from streams.formats.json_map import JsonMap
 
-    from ..files.rewriting import Rewriter, Tally
-    from ..formats.json_map import JsonMap
     from .explain import Explainer
 
 BATCH = 256
@@ -229,7 +229,7 @@ def _deidentifier(
 
 
 def _loaded(json_map: Path) -> JsonMap:
-    from ..formats.json_map import load_json_map
+    from streams.formats.json_map import load_json_map
 
     return load_json_map(json_map)
 
@@ -252,8 +252,8 @@ def _rewriter(
     with_annotations: bool,
     charset: str,
 ) -> Rewriter:
-    from ..files.rewriting import Rewriter
-    from ..scrub.outputs import Pseudonyms
+    from streams.files.rewriting import Rewriter
+    from streams.scrub.outputs import Pseudonyms
 
     return Rewriter(
         deidentifier,
@@ -298,7 +298,7 @@ def _rewritten(
     folder: OutputFolder,
     tick: Callable[[Path, int], None],
 ) -> _Done:
-    from ..files.rewriting import Tally
+    from streams.files.rewriting import Tally
 
     tally = Tally()
     ticking = replace(rewriter, scrubbed=lambda texts: tick(source.path, texts))
@@ -408,7 +408,7 @@ def _named(path: Path, error: DeidError | InvalidRecord | str) -> InvalidRecord:
     if isinstance(error, InvalidRecord):
         return error  # names its place already
     # Here: only what is refused needs the readers of formats.
-    from ..scrub.parts import code_of
+    from streams.scrub.parts import code_of
 
     code = code_of(error) if isinstance(error, DeidError) else ReasonCode.DEID_ERROR
     return InvalidRecord(code, f"{path}: {error}")

@@ -15,11 +15,10 @@ import orjson
 import typer
 
 from deid_core import ScrubbedDocument
-
-from ..engine.errors import InputError, InvalidRecord, OutputError
-from ..files.documents import format_of
-from ..files.sources import files_in, require_present
-from ..formats import Format
+from streams.engine.errors import InputError, InvalidRecord, OutputError
+from streams.files.documents import format_of
+from streams.files.sources import files_in, require_present
+from streams.formats import Format
 
 STANDARD_INPUT = Path("-")
 HEAD_BYTES, TAIL_BYTES = 1 << 20, 1 << 12
@@ -254,7 +253,7 @@ def _write(
     named = {} if file is None else {"file": file}
     line: dict[str, Any] = {**named, "id": result.id, "text": result.text}
     if with_annotations:
-        from ..scrub.outputs import annotations_json
+        from streams.scrub.outputs import annotations_json
 
         line["annotations"] = [
             # The model's own tag, where it is finer than the label.

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from ..engine.exit_status import status_of
-from ..engine.extras import SERVICE, require
-from ..engine.log import set_up_logging
-from ..engine.private_files import keep_files_private
-from ..engine.settings import load_settings
-from ..workers.versions import models, runtime
+from streams.engine.exit_status import status_of
+from streams.engine.extras import SERVICE, require
+from streams.engine.log import set_up_logging
+from streams.engine.private_files import keep_files_private
+from streams.engine.settings import load_settings
+from streams.workers.versions import models, runtime
+
 from .options import Config
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ def serve(
     """
     require(*SERVICE)
     # An error of the settings comes from a process that serves nothing yet.
-    from ..gateway.server import serve as run
+    from streams.gateway.server import serve as run
 
     settings = load_settings(config, {"preset": preset, "policy": policy})
     set_up_logging(settings.log_level)

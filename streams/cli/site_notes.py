@@ -16,20 +16,19 @@ from random import Random
 from deid_core import Document
 from deid_core.research.corpora.marked import is_marked
 from deid_core.research.corpora.readers import read_corpus
-
-from ..cluster.bounded import committed_records
-from ..cluster.client import admin_client, record_of
-from ..cluster.offsets import end_offsets, first_offsets
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import NOTES, PATIENTS
-from ..engine.errors import InputError, InvalidRecord
-from ..engine.records import Record
-from ..engine.settings import Settings
-from ..events.notes import ClinicalNote
-from ..files.documents import SUFFIXES, documents_in, format_of
-from ..files.sources import files_in, require_present
-from ..scrub.join import PatientJoin
-from ..scrub.notes import decode
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import admin_client, record_of
+from streams.cluster.offsets import end_offsets, first_offsets
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import NOTES, PATIENTS
+from streams.engine.errors import InputError, InvalidRecord
+from streams.engine.records import Record
+from streams.engine.settings import Settings
+from streams.events.notes import ClinicalNote
+from streams.files.documents import SUFFIXES, documents_in, format_of
+from streams.files.sources import files_in, require_present
+from streams.scrub.join import PatientJoin
+from streams.scrub.notes import decode
 
 Seen = Callable[[int], None]
 """Called with the number of notes read so far."""

@@ -12,12 +12,13 @@ import typer
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from ..cluster.client import wait_for_broker
-from ..engine.errors import RetriableError
-from ..engine.settings import load_settings
-from ..operations.status.kafka_source import KafkaSource
-from ..operations.status.snapshot import Snapshot
-from ..operations.status.view import render
+from streams.cluster.client import wait_for_broker
+from streams.engine.errors import RetriableError
+from streams.engine.settings import load_settings
+from streams.operations.status.kafka_source import KafkaSource
+from streams.operations.status.snapshot import Snapshot
+from streams.operations.status.view import render
+
 from .options import Bootstrap, Config
 from .terminal import interrupt_on_sigterm, print_json
 

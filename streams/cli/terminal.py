@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import orjson
 import typer
 
-from ..engine.errors import OutputError
+from streams.engine.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..cluster.acls import grants
-from ..cluster.asyncapi import asyncapi
-from ..cluster.client import admin_client, wait_for_broker
-from ..cluster.registry import opened, subject
-from ..cluster.topic_admin import check_topics, create_topics, partition_counts
-from ..cluster.topics import ALL_TOPICS, FRAMED
-from ..engine.errors import ConfigError, RetriableError
-from ..engine.settings import Settings, load_settings
+from streams.cluster.acls import grants
+from streams.cluster.asyncapi import asyncapi
+from streams.cluster.client import admin_client, wait_for_broker
+from streams.cluster.registry import opened, subject
+from streams.cluster.topic_admin import check_topics, create_topics, partition_counts
+from streams.cluster.topics import ALL_TOPICS, FRAMED
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.settings import Settings, load_settings
+
 from .options import Bootstrap, Config, Json
 from .terminal import print_json, show_table
 

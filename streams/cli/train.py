@@ -16,8 +16,8 @@ from deid_core.research.corpora.installed import (
     require_learnable,
 )
 from deid_core.research.corpora.readers import READERS, read_corpus
+from streams.files.sources import require_present
 
-from ..files.sources import require_present
 from .options import Seed
 
 

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from ..engine.errors import ConfigError
-from ..engine.http_access import Tokens, is_loopback
-from ..engine.log import set_up_logging
-from ..engine.private_files import keep_files_private
-from ..engine.settings import load_settings
-from ..workers.versions import runtime
+from streams.engine.errors import ConfigError
+from streams.engine.http_access import Tokens, is_loopback
+from streams.engine.log import set_up_logging
+from streams.engine.private_files import keep_files_private
+from streams.engine.settings import load_settings
+from streams.workers.versions import runtime
+
 from .options import Bootstrap, Config
 
 log = logging.getLogger(__name__)
@@ -36,8 +37,8 @@ def watch(
 ) -> None:
     """Serve the operations page until SIGTERM or Ctrl-C."""
     # Faust takes half a second to load, and only this command needs it.
-    from ..operations.watch.log_filter import filter_foreign_logs
-    from ..operations.watch.service import Address, run_guarded
+    from streams.operations.watch.log_filter import filter_foreign_logs
+    from streams.operations.watch.service import Address, run_guarded
 
     settings = load_settings(config, {"bootstrap": bootstrap})
     settings.client()

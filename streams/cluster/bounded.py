@@ -8,8 +8,9 @@ from typing import Literal
 
 from confluent_kafka import Message, TopicPartition
 
-from ..engine.errors import RetriableError
-from ..engine.settings import Settings
+from streams.engine.errors import RetriableError
+from streams.engine.settings import Settings
+
 from .client import CONSUMER, consumer_client, translated
 from .offsets import END_OF_PARTITION
 

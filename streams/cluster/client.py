@@ -26,8 +26,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from ..engine.client_properties import REFUSED
-from ..engine.errors import (
+from streams.engine.client_properties import REFUSED
+from streams.engine.errors import (
     BrokerUnreachable,
     ConfigError,
     Fenced,
@@ -36,8 +36,9 @@ from ..engine.errors import (
     SlotTaken,
     UnknownOutcome,
 )
-from ..engine.records import NO_EPOCH, CommittedOffset, Partition, Record
-from ..engine.settings import Settings
+from streams.engine.records import NO_EPOCH, CommittedOffset, Partition, Record
+from streams.engine.settings import Settings
+
 from .wire_format import without_header
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,11 @@ from contextlib import suppress
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import ConsumerGroupDescription
 
-from ..engine.errors import ConfigError, Fenced, RetriableError, StreamError
-from ..engine.observer import PartitionListener
-from ..engine.records import NO_EPOCH, CommittedOffset, Partition, Record
-from ..engine.settings import Settings
+from streams.engine.errors import ConfigError, Fenced, RetriableError, StreamError
+from streams.engine.observer import PartitionListener
+from streams.engine.records import NO_EPOCH, CommittedOffset, Partition, Record
+from streams.engine.settings import Settings
+
 from .client import (
     CALL_SECONDS,
     CONSUMER,

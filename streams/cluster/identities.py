@@ -13,7 +13,8 @@ from contextlib import suppress
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, TopicDescription
 
-from ..engine.errors import TopicReplaced
+from streams.engine.errors import TopicReplaced
+
 from .client import CALL_SECONDS, translated
 
 CHECK_SECONDS = 5.0

@@ -29,9 +29,10 @@ from itertools import pairwise
 
 from confluent_kafka.admin import AdminClient
 
-from ..engine.errors import ConfigError
-from ..engine.records import NO_TIMESTAMP
-from ..engine.settings import Settings
+from streams.engine.errors import ConfigError
+from streams.engine.records import NO_TIMESTAMP
+from streams.engine.settings import Settings
+
 from .client import admin_client
 from .offsets import GroupOffsets, end_offsets, first_offsets
 from .topic_admin import TO_HAVE_THEM, partition_counts

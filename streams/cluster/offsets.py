@@ -13,9 +13,10 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from ..engine.claim import Claim
-from ..engine.errors import RetriableError
-from ..engine.settings import Settings
+from streams.engine.claim import Claim
+from streams.engine.errors import RetriableError
+from streams.engine.settings import Settings
+
 from .client import CALL_SECONDS, CONSUMER, consumer_client, translated
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name

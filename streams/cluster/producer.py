@@ -9,9 +9,10 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from ..engine.errors import RetriableError
-from ..engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
-from ..engine.settings import Settings
+from streams.engine.errors import RetriableError
+from streams.engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
+from streams.engine.settings import Settings
+
 from .client import (
     CALL_SECONDS,
     PRODUCER,

@@ -20,10 +20,10 @@ import orjson
 from pydantic import SecretStr
 
 from schemas import FOLDER
+from streams.engine.errors import ConfigError, RegistryUnreachable
+from streams.engine.extras import install
+from streams.engine.settings import Settings
 
-from ..engine.errors import ConfigError, RegistryUnreachable
-from ..engine.extras import install
-from ..engine.settings import Settings
 from .topics import FRAMED, Topic
 from .wire_format import SchemaIds, header
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from ..engine.errors import ConfigError, RetriableError
-from ..engine.settings import Settings
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.settings import Settings
+
 from .client import CALL_SECONDS, admin_client, translated
 from .topics import ALL_TOPICS, Topic
 

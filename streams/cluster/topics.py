@@ -15,8 +15,8 @@ from typing import Literal
 import orjson
 
 from schemas import Schema
+from streams.engine.errors import ConfigError
 
-from ..engine.errors import ConfigError
 from .wire_format import FRAMED_NAMES
 
 DAY_MS = 24 * 60 * 60 * 1000

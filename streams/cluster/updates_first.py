@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..engine.errors import RetriableError
-from ..engine.records import Record
+from streams.engine.errors import RetriableError
+from streams.engine.records import Record
 
 
 class UpdatesFirst:

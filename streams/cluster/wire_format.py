@@ -18,9 +18,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output
+
 from .versions import live_name
 
 FRAMED_NAMES = frozenset({"notes.scrubbed", "hl7.scrubbed", "phi.audit"})

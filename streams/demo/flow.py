@@ -12,17 +12,17 @@ from typing import Any
 import orjson
 from confluent_kafka import Message, TopicPartition
 
-from ..cluster.client import (
+from streams.cluster.client import (
     admin_client,
     consumer_client,
     header_pairs,
     translated,
     value_of,
 )
-from ..cluster.lag import LagReader
-from ..cluster.offsets import end_offsets
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import (
+from streams.cluster.lag import LagReader
+from streams.cluster.offsets import end_offsets
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,
@@ -31,9 +31,9 @@ from ..cluster.topics import (
     PHI_AUDIT,
     Stage,
 )
-from ..engine.errors import FatalError, RetriableError
-from ..engine.settings import Settings
-from ..events.outputs import SOURCE
+from streams.engine.errors import FatalError, RetriableError
+from streams.engine.settings import Settings
+from streams.events.outputs import SOURCE
 
 PATIENCE_SECONDS = 600.0
 

@@ -13,10 +13,11 @@ from itertools import chain
 
 from rich.console import Console
 
-from ..engine.errors import ConfigError, FatalError
-from ..engine.settings import Settings
-from ..files.feed import RawMessage, feed
-from ..operations.doctor.ports import is_free
+from streams.engine.errors import ConfigError, FatalError
+from streams.engine.settings import Settings
+from streams.files.feed import RawMessage, feed
+from streams.operations.doctor.ports import is_free
+
 from .services import Service, start_watch
 
 READY_SECONDS = 120.0

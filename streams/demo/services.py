@@ -17,13 +17,13 @@ from typing import IO
 import orjson
 from rich.console import Console
 
-from ..cluster.client import wait_for_broker
-from ..cluster.local_broker import Cluster
-from ..cluster.topic_admin import create_topics
-from ..engine.errors import FatalError
-from ..engine.settings import PREFIX, RegistrySettings, Settings
-from ..keys.files import write_private
-from ..keys.office import make_pair, public_file
+from streams.cluster.client import wait_for_broker
+from streams.cluster.local_broker import Cluster
+from streams.cluster.topic_admin import create_topics
+from streams.engine.errors import FatalError
+from streams.engine.settings import PREFIX, RegistrySettings, Settings
+from streams.keys.files import write_private
+from streams.keys.office import make_pair, public_file
 
 DRAIN_SECONDS = 60.0
 TAIL_LINES = 5

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
+from streams.engine.character_sets import ASCII, UTF_8, codec_of
 
-from ..engine.character_sets import ASCII, UTF_8, codec_of
 from .document import RebuiltDocument, Unreadable, UnreadableKind
 
 MEDIA_TYPE = "text/plain; charset=utf-8"

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from deid_core import ScrubbedDocument
-
-from ..documents import TextDocument, open_document
-from ..patients.demographics import (
+from streams.documents import TextDocument, open_document
+from streams.patients.demographics import (
     ACCUMULATING,
     SNAPSHOT,
     Demographics,
     PatientId,
     distinct,
 )
+
 from .parts import FreeText, Part, Rebuilt, Values
 
 

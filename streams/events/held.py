@@ -11,8 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from schemas import SchemaError
-
-from ..cluster.topics import NOTES_HELD
+from streams.cluster.topics import NOTES_HELD
 
 _LENGTH = struct.Struct(">I")
 _OFFSET = struct.Struct(">Q")

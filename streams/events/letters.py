@@ -16,11 +16,11 @@ from typing import Any
 
 import orjson
 
-from ..cluster.client import MAX_MESSAGE_BYTES
-from ..cluster.topics import DEAD_LETTERS, MIB
-from ..engine.errors import InvalidRecord
-from ..engine.records import Partition, Record
-from ..keys.office import SUITE, NotOpened, OfficePrivateKey, OfficePublicKey
+from streams.cluster.client import MAX_MESSAGE_BYTES
+from streams.cluster.topics import DEAD_LETTERS, MIB
+from streams.engine.errors import InvalidRecord
+from streams.engine.records import Partition, Record
+from streams.keys.office import SUITE, NotOpened, OfficePrivateKey, OfficePublicKey
 
 FORMAT = 1
 """Of the sealed record, which is compressed; another one is not opened."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..patients.demographics import Demographics, PatientId
+from streams.patients.demographics import Demographics, PatientId
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,14 @@ import orjson
 
 from schemas import SchemaError
 from schemas.decoding import check_encoded
-
-from ..cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
-from ..cluster.versions import live_name
-from ..engine.errors import FatalError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Record
+from streams.cluster.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
+from streams.cluster.versions import live_name
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Record
 
 if TYPE_CHECKING:
-    from ..keys.office import OfficePublicKey
+    from streams.keys.office import OfficePublicKey
 
 SOURCE = "source"
 """Header: topic/partition/offset of the input record; never PHI."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from deid_core import Label, ScrubbedDocument
+from streams.patients.demographics import PatientRecord
 
-from ..patients.demographics import PatientRecord
 from .notes import ClinicalNote
 
 

@@ -19,11 +19,12 @@ import orjson
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from ..cluster.topics import PHI_AUDIT
-from ..cluster.versions import live_name
-from ..engine.errors import ConfigError
-from ..engine.records import Output, Record
-from ..keys.sources import read_key
+from streams.cluster.topics import PHI_AUDIT
+from streams.cluster.versions import live_name
+from streams.engine.errors import ConfigError
+from streams.engine.records import Output, Record
+from streams.keys.sources import read_key
+
 from .outputs import HELD, source_header
 
 SEAL = "seal"

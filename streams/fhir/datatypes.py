@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from deid_core.document import Address
+from streams.patients.demographics import Identifier, Name, is_day
 
-from ..patients.demographics import Identifier, Name, is_day
 from .json_text import Number
 from .rules import TYPES
 from .writer import dicts

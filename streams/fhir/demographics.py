@@ -7,8 +7,7 @@ from typing import Any
 
 from deid_core import Label
 from deid_core.document import Address
-
-from ..patients.demographics import (
+from streams.patients.demographics import (
     Demographics,
     Identifier,
     Kin,
@@ -16,6 +15,7 @@ from ..patients.demographics import (
     PatientId,
     distinct,
 )
+
 from .datatypes import (
     SEXES,
     address_of,

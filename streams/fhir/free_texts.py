@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from deid_core import ScrubbedDocument
-
-from ..documents import Unreadable, UnreadableKind
-from ..events.enclosed import Enclosed, RebuiltEnclosed
-from ..events.parts import FreeText, Part, Values
+from streams.documents import Unreadable, UnreadableKind
+from streams.events.enclosed import Enclosed, RebuiltEnclosed
+from streams.events.parts import FreeText, Part, Values
 
 _Kind = tuple[str, bool]
 """Of terms: the type of their note, and whether they are vocabulary."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 MAX_DEPTH = 64
 

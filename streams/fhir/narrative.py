@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from deid_core import ScrubbedDocument
-
-from ..documents.html import HtmlText, open_html
+from streams.documents.html import HtmlText, open_html
 
 _ALLOWED = frozenset(
     {

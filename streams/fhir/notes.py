@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..documents import Unreadable, from_base64, shown_in
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.notes import ClinicalNote
-from ..patients.demographics import Demographics, PatientId
+from streams.documents import Unreadable, from_base64, shown_in
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.notes import ClinicalNote
+from streams.patients.demographics import Demographics, PatientId
+
 from .datatypes import text, time_of
 from .narrative import open_div
 from .patients import Entry

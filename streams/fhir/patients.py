@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deid_core import Label
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.patients.demographics import PatientId
+from streams.patients.known_identifiers import LABELS_OF_ID_TYPES
+from streams.patients.numbers import numbers_of
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..patients.demographics import PatientId
-from ..patients.known_identifiers import LABELS_OF_ID_TYPES
-from ..patients.numbers import numbers_of
 from .datatypes import identifier_of, text
 from .demographics import patient_ids
 from .json_text import dumps

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from deid_core import Label, ScrubbedDocument
-
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.enclosed import (
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.enclosed import (
     TEXTS,
     Enclosed,
     Opener,
@@ -19,12 +18,9 @@ from ..events.enclosed import (
     skipped_with,
     with_enclosed,
 )
-from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..patients.demographics import (
-    MAX_VALUES,
-    PatientId,
-    records_of,
-)
+from streams.events.parts import FreeText, Part, Rebuilt, Values
+from streams.patients.demographics import MAX_VALUES, PatientId, records_of
+
 from .datatypes import time_of
 from .demographics import demographics_of, linked_ids
 from .free_texts import Gathered, Unread

@@ -11,7 +11,8 @@ import re
 import uuid
 from dataclasses import dataclass, field
 
-from ..events.parts import Values
+from streams.events.parts import Values
+
 from .rules import RESOURCE_TYPES
 
 BASE = "https://fhir.invalid"

@@ -14,11 +14,11 @@ from typing import Any
 from deid_core import Label
 from deid_core.language.lexicons import is_vocabulary, normal
 from deid_core.surrogates.tag import tag_of
+from streams.documents import Unreadable, from_base64, shown_in
+from streams.events.parts import Rebuilt, Values
+from streams.events.towns import town
+from streams.patients.numbers import digits_of, digits_of_number
 
-from ..documents import Unreadable, from_base64, shown_in
-from ..events.parts import Rebuilt, Values
-from ..events.towns import town
-from ..patients.numbers import digits_of, digits_of_number
 from . import references
 from .free_texts import Texts, rebuilt_document
 from .json_text import Number

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import orjson
 
 from deid_core import Document, KnownIdentifiers
-
-from ..documents import hidden_in, shown_in
-from ..documents.content import holds_hl7
-from ..engine.character_sets import UTF_8
-from ..engine.errors import FatalError, InputError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..formats import Format, recognise
-from ..patients.demographics import (
+from streams.documents import hidden_in, shown_in
+from streams.documents.content import holds_hl7
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import FatalError, InputError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.formats import Format, recognise
+from streams.patients.demographics import (
     NOBODY,
     Demographics,
     PatientId,
     PatientRecord,
     merge_records,
 )
-from ..patients.known_identifiers import known_identifiers
+from streams.patients.known_identifiers import known_identifiers
+
 from .batches import messages_in
 from .input_file import InputFile
 from .json_notes import note_event_of, parsed
@@ -38,9 +38,9 @@ from .sources import json_values_in, unwrapped
 from .tables import DELIMITERS, MappedTable, Table, codec_of_stream
 
 if TYPE_CHECKING:
-    from ..events.notes import ClinicalNote
-    from ..formats.json_map import JsonMap
-    from ..intake.route import Routed
+    from streams.events.notes import ClinicalNote
+    from streams.formats.json_map import JsonMap
+    from streams.intake.route import Routed
 
 SUFFIXES = {
     ".hl7": Format.HL7,
@@ -203,7 +203,7 @@ def text_in_utf_8(text: bytes, charset: str) -> bytes:
 
 def _hl7(path: Path, stream: BinaryIO, file: FileNotes) -> Found:
     # Texts need nothing of messages.
-    from ..hl7.framing import in_utf_8
+    from streams.hl7.framing import in_utf_8
 
     for ordinal, value in enumerate(messages_in(InputFile(path, stream)), start=1):
         yield from file.messages(
@@ -412,7 +412,7 @@ class FileNotes:
 
 def _routed(value: bytes) -> Routed:
     # Texts need none of the readers.
-    from ..intake.route import route
+    from streams.intake.route import route
 
     return route(value, max_bytes=sys.maxsize)
 

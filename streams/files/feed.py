@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from ..cluster.client import PRODUCER, producer_client
-from ..cluster.topics import HL7_RAW, Topic
-from ..engine.character_sets import UTF_8
-from ..engine.errors import FatalError, InvalidRecord
-from ..engine.settings import Settings
-from ..formats.json_map import JsonMap
-from ..hl7.sender import sender_key
+from streams.cluster.client import PRODUCER, producer_client
+from streams.cluster.topics import HL7_RAW, Topic
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.settings import Settings
+from streams.formats.json_map import JsonMap
+from streams.hl7.sender import sender_key
+
 from .json_notes import for_topic
 from .sources import SourceRecord
 

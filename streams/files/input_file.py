@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ..engine.errors import FatalError, InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 64 << 20

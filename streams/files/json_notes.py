@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from schemas import SchemaError, json_text
-
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 if TYPE_CHECKING:
-    from ..formats.json_map import JsonMap
+    from streams.formats.json_map import JsonMap
 
 _SHORT = frozenset(
     ("id", "text", "patient", "patient_id", "note_type", "written_at", "demographics")

@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 
 from schemas import SchemaError, json_text
+from streams.cluster.topics import PATIENT_UPDATES
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.patients.demographics import PatientId, is_time
+from streams.patients.updates import PatientUpdate, decode_update
 
-from ..cluster.topics import PATIENT_UPDATES
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..patients.demographics import PatientId, is_time
-from ..patients.updates import PatientUpdate, decode_update
 from .feed import RawMessage
 from .sources import SourceRecord
 

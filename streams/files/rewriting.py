@@ -19,21 +19,21 @@ from typing import Any, BinaryIO
 import orjson
 
 from deid_core import Deidentifier, DeidError, Document, ScrubbedDocument
+from streams.documents import Unreadable, open_document
+from streams.documents.content import holds_hl7
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import FatalError, InputError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.parts import Part, Reader
+from streams.formats import Format
+from streams.formats.json_map import JsonMap
+from streams.formats.readers import FILE_READERS
+from streams.hl7.framing import in_utf_8, messages_of
+from streams.patients.demographics import PatientId
+from streams.scrub.outputs import Pseudonyms, annotations_json, publishable_type
+from streams.scrub.parts import code_of, documents_of, rebuilt
+from streams.scrub.values import PatientValues
 
-from ..documents import Unreadable, open_document
-from ..documents.content import holds_hl7
-from ..engine.character_sets import UTF_8
-from ..engine.errors import FatalError, InputError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.parts import Part, Reader
-from ..formats import Format
-from ..formats.json_map import JsonMap
-from ..formats.readers import FILE_READERS
-from ..hl7.framing import in_utf_8, messages_of
-from ..patients.demographics import PatientId
-from ..scrub.outputs import Pseudonyms, annotations_json, publishable_type
-from ..scrub.parts import code_of, documents_of, rebuilt
-from ..scrub.values import PatientValues
 from .batches import Piece, pieces_in
 from .documents import (
     NAMES,
@@ -322,7 +322,7 @@ class _File:
 
     def _joined(self, message: bytes, parts: Sequence[bytes]) -> bytes:
         """Return a Bundle of several patients as one; count what is of none of them."""
-        from ..fhir.merging import entries_in, merged
+        from streams.fhir.merging import entries_in, merged
 
         whole = parts[0]
         if len(parts) > 1:

@@ -16,9 +16,9 @@ from typing import BinaryIO
 import orjson
 
 from schemas import SchemaError, json_text
+from streams.documents.content import holds_hl7
+from streams.engine.errors import InputError
 
-from ..documents.content import holds_hl7
-from ..engine.errors import InputError
 from .batches import in_utf_8, messages_in
 from .input_file import InputFile
 from .tables import DELIMITERS, events_of

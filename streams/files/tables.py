@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
 
-from ..engine.character_sets import UTF_8
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+
 from .input_file import CHUNK_BYTES, MAX_RECORD_BYTES, InputFile
 
 if TYPE_CHECKING:
-    from ..formats.json_map import JsonMap
+    from streams.formats.json_map import JsonMap
 
 DELIMITERS: Mapping[str, str] = {".csv": ",", ".tsv": "\t"}
 """By the suffix of a file: nothing in it tells a table from a text."""

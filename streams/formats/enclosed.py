@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
+from streams.documents import Unreadable, UnreadableKind, hidden_in
+from streams.documents.content import Content, content_of
+from streams.documents.opening import MAX_BYTES, MAX_CHARACTERS
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.enclosed import TEXTS, Enclosed, OfMessage, RebuiltEnclosed, Whose
+from streams.events.parts import FreeText, Part, Reader, Values
+from streams.patients.demographics import Demographics
 
-from ..documents import Unreadable, UnreadableKind, hidden_in
-from ..documents.content import Content, content_of
-from ..documents.opening import MAX_BYTES, MAX_CHARACTERS
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.enclosed import TEXTS, Enclosed, OfMessage, RebuiltEnclosed, Whose
-from ..events.parts import FreeText, Part, Reader, Values
-from ..patients.demographics import Demographics
 from .recognising import recognise
 
 _CONTENTS = frozenset({Content.XML, Content.JSON})

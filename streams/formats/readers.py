@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ..documents import hidden_in
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.enclosed import TEXTS, Opener
-from ..events.parts import Reader
-from ..hl7.reader import Hl7Reader
-from ..patients.demographics import NOBODY
+from streams.documents import hidden_in
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.enclosed import TEXTS, Opener
+from streams.events.parts import Reader
+from streams.hl7.reader import Hl7Reader
+from streams.patients.demographics import NOBODY
+
 from .enclosed import MessageOpener
 from .recognising import Format
 
@@ -19,19 +20,19 @@ MAX_DEPTH = 2
 
 
 def _fhir(opener: Opener) -> Reader:
-    from ..fhir.reader import FhirReader
+    from streams.fhir.reader import FhirReader
 
     return FhirReader(opener=opener)
 
 
 def _fhir_of_files(opener: Opener) -> Reader:
-    from ..fhir.reader import FhirReader
+    from streams.fhir.reader import FhirReader
 
     return FhirReader(opener=opener, nobody=NOBODY)
 
 
 def _ccda(opener: Opener) -> Reader:
-    from ..ccda.reader import CcdaReader
+    from streams.ccda.reader import CcdaReader
 
     return CcdaReader(opener=opener)
 

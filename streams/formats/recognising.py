@@ -12,17 +12,17 @@ from enum import StrEnum
 
 import orjson
 
-from ..documents.content import (
+from streams.documents.content import (
     START_TAG,
     Content,
     beginning,
     content_of,
     without_prolog,
 )
-from ..documents.document import Unreadable
-from ..documents.plain import decoded
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.documents.document import Unreadable
+from streams.documents.plain import decoded
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 
 class Format(StrEnum):

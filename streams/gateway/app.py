@@ -22,10 +22,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from schemas import FOLDER
+from streams.cluster.topics import HL7_RAW
+from streams.engine.reasons import ReasonCode
+from streams.engine.settings import Settings
 
-from ..cluster.topics import HL7_RAW
-from ..engine.reasons import ReasonCode
-from ..engine.settings import Settings
 from . import models
 from .docs_page import page, style
 from .gateway_metrics import CONTENT_TYPE, GatewayMetrics

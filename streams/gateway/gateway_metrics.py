@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from deid_core.labels import Label
+from streams.engine.reasons import OTHER, REASONS
+from streams.operations.metrics import catalogue
 
-from ..engine.reasons import OTHER, REASONS
-from ..operations.metrics import catalogue
 from .tasks import Code, Counts
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST

@@ -15,8 +15,9 @@ from typing import Any
 
 import orjson
 
-from ..engine.http_access import Hosts, Tokens
-from ..engine.settings import Settings
+from streams.engine.http_access import Hosts, Tokens
+from streams.engine.settings import Settings
+
 from .gateway_metrics import GatewayMetrics
 from .tasks import JSON, Code, Refused
 

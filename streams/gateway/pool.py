@@ -11,9 +11,10 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..engine.exit_status import EX_SOFTWARE
-from ..engine.reasons import ReasonCode
-from ..engine.settings import Settings
+from streams.engine.exit_status import EX_SOFTWARE
+from streams.engine.reasons import ReasonCode
+from streams.engine.settings import Settings
+
 from .tasks import SIZES, Answer, Code, Refused, Task
 from .worker import FORK, PID_BYTES, READY, overrun, tend
 

@@ -17,20 +17,20 @@ import orjson
 from deid_core import Annotation, Deidentifier, Document, ScrubbedDocument
 from deid_core import ConfigError as DeidConfigError
 from schemas import json_text
+from streams.documents import Unreadable, UnreadableKind, open_document
+from streams.engine.errors import ConfigError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.settings import Settings
+from streams.events.parts import Part, Reader, Rebuilt
+from streams.files.documents import FileNotes
+from streams.formats import Format, recognise
+from streams.formats.readers import CONTENT_TYPES, READERS
+from streams.patients.demographics import PatientRecord, merge_records
+from streams.patients.known_identifiers import known_identifiers
+from streams.scrub.outputs import Pseudonyms
+from streams.scrub.parts import NoteDocuments, Texts, documents_of, rebuilt, text_of
+from streams.scrub.values import PatientValues
 
-from ..documents import Unreadable, UnreadableKind, open_document
-from ..engine.errors import ConfigError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.settings import Settings
-from ..events.parts import Part, Reader, Rebuilt
-from ..files.documents import FileNotes
-from ..formats import Format, recognise
-from ..formats.readers import CONTENT_TYPES, READERS
-from ..patients.demographics import PatientRecord, merge_records
-from ..patients.known_identifiers import known_identifiers
-from ..scrub.outputs import Pseudonyms
-from ..scrub.parts import NoteDocuments, Texts, documents_of, rebuilt, text_of
-from ..scrub.values import PatientValues
 from .tasks import ACCEPTED, JSON, NDJSON, Answer, Code, Counts, Kind, Refused, Task
 
 log = logging.getLogger(__name__)

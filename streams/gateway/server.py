@@ -14,10 +14,11 @@ from types import FrameType
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..engine.errors import ConfigError, FatalError
-from ..engine.exit_status import EX_CONFIG
-from ..engine.http_access import Hosts, Tokens, require_tokens
-from ..engine.settings import Settings
+from streams.engine.errors import ConfigError, FatalError
+from streams.engine.exit_status import EX_CONFIG
+from streams.engine.http_access import Hosts, Tokens, require_tokens
+from streams.engine.settings import Settings
+
 from .app import ENDPOINTS, application
 from .gateway_metrics import GatewayMetrics
 from .guard import OPEN, Guard

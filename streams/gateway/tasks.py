@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"

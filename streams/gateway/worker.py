@@ -19,13 +19,14 @@ import signal
 import socket
 from collections.abc import Callable
 
-from ..engine import gc_tuning
-from ..engine.deadline import Deadline, Overrun
-from ..engine.exit_status import EX_SOFTWARE, status_of
-from ..engine.heartbeat import Parent
-from ..engine.log import set_up_logging
-from ..engine.reasons import ReasonCode
-from ..engine.settings import Settings
+from streams.engine import gc_tuning
+from streams.engine.deadline import Deadline, Overrun
+from streams.engine.exit_status import EX_SOFTWARE, status_of
+from streams.engine.heartbeat import Parent
+from streams.engine.log import set_up_logging
+from streams.engine.reasons import ReasonCode
+from streams.engine.settings import Settings
+
 from .scrubbing import Scrubber
 from .tasks import SIZES, Answer, Refused, Task
 

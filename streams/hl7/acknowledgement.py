@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 
-from ..engine.character_sets import UTF_8, codec_of
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.character_sets import UTF_8, codec_of
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+
 from .framing import header_of
 from .message import Segment, parse
 from .sender import sender_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from deid_core.document import Address
+from streams.patients.demographics import Identifier, Name
 
-from ..patients.demographics import Identifier, Name
 from .message import Repetition, part
 
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")

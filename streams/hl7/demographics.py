@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..patients.demographics import (
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.patients.demographics import (
     Demographics,
     Identifier,
     Kin,
@@ -16,6 +16,7 @@ from ..patients.demographics import (
     PatientId,
     distinct,
 )
+
 from . import fields
 from .datatypes import (
     address_of_xad,

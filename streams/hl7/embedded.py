@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
+from streams.documents import Unreadable, UnreadableKind, from_base64
+from streams.events.enclosed import Enclosed, OfMessage, Opener, RebuiltEnclosed
+from streams.events.parts import Part, Values
 
-from ..documents import Unreadable, UnreadableKind, from_base64
-from ..events.enclosed import Enclosed, OfMessage, Opener, RebuiltEnclosed
-from ..events.parts import Part, Values
 from .message import Delimiters, escape, unescape
 
 DOCUMENTS = ("ED", "RP")

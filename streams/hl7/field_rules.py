@@ -42,8 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from deid_core import Label
-
-from ..engine.errors import ConfigError
+from streams.engine.errors import ConfigError
 
 FOLDER = files(__package__) / "rules"
 FIELD_FILES = (

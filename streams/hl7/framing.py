@@ -10,9 +10,9 @@ import codecs
 import re
 from collections.abc import Sequence
 
-from ..engine.character_sets import ASCII, UTF_8, codec_of
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.character_sets import ASCII, UTF_8, codec_of
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 START_BLOCK, END_BLOCK = "\x0b", "\x1c"
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from deid_core import ScrubbedDocument
+from streams.documents import Unreadable, UnreadableKind, is_plain
+from streams.events.enclosed import RebuiltEnclosed
+from streams.events.parts import FreeText, Values
 
-from ..documents import Unreadable, UnreadableKind, is_plain
-from ..events.enclosed import RebuiltEnclosed
-from ..events.parts import FreeText, Values
 from .embedded import EmbeddedDocument
 from .message import Delimiters, escape, pieces, unescape
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 
-from ..documents import holds_document, is_plain, may_hold_markup, shown_in
+from streams.documents import holds_document, is_plain, may_hold_markup, shown_in
+
 from .message import Delimiters, Field, delimiters_of, escape
 from .narrative import NARRATIVE_TYPES
 

@@ -13,8 +13,8 @@ from functools import cache, partial
 
 import hl7
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 Component = tuple[str, ...]
 """The subcomponents of a component."""

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..events.notes import ClinicalNote
+from streams.events.notes import ClinicalNote
+
 from .datatypes import time_of
 from .demographics import PatientGroup
 from .message import Segment

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.enclosed import TEXTS, Opener, Whose, skipped_with, with_enclosed
+from streams.events.parts import FreeText, Part, Rebuilt, Values
+from streams.patients.demographics import Demographics, PatientRecord, records_of
 
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.enclosed import TEXTS, Opener, Whose, skipped_with, with_enclosed
-from ..events.parts import FreeText, Part, Rebuilt, Values
-from ..patients.demographics import Demographics, PatientRecord, records_of
 from . import fields, narrative
 from .datatypes import time_of
 from .demographics import PatientGroup, patient_groups

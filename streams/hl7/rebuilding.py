@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..documents import Unreadable
-from ..events.enclosed import OfMessage, Opener
-from ..events.parts import Part, Rebuilt, Values
+from streams.documents import Unreadable
+from streams.events.enclosed import OfMessage, Opener
+from streams.events.parts import Part, Rebuilt, Values
+
 from .embedded import DOCUMENTS, POINTER, embedded_document, embedded_part
 from .field_rules import TEXTS, Action, FieldRule, Leaf, Rules
 from .free_texts import WHOLE, FreeTexts, Place, Scrubbed

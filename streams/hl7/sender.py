@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..engine.character_sets import UTF_8
-from ..engine.errors import InvalidRecord
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import InvalidRecord
+
 from .framing import in_utf_8, messages_of
 
 _APPLICATION, _FACILITY, _CONTROL_ID = 2, 3, 9

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from deid_core import Label
+from streams.engine.character_sets import codec_of
+from streams.events.parts import Values
+from streams.events.towns import town
+from streams.patients.demographics import Demographics, Name, is_day
+from streams.patients.known_identifiers import LABELS_OF_ID_TYPES
+from streams.patients.numbers import SHORTEST, digits_of, digits_of_number, numbers_of
 
-from ..engine.character_sets import codec_of
-from ..events.parts import Values
-from ..events.towns import town
-from ..patients.demographics import Demographics, Name, is_day
-from ..patients.known_identifiers import LABELS_OF_ID_TYPES
-from ..patients.numbers import SHORTEST, digits_of, digits_of_number, numbers_of
 from .field_rules import CODES, TEXTS, Action, Codes, Leaf
 from .message import Delimiters, unescape
 

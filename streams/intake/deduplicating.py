@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from ..cluster.wire_format import InputFormat
-from ..engine.character_sets import UTF_8
-from ..engine.errors import CorruptState, InvalidRecord
-from ..engine.observer import Entered, TableProgress, unobserved
-from ..engine.records import Partition, Record
-from ..engine.runner import Outcome
-from ..formats.json_map import JsonMap
-from ..keys.office import OfficePublicKey
-from ..keys.ring import PseudonymKeys
-from ..tables.table import ChangelogTable
+from streams.cluster.wire_format import InputFormat
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import CorruptState, InvalidRecord
+from streams.engine.observer import Entered, TableProgress, unobserved
+from streams.engine.records import Partition, Record
+from streams.engine.runner import Outcome
+from streams.formats.json_map import JsonMap
+from streams.keys.office import OfficePublicKey
+from streams.keys.ring import PseudonymKeys
+from streams.tables.table import ChangelogTable
+
 from .processor import Intake, log
 from .seen import Judged, SeenMessages
 

@@ -9,21 +9,21 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from ..cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
-from ..cluster.wire_format import InputFormat
-from ..engine.character_sets import UTF_8
-from ..engine.errors import InvalidRecord, StreamError
-from ..engine.observer import (
+from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
+from streams.cluster.wire_format import InputFormat
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import InvalidRecord, StreamError
+from streams.engine.observer import (
     Entered,
     HeldProgress,
     Step,
     TableProgress,
     unobserved,
 )
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Partition, Record
-from ..engine.runner import Outcome
-from ..events.outputs import (
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.engine.runner import Outcome
+from streams.events.outputs import (
     OUTCOME,
     audit_event,
     dead_letter,
@@ -31,10 +31,11 @@ from ..events.outputs import (
     require_headers,
     source_header,
 )
-from ..formats.json_map import JsonMap
-from ..hl7.reader import IsNew, every
-from ..keys.office import OfficePublicKey
-from ..patients.updates import PatientUpdate
+from streams.formats.json_map import JsonMap
+from streams.hl7.reader import IsNew, every
+from streams.keys.office import OfficePublicKey
+from streams.patients.updates import PatientUpdate
+
 from .route import Routed, route
 from .seen import Judged
 

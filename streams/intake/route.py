@@ -11,21 +11,20 @@ from typing import Any, cast
 import orjson
 
 from schemas import SchemaError, json_text
-
-from ..cluster.topics import HL7_RAW
-from ..documents import shown_in
-from ..engine.character_sets import UTF_8
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.notes import ClinicalNote
-from ..events.parts import Part, Reader
-from ..formats import recognise
-from ..formats.json_map import JsonMap
-from ..formats.readers import HL7, READERS, require_plain
-from ..hl7.datatypes import birth_date_of
-from ..hl7.framing import in_utf_8
-from ..hl7.reader import Hl7Reader, IsNew, every
-from ..patients.demographics import PatientRecord
+from streams.cluster.topics import HL7_RAW
+from streams.documents import shown_in
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.notes import ClinicalNote
+from streams.events.parts import Part, Reader
+from streams.formats import recognise
+from streams.formats.json_map import JsonMap
+from streams.formats.readers import HL7, READERS, require_plain
+from streams.hl7.datatypes import birth_date_of
+from streams.hl7.framing import in_utf_8
+from streams.hl7.reader import Hl7Reader, IsNew, every
+from streams.patients.demographics import PatientRecord
 
 MAX_BYTES = 8 * 1024 * 1024
 

@@ -21,14 +21,14 @@ from typing import Protocol
 
 import orjson
 
-from ..cluster.partitioner import partition_of
-from ..cluster.topics import MESSAGES_SEEN
-from ..engine.errors import FatalError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Partition, Record
-from ..events.outputs import changelog
-from ..hl7.sender import Header, header_of
-from ..keys.ring import PseudonymKeys
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import MESSAGES_SEEN
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.events.outputs import changelog
+from streams.hl7.sender import Header, header_of
+from streams.keys.ring import PseudonymKeys
 
 log = logging.getLogger(__name__)
 

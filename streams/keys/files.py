@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from ..engine.errors import ConfigError
+from streams.engine.errors import ConfigError
 
 MAX_BYTES = 64 * 1024
 """No key is larger; a larger file is another file."""

@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from ..engine.errors import ConfigError
+from streams.engine.errors import ConfigError
+
 from .files import read_private, read_public, write_private
 
 SUITE = "HPKE-X25519-HKDF-SHA256-AES-256-GCM"

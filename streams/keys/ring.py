@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..engine.errors import ConfigError
+from streams.engine.errors import ConfigError
+
 from .sources import directory_of, read_directory, read_source
 
 

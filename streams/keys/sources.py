@@ -19,7 +19,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..engine.errors import ConfigError
+from streams.engine.errors import ConfigError
+
 from .files import read_private
 
 MAKE = "phistream key FILE"

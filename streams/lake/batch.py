@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..engine.records import Record
+from streams.engine.records import Record
+
 from .progress import Progress
 from .rows import PATIENT, Erased, Row, Rows, Unit
 from .table import Commit, with_offsets

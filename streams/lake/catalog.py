@@ -16,11 +16,11 @@ from pyiceberg.exceptions import (
     ValidationException,
 )
 
-from ..engine.errors import ConfigError, RetriableError, StreamError
-from ..engine.exit_status import is_full
-from ..engine.private_files import private_folder
-from ..engine.settings import LakeSettings
-from ..keys.files import is_exposed
+from streams.engine.errors import ConfigError, RetriableError, StreamError
+from streams.engine.exit_status import is_full
+from streams.engine.private_files import private_folder
+from streams.engine.settings import LakeSettings
+from streams.keys.files import is_exposed
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,9 @@ from pyiceberg.io.pyarrow import (
     _dataframe_to_data_files,
 )
 
-from ..engine.errors import RetriableError
-from ..engine.settings import LakeSettings
+from streams.engine.errors import RetriableError
+from streams.engine.settings import LakeSettings
+
 from .catalog import CONFLICTS, translated
 from .columns import OFFSET, PARTITION
 from .progress import OFFSETS

@@ -8,7 +8,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from ..operations.metrics import catalogue
+from streams.operations.metrics import catalogue
 
 
 class LakeMetrics:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ..engine.errors import FatalError
+from streams.engine.errors import FatalError
 
 if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot

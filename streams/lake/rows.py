@@ -20,12 +20,12 @@ from pyiceberg.types import IcebergType, StringType
 from schemas import Schema, SchemaError
 from schemas.decoding import check_encoded
 from schemas.json_text import loads
+from streams.cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Topic
+from streams.engine.errors import FatalError
+from streams.engine.records import Record
+from streams.events.outputs import CONTENT_TYPE, FORMAT, KEY_ID, SOURCE
+from streams.formats.readers import CONTENT_TYPES
 
-from ..cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Topic
-from ..engine.errors import FatalError
-from ..engine.records import Record
-from ..events.outputs import CONTENT_TYPE, FORMAT, KEY_ID, SOURCE
-from ..formats.readers import CONTENT_TYPES
 from .columns import (
     DAY,
     OFFSET,

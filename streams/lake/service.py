@@ -16,14 +16,15 @@ from types import FrameType
 
 from pyiceberg.catalog import Catalog
 
-from ..cluster.client import admin_client, wait_for_broker
-from ..cluster.identities import Identities, topic_ids
-from ..cluster.topic_admin import require_topics
-from ..engine.errors import RetriableError, TopicReplaced
-from ..engine.http_access import Access
-from ..engine.settings import LakeSettings, Settings
-from ..operations.metrics.catalogue import new_registry
-from ..operations.metrics.server import serving
+from streams.cluster.client import admin_client, wait_for_broker
+from streams.cluster.identities import Identities, topic_ids
+from streams.cluster.topic_admin import require_topics
+from streams.engine.errors import RetriableError, TopicReplaced
+from streams.engine.http_access import Access
+from streams.engine.settings import LakeSettings, Settings
+from streams.operations.metrics.catalogue import new_registry
+from streams.operations.metrics.server import serving
+
 from .batch import Batch
 from .catalog import open_catalog
 from .maintenance import compact, expire

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from ..cluster.client import (
+from streams.cluster.client import (
     CONSUMER,
     admin_client,
     consumer_client,
@@ -19,10 +19,10 @@ from ..cluster.client import (
     record_of,
     translated,
 )
-from ..cluster.offsets import END_OF_PARTITION, end_offsets, first_offsets
-from ..engine.errors import FatalError, Fenced
-from ..engine.records import Partition, Record
-from ..engine.settings import Settings
+from streams.cluster.offsets import END_OF_PARTITION, end_offsets, first_offsets
+from streams.engine.errors import FatalError, Fenced
+from streams.engine.records import Partition, Record
+from streams.engine.settings import Settings
 
 log = logging.getLogger(__name__)
 

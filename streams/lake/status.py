@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cluster.client import admin_client
-from ..cluster.offsets import end_offsets
-from ..engine.settings import LakeSettings, Settings
+from streams.cluster.client import admin_client
+from streams.cluster.offsets import end_offsets
+from streams.engine.settings import LakeSettings, Settings
+
 from .maintenance import small_files
 from .table import LakeTable
 

@@ -30,8 +30,9 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
-from ..engine.errors import ConfigError, FatalError, RetriableError, SlotTaken
-from ..engine.settings import LakeSettings
+from streams.engine.errors import ConfigError, FatalError, RetriableError, SlotTaken
+from streams.engine.settings import LakeSettings
+
 from .catalog import CONFLICTS, translated
 from .columns import DAY
 from .progress import Progress, progress_of

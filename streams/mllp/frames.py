@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..hl7.framing import END_BLOCK, START_BLOCK
+from streams.hl7.framing import END_BLOCK, START_BLOCK
 
 START = START_BLOCK.encode()
 END = END_BLOCK.encode() + b"\r"

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv6Address, ip_address
 
-from ..engine.character_sets import UTF_8
-from ..engine.errors import ConfigError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.settings import MllpSettings
-from ..hl7.acknowledgement import (
+from streams.engine.character_sets import UTF_8
+from streams.engine.errors import ConfigError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.settings import MllpSettings
+from streams.hl7.acknowledgement import (
     Header,
     Refusal,
     Sender,
@@ -29,6 +29,7 @@ from ..hl7.acknowledgement import (
     acknowledgement,
     code_for,
 )
+
 from .frames import (
     CHUNK_BYTES,
     END,

@@ -9,8 +9,9 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from ..hl7.acknowledgement import Refusal
-from ..operations.metrics import catalogue
+from streams.hl7.acknowledgement import Refusal
+from streams.operations.metrics import catalogue
+
 from .frames import Closed
 
 NO_ANSWER = "none"

@@ -16,10 +16,10 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from ..cluster.client import PRODUCER, log_error, producer_client
-from ..cluster.topics import HL7_RAW
-from ..engine.settings import Settings
-from ..hl7.acknowledgement import Refusal
+from streams.cluster.client import PRODUCER, log_error, producer_client
+from streams.cluster.topics import HL7_RAW
+from streams.engine.settings import Settings
+from streams.hl7.acknowledgement import Refusal
 
 log = logging.getLogger(__name__)
 

@@ -14,15 +14,16 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any
 
-from ..cluster.client import wait_for_broker
-from ..cluster.topic_admin import require_topics
-from ..cluster.topics import HL7_RAW
-from ..engine.errors import ConfigError
-from ..engine.heartbeat import Backstop
-from ..engine.http_access import Access
-from ..engine.settings import MllpSettings, Settings
-from ..operations.metrics.catalogue import new_registry
-from ..operations.metrics.server import serving
+from streams.cluster.client import wait_for_broker
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import HL7_RAW
+from streams.engine.errors import ConfigError
+from streams.engine.heartbeat import Backstop
+from streams.engine.http_access import Access
+from streams.engine.settings import MllpSettings, Settings
+from streams.operations.metrics.catalogue import new_registry
+from streams.operations.metrics.server import serving
+
 from .listener import Listener
 from .metrics import ListenerHealth, ListenerMetrics
 from .publisher import KafkaPublisher

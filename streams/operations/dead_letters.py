@@ -19,13 +19,13 @@ from typing import Literal
 
 import orjson
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import MAX_MESSAGE_BYTES, admin_client, record_of
-from ..cluster.offsets import first_offsets, stable_ends
-from ..cluster.producer import KafkaProducer
-from ..cluster.registry import schema_ids
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import (
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import MAX_MESSAGE_BYTES, admin_client, record_of
+from streams.cluster.offsets import first_offsets, stable_ends
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.registry import schema_ids
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     LETTERS_COME_FROM,
@@ -33,16 +33,16 @@ from ..cluster.topics import (
     LETTERS_REPLAYED,
     PHI_AUDIT,
 )
-from ..cluster.wire_format import WireFormat
-from ..engine.errors import FatalError, RetriableError, StreamError
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Partition, Record
-from ..engine.settings import Settings
-from ..events.letters import Letter
-from ..events.outputs import REPLAYED, audit_event, encoded
-from ..files.feed import RawMessage, feed
-from ..hl7.sender import sender_key
-from ..keys.office import NotOpened, OfficePrivateKey
+from streams.cluster.wire_format import WireFormat
+from streams.engine.errors import FatalError, RetriableError, StreamError
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.engine.settings import Settings
+from streams.events.letters import Letter
+from streams.events.outputs import REPLAYED, audit_event, encoded
+from streams.files.feed import RawMessage, feed
+from streams.hl7.sender import sender_key
+from streams.keys.office import NotOpened, OfficePrivateKey
 
 log = logging.getLogger(__name__)
 

@@ -28,14 +28,14 @@ import orjson
 from confluent_kafka import KafkaException, Message
 from confluent_kafka.admin import ConfigResource, ResourceType
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import CALL_SECONDS, admin_client, record_of, translated
-from ..cluster.offsets import GroupOffsets, first_offsets, stable_ends
-from ..cluster.partitioner import partition_of
-from ..cluster.producer import KafkaProducer
-from ..cluster.registry import schema_ids
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import (
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import CALL_SECONDS, admin_client, record_of, translated
+from streams.cluster.offsets import GroupOffsets, first_offsets, stable_ends
+from streams.cluster.partitioner import partition_of
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.registry import schema_ids
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import (
     DAY_MS,
     DEAD_LETTERS,
     HL7_RAW,
@@ -47,10 +47,10 @@ from ..cluster.topics import (
     Stage,
     Topic,
 )
-from ..engine.errors import FatalError, StreamError
-from ..engine.records import Output, Partition, Record
-from ..engine.settings import Settings
-from ..events.outputs import (
+from streams.engine.errors import FatalError, StreamError
+from streams.engine.records import Output, Partition, Record
+from streams.engine.settings import Settings
+from streams.events.outputs import (
     ERASED,
     OUTCOME,
     RECEIVED,
@@ -60,7 +60,8 @@ from ..events.outputs import (
     letter_key,
     received_header,
 )
-from ..patients.demographics import PatientId
+from streams.patients.demographics import PatientId
+
 from .held import WaitingNote, commands, waiting_notes
 from .naming import Content, content_of, names
 from .null_values import NullValues

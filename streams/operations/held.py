@@ -16,7 +16,7 @@ from typing import Literal
 import orjson
 from confluent_kafka import Message, TopicPartition
 
-from ..cluster.client import (
+from streams.cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
@@ -24,16 +24,17 @@ from ..cluster.client import (
     record_of,
     translated,
 )
-from ..cluster.offsets import END_OF_PARTITION, stable_ends
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
-from ..engine.errors import RetriableError
-from ..engine.records import Record
-from ..engine.settings import Settings
-from ..events.held import HeldNote, read_key
-from ..files.feed import RawMessage, feed
-from ..patients.demographics import Demographics, PatientId, PatientRecord
-from ..patients.updates import HeldCommand, PatientUpdate
+from streams.cluster.offsets import END_OF_PARTITION, stable_ends
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
+from streams.engine.errors import RetriableError
+from streams.engine.records import Record
+from streams.engine.settings import Settings
+from streams.events.held import HeldNote, read_key
+from streams.files.feed import RawMessage, feed
+from streams.patients.demographics import Demographics, PatientId, PatientRecord
+from streams.patients.updates import HeldCommand, PatientUpdate
+
 from .counts import allowed_values as allowed
 
 log = logging.getLogger(__name__)

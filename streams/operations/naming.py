@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ..cluster.wire_format import split
-from ..engine.errors import InvalidRecord
-from ..hl7.message import DEFAULT_MARKS, Delimiters, delimiters_of, unescape
-from ..patients.demographics import PatientId
+from streams.cluster.wire_format import split
+from streams.engine.errors import InvalidRecord
+from streams.hl7.message import DEFAULT_MARKS, Delimiters, delimiters_of, unescape
+from streams.patients.demographics import PatientId
 
 SURE_LENGTH = 6
 """An identifier of this length is hardly a number of something else."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
-from ..engine.records import Output
-from ..engine.settings import Settings
-from ..events.outputs import erased_rows
-from ..events.seals import Seals, audit_key
-from ..scrub.outputs import Pseudonyms
+from streams.cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
+from streams.engine.records import Output
+from streams.engine.settings import Settings
+from streams.events.outputs import erased_rows
+from streams.events.seals import Seals, audit_key
+from streams.scrub.outputs import Pseudonyms
 
 PUBLISHED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
 """The topics whose keys are pseudonyms of patients."""

@@ -9,9 +9,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 from deid_core.document import Address, PersonName
-
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
 MAX_VALUES = 128
 """Values that a list keeps; the oldest ones beyond it are dropped."""

@@ -26,10 +26,10 @@ import orjson
 
 from schemas import SchemaError, json_text
 from schemas.decoding import Decoder
+from streams.cluster.topics import PATIENT_UPDATES
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
 
-from ..cluster.topics import PATIENT_UPDATES
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
 from .demographics import (
     TYPES,
     Demographics,

@@ -16,19 +16,20 @@ from typing import Any
 
 import orjson
 
-from ..cluster.partitioner import partition_of
-from ..cluster.topics import NOTES
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Partition, Record
-from ..engine.settings import Settings
-from ..events.outputs import RECEIVED
-from ..patients.demographics import PatientId, PatientRecord
-from ..patients.updates import decode_update, fold
-from ..scrub.join import Joined, PatientJoin, row_value
-from ..scrub.notes import NoteScrubber, decode, require_key
-from ..scrub.outputs import ScrubOutputs
-from ..workers.worker import deidentifier_of
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import NOTES
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.engine.settings import Settings
+from streams.events.outputs import RECEIVED
+from streams.patients.demographics import PatientId, PatientRecord
+from streams.patients.updates import decode_update, fold
+from streams.scrub.join import Joined, PatientJoin, row_value
+from streams.scrub.notes import NoteScrubber, decode, require_key
+from streams.scrub.outputs import ScrubOutputs
+from streams.workers.worker import deidentifier_of
+
 from .request import Means
 
 ONE = 1

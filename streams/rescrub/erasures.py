@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.bounded import committed_records
-from ..cluster.offsets import GroupOffsets, first_offsets, high_watermarks
-from ..cluster.topics import NOTES, PATIENT_UPDATES, Topic
-from ..engine.errors import ConfigError, RetriableError
-from ..engine.settings import Settings
-from ..workers.lost_offsets import wait_until_stable
+from streams.cluster.bounded import committed_records
+from streams.cluster.offsets import GroupOffsets, first_offsets, high_watermarks
+from streams.cluster.topics import NOTES, PATIENT_UPDATES, Topic
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.settings import Settings
+from streams.workers.lost_offsets import wait_until_stable
 
 SKEW_MS = 5 * 60 * 1000
 """How far the clocks of hosts may differ."""

@@ -14,28 +14,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import CALL_SECONDS, admin_client
-from ..cluster.consumer import KafkaConsumer
-from ..cluster.identities import Identities, topic_ids
-from ..cluster.offsets import GroupOffsets
-from ..cluster.producer import KafkaProducer
-from ..cluster.topics import DEAD_LETTERS, NOTES, PATIENTS, RESCRUB
-from ..engine.checkpoint import Checkpoint
-from ..engine.custody import Custody
-from ..engine.deadline import Deadline
-from ..engine.errors import ConfigError, StateLocked, StateUnusable
-from ..engine.observer import CompositeListener, Observer
-from ..engine.records import CommittedOffset, Output, Partition, Record
-from ..engine.runner import Runner
-from ..engine.settings import Settings
-from ..events.outputs import OUTCOME
-from ..events.seals import Seals, audit_key
-from ..scrub.notes import NoteScrubber
-from ..scrub.outputs import ScrubOutputs
-from ..tables.rocksdb import drop_store
-from ..tables.table import ChangelogTable
-from ..workers.worker import back_off, deidentifier_of, limits_of
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import CALL_SECONDS, admin_client
+from streams.cluster.consumer import KafkaConsumer
+from streams.cluster.identities import Identities, topic_ids
+from streams.cluster.offsets import GroupOffsets
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.topics import DEAD_LETTERS, NOTES, PATIENTS, RESCRUB
+from streams.engine.checkpoint import Checkpoint
+from streams.engine.custody import Custody
+from streams.engine.deadline import Deadline
+from streams.engine.errors import ConfigError, StateLocked, StateUnusable
+from streams.engine.observer import CompositeListener, Observer
+from streams.engine.records import CommittedOffset, Output, Partition, Record
+from streams.engine.runner import Runner
+from streams.engine.settings import Settings
+from streams.events.outputs import OUTCOME
+from streams.events.seals import Seals, audit_key
+from streams.scrub.notes import NoteScrubber
+from streams.scrub.outputs import ScrubOutputs
+from streams.tables.rocksdb import drop_store
+from streams.tables.table import ChangelogTable
+from streams.workers.worker import back_off, deidentifier_of, limits_of
+
 from .erasures import read_erasures, require_updates
 from .plan import Plan, Planner, version_ids
 from .processor import LEFT_OUT, Bounds, Rescrub

@@ -22,8 +22,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import (
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
@@ -31,17 +31,17 @@ from ..cluster.client import (
     record_of,
     translated,
 )
-from ..cluster.offsets import (
+from streams.cluster.offsets import (
     GroupOffsets,
     end_offsets,
     first_offsets,
     high_watermarks,
     offsets_at,
 )
-from ..cluster.producer import KafkaProducer
-from ..cluster.registry import schema_ids
-from ..cluster.topic_admin import partition_counts, require_topics
-from ..cluster.topics import (
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.registry import schema_ids
+from streams.cluster.topic_admin import partition_counts, require_topics
+from streams.cluster.topics import (
     DEAD_LETTERS,
     NOTES,
     PATIENT_UPDATES,
@@ -51,12 +51,13 @@ from ..cluster.topics import (
     Stage,
     Topic,
 )
-from ..cluster.wire_format import SchemaIds
-from ..engine.errors import ConfigError, RetriableError
-from ..engine.records import CommittedOffset, Output, Partition, Record
-from ..engine.settings import Settings
-from ..events.outputs import OUTCOME, audit_event
-from ..events.seals import SEAL, Seal, Seals, audit_key
+from streams.cluster.wire_format import SchemaIds
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.records import CommittedOffset, Output, Partition, Record
+from streams.engine.settings import Settings
+from streams.events.outputs import OUTCOME, audit_event
+from streams.events.seals import SEAL, Seal, Seals, audit_key
+
 from .erasures import require_updates
 from .request import From, Means, topics_of
 

@@ -12,17 +12,18 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..cluster.topics import RESCRUB
-from ..engine.errors import CorruptState, InvalidRecord
-from ..engine.observer import HeldProgress, TableProgress
-from ..engine.records import Output, Partition, Record
-from ..engine.runner import Outcome
-from ..events.outputs import OUTCOME, audit_event, sealed_letter
-from ..keys.office import OfficePublicKey
-from ..scrub.join import Joined, PatientJoin
-from ..scrub.notes import NoteScrubber, decode, require_key
-from ..scrub.outputs import Destination
-from ..tables.table import ChangelogTable
+from streams.cluster.topics import RESCRUB
+from streams.engine.errors import CorruptState, InvalidRecord
+from streams.engine.observer import HeldProgress, TableProgress
+from streams.engine.records import Output, Partition, Record
+from streams.engine.runner import Outcome
+from streams.events.outputs import OUTCOME, audit_event, sealed_letter
+from streams.keys.office import OfficePublicKey
+from streams.scrub.join import Joined, PatientJoin
+from streams.scrub.notes import NoteScrubber, decode, require_key
+from streams.scrub.outputs import Destination
+from streams.tables.table import ChangelogTable
+
 from .erasures import Erasures
 
 log = logging.getLogger(__name__)

@@ -11,24 +11,21 @@ import numpy as np
 from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import admin_client, record_of
-from ..cluster.offsets import (
-    GroupOffsets,
-    first_offsets,
-    high_watermarks,
-)
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import DEAD_LETTERS, NOTES, Topic
-from ..engine.errors import ConfigError
-from ..engine.settings import Settings
-from ..events.outputs import INTO, OUTCOME
-from ..events.seals import audit_key
-from ..operations.reconcile import Conclusion, Verdict
-from ..operations.reconcile.inputs import Inputs
-from ..operations.reconcile.marks import Mark, Marks, Refused
-from ..operations.reconcile.verdict import Fault
-from ..workers.lost_offsets import wait_until_stable
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import admin_client, record_of
+from streams.cluster.offsets import GroupOffsets, first_offsets, high_watermarks
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import DEAD_LETTERS, NOTES, Topic
+from streams.engine.errors import ConfigError
+from streams.engine.settings import Settings
+from streams.events.outputs import INTO, OUTCOME
+from streams.events.seals import audit_key
+from streams.operations.reconcile import Conclusion, Verdict
+from streams.operations.reconcile.inputs import Inputs
+from streams.operations.reconcile.marks import Mark, Marks, Refused
+from streams.operations.reconcile.verdict import Fault
+from streams.workers.lost_offsets import wait_until_stable
+
 from .plan import BEGUN, Plan, Planner
 from .published import PublishedNotes, read_published
 from .request import topics_of

@@ -14,19 +14,15 @@ import numpy.typing as npt
 from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import record_of
-from ..cluster.offsets import (
-    GroupOffsets,
-    high_watermarks,
-    offsets_at,
-)
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import DAY_MS, NOTES, PHI_AUDIT
-from ..engine.settings import Settings
-from ..events.outputs import OUTCOME, SOURCE
-from ..events.seals import SEAL, Seal, Seals, audit_key
-from ..workers.lost_offsets import wait_until_stable
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import record_of
+from streams.cluster.offsets import GroupOffsets, high_watermarks, offsets_at
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import DAY_MS, NOTES, PHI_AUDIT
+from streams.engine.settings import Settings
+from streams.events.outputs import OUTCOME, SOURCE
+from streams.events.seals import SEAL, Seal, Seals, audit_key
+from streams.workers.lost_offsets import wait_until_stable
 
 _SOURCE = re.compile(rb"notes/([0-9]{1,9})/([0-9]{1,18})")
 _SCRUBBED = b'"outcome":"scrubbed"'

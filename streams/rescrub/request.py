@@ -17,12 +17,11 @@ from deid_core import load_preset
 from deid_core.policy import load_policy
 from deid_core.tagger.model_files import model_version
 from deid_core.term_files import TermFiles
-
-from ..cluster.topics import RESCRUB, RESCRUBBED, Topic
-from ..cluster.versions import LIVE, VERSION
-from ..engine.errors import ConfigError
-from ..engine.settings import Settings
-from ..scrub.outputs import Destination
+from streams.cluster.topics import RESCRUB, RESCRUBBED, Topic
+from streams.cluster.versions import LIVE, VERSION
+from streams.engine.errors import ConfigError
+from streams.engine.settings import Settings
+from streams.scrub.outputs import Destination
 
 EARLIEST = "earliest"
 TIMES = ("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")

@@ -10,8 +10,8 @@ import os
 import shlex
 from pathlib import Path
 
-from ..engine.errors import ConfigError
-from ..engine.extras import install
+from streams.engine.errors import ConfigError
+from streams.engine.extras import install
 
 _MISSING = "--add-modules=jdk.incubator.vector"
 

@@ -25,12 +25,12 @@ from typing import Protocol
 
 import orjson
 
-from ..cluster.topics import NOTES, NOTES_HELD
-from ..engine.errors import CorruptState, FatalError
-from ..engine.observer import HeldProgress
-from ..engine.records import Output, Partition, Record
-from ..engine.settings import Settings, UnknownPatient
-from ..events.held import (
+from streams.cluster.topics import NOTES, NOTES_HELD
+from streams.engine.errors import CorruptState, FatalError
+from streams.engine.observer import HeldProgress
+from streams.engine.records import Output, Partition, Record
+from streams.engine.settings import Settings, UnknownPatient
+from streams.events.held import (
     HeldNote,
     HeldPolicy,
     Release,
@@ -39,8 +39,8 @@ from ..events.held import (
     read_key,
     row_key,
 )
-from ..events.notes import ClinicalNote
-from ..events.outputs import (
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import (
     HELD,
     RECEIVED,
     SCHEMA,
@@ -50,7 +50,8 @@ from ..events.outputs import (
     schema_header,
     source_header,
 )
-from ..patients.updates import HeldCommand
+from streams.patients.updates import HeldCommand
+
 from .join import Joined
 from .outputs import ScrubOutputs
 

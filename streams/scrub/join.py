@@ -18,21 +18,21 @@ import orjson
 from deid_core import Document, KnownIdentifiers
 from schemas import SchemaError
 from schemas.decoding import Decoder
+from streams.cluster.topics import PATIENT_UPDATES, PATIENTS, Topic
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.events.held import Release
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import changelog, encoded
+from streams.patients.demographics import TYPES, Demographics, PatientRecord
+from streams.patients.known_identifiers import known_identifiers
+from streams.patients.updates import PatientUpdate, fold
 
-from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Topic
-from ..engine.errors import FatalError, InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Partition, Record
-from ..events.held import Release
-from ..events.notes import ClinicalNote
-from ..events.outputs import changelog, encoded
-from ..patients.demographics import TYPES, Demographics, PatientRecord
-from ..patients.known_identifiers import known_identifiers
-from ..patients.updates import PatientUpdate, fold
 from .parts import documents_of
 
 if TYPE_CHECKING:
-    from ..engine.settings import UnknownPatient
+    from streams.engine.settings import UnknownPatient
 
 CACHED_ROWS = 4096
 OVERHEAD = 4096

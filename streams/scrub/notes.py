@@ -16,17 +16,17 @@ import orjson
 from deid_core import Deidentifier, ScrubbedDocument
 from schemas import SchemaError, json_text
 from schemas.decoding import Decoder
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import NOTES
+from streams.engine.errors import InvalidRecord
+from streams.engine.observer import Entered, Step, unobserved
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Record
+from streams.engine.runner import Outcome
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import received_ms
+from streams.patients.demographics import TYPES
 
-from ..cluster.partitioner import partition_of
-from ..cluster.topics import NOTES
-from ..engine.errors import InvalidRecord
-from ..engine.observer import Entered, Step, unobserved
-from ..engine.reasons import ReasonCode
-from ..engine.records import Record
-from ..engine.runner import Outcome
-from ..events.notes import ClinicalNote
-from ..events.outputs import received_ms
-from ..patients.demographics import TYPES
 from .join import Joined
 from .outputs import ScrubOutputs
 from .parts import Texts, rebuilt

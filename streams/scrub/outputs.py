@@ -16,12 +16,11 @@ import orjson
 from deid_core import Annotation, Label, ScrubbedDocument, Span
 from schemas import SchemaError
 from schemas.decoding import check_item
-
-from ..cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage, Topic
-from ..engine.errors import FatalError
-from ..engine.records import Output, Record
-from ..events.notes import ClinicalNote
-from ..events.outputs import (
+from streams.cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage, Topic
+from streams.engine.errors import FatalError
+from streams.engine.records import Output, Record
+from streams.events.notes import ClinicalNote
+from streams.events.outputs import (
     CONTENT_TYPE,
     FORMAT,
     KEY_ID,
@@ -34,9 +33,10 @@ from ..events.outputs import (
     source_header,
     source_position,
 )
-from ..events.parts import Rebuilt
-from ..formats.readers import CONTENT_TYPES
-from ..keys.ring import PseudonymKeys, key_id_of
+from streams.events.parts import Rebuilt
+from streams.formats.readers import CONTENT_TYPES
+from streams.keys.ring import PseudonymKeys, key_id_of
+
 from .join import Joined
 
 _STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")

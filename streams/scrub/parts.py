@@ -22,13 +22,12 @@ from deid_core import (
     ResidueFound,
     ScrubbedDocument,
 )
-
-from ..engine.errors import InvalidRecord
-from ..engine.reasons import ReasonCode
-from ..events.notes import ClinicalNote
-from ..events.parts import Reader, Rebuilt, Values
-from ..formats.readers import reader_of, require_plain
-from ..hl7.framing import messages_of
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.events.notes import ClinicalNote
+from streams.events.parts import Reader, Rebuilt, Values
+from streams.formats.readers import reader_of, require_plain
+from streams.hl7.framing import messages_of
 
 Result = ScrubbedDocument | DeidError
 _Same = tuple[str, str, str, bool]

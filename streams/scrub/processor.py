@@ -8,30 +8,25 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from deid_core import Deidentifier
-
-from ..cluster.partitioner import partition_of
-from ..cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
-from ..cluster.wire_format import InputFormat
-from ..engine.errors import (
-    ConfigError,
-    CorruptState,
-    InvalidRecord,
-    StreamError,
-)
-from ..engine.observer import (
+from streams.cluster.partitioner import partition_of
+from streams.cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
+from streams.cluster.wire_format import InputFormat
+from streams.engine.errors import ConfigError, CorruptState, InvalidRecord, StreamError
+from streams.engine.observer import (
     Entered,
     HeldProgress,
     Step,
     TableProgress,
     unobserved,
 )
-from ..engine.reasons import ReasonCode
-from ..engine.records import Output, Partition, Record
-from ..engine.runner import Outcome
-from ..events.outputs import dead_letter, require_headers
-from ..keys.office import OfficePublicKey
-from ..patients.updates import PatientUpdate, decode_update
-from ..tables.table import ChangelogTable
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.engine.runner import Outcome
+from streams.events.outputs import dead_letter, require_headers
+from streams.keys.office import OfficePublicKey
+from streams.patients.updates import PatientUpdate, decode_update
+from streams.tables.table import ChangelogTable
+
 from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
 from .notes import NoteScrubber, decode, require_key

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from ..engine.observer import TableProgress
-from ..tables.table import ChangelogTable
+from streams.engine.observer import TableProgress
+from streams.tables.table import ChangelogTable
 
 
 @dataclass(slots=True, eq=False)

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from deid_core import Deidentifier, Document, Label
+from streams.patients.demographics import is_day
 
-from ..patients.demographics import is_day
 from .outputs import Pseudonyms
 
 _DAY_OR_YEAR = re.compile(r"[0-9]{4}(?:-[0-9]{2}-[0-9]{2})?")

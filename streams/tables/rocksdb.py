@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..engine.errors import (
+from streams.engine.errors import (
     DamagedState,
     FatalError,
     StateLocked,

@@ -15,10 +15,11 @@ from concurrent.futures import Future
 from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import ConsumerGroupDescription, MemberDescription
 
-from ..cluster.client import admin_client
-from ..cluster.topics import Topic
-from ..engine.errors import RetriableError
-from ..engine.settings import Settings
+from streams.cluster.client import admin_client
+from streams.cluster.topics import Topic
+from streams.engine.errors import RetriableError
+from streams.engine.settings import Settings
+
 from .table import ChangelogTable
 
 log = logging.getLogger(__name__)

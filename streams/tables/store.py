@@ -28,8 +28,9 @@ from rocksdict import (
     WriteOptions,
 )
 
-from ..engine.errors import CorruptState, StreamError
-from ..engine.private_files import private_folder
+from streams.engine.errors import CorruptState, StreamError
+from streams.engine.private_files import private_folder
+
 from .rocksdb import translated
 
 log = logging.getLogger(__name__)

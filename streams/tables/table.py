@@ -26,16 +26,16 @@ from pathlib import Path
 
 from confluent_kafka import Message, TopicCollection, TopicPartition
 
-from ..cluster.client import (
+from streams.cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
     consumer_client,
     translated,
 )
-from ..cluster.offsets import END_OF_PARTITION, end_offsets, high_watermarks
-from ..cluster.topics import DAY_MS, TOMBSTONE_DAYS, Topic
-from ..engine.errors import (
+from streams.cluster.offsets import END_OF_PARTITION, end_offsets, high_watermarks
+from streams.cluster.topics import DAY_MS, TOMBSTONE_DAYS, Topic
+from streams.engine.errors import (
     ConfigError,
     CorruptState,
     DamagedState,
@@ -45,8 +45,9 @@ from ..engine.errors import (
     StateUnusable,
     StreamError,
 )
-from ..engine.observer import TableProgress
-from ..engine.settings import Settings
+from streams.engine.observer import TableProgress
+from streams.engine.settings import Settings
+
 from .rocksdb import LOCK, drop_store, holder
 from .store import PartitionStore, StoreMemory
 

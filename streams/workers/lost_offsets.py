@@ -21,24 +21,24 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import (
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
     consumer_client,
     translated,
 )
-from ..cluster.identities import CHECK_SECONDS
-from ..cluster.offsets import (
+from streams.cluster.identities import CHECK_SECONDS
+from streams.cluster.offsets import (
     GroupOffsets,
     end_offsets,
     first_offsets,
     high_watermarks,
     offsets_at,
 )
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import (
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import (
     DAY_MS,
     INPUT,
     PATIENT_UPDATES,
@@ -49,9 +49,10 @@ from ..cluster.topics import (
     Topic,
     inputs_of,
 )
-from ..engine.claim import Claim
-from ..engine.errors import ConfigError, RetriableError
-from ..engine.settings import Settings
+from streams.engine.claim import Claim
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.settings import Settings
+
 from .processed import AuditTrail, Events, last_processed
 
 log = logging.getLogger(__name__)

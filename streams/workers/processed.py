@@ -24,18 +24,18 @@ import numpy as np
 from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
-from ..cluster.bounded import committed_records
-from ..cluster.client import record_of
-from ..cluster.offsets import end_offsets, first_offsets, high_watermarks
-from ..cluster.topic_admin import partition_counts
-from ..cluster.topics import PHI_AUDIT
-from ..engine.claim import Claim
-from ..engine.custody import Progress
-from ..engine.errors import RetriableError
-from ..engine.records import CommittedOffset, Partition, Record
-from ..engine.settings import Settings
-from ..events.outputs import OUTCOME, RECEIVED, SOURCE, received_header
-from ..events.seals import SEAL, Seal, Seals, audit_key
+from streams.cluster.bounded import committed_records
+from streams.cluster.client import record_of
+from streams.cluster.offsets import end_offsets, first_offsets, high_watermarks
+from streams.cluster.topic_admin import partition_counts
+from streams.cluster.topics import PHI_AUDIT
+from streams.engine.claim import Claim
+from streams.engine.custody import Progress
+from streams.engine.errors import RetriableError
+from streams.engine.records import CommittedOffset, Partition, Record
+from streams.engine.settings import Settings
+from streams.events.outputs import OUTCOME, RECEIVED, SOURCE, received_header
+from streams.events.seals import SEAL, Seal, Seals, audit_key
 
 log = logging.getLogger(__name__)
 

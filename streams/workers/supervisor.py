@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkContext, ForkProcess, SpawnContext, SpawnProcess
 from types import FrameType
 
-from ..cluster.topics import Stage
-from ..cluster.wire_format import SchemaIds
-from ..engine.exit_status import (
+from streams.cluster.topics import Stage
+from streams.cluster.wire_format import SchemaIds
+from streams.engine.exit_status import (
     EX_CONFIG,
     EX_IOERR,
     EX_OSERR,
     EX_TEMPFAIL,
     EX_UNAVAILABLE,
 )
-from ..engine.heartbeat import Heartbeat
-from ..engine.settings import Settings
+from streams.engine.heartbeat import Heartbeat
+from streams.engine.settings import Settings
+
 from .worker import work
 
 log = logging.getLogger(__name__)

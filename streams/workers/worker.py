@@ -12,14 +12,13 @@ from typing import Protocol
 
 from deid_core import ConfigError as DeidConfigError
 from deid_core import Deidentifier
-
-from ..cluster.client import admin_client, wait_for_broker
-from ..cluster.consumer import KafkaConsumer, require_assignor
-from ..cluster.identities import Identities, topic_ids
-from ..cluster.producer import KafkaProducer
-from ..cluster.registry import KnownIds
-from ..cluster.topic_admin import require_topics
-from ..cluster.topics import (
+from streams.cluster.client import admin_client, wait_for_broker
+from streams.cluster.consumer import KafkaConsumer, require_assignor
+from streams.cluster.identities import Identities, topic_ids
+from streams.cluster.producer import KafkaProducer
+from streams.cluster.registry import KnownIds
+from streams.cluster.topic_admin import require_topics
+from streams.cluster.topics import (
     INPUT,
     MESSAGES_SEEN,
     NOTES_HELD,
@@ -29,12 +28,12 @@ from ..cluster.topics import (
     Stage,
     Topic,
 )
-from ..cluster.wire_format import InputFormat, SchemaIds
-from ..engine import gc_tuning
-from ..engine.checkpoint import Checkpoint
-from ..engine.custody import Custody
-from ..engine.deadline import Deadline
-from ..engine.errors import (
+from streams.cluster.wire_format import InputFormat, SchemaIds
+from streams.engine import gc_tuning
+from streams.engine.checkpoint import Checkpoint
+from streams.engine.custody import Custody
+from streams.engine.deadline import Deadline
+from streams.engine.errors import (
     BrokerUnreachable,
     ConfigError,
     GivenUp,
@@ -42,30 +41,31 @@ from ..engine.errors import (
     SlotTaken,
     StateUnusable,
 )
-from ..engine.exit_status import status_of
-from ..engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
-from ..engine.log import set_up_logging
-from ..engine.observer import (
+from streams.engine.exit_status import status_of
+from streams.engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
+from streams.engine.log import set_up_logging
+from streams.engine.observer import (
     CompositeListener,
     Entered,
     Observer,
     PartitionListener,
     TableView,
 )
-from ..engine.runner import Limits, Processor, Runner
-from ..engine.settings import Settings
-from ..events.seals import Seals, audit_key
-from ..formats.json_map import load_json_map
-from ..intake.deduplicating import DeduplicatingIntake
-from ..intake.processor import Intake
-from ..keys.ring import PseudonymKeys
-from ..operations.metrics.observing import observing
-from ..operations.traces.tracing import Tracing, tracing
-from ..scrub.held import UnknownPatients
-from ..scrub.outputs import ScrubOutputs
-from ..scrub.processor import Scrub
-from ..tables.standby import Standby
-from ..tables.table import ChangelogTable
+from streams.engine.runner import Limits, Processor, Runner
+from streams.engine.settings import Settings
+from streams.events.seals import Seals, audit_key
+from streams.formats.json_map import load_json_map
+from streams.intake.deduplicating import DeduplicatingIntake
+from streams.intake.processor import Intake
+from streams.keys.ring import PseudonymKeys
+from streams.operations.metrics.observing import observing
+from streams.operations.traces.tracing import Tracing, tracing
+from streams.scrub.held import UnknownPatients
+from streams.scrub.outputs import ScrubOutputs
+from streams.scrub.processor import Scrub
+from streams.tables.standby import Standby
+from streams.tables.table import ChangelogTable
+
 from .lost_offsets import identities_of, restore_offsets, watched_topics
 from .processed import Processed
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 
+from deid_core.detectors.overhang import without_overhang
 from deid_core.document import Annotation, Document, Span
 
-from ..overhang import without_overhang
 from . import ages, contacts, dates, ids, names, places, professions
 from .pattern import compiled
 from .prepared_rules import kept_arrays, rule_arrays

@@ -16,17 +16,17 @@ from deid_core.document import Document
 from deid_core.errors import ConfigError
 from deid_core.pipeline import Deidentifier
 from deid_core.policy import load_policy
+from deid_core.research.corpora.corpus import Corpus
+from deid_core.research.training.encoding import Line
+from deid_core.research.training.list_sources import words_of
+from deid_core.research.training.recipe import Recipe
+from deid_core.research.training.training import OtherLines, marked_lines, train
+from deid_core.research.training.weights import Progress, no_progress
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.model import Model
 from deid_core.tagger.model_files import load_tables, save_model
 from deid_core.tagger.words import pieces
 
-from ..corpora.corpus import Corpus
-from ..training.encoding import Line
-from ..training.list_sources import words_of
-from ..training.recipe import Recipe
-from ..training.training import OtherLines, marked_lines, train
-from ..training.weights import Progress, no_progress
 from .comparison import Compared, Criterion, Figures, by_record
 from .distant import Counted, Labeller, SiteLine
 from .exchange import Exchange

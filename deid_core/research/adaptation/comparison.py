@@ -16,12 +16,11 @@ from deid_core.detectors.patient_record import PatientRecordDetector
 from deid_core.document import NOTHING_KNOWN, Document
 from deid_core.language.lexicons import is_frequent, normal
 from deid_core.pipeline import Deidentifier
-
-from ..corpora.conventions import PLAIN, conventions_for
-from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
-from ..scoring.coverage import cover
-from ..scoring.gold_and_predicted import comparisons_of
-from ..scoring.predict import predict
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
+from deid_core.research.scoring.coverage import cover
+from deid_core.research.scoring.gold_and_predicted import comparisons_of
+from deid_core.research.scoring.predict import predict
 
 _MARKS = ".,;:()[]"
 _LEAST_LETTERS = 4

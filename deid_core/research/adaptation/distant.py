@@ -28,12 +28,11 @@ from deid_core.fiction.people import plain_name
 from deid_core.labels import Label
 from deid_core.merge import merge
 from deid_core.pipeline import Deidentifier
+from deid_core.research.training.encoding import Line
 from deid_core.tagger.codec import TagSpan
 from deid_core.tagger.compiled import Bias, CompiledModel, Tagged
 from deid_core.tagger.features import collapsed_shape, shape
 from deid_core.tagger.words import lines
-
-from ..training.encoding import Line
 
 SURE = 0.9
 """A system's annotation labels a value from this score on."""

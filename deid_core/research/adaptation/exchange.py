@@ -15,13 +15,12 @@ from random import Random
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import load_list
+from deid_core.research.synthetic_notes import values
+from deid_core.research.synthetic_notes.people import draw_person
+from deid_core.research.synthetic_notes.splits import Half
+from deid_core.research.training.encoding import Line
+from deid_core.research.training.list_sources import frequent
 from deid_core.tagger.codec import TagSpan
-
-from ..synthetic_notes import values
-from ..synthetic_notes.people import draw_person
-from ..synthetic_notes.splits import Half
-from ..training.encoding import Line
-from ..training.list_sources import frequent
 
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _LONGEST_CODE = 3

@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 
 from deid_core.language.lexicons import load_list, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
+from deid_core.research.training.encoding import Encoded, Line
+from deid_core.research.training.list_sources import words_of
 from deid_core.tagger.features import PAD_VALUE, SEPARATOR
 from deid_core.tagger.kernels.tables import WIDTH
 from deid_core.tagger.words import pieces
-
-from ..training.encoding import Encoded, Line
-from ..training.list_sources import words_of
 
 _SPELLED = frozenset({"word", "exact", "header"})
 """Groups and columns whose values hold whole words."""

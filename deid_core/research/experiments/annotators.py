@@ -9,11 +9,11 @@ from pathlib import Path
 
 from deid_core.document import Annotation
 from deid_core.errors import ConfigError
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
+from deid_core.research.corpora.readers import read_corpus
+from deid_core.research.scoring.confusion import cohens_kappa, confusion_of_tokens
+from deid_core.research.scoring.tables import Table
 
-from ..corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
-from ..corpora.readers import read_corpus
-from ..scoring.confusion import cohens_kappa, confusion_of_tokens
-from ..scoring.tables import Table
 from .harness.figures import (
     BLIND,
     CHANCE,

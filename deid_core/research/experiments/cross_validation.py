@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..scoring.tables import Table
+from deid_core.research.scoring.tables import Table
+
 from .harness.cross_validated import concatenated, english_account, english_output
 from .harness.figures import (
     BLIND,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..corpora.corpus import Corpus
-from ..published.recipe import known_recipes
-from ..scoring.tables import Table, shown
+from deid_core.research.corpora.corpus import Corpus
+from deid_core.research.published.recipe import known_recipes
+from deid_core.research.scoring.tables import Table, shown
+
 from .harness.figures import BLIND, Scored, coverage_of, figures, p_cell
 from .harness.report import Plot, Report
 from .harness.runner import Runner

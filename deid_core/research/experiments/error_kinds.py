@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deid_core.labels import Label
+from deid_core.research.published.recipe import known_recipes
+from deid_core.research.scoring.agreement import CATEGORIES, Category
+from deid_core.research.scoring.confusion import Confusion, confusion_of_spans
+from deid_core.research.scoring.errors import ErrorClass, ErrorClasses, error_classes
+from deid_core.research.scoring.tables import Table, confusion_table, errors_table
 
-from ..published.recipe import known_recipes
-from ..scoring.agreement import CATEGORIES, Category
-from ..scoring.confusion import Confusion, confusion_of_spans
-from ..scoring.errors import ErrorClass, ErrorClasses, error_classes
-from ..scoring.tables import Table, confusion_table, errors_table
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Scored, classes_of
 from .harness.report import Finding, Plot, Report

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..scoring.measures import Measure
+from deid_core.research.scoring.measures import Measure
+
 from .harness.figures import Scored, Verdict, is_greatest, is_least
 from .harness.phi import (
     RECIPE,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..scoring.agreement import CATEGORIES
-from ..scoring.tables import Table
+from deid_core.research.scoring.agreement import CATEGORIES
+from deid_core.research.scoring.tables import Table
+
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Figures, Scored, figures, gold_of, improves, p_cell
 from .harness.report import Finding, Plot, Report

@@ -11,12 +11,12 @@ import numpy as np
 from deid_core.document import Annotation, Document, OffsetMap
 from deid_core.policy import Policy, load_policy
 from deid_core.replace import Replacement, Replacer, apply_replacements
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus, GoldDocument
+from deid_core.research.scoring.measures import Measure, counts
+from deid_core.research.scoring.tables import Table
+from deid_core.research.synthetic_notes import read_carriers
 
-from ..corpora.conventions import PLAIN, conventions_for
-from ..corpora.corpus import Corpus, GoldDocument
-from ..scoring.measures import Measure, counts
-from ..scoring.tables import Table
-from ..synthetic_notes import read_carriers
 from .harness.cross_validated import english_account, english_folds, english_output
 from .harness.drug_names import LIST, Extractor, Medication, read_names
 from .harness.figures import CHANCE, Figures, Scored, p_of

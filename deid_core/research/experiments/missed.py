@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from deid_core.document import Annotation, Span
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus, GoldDocument
+from deid_core.research.scoring.coverage import cover, recall_by_kind
+from deid_core.research.scoring.gold_and_predicted import Comparison
+from deid_core.research.scoring.tables import Table
+from deid_core.research.synthetic_notes import Half, generate
 
-from ..corpora.conventions import PLAIN, conventions_for
-from ..corpora.corpus import Corpus, GoldDocument
-from ..scoring.coverage import cover, recall_by_kind
-from ..scoring.gold_and_predicted import Comparison
-from ..scoring.tables import Table
-from ..synthetic_notes import Half, generate
 from .harness.cross_validated import (
     english_account,
     english_folds,

@@ -19,12 +19,12 @@ from deid_core.detectors.patient_record import (
 from deid_core.document import Annotation, Document, KnownIdentifiers
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
+from deid_core.research.corpora.corpus import Corpus, GoldDocument
+from deid_core.research.published.nus.detector import NusDetector
+from deid_core.research.published.options import NusOptions
+from deid_core.research.scoring.gold_and_predicted import is_title
+from deid_core.research.scoring.tables import Table
 
-from ..corpora.corpus import Corpus, GoldDocument
-from ..published.nus.detector import NusDetector
-from ..published.options import NusOptions
-from ..scoring.gold_and_predicted import is_title
-from ..scoring.tables import Table
 from .harness.columns import COLUMNS, KIN, OTHERS, PATIENT, Columns, columns_of
 from .harness.figures import Scored, Verdict, is_greater
 from .harness.report import Finding, Plot, Report

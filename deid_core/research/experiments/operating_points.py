@@ -10,13 +10,19 @@ from deid_core.config import load_preset
 from deid_core.document import Annotation, Span
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
+from deid_core.research.corpora.corpus import (
+    CASES,
+    Corpus,
+    Prediction,
+    in_case,
+    without_records,
+)
+from deid_core.research.corpora.readers import read_corpus
+from deid_core.research.scoring.coverage import cover, coverage_measures, recall_by_tag
+from deid_core.research.scoring.gold_and_predicted import comparisons_of
+from deid_core.research.scoring.measures import Measure, intervals
+from deid_core.research.scoring.tables import Table, classes_table, share_of, shown
 
-from ..corpora.corpus import CASES, Corpus, Prediction, in_case, without_records
-from ..corpora.readers import read_corpus
-from ..scoring.coverage import cover, coverage_measures, recall_by_tag
-from ..scoring.gold_and_predicted import comparisons_of
-from ..scoring.measures import Measure, intervals
-from ..scoring.tables import Table, classes_table, share_of, shown
 from . import other_systems
 from .harness.figures import is_greater
 from .harness.report import Finding, Plot, Report

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from ..scoring.tables import Table
+from deid_core.research.scoring.tables import Table
+
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Figures, Scored, classes_of, figures, improves
 from .harness.report import Finding, Plot, Report

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..corpora.corpus import Corpus
-from ..published.recipe import known_recipes
-from ..scoring.agreement import end_within_two
-from ..scoring.tables import Table
+from deid_core.research.corpora.corpus import Corpus
+from deid_core.research.published.recipe import known_recipes
+from deid_core.research.scoring.agreement import end_within_two
+from deid_core.research.scoring.tables import Table
+
 from .harness.figures import BLIND, CHANCE, Scored, classes_of, figures, p_cell
 from .harness.report import Finding, Plot, Report
 from .harness.runner import Runner

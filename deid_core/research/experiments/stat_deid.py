@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from ..scoring.tables import Table
+from deid_core.research.scoring.tables import Table
+
 from .harness.figures import Scored, Verdict, is_greater, is_greatest, is_least
 from .harness.phi import (
     COLUMNS,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from deid_core.pipeline import Deidentifier
 from deid_core.policy import load_policy
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus, GoldDocument
+from deid_core.research.scoring.coverage import cover, recall_by_kind, recall_by_label
+from deid_core.research.scoring.measures import Measure
+from deid_core.research.scoring.predict import cross_validated
+from deid_core.research.scoring.tables import Table, shown
+from deid_core.research.synthetic_notes import Half
 
-from ..corpora.conventions import PLAIN, conventions_for
-from ..corpora.corpus import Corpus, GoldDocument
-from ..scoring.coverage import cover, recall_by_kind, recall_by_label
-from ..scoring.measures import Measure
-from ..scoring.predict import cross_validated
-from ..scoring.tables import Table, shown
-from ..synthetic_notes import Half
 from .harness.figures import Scored, coverage_of, p_cell
 from .harness.report import Finding, Plot, Report
 from .harness.runner import Runner

@@ -8,14 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from deid_core.labels import Label
+from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.published.recipe import known_recipes
+from deid_core.research.scoring.agreement import (
+    CATEGORIES,
+    Category,
+    Mark,
+    in_tokens,
+    marks_of,
+)
+from deid_core.research.scoring.gold_and_predicted import Comparison
+from deid_core.research.scoring.measures import Counts
+from deid_core.research.scoring.tables import Table
+from deid_core.research.tokenizer import tokenize
 
-from ..corpora.corpus import GoldDocument
-from ..published.recipe import known_recipes
-from ..scoring.agreement import CATEGORIES, Category, Mark, in_tokens, marks_of
-from ..scoring.gold_and_predicted import Comparison
-from ..scoring.measures import Counts
-from ..scoring.tables import Table
-from ..tokenizer import tokenize
 from .harness.figures import Figures, Scored, Verdict, classes_of, is_greater
 from .harness.report import Finding, Plot, Report
 from .harness.runner import Runner

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from ..corpora.corpus import CASES, GoldDocument, Prediction, in_case
-from ..published.recipe import load_recipe
-from ..scoring.agreement import Agreement, agreement
-from ..scoring.tables import Table
+from deid_core.research.corpora.corpus import CASES, GoldDocument, Prediction, in_case
+from deid_core.research.published.recipe import load_recipe
+from deid_core.research.scoring.agreement import Agreement, agreement
+from deid_core.research.scoring.tables import Table
+
 from .harness.figures import Figures, Scored, Verdict, classes_of, is_greater
 from .harness.report import Finding, Plot, Report
 from .harness.runner import Runner

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from deid_core.labels import Label
+from deid_core.research.scoring.agreement import (
+    CATEGORIES,
+    Agree,
+    agreement,
+    end_within_two,
+    exact,
+)
+from deid_core.research.scoring.tables import Table
 
-from ..scoring.agreement import CATEGORIES, Agree, agreement, end_within_two, exact
-from ..scoring.tables import Table
 from .harness.cross_validated import english_account, english_output
 from .harness.figures import Figures, Scored, figures, gold_of, improves, pairs_table
 from .harness.report import Finding, Plot, Report

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deid_core.research.packages import needed
 from deid_core.tagger.compiled import Bias
 
-from ..packages import needed
 from .rows import Floats, Rows
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -14,10 +14,10 @@ from pydantic import Field
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.options import Options
+from deid_core.research.training import recipe as tagger_recipe
+from deid_core.research.training.recipe import checked
 from deid_core.toml_files import load_table, names_in, refuse_unknown
 
-from ..training import recipe as tagger_recipe
-from ..training.recipe import checked
 from .classes import Classes
 from .features.extractor import Features
 from .learners import WORD_LEARNERS

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_core.errors import ConfigError
-
-from ..packages import needed
+from deid_core.research.packages import needed
 
 Floats = NDArray[np.float32]
 Matrix = Any

@@ -12,10 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from deid_core.research.tokenizer import tokenize
 from deid_core.tagger.features import header
 from deid_core.tagger.words import lines, word_spans
-
-from ..tokenizer import tokenize
 
 Tokenizer = Callable[[str, int, int], list[range]]
 

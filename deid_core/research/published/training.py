@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from deid_core.errors import ConfigError
+from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.training.weights import Progress, no_progress
 from deid_core.tagger.codec import TagSpan
 
-from ..corpora.corpus import GoldDocument
-from ..training.weights import Progress, no_progress
 from .features.dictionaries import dictionary, without_words
 from .features.extractor import Extractor
 from .features.mesh import installed_mesh, read_mesh

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from deid_core.labels import Label
+from deid_core.research.corpora.conventions import Conventions
+from deid_core.research.tokenizer import Token, tokenize
 
-from ..corpora.conventions import Conventions
-from ..tokenizer import Token, tokenize
 from .gold_and_predicted import Comparison
 from .measures import Counts, Measure
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from deid_core.labels import Label
+from deid_core.research.corpora.conventions import Conventions
+from deid_core.research.tokenizer import tokenize
 
-from ..corpora.conventions import Conventions
-from ..tokenizer import tokenize
 from .agreement import CATEGORIES, Category, in_tokens, marks_of
 from .gold_and_predicted import Comparison
 from .measures import Counts

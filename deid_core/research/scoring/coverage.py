@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from deid_core.document import Span
 from deid_core.labels import Label
+from deid_core.research.corpora.corpus import GoldSpan
 
-from ..corpora.corpus import GoldSpan
 from .gold_and_predicted import Comparison, is_title
 from .measures import Counts, Measure, counts
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from deid_core.document import Span
+from deid_core.research.corpora.conventions import Conventions
+from deid_core.research.corpora.corpus import Corpus, Prediction
 
-from ..corpora.conventions import Conventions
-from ..corpora.corpus import Corpus, Prediction
 from .agreement import CATEGORIES, Category, Mark, marks_of
 from .coverage import Coverage, cover
 from .gold_and_predicted import Comparison, comparisons_of

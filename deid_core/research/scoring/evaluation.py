@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..corpora.conventions import PLAIN
-from ..corpora.corpus import Corpus, Prediction
+from deid_core.research.corpora.conventions import PLAIN
+from deid_core.research.corpora.corpus import Corpus, Prediction
+
 from . import meddocan
 from .agreement import CATEGORIES, Agree, agreement, end_within_two, exact, overlap
 from .confusion import Confusion, confusion_of_spans

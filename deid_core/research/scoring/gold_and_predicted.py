@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from deid_core.document import Annotation
 from deid_core.labels import Label
-
-from ..corpora.conventions import Conventions
-from ..corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
+from deid_core.research.corpora.conventions import Conventions
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan, Prediction
 
 _OLDEST = 89
 _OLD_WORDS = frozenset({"ninety", "hundred", "nineties", "noventa", "cien"})

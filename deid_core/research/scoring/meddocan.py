@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from deid_core.document import Span
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, Prediction
 
-from ..corpora.corpus import Corpus, GoldDocument, Prediction
 from .agreement import prf
 from .measures import Measure, counts
 

@@ -10,8 +10,7 @@ from random import Random
 from deid_core.document import Document
 from deid_core.errors import DeidError
 from deid_core.pipeline import Deidentifier
-
-from ..corpora.corpus import Corpus, GoldDocument, Prediction
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, Prediction
 
 BATCH = 64
 

@@ -14,9 +14,9 @@ from deid_core.document import Annotation, Span
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.pipeline import Deidentifier
+from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.scoring.predict import predict
 
-from ..corpora.corpus import GoldDocument
-from ..scoring.predict import predict
 from .scenario import Scenario
 from .segments import Segment
 from .tables import table

@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from deid_core.labels import Label
+from deid_core.research.corpora.corpus import GoldDocument
 
-from ..corpora.corpus import GoldDocument
 from .carriers import Carrier, injected
 from .scenario import Scenario
 from .segments import Segment, changed, document_of

@@ -21,8 +21,8 @@ import wordfreq
 
 from deid_core.fiction.gender import Gender
 from deid_core.language.lexicons.build import census
+from deid_core.research.cultures import Culture, Pool, culture_of
 
-from ..cultures import Culture, Pool, culture_of
 from .splits import Half, half_of, of_half
 from .tables import table
 

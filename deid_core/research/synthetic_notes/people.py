@@ -8,8 +8,8 @@ from random import Random
 
 from deid_core.fiction.gender import Gender
 from deid_core.labels import Label
+from deid_core.research.cultures import Culture, Pool
 
-from ..cultures import Culture, Pool
 from .names import (
     GENDERS,
     Inventor,

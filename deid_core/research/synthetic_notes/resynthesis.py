@@ -10,8 +10,8 @@ from string import ascii_uppercase, digits
 
 from deid_core.labels import Label
 from deid_core.language.lexicons import load_list
+from deid_core.research.corpora.corpus import GoldDocument, GoldSpan
 
-from ..corpora.corpus import GoldDocument, GoldSpan
 from . import values
 from .people import draw_person
 from .segments import Segment, document_of

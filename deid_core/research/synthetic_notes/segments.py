@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from deid_core.document import Span
 from deid_core.labels import Label
-
-from ..corpora.corpus import GoldDocument, GoldSpan
+from deid_core.research.corpora.corpus import GoldDocument, GoldSpan
 
 
 @dataclass(frozen=True, slots=True)

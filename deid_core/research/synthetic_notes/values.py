@@ -13,8 +13,8 @@ from faker.providers.job.en_US import Provider as Jobs
 
 from deid_core.fiction.dates import write_date
 from deid_core.fiction.numbers import from_pattern
+from deid_core.research.gazetteer import towns_by_size
 
-from ..gazetteer import towns_by_size
 from .names import names_of
 from .people import NotePerson
 from .splits import Half, of_half

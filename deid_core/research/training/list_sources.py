@@ -16,9 +16,8 @@ from deid_core.errors import ConfigError
 from deid_core.language.lexicons import load_list, normal
 from deid_core.language.lexicons.word_classes import KINDS, word_classes
 from deid_core.language.lexicons.word_table import Listed, words_in
-
-from ..cultures import family_names_of, given_names_of
-from ..gazetteer import country_names, subdivisions, towns_by_size
+from deid_core.research.cultures import family_names_of, given_names_of
+from deid_core.research.gazetteer import country_names, subdivisions, towns_by_size
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NAME = re.compile(r"[a-z]{4,}")

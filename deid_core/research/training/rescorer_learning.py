@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_core.errors import ConfigError
+from deid_core.research.packages import needed
 from deid_core.research.training.encoding import Line
 from deid_core.tagger.codec import Bio, TagSpan
 from deid_core.tagger.compiled import CompiledModel
@@ -33,8 +34,6 @@ from deid_core.tagger.rescoring import (
     values_in,
 )
 from deid_core.tagger.words import NEWLINE, pieces, word_spans
-
-from ..packages import needed
 
 Doubles = NDArray[np.float64]
 DocumentLines = Sequence[Line]

@@ -11,6 +11,8 @@ from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.language.fragments import same_length_lower
 from deid_core.language.truecasing import truecased
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
+from deid_core.research.scoring.gold_and_predicted import is_neutral
 from deid_core.research.training.encoding import Encoded, Line, encode
 from deid_core.research.training.weights import (
     Progress,
@@ -24,8 +26,6 @@ from deid_core.tagger.model import Model, Weights
 from deid_core.tagger.rescoring import Rescorer, Value, Values
 from deid_core.tagger.words import lines, pieces
 
-from ..corpora.corpus import Corpus, GoldDocument, GoldSpan
-from ..scoring.gold_and_predicted import is_neutral
 from .learners import LEARNERS
 from .recipe import Recipe
 from .rescorer_learning import (

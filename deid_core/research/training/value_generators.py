@@ -16,9 +16,8 @@ from itertools import accumulate
 from random import Random
 
 from deid_core.fiction.dates import write_date
-
-from ..cultures import Pool, family_names_of, given_names_of
-from ..gazetteer import country_names, subdivisions, towns_by_size
+from deid_core.research.cultures import Pool, family_names_of, given_names_of
+from deid_core.research.gazetteer import country_names, subdivisions, towns_by_size
 
 _WORD = re.compile(r"[^\W\d_]+")
 _FIELD = re.compile(r"\{(\w+)\}")

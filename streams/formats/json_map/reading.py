@@ -42,7 +42,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path as File
 from typing import Any
 
-from ...engine.errors import ConfigError
+from streams.engine.errors import ConfigError
+
 from .mapping import LISTS, OBJECTS, REQUIRED, JsonMap
 from .paths import Path, written
 from .sources import (

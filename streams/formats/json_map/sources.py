@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from ...engine.errors import InvalidRecord
-from ...engine.reasons import ReasonCode
-from ...hl7.datatypes import birth_date_of
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.hl7.datatypes import birth_date_of
+
 from .paths import Index, Path
 
 EPOCH, EPOCH_MS = "epoch", "epoch_ms"

@@ -10,8 +10,8 @@ from confluent_kafka import ConsumerGroupState
 from streams.cluster.client import translated
 from streams.cluster.lag import LagReader
 from streams.cluster.topics import Stage
+from streams.operations.lag import groups_of
 
-from ..lag import groups_of
 from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, ok, warn
 

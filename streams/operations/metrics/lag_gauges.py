@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.settings import Settings
+from streams.operations.lag import LagPoller, groups_of
 
-from ..lag import LagPoller, groups_of
 from . import catalogue
 from .catalogue import GaugeMetric
 from .health import Health

@@ -12,8 +12,8 @@ from streams.cluster.topics import Stage
 from streams.engine.http_access import Access
 from streams.engine.observer import Observer
 from streams.engine.settings import Settings
+from streams.operations.model_card import NONE, model_of
 
-from ..model_card import NONE, model_of
 from .catalogue import new_registry
 from .health import Health, Identity
 from .lag_gauges import showing_own_lag

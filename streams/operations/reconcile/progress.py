@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient
 from streams.cluster.offsets import GroupOffsets, high_watermarks
 from streams.cluster.topics import NOTES, PATIENT_UPDATES
 from streams.engine.settings import Settings
+from streams.operations.lag import STAGES
 
-from ..lag import STAGES
 from .inputs import Inputs
 from .marks import INPUTS
 from .verdict import Fault

@@ -17,10 +17,14 @@ from streams.cluster.offsets import END_OF_PARTITION
 from streams.cluster.topics import PHI_AUDIT
 from streams.engine.errors import RetriableError
 from streams.engine.records import Record
-
-from ..counts.counters import counts_of
-from ..counts.figures import Edge, by_stage_and_code, count, latency_quantiles
-from ..counts.windows import (
+from streams.operations.counts.counters import counts_of
+from streams.operations.counts.figures import (
+    Edge,
+    by_stage_and_code,
+    count,
+    latency_quantiles,
+)
+from streams.operations.counts.windows import (
     HOUR,
     MINUTE,
     Bucket,
@@ -29,6 +33,7 @@ from ..counts.windows import (
     roll_up,
     window_counts,
 )
+
 from .snapshot import EDGES, Latency, Refused, Repeated
 
 MAX_EVENTS = 2000

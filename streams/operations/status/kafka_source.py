@@ -22,9 +22,9 @@ from streams.cluster.topic_admin import TO_HAVE_THEM, partition_counts
 from streams.cluster.topics import PHI_AUDIT
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
+from streams.operations.held import HeldReader, WaitingNote
+from streams.operations.lag import ArrivalRate, stage_groups
 
-from ..held import HeldReader, WaitingNote
-from ..lag import ArrivalRate, stage_groups
 from .audit_counts import AuditReader
 from .snapshot import GroupView, Held, Member, Quarantine, Snapshot, printable
 

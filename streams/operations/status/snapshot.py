@@ -11,9 +11,8 @@ from typing import Any
 
 from streams.cluster.lag import PartitionLag
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
-
-from ..counts import figures
-from ..counts.figures import Edge
+from streams.operations.counts import figures
+from streams.operations.counts.figures import Edge
 
 EDGES: Mapping[Edge, str] = {
     edge: counter.replace("dead/", "refused/") if DEAD_LETTERS.name in edge else counter

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams.cluster.lag import LagState, PartitionLag
-
-from ..counts import allowed_values as allowed
-from ..counts.figures import count, latency_quantiles
-from ..counts.windows import WindowCounts
-from ..metrics.alerts import ALERTS, OF_PROMETHEUS_ALONE, Alert
+from streams.operations.counts import allowed_values as allowed
+from streams.operations.counts.figures import count, latency_quantiles
+from streams.operations.counts.windows import WindowCounts
+from streams.operations.metrics.alerts import ALERTS, OF_PROMETHEUS_ALONE, Alert
 
 Json = dict[str, Any]
 Values = Mapping[str, float]

@@ -18,8 +18,8 @@ from faust.types import TP, StreamT
 from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.engine.private_files import private_folder
 from streams.engine.settings import Settings
+from streams.operations.counts.windows import Bucket
 
-from ..counts.windows import Bucket
 from .guard import CurrentRecord
 from .topic_counter import CountsTable, TopicCounter
 from .transport import credentials, read_committed

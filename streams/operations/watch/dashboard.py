@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streams.cluster.topics import WATCH_TOPICS, Topic
+from streams.operations.counts import figures
+from streams.operations.counts.windows import DAY, HOUR, WINDOWS, window_counts
+from streams.operations.model_card import model_in
 
-from ..counts import figures
-from ..counts.windows import DAY, HOUR, WINDOWS, window_counts
-from ..model_card import model_in
 from .alerts import Alerts, Observation
 from .app import WatchApp
 from .lag_history import LagHistory

@@ -9,9 +9,9 @@ from typing import Any
 from streams.cluster.lag import LagState, PartitionLag
 from streams.cluster.topics import Stage
 from streams.engine.settings import Settings
+from streams.operations.counts.windows import HOUR
+from streams.operations.lag import STAGES, ArrivalRate, stage_groups
 
-from ..counts.windows import HOUR
-from ..lag import STAGES, ArrivalRate, stage_groups
 from .app import READ, group_of
 
 SEVERITY = tuple(LagState)

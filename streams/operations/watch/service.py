@@ -27,10 +27,10 @@ from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse
 from streams.engine.http_access import Access, own_authorization
 from streams.engine.log import set_up_logging
 from streams.engine.settings import Settings
+from streams.operations.lag import GroupMembers, LagPoller
+from streams.operations.metrics.catalogue import new_registry
+from streams.operations.metrics.lag_gauges import LagGauges
 
-from ..lag import GroupMembers, LagPoller
-from ..metrics.catalogue import new_registry
-from ..metrics.lag_gauges import LagGauges
 from .app import READ, WatchApp, group_of
 from .dashboard import Dashboard
 from .demo_notes import DemoNotes

@@ -10,8 +10,7 @@ from confluent_kafka import Consumer, TopicPartition
 from streams.cluster.client import CALL_SECONDS, CONSUMER, consumer_client, translated
 from streams.cluster.topic_admin import require_topics
 from streams.engine.settings import Settings
-
-from ..counts.windows import DAY
+from streams.operations.counts.windows import DAY
 
 MARGIN_SECONDS = 3600
 

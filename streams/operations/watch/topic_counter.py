@@ -22,8 +22,9 @@ import faust
 from faust import Stream
 from faust.types import CodecArg, EventT, FutureMessage, Message, StreamT
 
-from ..counts.counters import UNREADABLE, Counts, counts_of
-from ..counts.windows import Bucket, RecordCounts, roll_up
+from streams.operations.counts.counters import UNREADABLE, Counts, counts_of
+from streams.operations.counts.windows import Bucket, RecordCounts, roll_up
+
 from .guard import CurrentRecord, Position
 
 log = logging.getLogger(__name__)

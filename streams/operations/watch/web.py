@@ -15,8 +15,8 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from streams.engine.http_access import CHALLENGE, Access
+from streams.operations.metrics.catalogue import new_registry
 
-from ..metrics.catalogue import new_registry
 from . import runbook
 from .dashboard import PARTS, Dashboard
 from .demo_notes import DemoNotes

@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 
 from streams.engine.errors import ConfigError
+from streams.operations.counts import allowed_values as allowed
 
-from ..counts import allowed_values as allowed
 from .waiting import wait
 
 PERIOD = 2.0

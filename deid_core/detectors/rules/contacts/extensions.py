@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, ends_with
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .phones import SEPARATOR
 
 _FLAGS = re.VERBOSE | re.IGNORECASE

@@ -12,13 +12,12 @@ import re
 
 import phonenumbers
 
+from deid_core.detectors.rules.dates.numeric import is_date
+from deid_core.detectors.rules.ids.shapes import follows_vocabulary
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, words
-
-from ..dates.numeric import is_date
-from ..ids.shapes import follows_vocabulary
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.ids.shapes import is_clinical_value
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import is_ordinary, is_vocabulary, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
-
-from ..ids.shapes import is_clinical_value
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _NETWORKS = (

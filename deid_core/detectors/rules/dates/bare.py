@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from string import ascii_letters
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, words
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .numeric import are_day_and_month
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)

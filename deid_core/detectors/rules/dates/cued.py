@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from string import ascii_letters
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, ends_with, words
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .numeric import are_day_and_month, is_date
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)

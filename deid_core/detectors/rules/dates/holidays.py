@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import YEAR, any_of, ends_with, words
 from deid_core.toml_files import table_of
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _TABLE = table_of("deid_core.language.lexicons", "holidays")
 _NAMES = (

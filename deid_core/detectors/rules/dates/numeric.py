@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import JOINED_TIME, MONTH, UNIT, ends_with
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _VERSION = re.compile(r"(?:\bv|ver|version|release|section)\.?[ ]?\Z", re.IGNORECASE)
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, YEAR
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _UNIT = re.compile(UNIT, _FLAGS)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import DAY, MONTH, MONTH_WORDS, UNIT, ends_with
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .numeric import are_day_and_month, is_date
 
 _FLAGS = re.VERBOSE | re.IGNORECASE

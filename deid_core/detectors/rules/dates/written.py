@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import (
     DAY,
@@ -15,9 +17,6 @@ from deid_core.language.fragments import (
     YEAR,
     ends_with,
 )
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 # In lower case these are verbs, "decreased" and "septum"; they need more than a day.

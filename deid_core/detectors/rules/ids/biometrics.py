@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .labelled_rule import SEPARATOR
 
 _FLAGS = re.VERBOSE | re.IGNORECASE

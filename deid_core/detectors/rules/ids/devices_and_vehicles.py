@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import any_of, words
 from deid_core.language.lexicons import normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .labelled_rule import SEPARATOR, has_digits, labelled_rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.dates.numeric import is_date
 from deid_core.language.fragments import UNIT, any_of, words
 from deid_core.language.lexicons import is_ordinary, load_list
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
-
-from ..dates.numeric import is_date
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _LEAST_DIGITS = 5

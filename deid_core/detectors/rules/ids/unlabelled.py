@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .shapes import is_identifier
 
 

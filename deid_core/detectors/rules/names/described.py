@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.context import is_before_clinical_term
 from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import forms_of
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .shapes import NAME, NOT_IN_WORD, WORD
 
 _JOBS = words(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH, WEEKDAY, words
 from deid_core.language.lexicons import forms_of
@@ -13,8 +15,6 @@ from deid_core.language.lexicons.word_classes import (
     word_classes,
 )
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .shapes import FAMILY_FIRST, FULL_NAME, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
 
 _SPACES = r"[ \t]{0,3}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import is_ordinary, load_list, normal
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .shapes import BEHIND_A_NAME, NOT_A_NAME, NOT_IN_WORD
 
 # `shapes.FULL_NAME` would take long to compile so often: this accepts more, and

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import ends_with, words
 from deid_core.language.lexicons import forms_of
 from deid_core.language.lexicons.word_classes import is_mere_word
 
-from ..pattern import LazyPattern
-from ..rule import Rule
 from .shapes import INITIALS, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
 
 _GAP = r"(?:\.[ \t]{0,3}|[ \t]{1,3})"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _DEGREES = r"-?[0-9]{1,3}\.[0-9]{4,10}"
 _MOST_NORTH, _MOST_EAST = 90, 180

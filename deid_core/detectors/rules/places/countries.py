@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import any_of, ends_with, to_ascii
 from deid_core.language.lexicons.places import countries
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 # Persons, birds and states, too: a cue of living or travelling must precede.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH_WORDS, ends_with
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 # The United Kingdom's 124 postcode areas (Royal Mail, PAF programmers' guide).
 _UK_AREAS = (

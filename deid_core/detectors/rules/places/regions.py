@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
+from deid_core.detectors.rules.pattern import LazyPattern
+from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import is_vocabulary, normal
-
-from ..pattern import LazyPattern
-from ..rule import Rule
 
 _WORD = (
     r"(?:(?:St\.?[ ])?[A-Z](?:[a-z]|['-](?=[A-Z])|(?<=Mc)[A-Z]|(?<=[a-z]')[A-Z]){2,24})"

@@ -17,10 +17,10 @@ import numpy as np
 
 from deid_core.document import Annotation
 from deid_core.labels import Label
+from deid_core.research.corpora.corpus import GoldDocument, GoldSpan
+from deid_core.research.scoring.gold_and_predicted import is_title
+from deid_core.research.scoring.measures import Counts, Measure
 
-from ...corpora.corpus import GoldDocument, GoldSpan
-from ...scoring.gold_and_predicted import is_title
-from ...scoring.measures import Counts, Measure
 from .figures import Figures, Scored
 
 PATIENT, IDS, DATES, OTHERS = "patient name", "ID num", "date", "other names"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...corpora.corpus import Corpus
+from deid_core.research.corpora.corpus import Corpus
+
 from .figures import Scored
 from .runner import Runner
 from .splits import Split, folds, sample

@@ -14,13 +14,21 @@ from typing import Self
 
 import numpy as np
 
-from ...corpora.corpus import Corpus
-from ...published.recipe import load_recipe
-from ...scoring.agreement import CATEGORIES, Agree, Category, agreement, exact, prf
-from ...scoring.coverage import cover, coverage_measures
-from ...scoring.gold_and_predicted import Comparison, comparisons_of
-from ...scoring.measures import Counts, Measure, difference
-from ...scoring.tables import Table
+from deid_core.research.corpora.corpus import Corpus
+from deid_core.research.published.recipe import load_recipe
+from deid_core.research.scoring.agreement import (
+    CATEGORIES,
+    Agree,
+    Category,
+    agreement,
+    exact,
+    prf,
+)
+from deid_core.research.scoring.coverage import cover, coverage_measures
+from deid_core.research.scoring.gold_and_predicted import Comparison, comparisons_of
+from deid_core.research.scoring.measures import Counts, Measure, difference
+from deid_core.research.scoring.tables import Table
+
 from .report import Finding
 from .systems import SystemOutput
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ...corpora.conventions import PLAIN, conventions_for
-from ...corpora.corpus import Corpus
-from ...published.sentences import words
-from ...scoring.agreement import in_tokens, marks_of
-from ...scoring.measures import Counts
-from ...scoring.tables import Table
-from ...tokenizer import Token
+from deid_core.research.corpora.conventions import PLAIN, conventions_for
+from deid_core.research.corpora.corpus import Corpus
+from deid_core.research.published.sentences import words
+from deid_core.research.scoring.agreement import in_tokens, marks_of
+from deid_core.research.scoring.measures import Counts
+from deid_core.research.scoring.tables import Table
+from deid_core.research.tokenizer import Token
+
 from .figures import Figures, Scored, Verdict, classes_of
 from .report import Finding, Plot
 from .runner import Runner

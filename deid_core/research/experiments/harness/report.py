@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from ...scoring.tables import Table, markdown
+from deid_core.research.scoring.tables import Table, markdown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

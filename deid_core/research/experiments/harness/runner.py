@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from ...corpora.corpus import Corpus, GoldDocument
+from deid_core.research.corpora.corpus import Corpus, GoldDocument
+
 from . import splits, systems
 from .splits import Split
 from .systems import SystemOutput, Variant

@@ -9,11 +9,16 @@ from random import Random
 
 from deid_core.errors import ConfigError
 from deid_core.pipeline import Deidentifier
-
-from ...corpora.corpus import Corpus, GoldDocument
-from ...corpora.readers import read_corpus
-from ...scoring import predict as cross_validation
-from ...synthetic_notes import Half, generate, marked, read_carriers, without_shared
+from deid_core.research.corpora.corpus import Corpus, GoldDocument
+from deid_core.research.corpora.readers import read_corpus
+from deid_core.research.scoring import predict as cross_validation
+from deid_core.research.synthetic_notes import (
+    Half,
+    generate,
+    marked,
+    read_carriers,
+    without_shared,
+)
 
 _NOTES_SEED = 11
 _OF_NOTES = ("aci-bench", "mtsamples")

@@ -18,19 +18,24 @@ from deid_core.errors import ConfigError
 from deid_core.merge import merge
 from deid_core.pipeline import Deidentifier
 from deid_core.policy import load_policy
+from deid_core.research.corpora.corpus import Corpus, GoldDocument, Prediction
+from deid_core.research.published import training as published_training
+from deid_core.research.published.features.link_grammar import links_of
+from deid_core.research.published.features.mesh import has_installed_mesh
+from deid_core.research.published.model import save_model
+from deid_core.research.published.options import ClassifierOptions
+from deid_core.research.published.recipe import (
+    PRESET_FILE,
+    Recipe,
+    load_recipe,
+    write_preset,
+)
+from deid_core.research.scoring.predict import predict
+from deid_core.research.training import recipe as tagger_recipes
+from deid_core.research.training import training as tagger_training
 from deid_core.tagger import model_files as tagger_files
 from deid_core.term_files import NO_FILES
 
-from ...corpora.corpus import Corpus, GoldDocument, Prediction
-from ...published import training as published_training
-from ...published.features.link_grammar import links_of
-from ...published.features.mesh import has_installed_mesh
-from ...published.model import save_model
-from ...published.options import ClassifierOptions
-from ...published.recipe import PRESET_FILE, Recipe, load_recipe, write_preset
-from ...scoring.predict import predict
-from ...training import recipe as tagger_recipes
-from ...training import training as tagger_training
 from .splits import Split
 
 BATCH = 64

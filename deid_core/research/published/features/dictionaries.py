@@ -12,11 +12,10 @@ import pycountry
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
 from deid_core.language.lexicons import is_vocabulary, load_list
+from deid_core.research.corpora.corpus import GoldDocument
+from deid_core.research.gazetteer import country_names
+from deid_core.research.training.list_sources import LIST_SOURCES
 from deid_core.toml_files import refuse_unknown
-
-from ...corpora.corpus import GoldDocument
-from ...gazetteer import country_names
-from ...training.list_sources import LIST_SOURCES
 
 TRAINING = "training"
 _WORD = re.compile(r"\w+")

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deid_core.errors import ConfigError
+from deid_core.research.published.sentences import Sentence
 from deid_core.tagger.features import PAD, PAD_VALUE, property_name
 
-from ..sentences import Sentence
 from .groups import SENTENCE_GROUPS, WORD_GROUPS, Column
 from .resources import Resources
 

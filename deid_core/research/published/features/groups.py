@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from deid_core.errors import ConfigError
+from deid_core.research.published.sentences import Sentence
 from deid_core.tagger.features import OF_PIECES, PAD_VALUE, PROPERTIES, Values
 
-from ..sentences import Sentence
 from .link_grammar import links_of
 from .part_of_speech import tags_of
 from .resources import Phrases, Resources, longest_phrase

@@ -17,8 +17,7 @@ from functools import cache
 from types import ModuleType
 
 from deid_core.errors import ConfigError
-
-from ...packages import needed
+from deid_core.research.packages import needed
 
 _CLOSED = {
     "DET": "el la los las un una unos unas este esta estos estas su sus mi lo al del",

@@ -11,12 +11,12 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ...training.learners import CrfsuiteOptions
+from deid_core.research.training.learners import CrfsuiteOptions
 
 if TYPE_CHECKING:
-    from ...training.weights import Progress
-    from ..predictors import Predictor
-    from ..rows import TrainingWords
+    from deid_core.research.published.predictors import Predictor
+    from deid_core.research.published.rows import TrainingWords
+    from deid_core.research.training.weights import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from deid_core.research.published.predictors import Chain
+from deid_core.research.published.rows import TrainingWords
+from deid_core.research.training.learners import CrfsuiteOptions
+from deid_core.research.training.learners.crfsuite import fit
 from deid_core.research.training.weights import Progress
-
-from ...training.learners import CrfsuiteOptions
-from ...training.learners.crfsuite import fit
-from ..predictors import Chain
-from ..rows import TrainingWords
 
 _NEVER = -1e9
 

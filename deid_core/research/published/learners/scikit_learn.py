@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...packages import needed
-from ...training.weights import Progress
-from ..predictors import REST, Forest, KernelMachine, Linear
-from ..rows import Floats, Rows, TrainingWords
+from deid_core.research.packages import needed
+from deid_core.research.published.predictors import REST, Forest, KernelMachine, Linear
+from deid_core.research.published.rows import Floats, Rows, TrainingWords
+from deid_core.research.training.weights import Progress
+
 from . import ForestOptions, KernelOptions, LinearOptions, MaximumEntropyOptions
 
 # scikit-learn has no types.

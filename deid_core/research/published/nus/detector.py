@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deid_core.document import Annotation, Document
+from deid_core.research.published.options import NusOptions
 
-from ..options import NusOptions
 from .dates import dates
 from .lists import listed, record_lists, site_lists
 from .maximum_entropy import by_maximum_entropy, load_model

@@ -25,8 +25,7 @@ from deid_core.labels import Label
 from deid_core.language.lexicons import forms_of, load_list, normal
 from deid_core.language.lexicons.normal import WORD
 from deid_core.language.lexicons.places import Phrases, by_first_word, longest
-
-from ..options import NusOptions
+from deid_core.research.published.options import NusOptions
 
 SCORE = 0.52
 LEAST_PEOPLE = 15_000

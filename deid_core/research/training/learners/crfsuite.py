@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from deid_core.research.packages import needed
 from deid_core.research.training.encoding import Encoded
 from deid_core.research.training.weights import ChainWeights, Progress, no_progress
 from deid_core.tagger.codec import Bio
 
-from ...packages import needed
 from . import CrfsuiteOptions
 
 Line = tuple[list[list[str]], list[str]]
