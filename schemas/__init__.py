@@ -3,7 +3,7 @@
 Within a version only optional properties are added; anything else is a new version in a
 file of its own.  What subscribers read is open: they ignore unknown properties.  What
 phistream reads is closed: an unknown property may hold PHI, so the record is refused.
-README.md lists which is which; `streams.cluster.topics` declares each topic's version.
+README.md lists which is which; `streams.kafka.topics` declares each topic's version.
 """
 
 from __future__ import annotations

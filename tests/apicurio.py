@@ -21,9 +21,9 @@ from pathlib import Path
 import pytest
 from jgo.maven import MavenContext
 
-from streams.cluster.local_broker.cluster import JVM
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.local_broker.runtime import _locked, java_binary
+from streams.kafka.local_broker.cluster import JVM
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.local_broker.runtime import _locked, java_binary
 from tests.brokers import CACHE, wait_until
 
 GROUP, ARTIFACT, VERSION = "io.apicurio", "apicurio-registry-app", "3.3.3"

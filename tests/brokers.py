@@ -9,7 +9,7 @@ from pathlib import Path
 from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.local_broker import Cluster
+from streams.kafka.local_broker import Cluster
 
 CACHE = Path("~/.cache/phistream/maven").expanduser()
 START_SECONDS = 240

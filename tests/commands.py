@@ -108,7 +108,7 @@ def phistream(
 
 def _main(command, files, cwd, environment, is_service):
     from streams.cli import main
-    from streams.workers import supervisor
+    from streams.service import supervisor
 
     supervisor.PROCESSES = multiprocessing.get_context("fork")
     os.environ.clear()

@@ -8,15 +8,15 @@ import secrets
 import pytest
 
 from deid_core import Deidentifier
-from streams.cluster.client import admin_client, wait_for_broker
-from streams.cluster.local_broker import Cluster
-from streams.cluster.offsets import end_offsets
-from streams.cluster.topic_admin import create_topics, partition_counts
-from streams.cluster.topics import ALL_TOPICS
 from streams.engine.errors import RetriableError
+from streams.engine.keys.files import write_private
+from streams.engine.keys.office import make_pair, public_file
 from streams.engine.settings import Settings
-from streams.keys.files import write_private
-from streams.keys.office import make_pair, public_file
+from streams.kafka.client import admin_client, wait_for_broker
+from streams.kafka.local_broker import Cluster
+from streams.kafka.offsets import end_offsets
+from streams.kafka.topic_admin import create_topics, partition_counts
+from streams.kafka.topics import ALL_TOPICS
 from tests import sampling
 from tests.brokers import CACHE, START_SECONDS, Brokers, wait_until
 

@@ -10,11 +10,15 @@ import orjson
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streams.cluster.client import PRODUCER, admin_client, value_of
-from streams.cluster.lag import LagReader
-from streams.cluster.offsets import GroupOffsets, end_offsets, high_watermarks
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic, wait_until_drained
+from streams.demo.services import Service, _environment
+from streams.engine.errors import RetriableError
+from streams.engine.records import Partition, Record
+from streams.kafka.client import PRODUCER, admin_client, value_of
+from streams.kafka.lag import LagReader
+from streams.kafka.offsets import GroupOffsets, end_offsets, high_watermarks
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import (
     HL7_RAW,
     NOTES,
     NOTES_HELD,
@@ -22,13 +26,9 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.demo.flow import read_topic, wait_until_drained
-from streams.demo.services import Service, _environment
-from streams.engine.errors import RetriableError
-from streams.engine.records import Partition, Record
-from streams.events.outputs import encoded
-from streams.events.seals import Seals, audit_key
-from streams.files.feed import RawMessage, feed
+from streams.model.outputs import encoded
+from streams.model.seals import Seals, audit_key
+from streams.pipeline.files.feed import RawMessage, feed
 from tests.commands import Forked
 
 

@@ -19,7 +19,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
-from streams.rescrub.spark_java import use_own_java
+from streams.products.rescrub.spark_java import use_own_java
 
 query, folder, *files = sys.argv[1:]
 use_own_java(Path(folder))

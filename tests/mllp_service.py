@@ -11,9 +11,9 @@ from urllib.request import urlopen
 
 import orjson
 
-from streams.cluster.local_broker.ports import free_ports
 from streams.engine.settings import PREFIX
-from streams.mllp.frames import END, START
+from streams.kafka.local_broker.ports import free_ports
+from streams.products.mllp.frames import END, START
 from tests.commands import Forked
 
 PATIENCE_SECONDS = 240

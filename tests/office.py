@@ -7,9 +7,9 @@ import base64
 import orjson
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from streams.engine.keys.office import OfficePrivateKey
 from streams.engine.records import Partition, Record
-from streams.events.letters import Letter
-from streams.keys.office import OfficePrivateKey
+from streams.model.letters import Letter
 
 PRIVATE = OfficePrivateKey(X25519PrivateKey.from_private_bytes(b"o" * 32))
 OFFICE = PRIVATE.public

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import orjson
 
-from streams.cluster.client import admin_client
-from streams.cluster.lag import LagReader
-from streams.cluster.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED
 from streams.demo.flow import read_topic
 from streams.demo.services import start_service
 from streams.demo.ward import Ward
-from streams.files.feed import RawMessage
+from streams.kafka.client import admin_client
+from streams.kafka.lag import LagReader
+from streams.kafka.topics import DEAD_LETTERS, NOTES, NOTES_SCRUBBED
 from streams.operations.reconcile import Auditor
+from streams.pipeline.files.feed import RawMessage
 from tests.harness import drain, feed_and_drain_intake, raw, running
 
 MARK = "zzpoisonzz"

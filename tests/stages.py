@@ -12,8 +12,11 @@ import orjson
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from streams.cluster.client import admin_client, record_of
-from streams.cluster.topics import (
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.kafka.client import admin_client, record_of
+from streams.kafka.topics import (
     HL7_RAW,
     LETTERS_REPLAYED,
     NOTES,
@@ -22,12 +25,9 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     Stage,
 )
-from streams.engine.errors import InvalidRecord
-from streams.engine.reasons import ReasonCode
-from streams.engine.records import Output, Partition, Record
-from streams.events.held import prefix_of, row_key
-from streams.events.notes import ClinicalNote
-from streams.events.outputs import (
+from streams.model.held import prefix_of, row_key
+from streams.model.notes import ClinicalNote
+from streams.model.outputs import (
     HELD,
     OUTCOME,
     POLICY,
@@ -42,8 +42,8 @@ from streams.events.outputs import (
     source_header,
     source_position,
 )
-from streams.events.seals import Seals, audit_key
-from streams.patients.demographics import PatientId
+from streams.model.patients.demographics import PatientId
+from streams.model.seals import Seals, audit_key
 from tests.office import OFFICE
 
 PATIENT = PatientId("N", "1")

@@ -2,7 +2,7 @@
 
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.topics import TOPICS
+from streams.kafka.topics import TOPICS
 from tests.brokers import topics_of
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics

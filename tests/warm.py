@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import streams.cli
 from deid_core import Deidentifier, Document
-from streams.workers import worker  # noqa: F401  # what `phistream run` starts
+from streams.service import worker  # noqa: F401  # what `phistream run` starts
 
 for command in pkgutil.iter_modules(streams.cli.__path__, "streams.cli."):
     if command.name != "streams.cli.__main__":

@@ -28,10 +28,10 @@ from deid_core import Label, known_policies, known_presets, load_policy, load_pr
 from deid_core.detectors.rules.engine import RULES
 from deid_core.detectors.rules.rule import Rule
 from streams.cli.app import app
-from streams.cluster.topics import ALL_TOPICS, Topic
 from streams.engine import reasons
 from streams.engine.exit_status import STATUSES
 from streams.engine.settings import PREFIX, Settings
+from streams.kafka.topics import ALL_TOPICS, Topic
 from streams.operations.metrics import catalogue
 
 Change = Callable[[str], str]

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streams.engine.settings import Settings, load_settings
-from streams.rescrub.archive import ArchivedNote, archive_of, means_of
+from streams.products.rescrub.archive import ArchivedNote, archive_of, means_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -42,7 +42,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from streams.workers.versions import models, runtime
+        from streams.service.versions import models, runtime
 
         typer.echo(f"{runtime()}, models {models()}")
         raise typer.Exit

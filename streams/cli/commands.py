@@ -18,7 +18,7 @@ class Entry(NamedTuple):
     """One command.
 
     Args:
-        place: Its module below `streams.cli`, and its function or group there.
+        place: Its module below `streams`, and its function or group there.
         summary: The first paragraph of its help.
         extras: Of the package; all that the command needs.
     """
@@ -30,129 +30,134 @@ class Entry(NamedTuple):
 
 COMMANDS: Mapping[str, Entry] = {
     "scrub": Entry(
-        "scrub:scrub", "De-identify files and folders; exit 1 if a note is refused."
+        "cli.scrub:scrub", "De-identify files and folders; exit 1 if a note is refused."
     ),
     "presets": Entry(
-        "presets:presets",
+        "cli.presets:presets",
         "List the presets, and which of them train a model at their first use.",
     ),
     "evaluate": Entry(
-        "evaluate:evaluate",
+        "products.research.evaluate:evaluate",
         "Score a preset on gold corpora: coverage, spans and tokens, for each label.",
         ("train",),
     ),
     "train": Entry(
-        "train:train",
+        "products.research.train:train",
         "Train the tagger; a preset names the folder as `model` in its table "
         "\\[tagger].",
         ("train",),
     ),
     "adapt": Entry(
-        "adapt:adapt",
+        "products.research.adapt:adapt",
         "Adapt the tagger to a site's notes, without annotators; exit 1 if it is "
         "worse.",
         ("train",),
     ),
     "experiment": Entry(
-        "experiment:experiment",
+        "products.research.experiment:experiment",
         "Train and compare systems; write a page of tables, plots and findings.",
         ("train",),
     ),
     "run": Entry(
-        "run:run",
+        "cli.run:run",
         "Run a stage as a service until SIGTERM or Ctrl-C, then drain.",
         ("documents", "fast", "stream"),
     ),
     "mllp": Entry(
-        "mllp:mllp",
+        "products.mllp.command:mllp",
         "Take HL7 v2 messages by MLLP to hl7.raw until SIGTERM or Ctrl-C.",
         ("stream",),
     ),
     "serve": Entry(
-        "serve:serve",
+        "products.gateway.command:serve",
         "Scrub notes, messages and documents over HTTP; /docs describes the paths.",
         ("documents", "fast", "gateway"),
     ),
     "feed": Entry(
-        "feed:feed",
+        "cli.feed:feed",
         "Publish HL7 v2 messages and JSON notes on hl7.raw, or updates on "
         "patient.updates.",
         ("stream",),
     ),
     "reconcile": Entry(
-        "reconcile:reconcile",
+        "cli.reconcile:reconcile",
         "Match every input with its outputs; exit 1 if any is missing or doubled.",
         ("stream",),
     ),
     "doctor": Entry(
-        "doctor:doctor",
+        "cli.doctor:doctor",
         "Check configuration, broker, topics, models and keys; exit 1 on a failure.",
         ("stream",),
     ),
     "status": Entry(
-        "status:status",
+        "cli.status:status",
         "Show rates, lag, workers and dead letters until Ctrl-C.",
         ("stream",),
     ),
     "watch": Entry(
-        "watch:watch",
+        "cli.watch:watch",
         "Serve the operations page until SIGTERM or Ctrl-C.",
         ("ops",),
     ),
     "demo": Entry(
-        "demo:demo",
+        "demo.command:demo",
         "Start Kafka and the service, feed invented messages, show the result, and "
         "stop.",
         ("broker", "documents", "fast"),
     ),
     "key": Entry(
-        "key:key", "Write a new secret key for pseudonyms, readable only by its owner."
+        "cli.key:key",
+        "Write a new secret key for pseudonyms, readable only by its owner.",
     ),
     "erase": Entry(
-        "erase:erase",
+        "products.office.erase_command:erase",
         "Erase a patient, with all linked identifiers; print what remains, and until "
         "when.",
         ("stream",),
     ),
     "rescrub": Entry(
-        "rescrub:rescrub",
+        "products.rescrub.command:rescrub",
         "Scrub published notes again, into topics of another version.",
         ("documents", "fast", "stream"),
     ),
     "map": Entry(
-        "map:map_",
+        "products.map.command:map_",
         "Propose a map of JSON events to note events; or check one, exit 1 on "
         "refusals.",
     ),
     "corpus": Entry(
-        "corpus:app",
+        "products.research.corpus:app",
         "Write synthetic notes with invented identifiers as JSON lines.",
         ("train",),
     ),
     "broker": Entry(
-        "broker:app",
+        "cli.broker:app",
         "Start, stop, inspect or delete a local Apache Kafka.",
         ("broker",),
     ),
     "dead-letters": Entry(
-        "dead_letters:app", "List, show and replay dead letters.", ("stream",)
+        "products.office.dead_letters_command:app",
+        "List, show and replay dead letters.",
+        ("stream",),
     ),
     "held": Entry(
-        "held:app",
+        "cli.held:app",
         "List, release or discard notes that wait for demographics.",
         ("stream",),
     ),
     "keys": Entry(
-        "keys:app",
+        "cli.keys:app",
         "Make, list and rotate keys, and link pseudonyms of two keys.",
         ("stream",),
     ),
     "lake": Entry(
-        "lake:app",
+        "products.lake.command:app",
         "Write the published topics into Apache Iceberg tables, exactly once.",
         ("lake",),
     ),
-    "topics": Entry("topics:app", "Create, check and list the topics.", ("stream",)),
+    "topics": Entry(
+        "cli.topics:app", "Create, check and list the topics.", ("stream",)
+    ),
 }
 """In the order of the help."""
 
@@ -177,7 +182,7 @@ class LazyCommand(TyperCommand):
 
     def _loaded(self) -> Any:  # noqa: ANN401 (typer has no public type for it)
         module, _, attribute = self._place.partition(":")
-        loaded = getattr(import_module(f".{module}", __package__), attribute)
+        loaded = getattr(import_module(f"streams.{module}"), attribute)
         if isinstance(loaded, typer.Typer):
             command: Any = get_group(loaded)
         else:

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.cluster.client import wait_for_broker
-from streams.cluster.topic_admin import require_topics
-from streams.cluster.topics import HL7_RAW, PATIENT_UPDATES
 from streams.engine.settings import load_settings
-from streams.files.feed import feed as publish
-from streams.files.feed import raw_messages
-from streams.files.patient_updates import update_messages
-from streams.files.sources import lines_in, records_in, require_present
 from streams.formats.json_map import load_json_map
+from streams.kafka.client import wait_for_broker
+from streams.kafka.topic_admin import require_topics
+from streams.kafka.topics import HL7_RAW, PATIENT_UPDATES
+from streams.pipeline.files.feed import feed as publish
+from streams.pipeline.files.feed import raw_messages
+from streams.pipeline.files.patient_updates import update_messages
+from streams.pipeline.files.sources import lines_in, records_in, require_present
 
 from .options import Bootstrap, Config, JsonMapFile
 from .terminal import counting, say

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.cluster.client import wait_for_broker
-from streams.cluster.topic_admin import require_topics
-from streams.cluster.topics import NOTES_HELD, PATIENT_UPDATES
 from streams.engine.settings import Settings, load_settings
+from streams.kafka.client import wait_for_broker
+from streams.kafka.topic_admin import require_topics
+from streams.kafka.topics import NOTES_HELD, PATIENT_UPDATES
 from streams.operations.held import (
     Decision,
     WaitingNote,

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.events.seals import audit_key_text
-from streams.keys.files import write_private
-from streams.keys.sources import read_key
+from streams.engine.keys.files import write_private
+from streams.engine.keys.sources import read_key
+from streams.model.seals import audit_key_text
 
 
 def key(

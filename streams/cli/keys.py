@@ -14,13 +14,13 @@ from rich.console import Console
 
 from schemas import json_text
 from streams.engine.errors import ConfigError, FatalError, InputError
+from streams.engine.keys.files import write_private
+from streams.engine.keys.office import make_pair, public_file
+from streams.engine.keys.ring import PseudonymKey, key_id_of
+from streams.engine.keys.sources import MOMENT, directory_of
 from streams.engine.settings import Settings, load_settings
-from streams.keys.files import write_private
-from streams.keys.office import make_pair, public_file
-from streams.keys.ring import PseudonymKey, key_id_of
-from streams.keys.sources import MOMENT, directory_of
-from streams.patients.demographics import PatientId
-from streams.scrub.outputs import Pseudonyms
+from streams.model.patients.demographics import PatientId
+from streams.pipeline.scrub.outputs import Pseudonyms
 
 from .options import Config, Json
 from .terminal import new_passphrase, print_json, show_table

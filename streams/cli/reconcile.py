@@ -11,12 +11,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from streams.cluster.client import wait_for_broker
 from streams.engine.settings import load_settings
-from streams.events.seals import read_audit_key
+from streams.kafka.client import wait_for_broker
+from streams.model.seals import read_audit_key
 from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
-from streams.rescrub.proof import version_proof
-from streams.rescrub.request import checked_version
+from streams.products.rescrub.proof import version_proof
+from streams.products.rescrub.request import checked_version
 
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json

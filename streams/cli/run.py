@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from streams.cluster.consumer import check_consumers
-from streams.cluster.producer import check_producer
-from streams.cluster.registry import schema_ids
-from streams.cluster.topics import TOPICS_OF, Stage
 from streams.engine.extras import SERVICE, require
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
 from streams.engine.settings import load_settings
 from streams.formats.json_map import load_json_map
+from streams.kafka.consumer import check_consumers
+from streams.kafka.producer import check_producer
+from streams.kafka.registry import schema_ids
+from streams.kafka.topics import TOPICS_OF, Stage
 from streams.operations.traces.tracing import require_extra
-from streams.workers.supervisor import Supervisor
-from streams.workers.versions import models, runtime
+from streams.service.supervisor import Supervisor
+from streams.service.versions import models, runtime
 
 from .options import Bootstrap, Config
 

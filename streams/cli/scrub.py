@@ -21,10 +21,10 @@ from deid_core.term_files import TermFiles
 from streams.engine.character_sets import UTF_8, known_codec
 from streams.engine.errors import InvalidRecord
 from streams.engine.extras import require
+from streams.engine.keys.sources import read_key
 from streams.engine.reasons import ReasonCode
-from streams.files.documents import documents_in
 from streams.formats import Format
-from streams.keys.sources import read_key
+from streams.pipeline.files.documents import documents_in
 
 from .explain_text import counted
 from .options import JsonMapFile
@@ -41,8 +41,8 @@ from .terminal import say, show_table
 
 if TYPE_CHECKING:
     from deid_core.pipeline import Deidentifier
-    from streams.files.rewriting import Rewriter, Tally
     from streams.formats.json_map import JsonMap
+    from streams.pipeline.files.rewriting import Rewriter, Tally
 
     from .explain import Explainer
 
@@ -252,8 +252,8 @@ def _rewriter(
     with_annotations: bool,
     charset: str,
 ) -> Rewriter:
-    from streams.files.rewriting import Rewriter
-    from streams.scrub.outputs import Pseudonyms
+    from streams.pipeline.files.rewriting import Rewriter
+    from streams.pipeline.scrub.outputs import Pseudonyms
 
     return Rewriter(
         deidentifier,
@@ -298,7 +298,7 @@ def _rewritten(
     folder: OutputFolder,
     tick: Callable[[Path, int], None],
 ) -> _Done:
-    from streams.files.rewriting import Tally
+    from streams.pipeline.files.rewriting import Tally
 
     tally = Tally()
     ticking = replace(rewriter, scrubbed=lambda texts: tick(source.path, texts))
@@ -408,7 +408,7 @@ def _named(path: Path, error: DeidError | InvalidRecord | str) -> InvalidRecord:
     if isinstance(error, InvalidRecord):
         return error  # names its place already
     # Here: only what is refused needs the readers of formats.
-    from streams.scrub.parts import code_of
+    from streams.pipeline.scrub.parts import code_of
 
     code = code_of(error) if isinstance(error, DeidError) else ReasonCode.DEID_ERROR
     return InvalidRecord(code, f"{path}: {error}")

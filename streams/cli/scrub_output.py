@@ -16,9 +16,9 @@ import typer
 
 from deid_core import ScrubbedDocument
 from streams.engine.errors import InputError, InvalidRecord, OutputError
-from streams.files.documents import format_of
-from streams.files.sources import files_in, require_present
 from streams.formats import Format
+from streams.pipeline.files.documents import format_of
+from streams.pipeline.files.sources import files_in, require_present
 
 STANDARD_INPUT = Path("-")
 HEAD_BYTES, TAIL_BYTES = 1 << 20, 1 << 12
@@ -253,7 +253,7 @@ def _write(
     named = {} if file is None else {"file": file}
     line: dict[str, Any] = {**named, "id": result.id, "text": result.text}
     if with_annotations:
-        from streams.scrub.outputs import annotations_json
+        from streams.pipeline.scrub.outputs import annotations_json
 
         line["annotations"] = [
             # The model's own tag, where it is finer than the label.

@@ -12,17 +12,19 @@ from typing import Any
 import orjson
 from confluent_kafka import Message, TopicPartition
 
-from streams.cluster.client import (
+from streams.engine.errors import FatalError, RetriableError
+from streams.engine.settings import Settings
+from streams.kafka.client import (
     admin_client,
     consumer_client,
     header_pairs,
     translated,
     value_of,
 )
-from streams.cluster.lag import LagReader
-from streams.cluster.offsets import end_offsets
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import (
+from streams.kafka.lag import LagReader
+from streams.kafka.offsets import end_offsets
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,
@@ -31,9 +33,7 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     Stage,
 )
-from streams.engine.errors import FatalError, RetriableError
-from streams.engine.settings import Settings
-from streams.events.outputs import SOURCE
+from streams.model.outputs import SOURCE
 
 PATIENCE_SECONDS = 600.0
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from deid_core.document import KnownIdentifiers, Span
 from deid_core.research.corpora.conventions import PLAIN, conventions_for
 from deid_core.research.corpora.corpus import Corpus, GoldDocument, GoldSpan
-from streams.intake.route import Routed, route
-from streams.patients.demographics import PatientRecord, merge_records
-from streams.patients.known_identifiers import known_identifiers
+from streams.model.patients.demographics import PatientRecord, merge_records
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.pipeline.intake.route import Routed, route
 
 from .draft import Planted
 from .people import Split

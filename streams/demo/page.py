@@ -15,8 +15,8 @@ from rich.console import Console
 
 from streams.engine.errors import ConfigError, FatalError
 from streams.engine.settings import Settings
-from streams.files.feed import RawMessage, feed
 from streams.operations.doctor.ports import is_free
+from streams.pipeline.files.feed import RawMessage, feed
 
 from .services import Service, start_watch
 

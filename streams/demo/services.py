@@ -17,13 +17,13 @@ from typing import IO
 import orjson
 from rich.console import Console
 
-from streams.cluster.client import wait_for_broker
-from streams.cluster.local_broker import Cluster
-from streams.cluster.topic_admin import create_topics
 from streams.engine.errors import FatalError
+from streams.engine.keys.files import write_private
+from streams.engine.keys.office import make_pair, public_file
 from streams.engine.settings import PREFIX, RegistrySettings, Settings
-from streams.keys.files import write_private
-from streams.keys.office import make_pair, public_file
+from streams.kafka.client import wait_for_broker
+from streams.kafka.local_broker import Cluster
+from streams.kafka.topic_admin import create_topics
 
 DRAIN_SECONDS = 60.0
 TAIL_LINES = 5

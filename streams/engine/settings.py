@@ -29,9 +29,9 @@ from pydantic import (
 )
 
 from deid_core.term_files import TermFiles
-from streams.keys.files import read_password
-from streams.keys.ring import PseudonymKey, PseudonymKeys, read_keys
-from streams.keys.sources import directory_of, read_key
+from streams.engine.keys.files import read_password
+from streams.engine.keys.ring import PseudonymKey, PseudonymKeys, read_keys
+from streams.engine.keys.sources import directory_of, read_key
 
 from .character_sets import known_codec
 from .client_properties import milliseconds, require_allowed, require_safe
@@ -39,7 +39,7 @@ from .errors import ConfigError
 from .heartbeat import Phase
 
 if TYPE_CHECKING:
-    from streams.keys.office import OfficePublicKey
+    from streams.engine.keys.office import OfficePublicKey
 
 PREFIX = "PHISTREAM_"
 
@@ -637,7 +637,7 @@ class Settings(BaseModel):
             ConfigError: No file is set, or it holds no public key.
         """
         # It needs cryptography.
-        from streams.keys.office import MAKE, OfficePublicKey
+        from streams.engine.keys.office import MAKE, OfficePublicKey
 
         if self.dead_letter_key_file is None:
             raise ConfigError(

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deid_core import ScrubbedDocument
-from streams.documents import Unreadable, UnreadableKind, hidden_in
-from streams.documents.content import Content, content_of
-from streams.documents.opening import MAX_BYTES, MAX_CHARACTERS
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.events.enclosed import TEXTS, Enclosed, OfMessage, RebuiltEnclosed, Whose
-from streams.events.parts import FreeText, Part, Reader, Values
-from streams.patients.demographics import Demographics
+from streams.formats.documents import Unreadable, UnreadableKind, hidden_in
+from streams.formats.documents.content import Content, content_of
+from streams.formats.documents.opening import MAX_BYTES, MAX_CHARACTERS
+from streams.formats.enclosed_notes import (
+    TEXTS,
+    Enclosed,
+    OfMessage,
+    RebuiltEnclosed,
+    Whose,
+)
+from streams.model.parts import FreeText, Part, Reader, Values
+from streams.model.patients.demographics import Demographics
 
 from .recognising import recognise
 

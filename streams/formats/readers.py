@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from streams.documents import hidden_in
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.events.enclosed import TEXTS, Opener
-from streams.events.parts import Reader
-from streams.hl7.reader import Hl7Reader
-from streams.patients.demographics import NOBODY
+from streams.formats.documents import hidden_in
+from streams.formats.enclosed_notes import TEXTS, Opener
+from streams.formats.hl7.reader import Hl7Reader
+from streams.model.parts import Reader
+from streams.model.patients.demographics import NOBODY
 
 from .enclosed import MessageOpener
 from .recognising import Format
@@ -20,19 +20,19 @@ MAX_DEPTH = 2
 
 
 def _fhir(opener: Opener) -> Reader:
-    from streams.fhir.reader import FhirReader
+    from streams.formats.fhir.reader import FhirReader
 
     return FhirReader(opener=opener)
 
 
 def _fhir_of_files(opener: Opener) -> Reader:
-    from streams.fhir.reader import FhirReader
+    from streams.formats.fhir.reader import FhirReader
 
     return FhirReader(opener=opener, nobody=NOBODY)
 
 
 def _ccda(opener: Opener) -> Reader:
-    from streams.ccda.reader import CcdaReader
+    from streams.formats.ccda.reader import CcdaReader
 
     return CcdaReader(opener=opener)
 

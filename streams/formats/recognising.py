@@ -12,17 +12,17 @@ from enum import StrEnum
 
 import orjson
 
-from streams.documents.content import (
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.formats.documents.content import (
     START_TAG,
     Content,
     beginning,
     content_of,
     without_prolog,
 )
-from streams.documents.document import Unreadable
-from streams.documents.plain import decoded
-from streams.engine.errors import InvalidRecord
-from streams.engine.reasons import ReasonCode
+from streams.formats.documents.document import Unreadable
+from streams.formats.documents.plain import decoded
 
 
 class Format(StrEnum):

@@ -16,7 +16,10 @@ from typing import Literal
 import orjson
 from confluent_kafka import Message, TopicPartition
 
-from streams.cluster.client import (
+from streams.engine.errors import RetriableError
+from streams.engine.records import Record
+from streams.engine.settings import Settings
+from streams.kafka.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
@@ -24,16 +27,13 @@ from streams.cluster.client import (
     record_of,
     translated,
 )
-from streams.cluster.offsets import END_OF_PARTITION, stable_ends
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
-from streams.engine.errors import RetriableError
-from streams.engine.records import Record
-from streams.engine.settings import Settings
-from streams.events.held import HeldNote, read_key
-from streams.files.feed import RawMessage, feed
-from streams.patients.demographics import Demographics, PatientId, PatientRecord
-from streams.patients.updates import HeldCommand, PatientUpdate
+from streams.kafka.offsets import END_OF_PARTITION, stable_ends
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import NOTES, NOTES_HELD, PATIENT_UPDATES
+from streams.model.held import HeldNote, read_key
+from streams.model.patients.demographics import Demographics, PatientId, PatientRecord
+from streams.model.patients.updates import HeldCommand, PatientUpdate
+from streams.pipeline.files.feed import RawMessage, feed
 
 from .counts import allowed_values as allowed
 

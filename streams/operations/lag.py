@@ -8,11 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from streams.cluster.client import CALL_SECONDS, admin_client, translated
-from streams.cluster.lag import LagMonitor, PartitionLag
-from streams.cluster.topics import HL7_RAW, Stage, inputs_of
 from streams.engine.errors import StreamError
 from streams.engine.settings import Settings
+from streams.kafka.client import CALL_SECONDS, admin_client, translated
+from streams.kafka.lag import LagMonitor, PartitionLag
+from streams.kafka.topics import HL7_RAW, Stage, inputs_of
 
 log = logging.getLogger(__name__)
 

@@ -24,17 +24,17 @@ from rich.console import Console
 from rich.table import Table
 
 from deid_core import Deidentifier
-from streams.cluster.client import PRODUCER
-from streams.cluster.consumer import KafkaConsumer
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import HL7_RAW, Stage
 from streams.engine.heartbeat import Heartbeat, Pulse
 from streams.engine.runner import Runner
-from streams.scrub import processor
-from streams.scrub.join import PatientJoin
-from streams.scrub.outputs import ScrubOutputs
-from streams.tables.table import ChangelogTable
-from streams.workers import worker
+from streams.kafka.client import PRODUCER
+from streams.kafka.consumer import KafkaConsumer
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.tables.table import ChangelogTable
+from streams.kafka.topics import HL7_RAW, Stage
+from streams.pipeline.scrub import processor
+from streams.pipeline.scrub.join import PatientJoin
+from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.service import worker
 from tests.benchmarks.cluster import benchmark_settings, broker_processes
 from tests.benchmarks.stages import WARM_UP, load_of, write_messages
 from tests.harness import feed_and_drain_intake, running

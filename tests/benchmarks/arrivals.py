@@ -7,11 +7,11 @@ import time
 import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streams.cluster.client import CONSUMER, PRODUCER, admin_client
-from streams.cluster.offsets import end_offsets
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
-from streams.events.outputs import SOURCE
+from streams.kafka.client import CONSUMER, PRODUCER, admin_client
+from streams.kafka.offsets import end_offsets
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import HL7_RAW, NOTES, NOTES_SCRUBBED
+from streams.model.outputs import SOURCE
 
 PATIENCE_SECONDS = 120
 

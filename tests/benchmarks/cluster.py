@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psutil
 
-from streams.cluster.client import wait_for_broker
-from streams.cluster.local_broker import Cluster
-from streams.cluster.topic_admin import create_topics
+from streams.engine.keys.files import write_private
+from streams.engine.keys.office import make_pair, public_file
 from streams.engine.settings import Settings
-from streams.keys.files import write_private
-from streams.keys.office import make_pair, public_file
+from streams.kafka.client import wait_for_broker
+from streams.kafka.local_broker import Cluster
+from streams.kafka.topic_admin import create_topics
 
 CACHE = Path("~/.cache/phistream/maven").expanduser()
 

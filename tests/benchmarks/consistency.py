@@ -30,18 +30,18 @@ from deid_core.fiction.name_pools import name_pools
 from deid_core.fiction.places import states, town_of_zip, zip_codes_of
 from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord
-from streams.events.notes import ClinicalNote
-from streams.events.parts import Part
+from streams.formats.hl7.framing import messages_of
+from streams.formats.hl7.message import delimiters_of, unescape
+from streams.formats.hl7.rebuilding import rows_of
 from streams.formats.readers import HL7
-from streams.hl7.framing import messages_of
-from streams.hl7.message import delimiters_of, unescape
-from streams.hl7.rebuilding import rows_of
-from streams.intake.route import Routed, route
-from streams.patients.demographics import PatientRecord
-from streams.patients.known_identifiers import known_identifiers
-from streams.patients.updates import PatientUpdate, fold
-from streams.scrub.outputs import Pseudonyms
-from streams.scrub.values import PatientValues
+from streams.model.notes import ClinicalNote
+from streams.model.parts import Part
+from streams.model.patients.demographics import PatientRecord
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.model.patients.updates import PatientUpdate, fold
+from streams.pipeline.intake.route import Routed, route
+from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.values import PatientValues
 
 KEY = b"0" * 32
 FIELDS: Mapping[tuple[str, int, int], str] = {

@@ -22,15 +22,15 @@ from rich.table import Table
 
 from deid_core import Deidentifier, Document
 from streams.engine.errors import InvalidRecord
-from streams.events.parts import Part, Rebuilt
+from streams.formats.hl7.field_rules import Action, FieldRule, Rules
+from streams.formats.hl7.framing import messages_of
+from streams.formats.hl7.message import delimiters_of
+from streams.formats.hl7.rebuilding import Row, rows_of
 from streams.formats.readers import HL7
-from streams.hl7.field_rules import Action, FieldRule, Rules
-from streams.hl7.framing import messages_of
-from streams.hl7.message import delimiters_of
-from streams.hl7.rebuilding import Row, rows_of
-from streams.patients.known_identifiers import known_identifiers
-from streams.scrub.outputs import Pseudonyms
-from streams.scrub.values import PatientValues
+from streams.model.parts import Part, Rebuilt
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.values import PatientValues
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 KEY = b"0" * 32

@@ -52,20 +52,20 @@ from deid_core.config import OtherLanguages, load_preset
 from deid_core.document import Row
 from deid_core.policy import load_policy
 from schemas.decoding import check_encoded
-from streams.cluster.topics import NOTES, PATIENT_UPDATES, Topic
-from streams.documents import Unreadable, open_document
 from streams.engine.errors import InvalidRecord
-from streams.events.parts import FreeText, Part, Reader, Rebuilt, Values
-from streams.files.json_notes import for_topic
 from streams.formats import Format, recognise
+from streams.formats.documents import Unreadable, open_document
+from streams.formats.hl7.message import delimiters_of, unescape
 from streams.formats.readers import READERS, require_plain
-from streams.hl7.message import delimiters_of, unescape
-from streams.intake.route import route
-from streams.patients.known_identifiers import known_identifiers
-from streams.patients.updates import PatientUpdate
-from streams.scrub.outputs import Pseudonyms
-from streams.scrub.parts import text_of
-from streams.scrub.values import PatientValues
+from streams.kafka.topics import NOTES, PATIENT_UPDATES, Topic
+from streams.model.parts import FreeText, Part, Reader, Rebuilt, Values
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.model.patients.updates import PatientUpdate
+from streams.pipeline.files.json_notes import for_topic
+from streams.pipeline.intake.route import route
+from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.parts import text_of
+from streams.pipeline.scrub.values import PatientValues
 from tests.benchmarks.fuzz_inputs import FORMATS, Input, input_of, samples
 
 KEY = b"0" * 32
@@ -393,7 +393,7 @@ def _whole(marker: str) -> re.Pattern[str]:
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{64,}={0,2}")
-"""Of the length that `streams.documents.content` takes for an encoded document."""
+"""As long as `streams.formats.documents.content` takes for an encoded document."""
 _MARKUP = re.compile(r"\s*<")
 _DIV = re.compile(r"<div\b.*?</div>", re.DOTALL)
 

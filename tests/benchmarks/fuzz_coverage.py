@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-PACKAGES = ["streams.hl7", "streams.fhir", "streams.ccda", "streams.documents"]
+PACKAGES = [f"streams.formats.{each}" for each in ("hl7", "fhir", "ccda", "documents")]
 
 
 class FaultFound(Exception):

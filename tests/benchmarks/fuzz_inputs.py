@@ -17,9 +17,9 @@ from typing import Any
 
 import orjson
 
-from tests.streams.documents.written import pdf, shown
-from tests.streams.hl7.hl7_text import message
-from tests.streams.hl7.test_markers import RECORD
+from tests.streams.formats.documents.written import pdf, shown
+from tests.streams.formats.hl7.hl7_text import message
+from tests.streams.formats.hl7.test_markers import RECORD
 
 TESTS = Path(__file__).parents[1]
 REAL_HL7 = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"

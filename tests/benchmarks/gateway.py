@@ -27,10 +27,10 @@ from rich.table import Table
 
 from deid_core import Deidentifier
 from streams.demo.ward import Ward
-from streams.files.documents import FileNotes
-from streams.patients.demographics import PatientRecord
+from streams.model.patients.demographics import PatientRecord
+from streams.pipeline.files.documents import FileNotes
 from tests.benchmarks.notes import _fold
-from tests.streams.gateway.serving import Gateway, serving
+from tests.streams.products.gateway.serving import Gateway, serving
 
 
 def main(

@@ -33,23 +33,23 @@ import typer
 from rich.console import Console
 
 from deid_core import Deidentifier
-from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES
 from streams.demo.ward import Ward
 from streams.engine.errors import InvalidRecord
+from streams.engine.keys.ring import PseudonymKey, PseudonymKeys
 from streams.engine.records import Output, Partition, Record
-from streams.events.seals import SEAL, Seals, audit_key
 from streams.formats import Format, recognise
-from streams.hl7.sender import sender_key
-from streams.intake.deduplicating import DeduplicatingIntake
-from streams.keys.ring import PseudonymKey, PseudonymKeys
-from streams.scrub.held import UnknownPatients
-from streams.scrub.outputs import ScrubOutputs
-from streams.scrub.processor import Scrub
+from streams.formats.hl7.sender import sender_key
+from streams.kafka.partitioner import partition_of
+from streams.kafka.topics import HL7_RAW, NOTES, PATIENT_UPDATES
+from streams.model.seals import SEAL, Seals, audit_key
+from streams.pipeline.intake.deduplicating import DeduplicatingIntake
+from streams.pipeline.scrub.held import UnknownPatients
+from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.pipeline.scrub.processor import Scrub
 from tests.benchmarks.fuzz_inputs import FORMATS, PLACE, REAL_HL7, input_of, samples
 from tests.commands import phistream
-from tests.streams.gateway.serving import Gateway, serving
-from tests.streams.hl7.hl7_text import message
+from tests.streams.formats.hl7.hl7_text import message
+from tests.streams.products.gateway.serving import Gateway, serving
 
 PARTITIONS = 4
 BATCH = 16

@@ -29,7 +29,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from streams.cluster.topics import NOTES, PATIENT_UPDATES, Stage
 from streams.demo import segments
 from streams.demo.people import WardPatient
 from streams.demo.segments import Stamp, segment, ts, xad, xcn, xpn, xtn
@@ -37,17 +36,18 @@ from streams.demo.ward import EPOCH, Ward
 from streams.engine import gc_tuning
 from streams.engine.errors import InvalidRecord
 from streams.engine.records import Output, Partition, Record
-from streams.events.outputs import audit_event, encoded
-from streams.files.feed import RawMessage
-from streams.hl7.demographics import PatientGroup, patient_groups
-from streams.hl7.framing import messages_of
-from streams.hl7.message import Segment, parse, parse_by_python_hl7
-from streams.hl7.message_types import event_of
-from streams.hl7.narrative import narrative_of
-from streams.hl7.reader import WANTED, Hl7Reader, Parse
-from streams.hl7.sender import sender_key
-from streams.intake.route import Routed, route
-from streams.patients.updates import PatientUpdate
+from streams.formats.hl7.demographics import PatientGroup, patient_groups
+from streams.formats.hl7.framing import messages_of
+from streams.formats.hl7.message import Segment, parse, parse_by_python_hl7
+from streams.formats.hl7.message_types import event_of
+from streams.formats.hl7.narrative import narrative_of
+from streams.formats.hl7.reader import WANTED, Hl7Reader, Parse
+from streams.formats.hl7.sender import sender_key
+from streams.kafka.topics import NOTES, PATIENT_UPDATES, Stage
+from streams.model.outputs import audit_event, encoded
+from streams.model.patients.updates import PatientUpdate
+from streams.pipeline.files.feed import RawMessage
+from streams.pipeline.intake.route import Routed, route
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import feed_and_drain_intake, running, worker_processes
 

@@ -16,8 +16,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from streams.engine.records import Record
-from streams.lake.maintenance import compact
-from tests.streams.lake.lakes import Lake, note_value, record, settings_of
+from streams.products.lake.maintenance import compact
+from tests.streams.products.lake.lakes import Lake, note_value, record, settings_of
 
 TYPES = ("11506-3", "34133-9", "28570-0")
 WORDS = tuple(f"word{n}" for n in range(5000))

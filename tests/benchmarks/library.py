@@ -58,7 +58,7 @@ print(time.process_time())
 """
 WORKER = """
 import pickle, sys
-import streams.workers.worker
+import streams.service.worker
 from deid_core import Deidentifier
 from streams.engine import gc_tuning
 system = Deidentifier.from_names(sys.argv[1])

@@ -20,23 +20,23 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from deid_core import Deidentifier
-from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import NOTES, Stage
+from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
-from streams.events.notes import ClinicalNote
-from streams.events.outputs import RECEIVED
-from streams.keys.ring import PseudonymKeys
+from streams.kafka.partitioner import partition_of
+from streams.kafka.topics import NOTES, Stage
+from streams.model.notes import ClinicalNote
+from streams.model.outputs import RECEIVED
+from streams.model.patients.demographics import PatientId
 from streams.operations.metrics.health import Health, Identity
 from streams.operations.metrics.lag_gauges import LagGauges
 from streams.operations.metrics.loop_metrics import LoopMetrics
-from streams.patients.demographics import PatientId
-from streams.scrub.held import UnknownPatients
-from streams.scrub.outputs import ScrubOutputs
-from streams.scrub.processor import Scrub
+from streams.pipeline.scrub.held import UnknownPatients
+from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.pipeline.scrub.processor import Scrub
 from tests.benchmarks.notes import FEW, MANY, notes_of
 from tests.office import OFFICE
-from tests.streams.cluster.local_broker import LocalBroker, start
+from tests.streams.kafka.local_broker import LocalBroker, start
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
 

@@ -23,9 +23,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from streams.cluster.topics import HL7_RAW
 from streams.demo.ward import Ward
-from streams.mllp.frames import END, START
+from streams.kafka.topics import HL7_RAW
+from streams.products.mllp.frames import END, START
 from tests.benchmarks.cluster import benchmark_settings
 from tests.harness import count_records
 from tests.mllp_service import listener

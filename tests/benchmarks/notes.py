@@ -23,10 +23,10 @@ from streams.demo.ward import Ward, WardMessage
 from streams.engine.records import Partition, Record
 from streams.engine.runner import _micro_batches
 from streams.engine.settings import Settings
-from streams.intake.route import route
-from streams.patients.demographics import PatientRecord
-from streams.patients.known_identifiers import known_identifiers
-from streams.patients.updates import PatientUpdate, fold
+from streams.model.patients.demographics import PatientRecord
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.model.patients.updates import PatientUpdate, fold
+from streams.pipeline.intake.route import route
 
 DATA = Path(__file__).parents[3] / "shared/data"
 WRITTEN = Path(__file__).parents[1] / "written_notes"

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from streams.engine.errors import InvalidRecord
-from streams.intake.route import route
+from streams.pipeline.intake.route import route
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 COLUMNS = ("messages", "routed", "updates", "notes")

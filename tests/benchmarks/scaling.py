@@ -30,9 +30,9 @@ from confluent_kafka import ConsumerGroupState, KafkaException
 from rich.console import Console
 from rich.table import Table
 
-from streams.cluster.client import admin_client
-from streams.cluster.topics import NOTES, PHI_AUDIT
 from streams.demo.flow import read_topic
+from streams.kafka.client import admin_client
+from streams.kafka.topics import NOTES, PHI_AUDIT
 from tests.faults.playing import Stage
 from tests.faults.scenarios import Scenario
 

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from streams.cluster.topics import (
+from streams.kafka.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
@@ -25,7 +25,7 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.files.feed import feed
+from streams.pipeline.files.feed import feed
 from tests.benchmarks.cluster import benchmark_settings
 from tests.benchmarks.stages import (
     WARM_UP,

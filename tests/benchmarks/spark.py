@@ -25,14 +25,14 @@ import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 
-from streams.cluster.topics import PATIENT_UPDATES
 from streams.demo.ward import Ward
+from streams.engine.keys.files import write_private
 from streams.engine.settings import Settings
-from streams.intake.route import route
-from streams.keys.files import write_private
-from streams.patients.updates import PatientUpdate
-from streams.rescrub.archive import Archive, ArchivedNote
-from streams.rescrub.spark_java import use_own_java
+from streams.kafka.topics import PATIENT_UPDATES
+from streams.model.patients.updates import PatientUpdate
+from streams.pipeline.intake.route import route
+from streams.products.rescrub.archive import Archive, ArchivedNote
+from streams.products.rescrub.spark_java import use_own_java
 from tests.deploy.example import load
 
 TASKS = 2

@@ -36,18 +36,18 @@ from deid_core import (
     PersonName,
     ScrubbedDocument,
 )
-from streams.cluster.client import admin_client
-from streams.cluster.lag import LagReader
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.services import start_watch
 from streams.demo.ward import Ward
 from streams.engine import gc_tuning
-from streams.events.notes import ClinicalNote
-from streams.files.feed import RawMessage, feed
-from streams.patients.demographics import PatientRecord
-from streams.patients.known_identifiers import known_identifiers
+from streams.kafka.client import admin_client
+from streams.kafka.lag import LagReader
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PATIENTS, PHI_AUDIT
+from streams.model.notes import ClinicalNote
+from streams.model.patients.demographics import PatientRecord
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.pipeline.files.feed import RawMessage, feed
 from tests.benchmarks.arrivals import Reader, Timed
 from tests.benchmarks.checkouts import Figures, figures_of, versions
 from tests.benchmarks.cluster import benchmark_settings, broker_processes

@@ -26,15 +26,15 @@ from confluent_kafka import Producer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from streams.cluster.client import PRODUCER, admin_client
-from streams.cluster.partitioner import partition_of
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import PATIENTS
 from streams.demo.ward import Ward
-from streams.intake.route import route
-from streams.patients.demographics import PatientId, PatientRecord
-from streams.patients.known_identifiers import known_identifiers
-from streams.tables.table import ChangelogTable
+from streams.kafka.client import PRODUCER, admin_client
+from streams.kafka.partitioner import partition_of
+from streams.kafka.tables.table import ChangelogTable
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import PATIENTS
+from streams.model.patients.demographics import PatientId, PatientRecord
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.pipeline.intake.route import route
 from tests.benchmarks.cluster import benchmark_settings
 
 TEMPLATES = 400

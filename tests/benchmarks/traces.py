@@ -25,11 +25,11 @@ from rich.table import Table as Grid
 from streams.engine.observer import Observer, Step
 from streams.engine.records import Partition
 from streams.engine.settings import Settings, TraceSettings
-from streams.events.seals import Seals
+from streams.model.seals import Seals
 from streams.operations.traces.tracing import Tracing, tracing
 from tests.benchmarks.metrics_cost import NoTable, Replay, records_of, scrubbing
 from tests.benchmarks.notes import FEW, notes_of
-from tests.streams.cluster.local_broker import LocalBroker, start
+from tests.streams.kafka.local_broker import LocalBroker, start
 
 RATIOS = (None, 0.0, 0.01, 1.0)
 RECEIVER = """

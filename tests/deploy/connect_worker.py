@@ -13,13 +13,8 @@ from urllib.request import Request, urlopen
 import orjson
 import pytest
 
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.local_broker.runtime import (
-    BrokerError,
-    Jar,
-    class_path,
-    java_binary,
-)
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.local_broker.runtime import BrokerError, Jar, class_path, java_binary
 from tests.brokers import CACHE
 from tests.deploy.promql import DEPLOY
 

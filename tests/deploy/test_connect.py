@@ -15,9 +15,9 @@ import pytest
 from confluent_kafka import Producer
 
 from schemas import __path__ as schemas_path
-from streams.cluster.client import PRODUCER
-from streams.cluster.topics import NOTES_SCRUBBED
 from streams.demo.flow import read_topic
+from streams.kafka.client import PRODUCER
+from streams.kafka.topics import NOTES_SCRUBBED
 from tests.brokers import wait_until
 from tests.conftest import settings_for, with_topics
 from tests.deploy.connect_worker import (

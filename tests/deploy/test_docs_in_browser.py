@@ -27,7 +27,7 @@ EACH_KIND = (
     "explanation/seals/",
     "deploy/runbook/",
     "deploy/decisions/0022-seals/",
-    "source/streams/cluster/updates_first.py/",
+    "source/streams/kafka/updates_first.py/",
 )
 
 

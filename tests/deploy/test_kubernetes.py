@@ -9,12 +9,12 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from streams.cluster.topics import NOTES
 from streams.engine.errors import ConfigError
 from streams.engine.settings import PREFIX, Settings, load_settings
-from streams.gateway.server import DRAIN_SECONDS as GATEWAY_DRAIN
+from streams.kafka.topics import NOTES
 from streams.operations.doctor.ports import ANY_ADDRESS
-from streams.workers.supervisor import DRAIN_SECONDS
+from streams.products.gateway.server import DRAIN_SECONDS as GATEWAY_DRAIN
+from streams.service.supervisor import DRAIN_SECONDS
 from tests.deploy.kustomize import KUBERNETES, built, files_of, patches_of
 from tests.deploy.test_containers import (
     DOCKERFILE,

@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from deid_core.labels import Label
-from streams.cluster.lag import LagState
 from streams.engine.reasons import OTHER, REASONS
-from streams.hl7.acknowledgement import Refusal
-from streams.mllp.frames import Closed
-from streams.mllp.metrics import CODES, Unwelcome
+from streams.formats.hl7.acknowledgement import Refusal
+from streams.kafka.lag import LagState
 from streams.operations.metrics import catalogue
+from streams.products.mllp.frames import Closed
+from streams.products.mllp.metrics import CODES, Unwelcome
 from tests.deploy.promql import (
     BOARD,
     DEPLOY,

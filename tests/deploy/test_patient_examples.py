@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from streams.patients.demographics import PatientId
-from streams.patients.updates import decode_update, fold
+from streams.model.patients.demographics import PatientId
+from streams.model.patients.updates import decode_update, fold
 from tests.deploy.example import load
 
 index = load("patient_index")

@@ -12,10 +12,10 @@ import pytest
 
 import deid_core.errors
 import streams.engine.errors
-from streams.documents import UnreadableKind
 from streams.engine.reasons import REASONS
 from streams.engine.settings import LakeSettings, Settings
-from streams.hl7.acknowledgement import Refusal
+from streams.formats.documents import UnreadableKind
+from streams.formats.hl7.acknowledgement import Refusal
 from streams.operations.metrics import catalogue
 from streams.operations.reconcile import Fault
 from tests.deploy.promql import DEPLOY, rules

@@ -11,23 +11,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS
+from streams.engine.keys.files import write_private
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
-from streams.events.notes import ClinicalNote
-from streams.events.outputs import RECEIVED
-from streams.keys.files import write_private
-from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
-from streams.patients.updates import PatientUpdate
-from streams.rescrub.spark_java import use_own_java
-from streams.scrub.held import UnknownPatients
-from streams.scrub.outputs import ScrubOutputs
-from streams.scrub.processor import Scrub
-from streams.workers.worker import deidentifier_of
+from streams.kafka.partitioner import partition_of
+from streams.kafka.topics import NOTES, PATIENT_UPDATES, PATIENTS
+from streams.model.notes import ClinicalNote
+from streams.model.outputs import RECEIVED
+from streams.model.patients.demographics import (
+    Demographics,
+    Name,
+    PatientId,
+    PatientRecord,
+)
+from streams.model.patients.updates import PatientUpdate
+from streams.pipeline.scrub.held import UnknownPatients
+from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.pipeline.scrub.processor import Scrub
+from streams.products.rescrub.spark_java import use_own_java
+from streams.service.worker import deidentifier_of
 from tests.deploy.example import load
 from tests.office import OFFICE
-from tests.streams.scrub.test_scrub import MemoryTable
+from tests.streams.pipeline.scrub.test_scrub import MemoryTable
 
 pytestmark = [
     pytest.mark.timeout(600),

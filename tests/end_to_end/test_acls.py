@@ -28,12 +28,15 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.cluster import client
-from streams.cluster.acls import Grant, grants
-from streams.cluster.client import wait_for_broker
-from streams.cluster.local_broker import Cluster, Security
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.topics import (
+from streams.demo.ward import Ward
+from streams.engine.errors import ConfigError
+from streams.formats.hl7.sender import sender_key
+from streams.kafka import client
+from streams.kafka.acls import Grant, grants
+from streams.kafka.client import wait_for_broker
+from streams.kafka.local_broker import Cluster, Security
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.topics import (
     ALL_TOPICS,
     HL7_RAW,
     LETTERS_REPLAYED,
@@ -41,13 +44,10 @@ from streams.cluster.topics import (
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
 )
-from streams.demo.ward import Ward
-from streams.engine.errors import ConfigError
-from streams.files.feed import RawMessage, feed
-from streams.hl7.sender import sender_key
+from streams.model.patients.demographics import PatientId
 from streams.operations.held import waiting_notes
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import PatientId
+from streams.pipeline.files.feed import RawMessage, feed
 from tests import commands
 from tests.brokers import START_SECONDS
 from tests.certificates import Authority

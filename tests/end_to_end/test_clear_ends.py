@@ -15,14 +15,14 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 
-from streams.cluster import consumer as consumers
-from streams.cluster.client import CALL_SECONDS
-from streams.cluster.consumer import KafkaConsumer, require_assignor
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import NOTES
 from streams.demo.flow import read_topic
 from streams.engine.errors import RetriableError, SlotTaken
 from streams.engine.records import CommittedOffset, Output, Partition
+from streams.kafka import consumer as consumers
+from streams.kafka.client import CALL_SECONDS
+from streams.kafka.consumer import KafkaConsumer, require_assignor
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.topics import NOTES
 from tests.brokers import wait_until
 from tests.harness import is_settled
 

@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from schemas import Schema
-from streams.cluster.local_broker import Cluster
-from streams.cluster.local_broker.ports import free_ports
+from streams.engine.keys.office import make_pair
 from streams.engine.settings import Settings
-from streams.keys.office import make_pair
+from streams.kafka.local_broker import Cluster
+from streams.kafka.local_broker.ports import free_ports
 from tests.brokers import CACHE
 from tests.harness import values
 

@@ -18,10 +18,15 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
 
-from streams.cluster.client import PRODUCER, admin_client, record_of
-from streams.cluster.offsets import high_watermarks
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.keys.office import NotOpened, make_pair
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Output, Partition, Record
+from streams.kafka.client import PRODUCER, admin_client, record_of
+from streams.kafka.offsets import high_watermarks
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     LETTERS_ID,
@@ -32,30 +37,18 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     Stage,
 )
-from streams.demo.flow import read_topic
-from streams.engine.errors import FatalError, InvalidRecord
-from streams.engine.reasons import ReasonCode
-from streams.engine.records import Output, Partition, Record
-from streams.events.notes import ClinicalNote
-from streams.events.outputs import REPLAYED, dead_letter
-from streams.keys.office import NotOpened, make_pair
-from streams.operations.dead_letters import DeadLetters, Replay, Selection
-from streams.operations.erasure import Erasure, Found, _Letter
+from streams.model.notes import ClinicalNote
+from streams.model.outputs import REPLAYED, dead_letter
+from streams.model.patients.demographics import PatientId
 from streams.operations.held import waiting_notes
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import PatientId
+from streams.products.office.dead_letters import DeadLetters, Replay, Selection
+from streams.products.office.erasure import Erasure, Found, _Letter
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_held import send_names
-from tests.harness import (
-    count_records,
-    drain,
-    is_settled,
-    produce,
-    running,
-    values,
-)
+from tests.harness import count_records, drain, is_settled, produce, running, values
 from tests.office import in_base64, private_file, private_key
 
 pytestmark = pytest.mark.timeout(600)
@@ -248,7 +241,7 @@ def revelations(settings):
 
 
 def test_nothing_is_revealed_when_the_audit_event_can_not_be_stored(ward, monkeypatch):
-    from streams.operations import dead_letters
+    from streams.products.office import dead_letters
 
     def refuse(*_arguments, **_named):
         raise FatalError("phi.audit: not confirmed")
@@ -367,8 +360,8 @@ def test_a_letter_that_was_changed_is_left_and_the_others_go(settings):
 
 KILLED = """
 import os, random, signal, sys
-from streams.cluster.offsets import high_watermarks
-from streams.cluster.producer import KafkaProducer
+from streams.kafka.offsets import high_watermarks
+from streams.kafka.producer import KafkaProducer
 
 rng, commit = random.Random(int(sys.argv.pop(1))), KafkaProducer.commit
 left = rng.randrange(2, 6)

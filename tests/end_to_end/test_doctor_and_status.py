@@ -15,13 +15,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from streams.cluster.client import admin_client
-from streams.cluster.local_broker import Cluster
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENTS
 from streams.demo.ward import Ward
 from streams.engine.claim import Claim
+from streams.kafka.client import admin_client
+from streams.kafka.local_broker import Cluster
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PATIENTS
 from streams.operations.doctor.checks import CHECKS, run_checks
 from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level

@@ -19,10 +19,11 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.cluster.client import CONSUMER, admin_client
-from streams.cluster.partitioner import partition_of
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.kafka.client import CONSUMER, admin_client
+from streams.kafka.partitioner import partition_of
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,
@@ -33,17 +34,21 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     TOPICS,
 )
-from streams.demo.flow import read_topic
-from streams.events.notes import ClinicalNote
+from streams.model.notes import ClinicalNote
+from streams.model.patients.demographics import (
+    Demographics,
+    Name,
+    PatientId,
+    PatientRecord,
+)
+from streams.model.patients.updates import PatientUpdate
 from streams.operations.counts.counters import counts_of
 from streams.operations.doctor.finding import Level
 from streams.operations.doctor.values import judge_values
-from streams.operations.erasure import Erasure
-from streams.operations.null_values import PUBLISHED
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
-from streams.patients.updates import PatientUpdate
-from streams.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.products.office.erasure import Erasure
+from streams.products.office.null_values import PUBLISHED
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics

@@ -13,13 +13,13 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.cluster import producer as producers
-from streams.cluster.client import admin_client
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PATIENT_UPDATES
 from streams.engine.errors import Fenced, RecordRefused, RetriableError
 from streams.engine.records import Output
-from streams.files.feed import RawMessage, feed
+from streams.kafka import producer as producers
+from streams.kafka.client import admin_client
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PATIENT_UPDATES
+from streams.pipeline.files.feed import RawMessage, feed
 from tests.brokers import wait_until
 from tests.harness import count_records, is_settled, running, values
 

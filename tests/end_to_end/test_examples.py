@@ -19,11 +19,11 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
-from streams.cluster.client import PRODUCER, admin_client
-from streams.cluster.offsets import GroupOffsets
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
+from streams.kafka.client import PRODUCER, admin_client
+from streams.kafka.offsets import GroupOffsets
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from tests.conftest import has_leaders, settings_for, with_topics
 from tests.deploy.example import EXAMPLES, load
 from tests.harness import feed_and_drain, is_settled, raw, running

@@ -11,18 +11,23 @@ from types import SimpleNamespace
 import orjson
 import pytest
 
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.kafka.topics import (
     NOTES,
     NOTES_HELD,
     NOTES_SCRUBBED,
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.demo.flow import read_topic
-from streams.events.notes import ClinicalNote
+from streams.model.notes import ClinicalNote
+from streams.model.patients.demographics import (
+    Demographics,
+    Name,
+    PatientId,
+    PatientRecord,
+)
+from streams.model.patients.updates import PatientUpdate
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
-from streams.patients.updates import PatientUpdate
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics

@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams.cluster.lag import LagMonitor, LagState
-from streams.cluster.offsets import end_offsets, high_watermarks
 from streams.demo.flow import wait_until_drained
 from streams.engine.errors import ConfigError
+from streams.kafka.lag import LagMonitor, LagState
+from streams.kafka.offsets import end_offsets, high_watermarks
 from tests.brokers import wait_until
 from tests.conftest import has_leaders, settings_for
 

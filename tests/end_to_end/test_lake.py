@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.offsets import GroupOffsets
-from streams.cluster.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.engine.exit_status import EX_SOFTWARE, EX_TEMPFAIL
 from streams.engine.settings import LakeSettings
-from streams.lake.catalog import open_catalog
-from streams.lake.progress import OFFSETS
-from streams.lake.service import tables_of
+from streams.kafka.client import PRODUCER
+from streams.kafka.offsets import GroupOffsets
+from streams.kafka.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
+from streams.products.lake.catalog import open_catalog
+from streams.products.lake.progress import OFFSETS
+from streams.products.lake.service import tables_of
 from tests.brokers import PATIENCE, wait_until
 from tests.commands import Forked, phistream
 from tests.harness import is_settled

@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from streams.cluster.client import admin_client
-from streams.cluster.local_broker import BrokerError, Cluster
-from streams.cluster.offsets import end_offsets
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import PHI_AUDIT
 from streams.demo.ward import Ward
-from streams.files.feed import feed
+from streams.kafka.client import admin_client
+from streams.kafka.local_broker import BrokerError, Cluster
+from streams.kafka.offsets import end_offsets
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import PHI_AUDIT
 from streams.operations.reconcile import Auditor
+from streams.pipeline.files.feed import feed
 from tests.brokers import CACHE, START_SECONDS, wait_until
 from tests.conftest import settings_for, with_topics
 from tests.harness import drain, raw, running

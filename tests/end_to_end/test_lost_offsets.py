@@ -14,9 +14,14 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.client import CONSUMER, PRODUCER, admin_client
-from streams.cluster.identities import topic_ids
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.engine.claim import Claim
+from streams.engine.custody import Progress
+from streams.engine.errors import ConfigError, RetriableError
+from streams.engine.records import CommittedOffset, Partition, Record
+from streams.kafka.client import CONSUMER, PRODUCER, admin_client
+from streams.kafka.identities import topic_ids
+from streams.kafka.topics import (
     HL7_RAW,
     NOTES,
     NOTES_SCRUBBED,
@@ -25,22 +30,18 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     Stage,
 )
-from streams.demo.flow import read_topic
-from streams.engine.claim import Claim
-from streams.engine.custody import Progress
-from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.records import CommittedOffset, Partition, Record
-from streams.events.notes import ClinicalNote
-from streams.events.outputs import audit_event
-from streams.events.seals import Seals, audit_key
-from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
-from streams.patients.updates import PatientUpdate
-from streams.workers.lost_offsets import (
-    identities_of,
-    restore_offsets,
-    watched_topics,
+from streams.model.notes import ClinicalNote
+from streams.model.outputs import audit_event
+from streams.model.patients.demographics import (
+    Demographics,
+    Name,
+    PatientId,
+    PatientRecord,
 )
-from streams.workers.processed import Processed
+from streams.model.patients.updates import PatientUpdate
+from streams.model.seals import Seals, audit_key
+from streams.service.lost_offsets import identities_of, restore_offsets, watched_topics
+from streams.service.processed import Processed
 from tests import harness
 from tests.brokers import START_SECONDS, topics_of, wait_until
 from tests.conftest import has_leaders, settings_for, with_topics
@@ -194,7 +195,7 @@ def processed(settings, *offsets, metadata=CLAIMED, is_absent=False):
 
 def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeypatch):
     """However many events there are of other records since."""
-    monkeypatch.setattr("streams.workers.processed.TAIL", 2)
+    monkeypatch.setattr("streams.service.processed.TAIL", 2)
     for number in range(6):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     assert [Progress(0)] == processed(settings, 0)
@@ -230,7 +231,7 @@ def test_of_offsets_that_a_person_has_set_events_say_nothing(settings):
 
 
 def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
-    monkeypatch.setattr("streams.workers.processed.BLOCK", 0)
+    monkeypatch.setattr("streams.service.processed.BLOCK", 0)
     for number in range(9):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     audited(settings, HL7_RAW, 8, received=RECEIVED + 8)
@@ -239,7 +240,7 @@ def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
 
 
 def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeypatch):
-    monkeypatch.setattr("streams.workers.processed.STABLE_SECONDS", 0.2)
+    monkeypatch.setattr("streams.service.processed.STABLE_SECONDS", 0.2)
     produce(settings, HL7_RAW)
     open_one = Producer(settings.client(**PRODUCER, **{"transactional.id": "foreign"}))
     open_one.init_transactions(30)

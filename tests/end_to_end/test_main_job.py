@@ -17,19 +17,19 @@ from confluent_kafka import Consumer, TopicPartition
 
 from deid_core.language.lexicons import forms_of
 from deid_core.language.lexicons.places import states
-from streams.cluster.topics import (
+from streams.demo.broken import BROKEN_KINDS
+from streams.demo.flow import read_topic
+from streams.demo.ward import Ward
+from streams.kafka.topics import (
     DEAD_LETTERS,
     NOTES,
     NOTES_SCRUBBED,
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.demo.broken import BROKEN_KINDS
-from streams.demo.flow import read_topic
-from streams.demo.ward import Ward
-from streams.files.feed import RawMessage
+from streams.model.patients.demographics import PatientId
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import PatientId
+from streams.pipeline.files.feed import RawMessage
 from tests.conftest import settings_for, with_topics
 from tests.harness import drain, feed_and_drain, produce, raw, running, values
 from tests.office import original_of, private_key

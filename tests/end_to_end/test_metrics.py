@@ -14,18 +14,18 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deid_core.labels import Label
-from streams.cluster.lag import LagState
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
 from streams.demo.broken import BROKEN_KINDS
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.documents import UnreadableKind
 from streams.engine.reasons import OTHER, REASONS
-from streams.files.feed import RawMessage
-from streams.hl7.embedded import POINTER
+from streams.formats.documents import UnreadableKind
+from streams.formats.hl7.embedded import POINTER
+from streams.kafka.lag import LagState
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
 from streams.operations.metrics import catalogue
 from streams.operations.reconcile import Auditor
+from streams.pipeline.files.feed import RawMessage
 from tests.conftest import settings_for, with_topics
 from tests.deploy.promql import names_in, queries, rules
 from tests.end_to_end.prometheus import needs_prometheus, prometheus

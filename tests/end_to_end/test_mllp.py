@@ -18,16 +18,16 @@ from confluent_kafka.admin import (
 )
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.cluster.client import admin_client
-from streams.cluster.topics import HL7_RAW
 from streams.demo.flow import read_topic
-from streams.mllp.frames import START
+from streams.kafka.client import admin_client
+from streams.kafka.topics import HL7_RAW
 from streams.operations.metrics import catalogue
+from streams.products.mllp.frames import START
 from tests.brokers import PATIENCE
 from tests.conftest import settings_for, with_topics
 from tests.harness import running, values
 from tests.mllp_service import Listener, Sender, listener, message
-from tests.streams.mllp.test_listener import certificates, client_of
+from tests.streams.products.mllp.test_listener import certificates, client_of
 
 pytestmark = pytest.mark.timeout(600)
 __all__ = ["certificates"]

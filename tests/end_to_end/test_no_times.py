@@ -22,13 +22,13 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from streams.cluster.client import admin_client
-from streams.cluster.offsets import first_offsets
-from streams.cluster.topic_admin import check_topics
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.engine.records import NO_TIMESTAMP
-from streams.files.feed import RawMessage
+from streams.kafka.client import admin_client
+from streams.kafka.offsets import first_offsets
+from streams.kafka.topic_admin import check_topics
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from streams.pipeline.files.feed import RawMessage
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_examples import example, stored, wait_until
 from tests.harness import feed_and_drain, running

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from streams.cluster.local_broker.ports import free_ports
+from streams.kafka.local_broker.ports import free_ports
 from streams.operations.metrics.alerts import OF_PROMETHEUS_ALONE
 from streams.operations.watch.dashboard import PARTS
 from tests.end_to_end.test_watch import get, wait_for

@@ -11,19 +11,14 @@ import orjson
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from streams.cluster.client import admin_client
-from streams.cluster.offsets import GroupOffsets
-from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import (
-    NOTES_SCRUBBED,
-    PATIENT_UPDATES,
-    PATIENTS,
-    PHI_AUDIT,
-)
 from streams.demo.flow import read_topic
-from streams.files.feed import RawMessage
-from streams.patients.demographics import PatientId
-from streams.patients.updates import decode_update, fold
+from streams.kafka.client import admin_client
+from streams.kafka.offsets import GroupOffsets
+from streams.kafka.partitioner import partition_of
+from streams.kafka.topics import NOTES_SCRUBBED, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
+from streams.model.patients.demographics import PatientId
+from streams.model.patients.updates import decode_update, fold
+from streams.pipeline.files.feed import RawMessage
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.conftest import has_leaders

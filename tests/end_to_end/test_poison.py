@@ -15,11 +15,14 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.producer import message_accumulator, producer
 from aiokafka.record import default_records
 
-from streams.cluster.client import admin_client, record_of
-from streams.cluster.lag import LagReader
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.partitioner import partition_of
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.demo.services import start_service
+from streams.demo.ward import Ward
+from streams.kafka.client import admin_client, record_of
+from streams.kafka.lag import LagReader
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.partitioner import partition_of
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,
@@ -27,15 +30,12 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.demo.flow import read_topic
-from streams.demo.services import start_service
-from streams.demo.ward import Ward
-from streams.files.feed import RawMessage, feed
-from streams.operations.dead_letters import Replay, Selection
+from streams.model.patients.demographics import PatientId
 from streams.operations.doctor.values import broken_rule
-from streams.operations.erasure import Erasure
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import PatientId
+from streams.pipeline.files.feed import RawMessage, feed
+from streams.products.office.dead_letters import Replay, Selection
+from streams.products.office.erasure import Erasure
 from tests.end_to_end.test_main_job import adt, event, oru
 from tests.end_to_end.test_watch import (
     Writer,

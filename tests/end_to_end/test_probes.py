@@ -8,7 +8,7 @@ from urllib.error import URLError
 
 import pytest
 
-from streams.cluster.local_broker.ports import free_ports
+from streams.kafka.local_broker.ports import free_ports
 from tests.brokers import START_SECONDS, wait_until
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_metrics import get

@@ -14,18 +14,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams.cluster.topics import (
+from streams.demo.broken import BROKEN_KINDS
+from streams.demo.flow import read_topic
+from streams.demo.ward import Ward
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_SCRUBBED,
     NOTES,
     NOTES_SCRUBBED,
     PHI_AUDIT,
 )
-from streams.demo.broken import BROKEN_KINDS
-from streams.demo.flow import read_topic
-from streams.demo.ward import Ward
-from streams.files.feed import RawMessage, feed
 from streams.operations.reconcile import Auditor
+from streams.pipeline.files.feed import RawMessage, feed
 from tests.brokers import PATIENCE
 from tests.commands import phistream
 from tests.conftest import settings_for, with_topics

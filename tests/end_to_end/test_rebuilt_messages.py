@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import orjson
 import pytest
 
-from streams.cluster.topics import DEAD_LETTERS, HL7_SCRUBBED, NOTES, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
-from streams.files.feed import RawMessage
+from streams.kafka.topics import DEAD_LETTERS, HL7_SCRUBBED, NOTES, PHI_AUDIT
 from streams.operations.reconcile import Auditor
+from streams.pipeline.files.feed import RawMessage
 from tests.conftest import settings_for, with_topics
 from tests.harness import feed_and_drain, raw, running, values
 
 pytestmark = pytest.mark.timeout(600)
 
-SAMPLES = Path(__file__).parents[1] / "streams/fhir/samples"
+SAMPLES = Path(__file__).parents[1] / "streams/formats/fhir/samples"
 MSH = "MSH|^~\\&|LAB|NORTH|PHI|X|202501070{n}00||{event}|C{n}|P|2.5.1\r"
 PID = "PID|1||77001122^^^NORTH^MR||Zzfamquist^Zzgivena||19520304|F\r"
 TEXT = "Ms. Zzfamquist was seen on 1/5/2025."

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from streams.cli.reconcile import verdict_table
-from streams.cluster.client import admin_client
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import HL7_RAW, HL7_SCRUBBED, NOTES, PATIENT_UPDATES
+from streams.kafka.client import admin_client
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import HL7_RAW, HL7_SCRUBBED, NOTES, PATIENT_UPDATES
 from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
 from tests.brokers import wait_until
 from tests.commands import phistream

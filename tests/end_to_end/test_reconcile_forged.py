@@ -17,8 +17,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.cluster.client import admin_client
-from streams.cluster.topics import (
+from streams.engine.records import Output, Partition, Record
+from streams.kafka.client import admin_client
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
@@ -27,9 +28,8 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.engine.records import Output, Partition, Record
-from streams.events.outputs import SOURCE, erased_rows, source_header
-from streams.events.seals import Seals, audit_key
+from streams.model.outputs import SOURCE, erased_rows, source_header
+from streams.model.seals import Seals, audit_key
 from streams.operations.reconcile import Auditor
 from tests.brokers import wait_until
 from tests.commands import phistream

@@ -15,21 +15,15 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.partitioner import partition_of
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import (
-    DEAD_LETTERS,
-    HL7_RAW,
-    MESSAGES_SEEN,
-    NOTES,
-    PHI_AUDIT,
-)
 from streams.demo.flow import read_topic
 from streams.engine.records import Partition, Record
-from streams.hl7.sender import header_of, sender_key
-from streams.intake.seen import Digests, Judged, SeenMessages
+from streams.formats.hl7.sender import header_of, sender_key
+from streams.kafka.client import PRODUCER
+from streams.kafka.partitioner import partition_of
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.topics import DEAD_LETTERS, HL7_RAW, MESSAGES_SEEN, NOTES, PHI_AUDIT
 from streams.operations.reconcile import Auditor
+from streams.pipeline.intake.seen import Digests, Judged, SeenMessages
 from tests.brokers import PATIENCE, wait_until
 from tests.harness import (
     RawMessage,

@@ -9,8 +9,8 @@ import time
 import pytest
 from confluent_kafka import Consumer
 
-from streams.cluster.client import CONSUMER
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED
+from streams.kafka.client import CONSUMER
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED
 from streams.operations.reconcile import Auditor
 from tests.brokers import wait_until
 from tests.end_to_end.test_main_job import FAMILY, adt, event

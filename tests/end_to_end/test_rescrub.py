@@ -14,10 +14,14 @@ import orjson
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from streams.cluster.client import admin_client
-from streams.cluster.offsets import GroupOffsets
-from streams.cluster.topic_admin import partition_counts, topic_settings
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.demo.services import _environment
+from streams.demo.ward import Ward
+from streams.engine.errors import ConfigError, RetriableError
+from streams.kafka.client import admin_client
+from streams.kafka.offsets import GroupOffsets
+from streams.kafka.topic_admin import partition_counts, topic_settings
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
@@ -27,32 +31,26 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.demo.flow import read_topic
-from streams.demo.services import _environment
-from streams.demo.ward import Ward
-from streams.engine.errors import ConfigError, RetriableError
-from streams.operations.dead_letters import (
+from streams.model.patients.demographics import (
+    Demographics,
+    Name,
+    PatientId,
+    PatientRecord,
+)
+from streams.model.patients.updates import PatientUpdate
+from streams.operations.reconcile import Auditor
+from streams.products.office.dead_letters import (
     DeadLetters,
     Replayed,
     Selection,
     to_replay,
 )
-from streams.operations.reconcile import Auditor
-from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
-from streams.patients.updates import PatientUpdate
-from streams.rescrub.job import open_plan
-from streams.rescrub.job import run as run_job
-from streams.rescrub.proof import version_proof
+from streams.products.rescrub.job import open_plan
+from streams.products.rescrub.job import run as run_job
+from streams.products.rescrub.proof import version_proof
 from tests.brokers import wait_until
 from tests.conftest import has_leaders, settings_for, with_topics
-from tests.harness import (
-    drain,
-    feed_and_drain,
-    produce,
-    raw,
-    running,
-    values,
-)
+from tests.harness import drain, feed_and_drain, produce, raw, running, values
 
 pytestmark = pytest.mark.timeout(900)
 

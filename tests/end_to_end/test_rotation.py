@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.topics import HL7_RAW, HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.demo.ward import Ward
+from streams.engine.keys.files import write_private
 from streams.engine.settings import KeySettings
-from streams.keys.files import write_private
+from streams.kafka.client import PRODUCER
+from streams.kafka.topics import HL7_RAW, HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.operations.reconcile import Auditor
-from streams.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.outputs import Pseudonyms
 from tests.harness import drain, running, values, worker_processes
 
 pytestmark = pytest.mark.timeout(900)

@@ -16,9 +16,10 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from streams.cluster.client import value_of
-from streams.cluster.registry import ASK_AGAIN_SECONDS, subject
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic, summarise
+from streams.kafka.client import value_of
+from streams.kafka.registry import ASK_AGAIN_SECONDS, subject
+from streams.kafka.topics import (
     DEAD_LETTERS,
     FRAMED,
     HL7_RAW,
@@ -27,14 +28,13 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.cluster.wire_format import header
-from streams.demo.flow import read_topic, summarise
-from streams.files.feed import RawMessage, feed
+from streams.kafka.wire_format import header
+from streams.model.patients.demographics import PatientId
 from streams.operations.counts.counters import UNREADABLE, counts_of
-from streams.operations.dead_letters import DeadLetters, Replay, Selection, reveal
-from streams.operations.erasure import Erasure
 from streams.operations.reconcile import Auditor
-from streams.patients.demographics import PatientId
+from streams.pipeline.files.feed import RawMessage, feed
+from streams.products.office.dead_letters import DeadLetters, Replay, Selection, reveal
+from streams.products.office.erasure import Erasure
 from tests.apicurio import apicurio as run_apicurio
 from tests.conftest import settings_for, with_topics
 from tests.deploy.example import load
@@ -44,7 +44,7 @@ from tests.registry import settings_of
 
 pytestmark = pytest.mark.timeout(600)
 
-SAMPLES = Path(__file__).parents[1] / "streams/fhir/samples"
+SAMPLES = Path(__file__).parents[1] / "streams/formats/fhir/samples"
 MSH = "MSH|^~\\&|LAB|NORTH|PHI|X|20250107||ORU^R01|C{n}|P|2.5.1\r"
 PID = "PID|1||{patient}^^^NORTH^MR\r"
 TEXT = "Ms. Zzfamquist was seen; takes aspirin."

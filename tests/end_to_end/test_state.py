@@ -15,18 +15,18 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 from rocksdict import Options, Rdict
 
-from streams.cluster.topic_admin import check_topics
-from streams.cluster.topics import (
-    DEAD_LETTERS,
-    NOTES_SCRUBBED,
-    PATIENT_UPDATES,
-    PATIENTS,
-)
 from streams.demo.flow import read_topic
+from streams.kafka.topic_admin import check_topics
+from streams.kafka.topics import DEAD_LETTERS, NOTES_SCRUBBED, PATIENT_UPDATES, PATIENTS
+from streams.model.patients.demographics import (
+    Demographics,
+    Name,
+    PatientId,
+    PatientRecord,
+)
+from streams.model.patients.updates import PatientUpdate
 from streams.operations.doctor.disk import judge_privacy
 from streams.operations.doctor.finding import Level
-from streams.patients.demographics import Demographics, Name, PatientId, PatientRecord
-from streams.patients.updates import PatientUpdate
 from tests.brokers import wait_until
 from tests.conftest import settings_for, with_topics
 from tests.end_to_end.test_main_job import FAMILY, adt, event
@@ -38,7 +38,7 @@ from tests.harness import (
     start_service,
     values,
 )
-from tests.streams.tables.changelog import held_by_another_process, small_disk
+from tests.streams.kafka.tables.changelog import held_by_another_process, small_disk
 
 MRNS = [f"7700112{n}" for n in range(8)]
 _unused = itertools.cycle(MRNS)

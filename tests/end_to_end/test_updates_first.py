@@ -7,15 +7,15 @@ import time
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
-from streams.cluster import consumer
-from streams.cluster.client import admin_client
-from streams.cluster.consumer import KafkaConsumer
-from streams.cluster.offsets import end_offsets, high_watermarks
-from streams.cluster.partitioner import partition_of
-from streams.cluster.producer import KafkaProducer
-from streams.cluster.topics import NOTES, PATIENT_UPDATES
 from streams.engine.errors import ConfigError
 from streams.engine.records import CommittedOffset, Output, Partition
+from streams.kafka import consumer
+from streams.kafka.client import admin_client
+from streams.kafka.consumer import KafkaConsumer
+from streams.kafka.offsets import end_offsets, high_watermarks
+from streams.kafka.partitioner import partition_of
+from streams.kafka.producer import KafkaProducer
+from streams.kafka.topics import NOTES, PATIENT_UPDATES
 from tests.brokers import PATIENCE, wait_until
 from tests.harness import is_settled
 

@@ -16,10 +16,10 @@ from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import Producer, TopicPartition
 from faust.transport.consumer import Consumer
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.lag import LagMonitor
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
+from streams.kafka.client import PRODUCER
+from streams.kafka.lag import LagMonitor
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.operations.watch.app import READ, WatchApp, group_of
 from streams.operations.watch.start_offsets import skip_older_than_a_day
 from streams.operations.watch.topic_counter import TopicCounter

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from streams.cluster.topics import (
+from streams.demo.flow import read_topic
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
@@ -17,7 +18,6 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.demo.flow import read_topic
 from tests.faults.ward import numbers_in, surnames_in
 from tests.harness import count_records
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.local_broker import Cluster
-from streams.cluster.local_broker.ports import free_ports
-from streams.cluster.local_broker.runtime import class_path
+from streams.kafka.local_broker import Cluster
+from streams.kafka.local_broker.ports import free_ports
+from streams.kafka.local_broker.runtime import class_path
 from tests.brokers import CACHE, wait_until
 from tests.faults.proxy import Proxy
 

@@ -13,9 +13,12 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from streams.cluster.client import PRODUCER
-from streams.cluster.offsets import end_offsets, high_watermarks
-from streams.cluster.topics import (
+from streams.demo import messages
+from streams.demo.broken import BROKEN_KINDS, broken_record
+from streams.demo.flow import read_topic
+from streams.kafka.client import PRODUCER
+from streams.kafka.offsets import end_offsets, high_watermarks
+from streams.kafka.topics import (
     HL7_RAW,
     HL7_SCRUBBED,
     NOTES,
@@ -25,11 +28,8 @@ from streams.cluster.topics import (
     PATIENTS,
     PHI_AUDIT,
 )
-from streams.demo import messages
-from streams.demo.broken import BROKEN_KINDS, broken_record
-from streams.demo.flow import read_topic
-from streams.files.feed import RawMessage
-from streams.patients.demographics import PatientId
+from streams.model.patients.demographics import PatientId
+from streams.pipeline.files.feed import RawMessage
 from tests.faults.scenarios import faults_of, scenario
 from tests.faults.ward import _event, _nameless, numbers_in
 from tests.harness import count_records

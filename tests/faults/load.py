@@ -11,10 +11,10 @@ from functools import partial
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from streams.cluster.client import CONSUMER, PRODUCER, admin_client
-from streams.cluster.topic_admin import partition_counts
-from streams.cluster.topics import DEAD_LETTERS, HL7_RAW, NOTES_SCRUBBED, PHI_AUDIT
 from streams.demo.flow import read_topic
+from streams.kafka.client import CONSUMER, PRODUCER, admin_client
+from streams.kafka.topic_admin import partition_counts
+from streams.kafka.topics import DEAD_LETTERS, HL7_RAW, NOTES_SCRUBBED, PHI_AUDIT
 from tests.faults.ward import numbers_in, take
 
 WATCHED = (PHI_AUDIT.name, NOTES_SCRUBBED.name, DEAD_LETTERS.name)

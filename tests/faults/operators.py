@@ -7,8 +7,8 @@ import time
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import NewPartitions
 
-from streams.cluster.topics import HL7_RAW, NOTES, NOTES_HELD, PATIENT_UPDATES, PATIENTS
 from streams.engine.exit_status import EX_CONFIG
+from streams.kafka.topics import HL7_RAW, NOTES, NOTES_HELD, PATIENT_UPDATES, PATIENTS
 from tests.brokers import wait_until
 from tests.conftest import has_leaders
 from tests.faults.scenarios import faults_of, scenario

@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Group
 from rich.table import Table
 
-from streams.cluster.client import wait_for_broker
-from streams.cluster.local_broker.cluster import QUICK_START
 from streams.demo.services import start_service
+from streams.kafka.client import wait_for_broker
+from streams.kafka.local_broker.cluster import QUICK_START
 from tests.brokers import empty
 from tests.conftest import settings_for, with_topics
 from tests.faults.audit import Audit

@@ -20,16 +20,11 @@ from confluent_kafka import (
     KafkaException,
 )
 
-from streams.cluster.client import admin_client
-from streams.cluster.offsets import end_offsets, high_watermarks
-from streams.cluster.topics import (
-    HL7_RAW,
-    NOTES,
-    NOTES_SCRUBBED,
-    PATIENT_UPDATES,
-)
 from streams.demo.services import start_service
 from streams.engine.exit_status import EX_CONFIG
+from streams.kafka.client import admin_client
+from streams.kafka.offsets import end_offsets, high_watermarks
+from streams.kafka.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PATIENT_UPDATES
 from tests.brokers import topics_of, wait_until
 from tests.conftest import with_topics
 from tests.faults.audit import Audit, audit

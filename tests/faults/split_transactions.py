@@ -24,7 +24,7 @@ from confluent_kafka.admin import NewTopic
 from rich.console import Console
 from rich.table import Table
 
-from streams.cluster.client import CONSUMER
+from streams.kafka.client import CONSUMER
 from tests.faults.cluster import FaultyCluster
 
 PARTITIONS = 6

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import orjson
 
-from streams.cluster.topics import PHI_AUDIT
 from streams.demo.flow import read_topic
 from streams.engine.exit_status import EX_IOERR
+from streams.kafka.topics import PHI_AUDIT
 from tests.faults.run import Skipped
 from tests.faults.scenarios import faults_of, scenario
 

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Message
 
 from deid_core import Document, KnownIdentifiers, PersonName
-from streams.cluster.topics import (
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from streams.cluster.local_broker.runtime import Jar
+from streams.kafka.local_broker.runtime import Jar
 from tests.faults.scenarios import scenario
 
 EARLIER_KAFKA = Path(__file__).with_name("earlier_kafka.toml")

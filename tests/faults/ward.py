@@ -17,14 +17,14 @@ from itertools import islice
 from confluent_kafka import Consumer, TopicPartition
 
 from deid_core import PersonName
-from streams.cluster.client import CONSUMER
-from streams.cluster.topics import HL7_RAW, PATIENT_UPDATES
 from streams.demo import messages
 from streams.demo.segments import Stamp
 from streams.demo.ward import EPOCH, Ward
-from streams.events.outputs import SOURCE
-from streams.files.feed import RawMessage
-from streams.patients.demographics import PatientId
+from streams.kafka.client import CONSUMER
+from streams.kafka.topics import HL7_RAW, PATIENT_UPDATES
+from streams.model.outputs import SOURCE
+from streams.model.patients.demographics import PatientId
+from streams.pipeline.files.feed import RawMessage
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 SURNAME = re.compile(rf"\b(?:[{CONSONANTS}][{VOWELS}]){{4}}q\b")

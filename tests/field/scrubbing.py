@@ -8,9 +8,9 @@ from pathlib import Path
 from deid_core import Deidentifier
 from streams.cli.scrub_output import inputs_of
 from streams.engine.errors import InvalidRecord
-from streams.files.rewriting import Rewriter, Tally
 from streams.formats.json_map import load_json_map
-from streams.scrub.outputs import Pseudonyms
+from streams.pipeline.files.rewriting import Rewriter, Tally
+from streams.pipeline.scrub.outputs import Pseudonyms
 
 KEY = bytes(range(32))
 

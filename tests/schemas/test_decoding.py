@@ -10,11 +10,11 @@ import pytest
 import schemas
 from schemas import Schema, SchemaError
 from schemas.decoding import Decoder, check_encoded
-from streams.events.notes import ClinicalNote
-from streams.patients.demographics import PatientRecord
-from streams.patients.updates import _decoder as updates
-from streams.scrub.join import _patients as patients
-from streams.scrub.notes import _notes as notes
+from streams.model.notes import ClinicalNote
+from streams.model.patients.demographics import PatientRecord
+from streams.model.patients.updates import _decoder as updates
+from streams.pipeline.scrub.join import _patients as patients
+from streams.pipeline.scrub.notes import _notes as notes
 
 FOLDER = Path(schemas.__file__).parent
 

@@ -9,7 +9,7 @@ import pytest
 import schemas
 from schemas import Schema, SchemaError
 from streams.engine.reasons import REASONS
-from streams.files.json_notes import note_event_of
+from streams.pipeline.files.json_notes import note_event_of
 
 FOLDER = Path(schemas.__file__).parent
 KINDS = sorted(path.parent.name for path in FOLDER.glob("*/v1.json"))

@@ -12,13 +12,13 @@ import orjson
 import pytest
 
 import schemas
-from streams.cluster.topics import ALL_TOPICS, DEAD_LETTERS, NOTES_SCRUBBED, Stage
 from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.log import JsonLines
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
-from streams.events.outputs import audit_event, dead_letter, encoded, erased_letter
-from streams.scrub.outputs import Pseudonyms
+from streams.kafka.topics import ALL_TOPICS, DEAD_LETTERS, NOTES_SCRUBBED, Stage
+from streams.model.outputs import audit_event, dead_letter, encoded, erased_letter
+from streams.pipeline.scrub.outputs import Pseudonyms
 from tests.office import OFFICE, in_base64, original_of
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)

@@ -9,9 +9,9 @@ from typing import Any
 
 from deid_core.document import Address
 from schemas import SchemaError
-from streams.cluster.topics import HL7_RAW
-from streams.hl7.datatypes import parted
-from streams.patients.demographics import Identifier, Name
+from streams.formats.hl7.datatypes import parted
+from streams.kafka.topics import HL7_RAW
+from streams.model.patients.demographics import Identifier, Name
 
 from .paths import KnownPaths, Path, written
 from .sources import Object, Source, leaves, nested, refused

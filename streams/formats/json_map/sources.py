@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.hl7.datatypes import birth_date_of
+from streams.formats.hl7.datatypes import birth_date_of
 
 from .paths import Index, Path
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES, PHI_AUDIT, Stage
-from streams.cluster.wire_format import without_header
-from streams.events.outputs import ERASED, OUTCOME, RECEIVED
+from streams.kafka.topics import DEAD_LETTERS, PATIENT_UPDATES, PHI_AUDIT, Stage
+from streams.kafka.wire_format import without_header
+from streams.model.outputs import ERASED, OUTCOME, RECEIVED
 
 from . import allowed_values as allowed
 from .quantile_sketch import bucket_of

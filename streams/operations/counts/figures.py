@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from streams.cluster.topics import (
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,

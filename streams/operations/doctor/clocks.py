@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from streams.cluster.client import translated
-from streams.cluster.offsets import end_offsets
-from streams.cluster.topics import NOTES_SCRUBBED
+from streams.kafka.client import translated
+from streams.kafka.offsets import end_offsets
+from streams.kafka.topics import NOTES_SCRUBBED
 
 from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, fail, ok, warn

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from streams.engine.errors import CorruptState, StateUnusable
 from streams.engine.private_files import is_open_to_others
-from streams.tables.store import PartitionStore, StoreMemory
+from streams.kafka.tables.store import PartitionStore, StoreMemory
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from confluent_kafka import ConsumerGroupState
 
-from streams.cluster.client import translated
-from streams.cluster.lag import LagReader
-from streams.cluster.topics import Stage
+from streams.kafka.client import translated
+from streams.kafka.lag import LagReader
+from streams.kafka.topics import Stage
 from streams.operations.lag import groups_of
 
 from .context import TIMEOUT_SECONDS, CheckContext

@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 from confluent_kafka import Message
 
-from streams.cluster.client import value_of
-from streams.cluster.topics import NOTES_SCRUBBED
 from streams.engine.errors import ConfigError
-from streams.keys.office import MAKE
-from streams.scrub.outputs import Pseudonyms
+from streams.engine.keys.office import MAKE
+from streams.kafka.client import value_of
+from streams.kafka.topics import NOTES_SCRUBBED
+from streams.pipeline.scrub.outputs import Pseudonyms
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

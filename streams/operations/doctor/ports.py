@@ -8,7 +8,7 @@ from functools import partial
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from streams.engine.http_access import own_authorization
+from streams.operations.http_access import own_authorization
 
 from .context import CheckContext
 from .finding import Finding, ok, warn

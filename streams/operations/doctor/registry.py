@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams.cluster.registry import opened, subject
-from streams.cluster.topics import FRAMED
 from streams.engine.errors import ConfigError, RegistryUnreachable
+from streams.kafka.registry import opened, subject
+from streams.kafka.topics import FRAMED
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

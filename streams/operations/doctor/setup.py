@@ -11,12 +11,12 @@ from importlib import metadata
 
 import confluent_kafka
 
-from streams.cluster.consumer import check_consumers
-from streams.cluster.producer import check_producer
 from streams.engine.errors import ConfigError
-from streams.engine.http_access import is_loopback
 from streams.engine.settings import PREFIX
 from streams.formats.json_map import load_json_map
+from streams.kafka.consumer import check_consumers
+from streams.kafka.producer import check_producer
+from streams.operations.http_access import is_loopback
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from confluent_kafka.admin import ConfigResource, ResourceType, TopicMetadata
 
-from streams.cluster.client import translated
-from streams.cluster.topic_admin import TO_HAVE_THEM
-from streams.cluster.topics import (
+from streams.kafka.client import translated
+from streams.kafka.topic_admin import TO_HAVE_THEM
+from streams.kafka.topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     LETTERS_COME_FROM,

@@ -9,9 +9,9 @@ import orjson
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from schemas import SchemaError
-from streams.cluster.client import header_pairs, translated, value_of
-from streams.cluster.offsets import END_OF_PARTITION, end_offsets
-from streams.cluster.topics import (
+from streams.kafka.client import header_pairs, translated, value_of
+from streams.kafka.offsets import END_OF_PARTITION, end_offsets
+from streams.kafka.topics import (
     DEAD_LETTERS,
     MESSAGES_SEEN,
     NOTES,
@@ -23,8 +23,8 @@ from streams.cluster.topics import (
     TOPICS,
     Topic,
 )
-from streams.cluster.wire_format import split
-from streams.events.outputs import ERASED, OUTCOME, SCHEMA, schema_header
+from streams.kafka.wire_format import split
+from streams.model.outputs import ERASED, OUTCOME, SCHEMA, schema_header
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

@@ -15,12 +15,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client import Counter as PrometheusCounter
 
 from deid_core.labels import Label
-from streams.cluster.topics import PATIENT_UPDATES, PHI_AUDIT, Stage
-from streams.documents import UnreadableKind
 from streams.engine.reasons import OTHER, REASONS, bounded
 from streams.engine.records import Output
-from streams.events.outputs import RECEIVED
-from streams.hl7.embedded import POINTER
+from streams.formats.documents import UnreadableKind
+from streams.formats.hl7.embedded import POINTER
+from streams.kafka.topics import PATIENT_UPDATES, PHI_AUDIT, Stage
+from streams.model.outputs import RECEIVED
 
 from . import catalogue
 

@@ -15,9 +15,9 @@ topics and partitions.  No label holds a patient, key, file, host or text.
     kind        notes, patients (updates, to patient.updates), skipped (observations),
                 repeated (messages left out) or conflicts (messages with the control id
                 of another one)
-    state       OK, WARN, STALL or STOP (streams/cluster/lag.py)
+    state       OK, WARN, STALL or STOP (streams/kafka/lag.py)
     code        MSA-1 of the answer, or none
-    why         a member of Refusal, or of Closed and Unwelcome (streams/mllp)
+    why         a member of Refusal, or of Closed and Unwelcome (streams/products/mllp)
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from streams.cluster.topics import Stage
 from streams.engine.observer import TableProgress
+from streams.kafka.topics import Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.settings import Settings
+from streams.kafka.lag import LagState, PartitionLag
 from streams.operations.lag import LagPoller, groups_of
 
 from . import catalogue

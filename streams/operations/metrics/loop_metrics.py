@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from prometheus_client import CollectorRegistry
 
-from streams.cluster.topics import Stage
 from streams.engine.errors import (
     CorruptState,
     Fenced,
@@ -16,13 +15,9 @@ from streams.engine.errors import (
     StreamError,
     UnknownOutcome,
 )
-from streams.engine.observer import (
-    HeldProgress,
-    Observer,
-    TableProgress,
-    TableView,
-)
+from streams.engine.observer import HeldProgress, Observer, TableProgress, TableView
 from streams.engine.records import Output, Record
+from streams.kafka.topics import Stage
 
 from . import catalogue
 from .audit_metrics import AuditMetrics

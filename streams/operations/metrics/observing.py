@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from streams.cluster.topics import Stage
 from streams.engine.observer import Observer
 from streams.engine.settings import Settings
+from streams.kafka.topics import Stage
 
 
 def observing(

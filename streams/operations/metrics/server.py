@@ -16,7 +16,7 @@ import orjson
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from streams.engine.errors import ConfigError
-from streams.engine.http_access import CHALLENGE, Access
+from streams.operations.http_access import CHALLENGE, Access
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry
 
-from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES, PATIENTS
 from streams.engine.records import Output, Record
-from streams.events.outputs import SOURCE, source_header
+from streams.kafka.topics import DEAD_LETTERS, PATIENT_UPDATES, PATIENTS
+from streams.model.outputs import SOURCE, source_header
 
 from . import catalogue
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from streams.cluster.topics import Stage
-from streams.engine.http_access import Access
 from streams.engine.observer import Observer
 from streams.engine.settings import Settings
+from streams.kafka.topics import Stage
+from streams.operations.http_access import Access
 from streams.operations.model_card import NONE, model_of
 
 from .catalogue import new_registry

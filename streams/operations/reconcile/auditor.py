@@ -23,15 +23,14 @@ import numpy as np
 from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.bounded import committed_records
-from streams.cluster.client import admin_client, record_of
-from streams.cluster.offsets import (
-    end_offsets,
-    first_offsets,
-    high_watermarks,
-)
-from streams.cluster.topic_admin import partition_counts, topic_settings
-from streams.cluster.topics import (
+from streams.engine.reasons import ReasonCode
+from streams.engine.records import Record
+from streams.engine.settings import Settings
+from streams.kafka.bounded import committed_records
+from streams.kafka.client import admin_client, record_of
+from streams.kafka.offsets import end_offsets, first_offsets, high_watermarks
+from streams.kafka.topic_admin import partition_counts, topic_settings
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
@@ -43,13 +42,10 @@ from streams.cluster.topics import (
     PHI_AUDIT,
     Stage,
 )
-from streams.engine.reasons import ReasonCode
-from streams.engine.records import Record
-from streams.engine.settings import Settings
-from streams.events.held import read_key
-from streams.events.outputs import INTO
-from streams.events.outputs import REPLAYED as HAS_BEEN_LETTER
-from streams.events.seals import Seal, audit_key, read_audit_key
+from streams.model.held import read_key
+from streams.model.outputs import INTO
+from streams.model.outputs import REPLAYED as HAS_BEEN_LETTER
+from streams.model.seals import Seal, audit_key, read_audit_key
 
 from .inputs import Flags, Inputs
 from .marks import (

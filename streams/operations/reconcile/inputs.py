@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from streams.cluster.topics import DEAD_LETTERS, PATIENT_UPDATES
+from streams.kafka.topics import DEAD_LETTERS, PATIENT_UPDATES
 
 from .marks import OWING, Digests, Event, Mark
 

@@ -14,8 +14,9 @@ from typing import Annotated, TypeVar
 from confluent_kafka import Message
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from streams.cluster.client import header_pairs, record_of, value_of
-from streams.cluster.topics import (
+from streams.engine.records import Record
+from streams.kafka.client import header_pairs, record_of, value_of
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
@@ -24,11 +25,10 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PHI_AUDIT,
 )
-from streams.cluster.versions import live_name
-from streams.engine.records import Record
-from streams.events.outputs import ERASED as ERASED_ROWS
-from streams.events.outputs import HELD, OUTCOME, POLICY, SOURCE
-from streams.events.seals import SEAL, Seal, Seals
+from streams.kafka.versions import live_name
+from streams.model.outputs import ERASED as ERASED_ROWS
+from streams.model.outputs import HELD, OUTCOME, POLICY, SOURCE
+from streams.model.seals import SEAL, Seal, Seals
 
 from .verdict import Fault
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from confluent_kafka.admin import AdminClient
 
-from streams.cluster.offsets import GroupOffsets, high_watermarks
-from streams.cluster.topics import NOTES, PATIENT_UPDATES
 from streams.engine.settings import Settings
+from streams.kafka.offsets import GroupOffsets, high_watermarks
+from streams.kafka.topics import NOTES, PATIENT_UPDATES
 from streams.operations.lag import STAGES
 
 from .inputs import Inputs

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import CALL_SECONDS, record_of, translated
-from streams.cluster.offsets import END_OF_PARTITION
-from streams.cluster.topics import PHI_AUDIT
 from streams.engine.errors import RetriableError
 from streams.engine.records import Record
+from streams.kafka.client import CALL_SECONDS, record_of, translated
+from streams.kafka.offsets import END_OF_PARTITION
+from streams.kafka.topics import PHI_AUDIT
 from streams.operations.counts.counters import counts_of
 from streams.operations.counts.figures import (
     Edge,

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
 
-from streams.cluster.client import (
+from streams.engine.errors import ConfigError
+from streams.engine.settings import Settings
+from streams.kafka.client import (
     CALL_SECONDS,
     CONSUMER,
     admin_client,
     consumer_client,
     translated,
 )
-from streams.cluster.lag import WINDOW, LagMonitor, PartitionLag
-from streams.cluster.offsets import GroupOffsets, end_offsets
-from streams.cluster.topic_admin import TO_HAVE_THEM, partition_counts
-from streams.cluster.topics import PHI_AUDIT
-from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
+from streams.kafka.lag import WINDOW, LagMonitor, PartitionLag
+from streams.kafka.offsets import GroupOffsets, end_offsets
+from streams.kafka.topic_admin import TO_HAVE_THEM, partition_counts
+from streams.kafka.topics import PHI_AUDIT
 from streams.operations.held import HeldReader, WaitingNote
 from streams.operations.lag import ArrivalRate, stage_groups
 

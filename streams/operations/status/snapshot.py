@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from streams.cluster.lag import PartitionLag
-from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
+from streams.kafka.lag import PartitionLag
+from streams.kafka.topics import DEAD_LETTERS, PHI_AUDIT
 from streams.operations.counts import figures
 from streams.operations.counts.figures import Edge
 

@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from streams.cluster.lag import LagState, PartitionLag
-from streams.cluster.topics import (
+from streams.kafka.lag import LagState, PartitionLag
+from streams.kafka.topics import (
     DEAD_LETTERS,
     HL7_RAW,
     NOTES,

@@ -33,7 +33,6 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from streams.cluster.topics import DEAD_LETTERS, HL7_RAW
 from streams.engine.errors import StreamError
 from streams.engine.log import TRACE_ID
 from streams.engine.observer import Observer, Step
@@ -46,6 +45,7 @@ from streams.engine.traceparent import (
     TraceParent,
     trace_id_text,
 )
+from streams.kafka.topics import DEAD_LETTERS, HL7_RAW
 
 from .headers import with_parent
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streams.cluster.lag import LagState, PartitionLag
+from streams.kafka.lag import LagState, PartitionLag
 from streams.operations.counts import allowed_values as allowed
 from streams.operations.counts.figures import count, latency_quantiles
 from streams.operations.counts.windows import WindowCounts

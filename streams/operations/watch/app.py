@@ -15,9 +15,9 @@ from faust.exceptions import ConsumerNotStarted
 from faust.tables.manager import TableManager
 from faust.types import TP, StreamT
 
-from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.engine.private_files import private_folder
 from streams.engine.settings import Settings
+from streams.kafka.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.operations.counts.windows import Bucket
 
 from .guard import CurrentRecord
@@ -190,7 +190,7 @@ def _faust(settings: Settings) -> faust.App:
         store="memory://",
         Table=CountsTable,
         table_standby_replicas=0,
-        # Topics are declared in streams/cluster/topics.py and created by
+        # Topics are declared in streams/kafka/topics.py and created by
         # `phistream topics create`.
         topic_allow_declare=False,
         topic_disable_leader=True,

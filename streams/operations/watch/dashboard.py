@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streams.cluster.topics import WATCH_TOPICS, Topic
+from streams.kafka.topics import WATCH_TOPICS, Topic
 from streams.operations.counts import figures
 from streams.operations.counts.windows import DAY, HOUR, WINDOWS, window_counts
 from streams.operations.model_card import model_in

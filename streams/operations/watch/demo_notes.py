@@ -13,19 +13,19 @@ from typing import Any
 import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from streams.cluster.client import (
+from streams.engine.errors import ConfigError, StreamError
+from streams.engine.settings import Settings
+from streams.kafka.client import (
     CONSUMER,
     consumer_client,
     header_pairs,
     translated,
     value_of,
 )
-from streams.cluster.local_broker import Cluster
-from streams.cluster.topic_admin import require_topics
-from streams.cluster.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
-from streams.engine.errors import ConfigError, StreamError
-from streams.engine.settings import Settings
-from streams.events.outputs import SOURCE
+from streams.kafka.local_broker import Cluster
+from streams.kafka.topic_admin import require_topics
+from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
+from streams.model.outputs import SOURCE
 
 log = logging.getLogger(__name__)
 

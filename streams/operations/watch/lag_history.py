@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from streams.cluster.lag import LagState, PartitionLag
-from streams.cluster.topics import Stage
 from streams.engine.settings import Settings
+from streams.kafka.lag import LagState, PartitionLag
+from streams.kafka.topics import Stage
 from streams.operations.counts.windows import HOUR
 from streams.operations.lag import STAGES, ArrivalRate, stage_groups
 

@@ -17,16 +17,16 @@ from functools import partial
 
 from aiohttp import web
 
-from streams.cluster.client import wait_for_broker
-from streams.cluster.lag import PartitionLag
-from streams.cluster.topic_admin import require_topics
-from streams.cluster.topics import WATCH_TOPICS
 from streams.engine.errors import ConfigError, RetriableError, StreamError
 from streams.engine.exit_status import status_of
 from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse
-from streams.engine.http_access import Access, own_authorization
 from streams.engine.log import set_up_logging
 from streams.engine.settings import Settings
+from streams.kafka.client import wait_for_broker
+from streams.kafka.lag import PartitionLag
+from streams.kafka.topic_admin import require_topics
+from streams.kafka.topics import WATCH_TOPICS
+from streams.operations.http_access import Access, own_authorization
 from streams.operations.lag import GroupMembers, LagPoller
 from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.lag_gauges import LagGauges

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, TopicPartition
 
-from streams.cluster.client import CALL_SECONDS, CONSUMER, consumer_client, translated
-from streams.cluster.topic_admin import require_topics
 from streams.engine.settings import Settings
+from streams.kafka.client import CALL_SECONDS, CONSUMER, consumer_client, translated
+from streams.kafka.topic_admin import require_topics
 from streams.operations.counts.windows import DAY
 
 MARGIN_SECONDS = 3600

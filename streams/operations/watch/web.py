@@ -14,7 +14,7 @@ import orjson
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from streams.engine.http_access import CHALLENGE, Access
+from streams.operations.http_access import CHALLENGE, Access
 from streams.operations.metrics.catalogue import new_registry
 
 from . import runbook

@@ -168,11 +168,11 @@ def stop_at_steps(module):
 
 
 PLACES = {
-    "scrub": ("streams.workers.worker", poison_scrub),
-    "intake": ("streams.intake.processor", poison_intake),
-    "update": ("streams.scrub.join", poison_update),
-    "gateway": ("streams.gateway.scrubbing", poison_scrub),
-    "steps": ("streams.cluster.producer", stop_at_steps),
+    "scrub": ("streams.service.worker", poison_scrub),
+    "intake": ("streams.pipeline.intake.processor", poison_intake),
+    "update": ("streams.pipeline.scrub.join", poison_update),
+    "gateway": ("streams.products.gateway.scrubbing", poison_scrub),
+    "steps": ("streams.kafka.producer", stop_at_steps),
     "watch": ("streams.operations.watch.topic_counter", poison_watch),
 }
 

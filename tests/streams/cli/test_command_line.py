@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import streams
 from deid_core import known_presets, load_preset
 from streams.cli import app as application
-from streams.cluster import client
 from streams.engine.errors import (
     BrokerUnreachable,
     ConfigError,
@@ -22,6 +21,7 @@ from streams.engine.errors import (
 )
 from streams.engine.errors import FatalError as Fatal
 from streams.engine.settings import Settings
+from streams.kafka import client
 
 ROOT = Path(streams.__file__).parents[1]
 
@@ -125,7 +125,7 @@ def clients():
 def test_every_client_has_a_logger_so_that_librdkafka_prints_nothing_itself():
     found = [*clients()]
 
-    # All others are made by one function of streams/cluster/client.py.
+    # All others are made by one function of streams/kafka/client.py.
     assert ["cluster.py"] == [place.partition(":")[0] for place, _node in found]
     assert "log_level" in ast.unparse(found[0][1])
     made = client._new(dict, Settings(bootstrap="127.0.0.1:9"), {})

@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import sys
 from streams.cli import main
-from streams.workers import worker
+from streams.service import worker
 from deid_core import Deidentifier, Document
 
 Deidentifier.from_names("hybrid").deidentify(Document("d", "Mr. Roe saw Dr. Poe."))
@@ -23,6 +23,6 @@ def test_a_worker_imports_no_command_no_research_and_no_package_of_lists():
     )
     loaded = done.stdout.split()
 
-    assert "streams.workers.worker" in loaded
+    assert "streams.service.worker" in loaded
     found = {each for each in loaded if each.startswith((*NEVER, "wordfreq"))}
     assert set() == {each for each in found if not PRESETS.startswith(each)}

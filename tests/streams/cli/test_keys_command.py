@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli.app import app
+from streams.engine.keys.files import write_private
 from streams.engine.settings import load_settings
-from streams.keys.files import write_private
-from streams.patients.demographics import PatientId
-from streams.scrub.outputs import Pseudonyms
+from streams.model.patients.demographics import PatientId
+from streams.pipeline.scrub.outputs import Pseudonyms
 
 KEY = b"ZZSECRET" * 4
 LATER = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)

@@ -137,6 +137,6 @@ def test_scrub_of_a_text_loads_nothing_of_the_service_and_of_other_formats(tmp_p
         *("hl7", "lxml", "prometheus_client", "pypdf", "rich", "rocksdict"),
     }.isdisjoint(packages_of(names))
     assert {
-        *("streams.ccda", "streams.cluster", "streams.engine.settings", "streams.fhir"),
-        *("streams.formats.json_map", "streams.hl7", "streams.scrub"),
+        *("streams.engine.settings", "streams.kafka", "streams.pipeline.scrub"),
+        *(f"streams.formats.{each}" for each in ("ccda", "fhir", "hl7", "json_map")),
     }.isdisjoint(names)

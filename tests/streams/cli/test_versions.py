@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from deid_core import ConfigError
 from streams.cli.app import app
 from streams.operations.doctor import setup
-from streams.workers import versions
+from streams.service import versions
 
 PYTHON = f"Python {platform.python_version()}"
 LIBRDKAFKA = f"librdkafka {confluent_kafka.libversion()[0]}"

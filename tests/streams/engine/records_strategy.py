@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import strategies as st
 
 from deid_core.document import Address
-from streams.patients.demographics import (
+from streams.model.patients.demographics import (
     SNAPSHOT,
     Demographics,
     Identifier,

@@ -6,15 +6,10 @@ import pytest
 
 from streams.engine.checkpoint import Checkpoint
 from streams.engine.claim import Claim, Life
-from streams.engine.custody import (
-    GAPS_SECONDS,
-    WAIT_SECONDS,
-    Custody,
-    Progress,
-)
+from streams.engine.custody import GAPS_SECONDS, WAIT_SECONDS, Custody, Progress
 from streams.engine.errors import RetriableError, UnknownOutcome
 from streams.engine.records import CommittedOffset, Partition, Record
-from tests.streams.cluster import local_broker as local
+from tests.streams.kafka import local_broker as local
 
 
 class Clock:

@@ -7,7 +7,6 @@ import errno
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.cluster.client import transactional, translated
 from streams.engine.errors import (
     BrokerUnreachable,
     ConfigError,
@@ -20,6 +19,7 @@ from streams.engine.errors import (
     StorageFull,
 )
 from streams.engine.exit_status import status_of
+from streams.kafka.client import transactional, translated
 
 
 def ending(error):

@@ -154,7 +154,7 @@ if __name__ == "__main__":
 CHILD = """
 import time
 from streams.engine.heartbeat import Parent, Pulse
-from streams.workers.worker import Stop
+from streams.service.worker import Stop
 def child(heartbeat, parent, late):
     time.sleep(late)
     pulse = Pulse(heartbeat, lambda phase: 60)

@@ -26,7 +26,7 @@ from streams.engine.errors import (
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import CommittedOffset, Output, Partition, Record
 from streams.engine.runner import Limits
-from tests.streams.cluster import local_broker as local
+from tests.streams.kafka import local_broker as local
 
 NOTES = [b"a", b"b", b"bad", b"c", b"d", b"e", b"f"]
 

@@ -6,10 +6,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from deid_core import Label
-from streams.cluster.client import CONSUMER, PRODUCER
 from streams.engine.client_properties import ALLOWED, REFUSED
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings, load_settings
+from streams.kafka.client import CONSUMER, PRODUCER
 from tests import commands
 
 

@@ -11,14 +11,20 @@ from lxml import etree
 
 from deid_core import Document, KnownIdentifiers, PersonName
 from streams.formats.readers import READERS
-from streams.patients.known_identifiers import known_identifiers
-from streams.scrub.outputs import Pseudonyms
-from streams.scrub.parts import Texts, documents_of, rebuilt
-from streams.scrub.values import PatientValues
-from tests.streams.ccda.bodies import unstructured
-from tests.streams.ccda.markers import Markers
-from tests.streams.ccda.scrubbing import deidentifier, encoded, found, sample, text_of
-from tests.streams.fhir.scrubbing import sample as fhir_sample
+from streams.model.patients.known_identifiers import known_identifiers
+from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.parts import Texts, documents_of, rebuilt
+from streams.pipeline.scrub.values import PatientValues
+from tests.streams.formats.ccda.bodies import unstructured
+from tests.streams.formats.ccda.markers import Markers
+from tests.streams.formats.ccda.scrubbing import (
+    deidentifier,
+    encoded,
+    found,
+    sample,
+    text_of,
+)
+from tests.streams.formats.fhir.scrubbing import sample as fhir_sample
 
 HEADER = "MSH|^~\\&|LAB|HARROWGATE|||20240312||MDM^T02|1|P|2.5.1"
 PID = "PID|1||MRN4471836^^^HG^MR||Quellwright^Winifred||19570316|F"

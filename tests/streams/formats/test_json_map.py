@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streams.cluster.topics import HL7_RAW
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.formats.json_map import load_json_map
 from streams.formats.json_map.paths import Path
-from streams.formats.json_map.proposal import proposal
-from streams.formats.json_map.samples import Samples
-from streams.intake.route import route
+from streams.kafka.topics import HL7_RAW
+from streams.pipeline.intake.route import route
+from streams.products.map.proposal import proposal
+from streams.products.map.samples import Samples
 from tests.sampling import examples
 
 LEAST = 'note_id = "id"\ntext = "text"\n[patient]\nid = "mrn"\n'

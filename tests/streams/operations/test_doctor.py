@@ -17,7 +17,11 @@ from confluent_kafka import Message
 from rich.console import Console
 
 from deid_core import TermFiles
-from streams.cluster.topics import (
+from streams.engine.errors import RetriableError
+from streams.engine.keys.office import make_pair
+from streams.engine.private_files import private_folder
+from streams.engine.settings import Settings
+from streams.kafka.topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     HL7_RAW,
@@ -26,10 +30,6 @@ from streams.cluster.topics import (
     PATIENT_UPDATES,
     PATIENTS,
 )
-from streams.engine.errors import RetriableError
-from streams.engine.private_files import private_folder
-from streams.engine.settings import Settings
-from streams.keys.office import make_pair
 from streams.operations.doctor import (
     broker,
     clocks,

@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from streams.cli.app import app
+from streams.model.patients.demographics import PatientId
+from streams.model.patients.updates import HeldCommand, decode_update
 from streams.operations.held import WaitingNote, commands, not_first
-from streams.patients.demographics import PatientId
-from streams.patients.updates import HeldCommand, decode_update
 
 ONE, OTHER = PatientId("N", "one"), PatientId("N", "other")
 

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.errors import RetriableError
 from streams.engine.settings import Settings
+from streams.kafka.lag import LagState, PartitionLag
 from streams.operations import lag
 from streams.operations.lag import ArrivalRate, LagPoller, stage_groups
 

@@ -11,10 +11,7 @@ from urllib.request import Request, urlopen
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from streams.cluster.lag import LagState, PartitionLag
-from streams.cluster.topics import PATIENT_UPDATES, PATIENTS, Stage
 from streams.engine.errors import ConfigError, FatalError, InvalidRecord
-from streams.engine.http_access import Access
 from streams.engine.observer import (
     CompositeListener,
     HeldProgress,
@@ -24,7 +21,10 @@ from streams.engine.observer import (
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings
-from streams.events.outputs import audit_event, changelog, dead_letter, encoded
+from streams.kafka.lag import LagState, PartitionLag
+from streams.kafka.topics import PATIENT_UPDATES, PATIENTS, Stage
+from streams.model.outputs import audit_event, changelog, dead_letter, encoded
+from streams.operations.http_access import Access
 from streams.operations.metrics import catalogue
 from streams.operations.metrics.health import Health, Identity, Snapshot
 from streams.operations.metrics.lag_gauges import LagGauges, OwnLag
@@ -32,7 +32,7 @@ from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.operations.metrics.observing import observing
 from streams.operations.metrics.server import serving
 from tests.office import OFFICE
-from tests.streams.cluster import local_broker as local
+from tests.streams.kafka import local_broker as local
 
 MODEL = {"model": "english", "sha256": "80dce609e010"}
 SOURCE = Record(Partition("notes", 0), 7, b"k", b"v", timestamp_ms=99_000)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import orjson
 
-from streams.cluster.topics import HL7_RAW, NOTES, PATIENT_UPDATES, TOPICS
+from streams.kafka.topics import HL7_RAW, NOTES, PATIENT_UPDATES, TOPICS
 from streams.operations.reconcile.auditor import OUTPUTS, Auditor, _Place
 from streams.operations.reconcile.marks import HAS_SOURCE, INPUTS, SOURCES
 from streams.operations.reconcile.verdict import Verdict

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from rich.console import Console
 
-from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.records import Partition, Record
+from streams.kafka.lag import LagState, PartitionLag
 from streams.operations.counts.windows import HOUR, WINDOWS
 from streams.operations.status.audit_counts import AuditCounts
 from streams.operations.status.snapshot import (

@@ -15,18 +15,18 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from deid_core import Deidentifier
-from streams.cluster.topics import HL7_RAW, NOTES
 from streams.engine.errors import ConfigError, InvalidRecord, RetriableError
+from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.log import JsonLines
 from streams.engine.observer import CompositeObserver, Observer
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings, TraceSettings, load_settings
 from streams.engine.traceparent import TRACEPARENT, TraceParent
-from streams.events.notes import ClinicalNote
-from streams.events.outputs import RECEIVED
-from streams.events.seals import Seals
-from streams.intake.processor import Intake
-from streams.keys.ring import PseudonymKeys
+from streams.kafka.topics import HL7_RAW, NOTES
+from streams.model.notes import ClinicalNote
+from streams.model.outputs import RECEIVED
+from streams.model.patients.demographics import PatientId
+from streams.model.seals import Seals
 from streams.operations.traces.exporting import (
     LoggedExporter,
     exporting,
@@ -35,13 +35,13 @@ from streams.operations.traces.exporting import (
 )
 from streams.operations.traces.spans import MAX_LINKS, TraceObserver
 from streams.operations.traces.tracing import tracing
-from streams.patients.demographics import PatientId
-from streams.scrub.held import UnknownPatients
-from streams.scrub.outputs import ScrubOutputs
-from streams.scrub.processor import Scrub
+from streams.pipeline.intake.processor import Intake
+from streams.pipeline.scrub.held import UnknownPatients
+from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.pipeline.scrub.processor import Scrub
 from tests.benchmarks.metrics_cost import NoTable
 from tests.office import OFFICE
-from tests.streams.cluster.local_broker import LocalBroker, start
+from tests.streams.kafka.local_broker import LocalBroker, start
 
 SENDER = TraceParent(0xABC, 0xDEF, is_sampled=True)
 NAME = "Quellwright"

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from streams.cluster.lag import LagState, PartitionLag
+from streams.kafka.lag import LagState, PartitionLag
 from streams.operations.counts.figures import WindowCounts
 from streams.operations.counts.quantile_sketch import bucket_of
 from streams.operations.counts.windows import HOUR, Bucket

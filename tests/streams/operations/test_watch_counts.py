@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deid_core.labels import Label
-from streams.cluster.topics import DEAD_LETTERS, PHI_AUDIT
 from streams.engine.reasons import REASONS
+from streams.kafka.topics import DEAD_LETTERS, PHI_AUDIT
 from streams.operations.counts import allowed_values as allowed
 from streams.operations.counts import figures
 from streams.operations.counts.counters import UNREADABLE, counts_of

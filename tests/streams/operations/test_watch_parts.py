@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from streams.cluster.lag import LagState, PartitionLag
 from streams.engine.errors import ConfigError
-from streams.engine.http_access import Access
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
-from streams.events.outputs import RECEIVED, received_header
+from streams.kafka.lag import LagState, PartitionLag
+from streams.model.outputs import RECEIVED, received_header
 from streams.operations.counts.windows import HOUR
+from streams.operations.http_access import Access
 from streams.operations.model_card import model_in, model_of
 from streams.operations.watch.dashboard import PARTS
 from streams.operations.watch.demo_notes import require_own_broker

@@ -1,0 +1,136 @@
+"""Reads and writes CDA R2 and C-CDA documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lxml import etree
+
+from deid_core import Label, ScrubbedDocument
+from streams.formats.enclosed_notes import (
+    TEXTS,
+    Enclosed,
+    Opener,
+    Whose,
+    skipped_with,
+    with_enclosed,
+)
+from streams.formats.fhir.free_texts import Gathered, Unread
+from streams.model.parts import FreeText, Part, Rebuilt, Values
+from streams.model.patients.demographics import Demographics, records_of
+
+from .demographics import demographics_of, known_of, patient_ids_of, patient_role_of
+from .notes import notes_of, sent_at_of
+from .writer import Known, Writer
+from .xml_text import dumps, load, loads, text_of
+
+FORMAT = "ccda"
+AUTHORITY = "C-CDA"
+
+
+@dataclass(frozen=True, slots=True)
+class CcdaReader:
+    """The format CDA R2, as C-CDA and others have it.
+
+    Args:
+        authority: The assigning authority of patient identifiers that have no root
+            besides themselves.
+        opener: Of documents inside.
+    """
+
+    authority: str = AUTHORITY
+    opener: Opener = TEXTS
+
+    def parts(self, value: bytes) -> list[Part]:
+        """Return the document as one part: it has one patient.
+
+        Raises:
+            InvalidRecord: It can't be read, is not supported, or names no patient.
+        """
+        root = load(value)
+        whose = self._whose(root)
+        enclosed = self._enclosed(root, whose)
+        current, former = with_enclosed(whose.demographics, Demographics(), enclosed)
+        notes, skipped = notes_of(
+            root,
+            whose.keys[0],
+            current,
+            lambda data, type_: self.opener.open(data, type_, lambda: whose).text,
+        )
+        return [
+            Part(
+                FORMAT,
+                text_of(root),
+                records_of(whose.keys, sent_at_of(root), current, former),
+                tuple(notes),
+                skipped_with(skipped, enclosed),
+            )
+        ]
+
+    def texts(self, content: str) -> list[FreeText]:
+        """Return the free texts of a document; one that repeats is returned once.
+
+        Each narrative is one text.  The last ones hold all terms, each a line: a term
+        alone would be scrubbed as a note of one word.
+        """
+        return self._gathered(loads(content)).all()
+
+    def rebuilt(
+        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
+    ) -> Rebuilt:
+        """Return the document without identifiers.
+
+        Raises:
+            ValueError: The scrubbed texts are not those of the document.
+        """
+        root = loads(content)
+        given = self._gathered(root).given(scrubbed)
+        writer = Writer(given, values, known_of(root))
+        written = writer.document(root)
+        return Rebuilt(
+            dumps(written),
+            dict(writer.removed),
+            dict(writer.unreadable),
+            tuple(writer.enclosed),
+        )
+
+    def _whose(self, root: etree._Element) -> Whose:
+        keys = patient_ids_of(patient_role_of(root), self.authority)
+        return Whose(keys, demographics_of(root))
+
+    def _enclosed(self, root: etree._Element, whose: Whose) -> list[Part]:
+        """Return the messages inside."""
+        if not any(
+            {"representation", "mediaType"} & {*each.keys()} for each in root.iter()
+        ):
+            return []
+        unread = Unread(
+            lambda data, type_: self.opener.part(data, type_, lambda: whose)
+        )
+        Writer(unread, _Nothing(), Known()).document(root)
+        return unread.enclosed
+
+    def _gathered(self, root: etree._Element) -> Gathered:
+        def open_(data: bytes, media_type: str) -> Enclosed:
+            return self.opener.open(data, media_type, lambda: self._whose(root))
+
+        gathered = Gathered(open_)
+        Writer(gathered, _Nothing(), known_of(root)).document(root)
+        return gathered
+
+
+class _Nothing:
+    """Values of no patient, for what is not written."""
+
+    def replaced(self, label: Label, value: str) -> str:
+        return ""
+
+    def day(self, day: str) -> str:
+        return ""
+
+    def pseudonym(self, kind: str, value: str) -> str:
+        return "0" * 32
+
+    def is_leak(self, written: str) -> bool:
+        return False

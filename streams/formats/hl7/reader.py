@@ -1,0 +1,265 @@
+"""The reader of HL7 v2: parts of messages, their free texts, rebuilt messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from deid_core import ScrubbedDocument
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.formats.enclosed_notes import (
+    TEXTS,
+    Opener,
+    Whose,
+    skipped_with,
+    with_enclosed,
+)
+from streams.model.parts import FreeText, Part, Rebuilt, Values
+from streams.model.patients.demographics import Demographics, PatientRecord, records_of
+
+from . import fields, narrative
+from .datatypes import time_of
+from .demographics import PatientGroup, patient_groups
+from .field_rules import Rules
+from .framing import encoded, messages_of
+from .free_texts import WHOLE, FreeTexts, Scrubbed
+from .markup import with_shown_texts
+from .message import Segment, Wanted, delimiters_of, parse
+from .message_types import Event, event_of
+from .narrative import Narrative, narrative_of
+from .rebuilding import Frame, Rebuilder, Row, add_texts, enclosed_in, rows_of
+from .values import Checks
+
+HEADER = {"MSH": frozenset((4, 7, 9, 10, 12)), "EVN": frozenset((1, 2))}
+WANTED = {
+    name: tuple(
+        sorted(table.get(name, frozenset()) | narrative.FIELDS.get(name, frozenset()))
+    )
+    for table in (HEADER | fields.wanted(),)
+    for name in table.keys() | narrative.FIELDS.keys()
+}
+"""The segments and fields that are read."""
+
+FORMAT = "hl7"
+MAX_CHARACTERS = 64 << 20
+"""Of the headers of the parts of a message with several patients."""
+
+Parse = Callable[[str, Wanted], list[Segment]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """What a message says, as far as demographics and notes need it."""
+
+    msh: Segment
+    event: Event
+    sent_at: str = field(repr=False)
+    groups: Sequence[PatientGroup]
+
+    @classmethod
+    def of(cls, text: str, parse: Parse) -> _Message:
+        """Return the content of a message."""
+        msh, *segments = parse(text, WANTED)
+        evn = next((each for each in segments if each.name == "EVN"), None)
+        event = event_of(msh, evn)
+        authority = msh.value(4) or msh.value(4, 2)
+        return cls(
+            msh,
+            event,
+            time_of(evn.value(2) if evn else "") or time_of(msh.value(7)),
+            patient_groups(segments, authority, msh.value(4), event.trigger),
+        )
+
+    def narrative(self, group: PatientGroup, place: str) -> Narrative:
+        """Return the notes of a group.
+
+        Args:
+            group: Of this message.
+            place: Ordinals of the message and of the group; notes' ids hold it.
+        """
+        return narrative_of(group, self.event, self.msh.value(10), self.sent_at, place)
+
+
+IsNew = Callable[[str, int], bool]
+"""Whether a message is to be processed, from its text and its number in the record."""
+
+
+def every(_message: str, _ordinal: int) -> bool:
+    """Return that the message is to be processed."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A part, ready to be scrubbed and rebuilt."""
+
+    frame: Frame
+    rows: Sequence[Row] = field(repr=False)
+    texts: FreeTexts = field(repr=False)
+
+
+class Hl7Reader:
+    """Reads and rebuilds HL7 v2 messages; see `events.parts.Reader`.
+
+    Args:
+        rules: Of all fields.
+        parse: Returns the segments of a message; tests pass the reference.
+        opener: Of documents in OBX-5.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        parse: Parse = parse,
+        opener: Opener = TEXTS,
+    ) -> None:
+        self._rules = rules or Rules()
+        self._parse = parse
+        self._opener = opener
+
+    def parts(self, value: bytes, is_new: IsNew = every) -> Sequence[Part]:
+        """Return a part for each PID of each message of a record.
+
+        Args:
+            value: Of the record, which may be a batch.
+            is_new: Messages of which it is false are left out, and not parsed.
+
+        Raises:
+            InvalidRecord: A message can't be read.
+        """
+        return [
+            part
+            for ordinal, text in enumerate(messages_of(value))
+            if is_new(text, ordinal)
+            for part in self._parts(text, ordinal)
+        ]
+
+    def texts(self, content: str) -> Sequence[FreeText]:
+        """Return the notes of a part, then the texts of its other fields.
+
+        Raises:
+            InvalidRecord: It is no part of a message.
+        """
+        return self._content(content).texts.texts
+
+    def rebuilt(
+        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
+    ) -> Rebuilt:
+        """Return the part without identifiers, in its character set.
+
+        Raises:
+            InvalidRecord: It is no part of a message.
+        """
+        part = self._content(content)
+        done = Scrubbed(part.texts, scrubbed, part.frame.delimiters)
+        rebuilder = Rebuilder(part.frame, done, values)
+        lines = [rebuilder.line(row) for row in part.rows]
+        text = "".join(f"{each}\r" for each in lines if each is not None)
+        return Rebuilt(
+            encoded(text, like=content),
+            dict(rebuilder.removed),
+            dict(rebuilder.unreadable),
+            tuple(rebuilder.enclosed),
+        )
+
+    def _parts(self, text: str, ordinal: int) -> list[Part]:
+        message = _Message.of(text, self._parse)
+        parts = []
+        contents = contents_of(text, message.groups)
+        for number, (group, said) in enumerate(
+            zip(message.groups, contents, strict=True)
+        ):
+            content = with_shown_texts(said)
+            # Read from the content, so that notes are the texts of the part.
+            read = message
+            if content is not text:
+                read = _Message.of(content, self._parse)
+            found = read.narrative(read.groups[0], f"{ordinal}.{number}")
+            enclosed = self._enclosed(content, group)
+            parts.append(
+                Part(
+                    format=FORMAT,
+                    content=content,
+                    updates=updates_of(group, message.sent_at, enclosed),
+                    notes=found.notes,
+                    skipped=skipped_with(found.skipped, enclosed),
+                )
+            )
+        return parts
+
+    def _enclosed(self, content: str, group: PatientGroup) -> list[Part]:
+        """Return the messages in OBX-5 of a part."""
+        marks = delimiters_of(content)
+        if "ED" not in content:
+            return []
+        rows = rows_of(content, marks)
+        return [*enclosed_in(rows, marks, self._opener, lambda: _whose(group))]
+
+    def _content(self, content: str) -> _Content:
+        message = _Message.of(content, self._parse)
+        group = message.groups[0]
+        delimiters = delimiters_of(content)
+        checks = Checks(self._rules.codes, delimiters, group.demographics)
+        fields = self._rules.of(message.msh.value(12))
+        frame = Frame(
+            self._rules, fields, delimiters, checks, self._opener, lambda: _whose(group)
+        )
+        rows = list(rows_of(content, delimiters))
+        texts = FreeTexts()
+        found = message.narrative(group, "")
+        for note, passages in zip(found.notes, found.passages, strict=True):
+            texts.add(
+                note.text,
+                note.note_type,
+                (
+                    (
+                        (each.line, each.number, each.repetition, *WHOLE),
+                        each.start,
+                        each.length,
+                    )
+                    for each in passages
+                ),
+            )
+        add_texts(rows, frame, texts)
+        texts.close()
+        return _Content(frame, rows, texts)
+
+
+def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
+    """Return a message for each patient group: MSH, EVN and the group's segments.
+
+    Raises:
+        InvalidRecord: too_large: MSH and EVN, once for each patient, are too long.
+    """
+    if len(groups) == 1:
+        return [text]
+    lines = text.split("\r")
+    starts = [each.segments[0].line for each in groups]
+    header = lines[:1]
+    header += [each for each in lines[1 : starts[0]] if each[:3] == "EVN"][:1]
+    if len(groups) * sum(map(len, header)) > MAX_CHARACTERS:
+        raise InvalidRecord(
+            ReasonCode.TOO_LARGE,
+            "MSH, EVN: too long for so many patients; send a message for each",
+        )
+    bounds = zip(starts, [*starts[1:], len(lines)], strict=True)
+    first, *others = (lines[start:end] for start, end in bounds)
+    contents = [[*lines[: starts[0]], *first], *([*header, *each] for each in others)]
+    return ["\r".join(each) for each in contents]
+
+
+def _whose(group: PatientGroup) -> Whose:
+    return Whose(group.keys, group.demographics)
+
+
+def updates_of(
+    group: PatientGroup, sent_at: str, enclosed: Sequence[Part] = ()
+) -> tuple[PatientRecord, ...]:
+    """Return the patient record under every key that notes of this patient may have.
+
+    After a merge (A40, chapter 3.3.40) these are the surviving and the prior key.  Each
+    record names the other ones; after a link (A24) also those of the other PID.
+    """
+    current, former = with_enclosed(group.demographics, Demographics(), enclosed)
+    return records_of(group.keys, sent_at, current, former, group.merged)

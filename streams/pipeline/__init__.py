@@ -1,0 +1,1 @@
+"""What becomes of a note: taken in, joined, scrubbed; in the stream and in files."""

@@ -1,0 +1,1 @@
+"""Products around the core, which imports none of them."""

@@ -1,0 +1,1 @@
+"""`phistream map`: which fields of JSON events are those of a note."""

@@ -1,0 +1,1 @@
+"""Commands of the privacy office: dead letters, and the erasure of a patient."""

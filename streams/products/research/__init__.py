@@ -1,0 +1,1 @@
+"""Commands that train, adapt and score; they need the extra `train`."""

@@ -1,0 +1,120 @@
+"""The last check of a rebuilt part reads it in the character set that it declares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from deid_core import KnownIdentifiers, PersonName
+from deid_core.document import Address
+from streams.engine.errors import InvalidRecord
+from streams.engine.reasons import ReasonCode
+from streams.model.notes import ClinicalNote
+from streams.model.parts import FreeText, Rebuilt
+from streams.model.patients.demographics import PatientId
+from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.scrub.parts import (
+    Texts,
+    documents_of,
+    rebuilt,
+    text_of,
+    values_of,
+)
+from streams.pipeline.scrub.values import PatientValues
+
+HEADER = "MSH|^~\\&|A|B|C|D|2024||ORU^R01|1|P|2.5||||||8859/1\r"
+KNOWN = KnownIdentifiers(patient_names=(PersonName("Zürbögen", "Jörg"),))
+
+
+class Reader:
+    def __init__(self, name):
+        self.name = name
+
+    def texts(self, content):
+        return [FreeText(content)]
+
+    def rebuilt(self, content, scrubbed, values):
+        text = f"{HEADER}PID|1||7||{self.name}\rNTE|1||{scrubbed[0].text}\r"
+        return Rebuilt(text.encode("latin-1"))
+
+
+def rebuild(deidentifier, name, known=KNOWN, reader=Reader):
+    reader = reader(name)
+    patient = PatientId("A", "7")
+    note = ClinicalNote("1", patient, "", "", "Mr. Zürbögen is well.", format="hl7")
+    found = documents_of(note, known, reader)
+    texts = Texts(deidentifier)
+    texts.add(found.texts)
+    texts.scrub()
+    values = PatientValues(deidentifier, found.document, Pseudonyms(b"0" * 32))
+    scrubbed = texts.of(found.texts)
+    return rebuilt(deidentifier, values, note, found.document, scrubbed, reader)
+
+
+def test_a_part_without_the_patients_name_passes_in_its_own_bytes(hybrid):
+    part = rebuild(hybrid, "Söderström")
+
+    assert "Söderström" in text_of("hl7", part)
+    assert "Söderström".encode("latin-1") in part.value
+
+
+def test_a_name_in_another_character_set_is_residue(hybrid):
+    with pytest.raises(InvalidRecord) as caught:
+        rebuild(hybrid, "Zürbögen")
+
+    assert ReasonCode.RESIDUE is caught.value.code
+
+
+@pytest.mark.parametrize(
+    ("format", "value", "values"),
+    [
+        (
+            "hl7",
+            "MSH|^~\\&|PID\rPID|1||ROL^PID\rROL|ROL",
+            "|^~\\&|PID\r|1||ROL^PID\r|ROL\r",
+        ),
+        (
+            "fhir",
+            r'{"resourceType":"name","name":[{"text":"\"name\":x","a":"name"}]}',
+            r'{:"name",:[{:"\"name\":x",:"name"}]}',
+        ),
+        (
+            "ccda",
+            '<a xmlns="lang" xmlns:sdtc="lang"><sdtc:lang xml:lang="lang" b="c">'
+            'lang="lang" &lt;lang&gt;</sdtc:lang></a>',
+            'lang="lang" &lt;lang&gt;\n\n\n\n\n\nlang\nc\nlang="lang" &lt;lang&gt;\n\n',
+        ),
+    ],
+)
+def test_names_that_a_format_gives_to_places_are_no_values(format, value, values):
+    assert values == values_of(format, Rebuilt(value.encode()))
+
+
+def test_values_of_neighbouring_elements_are_apart():
+    part = Rebuilt(b'<a b="1"/><c d="97062"/><e>5</e><f>X</f>Y')
+
+    *_, parted = values_of("ccda", part).split("\n\n\n\n")
+
+    assert ["1", "97062", "5", "X", "Y"] == parted.split()
+
+
+class Codes(Reader):
+    """Writes a code beside the name, unless it is a leak."""
+
+    def rebuilt(self, content, scrubbed, values):
+        done = super().rebuilt(content, scrubbed, values)
+        code = "" if values.is_leak("02139") else "02139"
+        return Rebuilt(done.value + f"OBX|1|NM|{code}\r".encode(), {"OBX-5": 1})
+
+
+def test_a_code_that_is_a_value_of_the_record_is_removed_alone(hybrid):
+    known = replace(KNOWN, addresses=(Address(zip="02139"),))
+
+    kept = rebuild(hybrid, "Söderström", reader=Codes)
+    removed = rebuild(hybrid, "Söderström", known, Codes)
+
+    assert b"|02139\r" in kept.value
+    assert b"02139" not in removed.value
+    with pytest.raises(InvalidRecord):
+        rebuild(hybrid, "Zürbögen", known, Codes)
