@@ -33,6 +33,8 @@ from streams.engine.exit_status import STATUSES
 from streams.engine.settings import PREFIX, Settings
 from streams.kafka.topics import ALL_TOPICS, Topic
 from streams.operations.metrics import catalogue
+from streams.products import load, products
+from streams.products.mllp import catalogue as mllp_catalogue
 
 Change = Callable[[str], str]
 
@@ -315,10 +317,10 @@ def _json_type(schema: Mapping[str, Any]) -> str:
 
 def metrics() -> str:
     """Return every metric of the catalogue."""
+    places = [each.metrics for each in products().values() if each.metrics]
     declared = {
         each.name: each
-        for each in vars(catalogue).values()
-        if isinstance(each, catalogue.Metric)
+        for each in (*catalogue.WORKERS, *(m for place in places for m in load(place)))
     }
     rows = (
         (
@@ -329,8 +331,10 @@ def metrics() -> str:
         )
         for name, each in declared.items()
     )
-    meaning = inspect.getdoc(catalogue) or ""
-    labels = meaning.partition("\n\n    ")[2]
+    labels = "\n".join(
+        (inspect.getdoc(module) or "").partition("\n\n    ")[2]
+        for module in (catalogue, mllp_catalogue)
+    )
     return paragraphs(
         table(("metric", "kind", "labels", "meaning"), rows),
         "## Labels",

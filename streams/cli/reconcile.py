@@ -15,8 +15,7 @@ from streams.engine.settings import load_settings
 from streams.kafka.client import wait_for_broker
 from streams.model.seals import read_audit_key
 from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
-from streams.products.rescrub.proof import version_proof
-from streams.products.rescrub.request import checked_version
+from streams.products import load, products
 
 from .options import Bootstrap, Config, Json
 from .terminal import counting, print_json
@@ -73,8 +72,8 @@ def reconcile(
     keys = [read_audit_key(file, "--key-file") for file in key_file or ()]
     wait_for_broker(settings)
     if version is not None:
-        checked = checked_version(version)
-        proof = version_proof(settings, checked, keys, is_drained=drained)
+        [prove] = (load(each.proof) for each in products().values() if each.proof)
+        proof = prove(settings, version, keys, is_drained=drained)
         _end(proof, [], as_json=as_json)
     with counting("records read") as bar:
         task = bar.add_task("reconcile", total=None, count=0)

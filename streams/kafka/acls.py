@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from streams.products import load, products
+
 from .topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
     HL7_RAW,
     HL7_SCRUBBED,
-    LETTERS_COME_FROM,
-    LETTERS_ID,
-    LETTERS_REPLAYED,
     MESSAGES_SEEN,
     NOTES,
     NOTES_HELD,
@@ -26,9 +25,6 @@ from .topics import (
     PATIENT_UPDATES,
     PATIENTS,
     PHI_AUDIT,
-    RESCRUB,
-    RESCRUBBED,
-    TOPICS,
     TOPICS_OF,
     WATCH_TOPICS,
     Stage,
@@ -88,49 +84,46 @@ def grants(group: str) -> Mapping[str, tuple[Grant, ...]]:
         group: The setting ``group``, the prefix of groups and transactional ids.
     """
     return {
-        "sender": (_topic(HL7_RAW, WRITE),),
-        "mllp": (_topic(HL7_RAW, WRITE),),
-        "feeder": (_topic(PATIENT_UPDATES, WRITE),),
+        "sender": (on_topic(HL7_RAW, WRITE),),
+        "feeder": (on_topic(PATIENT_UPDATES, WRITE),),
         "intake": tuple(_worker(group, Stage.INTAKE)),
         "scrub": tuple(_worker(group, Stage.SCRUB)),
         "watch": tuple(_watch(group)),
         "operator": tuple(_operator(group)),
-        "privacy-office": tuple(_privacy_office(group)),
-        "erasure": tuple(_erasure(group)),
-        "lake": (
-            *(_topic(each, READ) for each in (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)),
-            Grant("group", f"{group}-lake", ("Read", "Describe")),
-        ),
-        "rescrub": tuple(_rescrub(group)),
         "subscriber": (
-            _topic(NOTES_SCRUBBED, READ),
-            _topic(HL7_SCRUBBED, READ),
+            on_topic(NOTES_SCRUBBED, READ),
+            on_topic(HL7_SCRUBBED, READ),
             Grant("group", "subscriber", ("Read",), is_prefix=True),
         ),
+        **{
+            principal: tuple(load(place)(group))
+            for product in products().values()
+            for principal, place in product.grants.items()
+        },
     }
 
 
 def _worker(group: str, stage: Stage) -> Iterator[Grant]:
     for topic in TOPICS_OF[stage]:
         if topic in ONLY_READ[stage]:
-            yield _topic(topic, READ)
+            yield on_topic(topic, READ)
         else:
-            yield _topic(topic, BOTH if topic in READ_AND_WRITTEN[stage] else WRITE)
+            yield on_topic(topic, BOTH if topic in READ_AND_WRITTEN[stage] else WRITE)
     yield Grant("group", f"{group}-{stage}", ("Read", "Describe"), is_prefix=True)
     yield Grant("transactional-id", f"{group}-{stage}-", WRITE, is_prefix=True)
 
 
 def _watch(group: str) -> Iterator[Grant]:
     for topic in (PHI_AUDIT, DEAD_LETTERS):
-        yield _topic(topic, READ)
+        yield on_topic(topic, READ)
     for topic in WATCH_TOPICS:
-        yield _topic(topic, BOTH)
+        yield on_topic(topic, BOTH)
     yield Grant("group", f"{group}-watch", ("Read", "Describe"))
     # For the lag of the workers, and the time of the first record that waits.
     for stage in Stage:
         yield Grant("group", f"{group}-{stage}", ("Describe",))
         for topic in inputs_of(stage):
-            yield _topic(topic, READ)
+            yield on_topic(topic, READ)
 
 
 def _operator(group: str) -> Iterator[Grant]:
@@ -138,50 +131,11 @@ def _operator(group: str) -> Iterator[Grant]:
         # Commands on held notes are updates.
         written = ("Write",) if topic is PATIENT_UPDATES else ()
         granted = ("Create", "Describe", "DescribeConfigs", "Read", *written)
-        yield _topic(topic, granted)
+        yield on_topic(topic, granted)
     yield Grant("group", f"{group}-", ("Read", "Describe"), is_prefix=True)
     yield Grant("cluster", "kafka-cluster", ("Describe", "DescribeConfigs"))
 
 
-def _privacy_office(group: str) -> Iterator[Grant]:
-    """Yield what `phistream dead-letters` needs: show and replay."""
-    yield _topic(DEAD_LETTERS, READ)
-    yield _topic(LETTERS_REPLAYED, BOTH)
-    for topic in (PHI_AUDIT, *LETTERS_COME_FROM):
-        yield _topic(topic, WRITE)
-    yield Grant("group", f"{group}-dead-letters", ("Read", "Describe"))
-    yield Grant("transactional-id", LETTERS_ID, WRITE)
-
-
-def _erasure(group: str) -> Iterator[Grant]:
-    """Yield what `phistream erase` needs."""
-    for topic in TOPICS:
-        read = ("Read",) if topic.phi else ()
-        is_written = topic in (
-            PATIENT_UPDATES, DEAD_LETTERS, PHI_AUDIT, NOTES_SCRUBBED, HL7_SCRUBBED,
-        )  # fmt: skip
-        written = ("Write",) if is_written else ()
-        yield _topic(topic, ("Describe", "DescribeConfigs", *read, *written))
-    for name in (f"{group}-{Stage.SCRUB}", f"{group}-held", f"{group}-erase"):
-        yield Grant("group", name, ("Read", "Describe"))
-    yield Grant("transactional-id", LETTERS_ID, WRITE)
-
-
-def _rescrub(group: str) -> Iterator[Grant]:
-    """Yield what `phistream rescrub` and `phistream reconcile --version` need."""
-    for topic in (NOTES, PATIENTS, PATIENT_UPDATES, PHI_AUDIT):
-        yield _topic(topic, ("Read", "Describe", "DescribeConfigs"))
-    for topic in (NOTES_SCRUBBED, HL7_SCRUBBED):
-        yield _topic(topic, ("Describe", "DescribeConfigs"))
-    yield _topic(DEAD_LETTERS, BOTH)
-    for topic in RESCRUBBED:
-        operations = ("Create", "DescribeConfigs", *BOTH)
-        yield Grant("topic", f"{topic.name}.v", operations, is_prefix=True)
-    yield Grant("group", f"{group}-{Stage.SCRUB}", ("Describe",))
-    for name in (RESCRUB, "reconcile"):
-        yield Grant("group", f"{group}-{name}", ("Read", "Describe"), is_prefix=True)
-    yield Grant("transactional-id", f"{group}-{RESCRUB}-", WRITE, is_prefix=True)
-
-
-def _topic(topic: Topic, operations: tuple[str, ...]) -> Grant:
+def on_topic(topic: Topic, operations: tuple[str, ...]) -> Grant:
+    """Return the grant of operations on a topic."""
     return Grant("topic", topic.name, operations)

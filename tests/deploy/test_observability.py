@@ -11,7 +11,8 @@ from deid_core.labels import Label
 from streams.engine.reasons import OTHER, REASONS
 from streams.formats.hl7.acknowledgement import Refusal
 from streams.kafka.lag import LagState
-from streams.operations.metrics import catalogue
+from streams.operations.metrics.catalogue import WORKERS
+from streams.products.mllp.catalogue import METRICS as MLLP
 from streams.products.mllp.frames import Closed
 from streams.products.mllp.metrics import CODES, Unwelcome
 from tests.deploy.promql import (
@@ -24,13 +25,14 @@ from tests.deploy.promql import (
     selectors_in,
 )
 
+CATALOGUE = (*WORKERS, *MLLP)
 OF_PROMETHEUS = {"up"}
 OF_PYTHON = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
 ADDED = {"job", "instance"}
 """Labels that Prometheus gives to every sample."""
 KNOWN = {
     name: set(metric.labels) | ({"le"} if name.endswith("_bucket") else set())
-    for metric in catalogue.CATALOGUE
+    for metric in CATALOGUE
     for name in metric.samples
 }
 VALUES = {
@@ -74,11 +76,7 @@ def test_a_query_asks_for_label_values_that_can_be(place, query):
 
 def test_metrics_that_nobody_looks_at_are_the_aliases_alone():
     named = {name for _, query in QUERIES for name in names_in(query)}
-    unseen = {
-        metric.name
-        for metric in catalogue.CATALOGUE
-        if named.isdisjoint(metric.samples)
-    }
+    unseen = {metric.name for metric in CATALOGUE if named.isdisjoint(metric.samples)}
 
     assert {name for name in unseen if not name.startswith("kafka_")} == set()
 

@@ -16,8 +16,9 @@ from streams.engine.reasons import REASONS
 from streams.engine.settings import LakeSettings, Settings
 from streams.formats.documents import UnreadableKind
 from streams.formats.hl7.acknowledgement import Refusal
-from streams.operations.metrics import catalogue
+from streams.operations.metrics.catalogue import WORKERS
 from streams.operations.reconcile import Fault
+from streams.products import load, products
 from tests.deploy.promql import DEPLOY, rules
 
 TEXT = (DEPLOY / "runbook.md").read_text("utf-8")
@@ -26,6 +27,7 @@ SECTIONS = {
     for part in re.split(r"^#{1,2} ", TEXT, flags=re.MULTILINE)[1:]
 }
 ANCHORS = {re.sub(r"[^\w -]", "", name).lower().replace(" ", "-") for name in SECTIONS}
+METRICS = [each.metrics for each in products().values() if each.metrics]
 PARTS = ("Alerts", "Errors", "Dead letters", "Runbook")
 
 
@@ -82,7 +84,7 @@ def test_an_alert_links_to_its_section(rule):
 
 
 def test_sections_name_alerts_metrics_and_files_that_exist():
-    declared = catalogue.CATALOGUE + catalogue.GATEWAY + catalogue.LAKE
+    declared = (*WORKERS, *(each for place in METRICS for each in load(place)))
     metrics = {metric.name for metric in declared}
     alerts = {rule["alert"] for rule in rules()}
 

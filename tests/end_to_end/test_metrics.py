@@ -23,9 +23,10 @@ from streams.formats.hl7.embedded import POINTER
 from streams.kafka.lag import LagState
 from streams.kafka.local_broker.ports import free_ports
 from streams.kafka.topics import NOTES, PATIENT_UPDATES, PATIENTS, PHI_AUDIT
-from streams.operations.metrics import catalogue
+from streams.operations.metrics.catalogue import WORKERS
 from streams.operations.reconcile import Auditor
 from streams.pipeline.files.feed import RawMessage
+from streams.products.mllp.catalogue import METRICS as MLLP
 from tests.conftest import settings_for, with_topics
 from tests.deploy.promql import names_in, queries, rules
 from tests.end_to_end.prometheus import needs_prometheus, prometheus
@@ -166,7 +167,7 @@ def _wait_until_shown(settings, ports):
 
 
 def test_every_metric_of_the_catalogue_is_exported(job):
-    wanted = {name for metric in catalogue.WORKERS for name in metric.samples}
+    wanted = {name for metric in WORKERS for name in metric.samples}
 
     assert set() == wanted - job.all.names
 
@@ -174,7 +175,7 @@ def test_every_metric_of_the_catalogue_is_exported(job):
 def test_every_metric_that_board_and_alerts_name_is_exported(job):
     """Prometheus gives `up`; the listener's metrics are tested in test_mllp.py."""
     named = {name for _, query in queries() for name in names_in(query)}
-    elsewhere = {name for metric in catalogue.MLLP for name in metric.samples} | {"up"}
+    elsewhere = {name for metric in MLLP for name in metric.samples} | {"up"}
 
     assert set() == named - job.all.names - elsewhere
 

@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from streams.demo.flow import read_topic
 from streams.kafka.client import admin_client
 from streams.kafka.topics import HL7_RAW
-from streams.operations.metrics import catalogue
+from streams.products.mllp.catalogue import METRICS
 from streams.products.mllp.frames import START
 from tests.brokers import PATIENCE
 from tests.conftest import settings_for, with_topics
@@ -273,7 +273,7 @@ def test_the_metrics_of_the_catalogue_are_exported_and_true(settings, tmp_path):
         for each in family.samples
     }
 
-    wanted = {name for metric in catalogue.MLLP for name in metric.samples}
+    wanted = {name for metric in METRICS for name in metric.samples}
     assert set() == wanted - {name for name, *_ in samples}
     assert (1, 1, 1) == (
         samples["phistream_mllp_answers_total", "AA"],

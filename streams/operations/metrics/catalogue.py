@@ -1,4 +1,6 @@
-"""Every metric, declared once: the names that dashboards, alerts and code may use.
+"""The metrics of workers, declared once: names that dashboards, alerts and code use.
+
+Those of a product are in its own folder.
 
 Labels have small, closed sets of values: stages, results, reason codes, PHI categories,
 topics and partitions.  No label holds a patient, key, file, host or text.
@@ -16,8 +18,6 @@ topics and partitions.  No label holds a patient, key, file, host or text.
                 repeated (messages left out) or conflicts (messages with the control id
                 of another one)
     state       OK, WARN, STALL or STOP (streams/kafka/lag.py)
-    code        MSA-1 of the answer, or none
-    why         a member of Refusal, or of Closed and Unwelcome (streams/products/mllp)
 """
 
 from __future__ import annotations
@@ -303,85 +303,11 @@ HELD_OVERDUE_SECONDS = GaugeMetric(
     "Time for which one of them has waited beyond its bound; 0 for none.",
 )
 
-# --- The gateway (phistream serve), besides notes, joins and identifiers ---
-GATEWAY_REQUESTS = CounterMetric(
-    "phistream_gateway_requests_total",
-    ("route", "status", "client"),
-    "Requests by path template, status and the name of the client's token.",
-)
-GATEWAY_SECONDS = HistogramMetric(
-    "phistream_gateway_seconds",
-    ("route",),
-    "Time from a request's header to the end of its answer.",
-    (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60),
-)
-GATEWAY_RUNNING = GaugeMetric(
-    "phistream_gateway_running_requests", (), "Requests that are being served."
-)
-GATEWAY_REFUSED = CounterMetric(
-    "phistream_gateway_refused_total",
-    ("reason",),
-    "Requests, and notes of batches, that were refused.",
-)
-GATEWAY_LOST = CounterMetric(
-    "phistream_gateway_lost_workers_total",
-    (),
-    "Workers that overran their time or died, and were replaced.",
-)
-
 # --- Versions ---
 MODEL_INFO = GaugeMetric(
     "phistream_model_info",
     ("stage", "preset", "policy", "model", "sha256", "version"),
     "1; labels name the preset, policy, tagger and version in use.",
-)
-
-# --- The MLLP listener ---
-MLLP_CONNECTIONS = GaugeMetric(
-    "phistream_mllp_connections", (), "Connections of senders to the MLLP listener."
-)
-MLLP_CLOSED = CounterMetric(
-    "phistream_mllp_connections_closed_total",
-    ("why",),
-    "Connections that have ended, by the cause.",
-)
-MLLP_IN_FLIGHT = GaugeMetric(
-    "phistream_mllp_in_flight_messages", (), "Messages that are not answered yet."
-)
-MLLP_ANSWERS = CounterMetric(
-    "phistream_mllp_answers_total", ("code",), "Messages by their acknowledgement."
-)
-MLLP_REFUSED = CounterMetric(
-    "phistream_mllp_refused_total", ("why",), "Messages not accepted, by the cause."
-)
-MLLP_ANSWER_SECONDS = HistogramMetric(
-    "phistream_mllp_answer_seconds",
-    (),
-    "Time from the end of a message to its answer.",
-    (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
-)
-MLLP_READY = GaugeMetric(
-    "phistream_mllp_ready",
-    (),
-    "1 when the listener accepts messages and Kafka answers.",
-)
-
-# --- The lake ---
-LAKE_ROWS = CounterMetric(
-    "phistream_lake_rows_total", ("topic",), "Rows that were committed to a table."
-)
-LAKE_COMMITS = CounterMetric(
-    "phistream_lake_commits_total", ("topic",), "Commits to a table, but maintenance."
-)
-LAKE_ERASED = CounterMetric(
-    "phistream_lake_erased_patients_total",
-    ("topic",),
-    "Patients whose rows were deleted from a table.",
-)
-LAKE_LAG = GaugeMetric(
-    "phistream_lake_lag_records",
-    ("topic",),
-    "Offsets that are not read yet, and rows that wait for a commit.",
 )
 
 LAG = (
@@ -406,16 +332,4 @@ SCRUB: tuple[Metric, ...] = (
     JOIN,
     UNREADABLE,
 )
-MLLP: tuple[Metric, ...] = (
-    MLLP_CONNECTIONS, MLLP_CLOSED, MLLP_IN_FLIGHT, MLLP_ANSWERS, MLLP_REFUSED,
-    MLLP_ANSWER_SECONDS, MLLP_READY,
-)  # fmt: skip
-GATEWAY: tuple[Metric, ...] = (
-    GATEWAY_REQUESTS, GATEWAY_SECONDS, GATEWAY_RUNNING, GATEWAY_REFUSED, GATEWAY_LOST,
-    NOTES, PHI_SPANS, JOIN,
-)  # fmt: skip
-"""Exported by `phistream serve`, which needs no Kafka and no dashboard."""
-LAKE: tuple[Metric, ...] = (LAKE_ROWS, LAKE_COMMITS, LAKE_ERASED, LAKE_LAG)
-"""Exported by `phistream lake run`."""
 WORKERS = LAG + LOOP + INTAKE + SCRUB
-CATALOGUE = WORKERS + MLLP

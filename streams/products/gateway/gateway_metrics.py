@@ -8,8 +8,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from deid_core.labels import Label
 from streams.engine.reasons import OTHER, REASONS
-from streams.operations.metrics import catalogue
+from streams.operations.metrics.catalogue import JOIN, NOTES, PHI_SPANS, new_registry
 
+from . import catalogue
 from .tasks import Code, Counts
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -23,20 +24,20 @@ class GatewayMetrics:
     """
 
     def __init__(self, routes: Iterable[str]) -> None:
-        registry = self._registry = catalogue.new_registry()
-        self._requests = catalogue.GATEWAY_REQUESTS.on(registry)
-        seconds = catalogue.GATEWAY_SECONDS.on(registry)
+        registry = self._registry = new_registry()
+        self._requests = catalogue.REQUESTS.on(registry)
+        seconds = catalogue.SECONDS.on(registry)
         self._seconds = {each: seconds.labels(each) for each in (*routes, OTHER)}
-        self._running = catalogue.GATEWAY_RUNNING.on(registry)
-        self._lost = catalogue.GATEWAY_LOST.on(registry)
-        refused = catalogue.GATEWAY_REFUSED.on(registry)
+        self._running = catalogue.RUNNING.on(registry)
+        self._lost = catalogue.LOST.on(registry)
+        refused = catalogue.REFUSED.on(registry)
         codes = (*REASONS, *(each.value for each in Code), OTHER)
         self._refused = {each: refused.labels(each) for each in codes}
-        notes = catalogue.NOTES.on(registry)
+        notes = NOTES.on(registry)
         self._scrubbed = notes.labels("scrubbed")
-        joins = catalogue.JOIN.on(registry)
+        joins = JOIN.on(registry)
         self._joins = {each: joins.labels(each) for each in ("found", "missing")}
-        spans = catalogue.PHI_SPANS.on(registry)
+        spans = PHI_SPANS.on(registry)
         self._spans = {each.value: spans.labels(each.value) for each in Label}
 
     def begun(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from streams.operations.metrics import catalogue
+from . import catalogue
 
 
 class LakeMetrics:
@@ -16,10 +16,10 @@ class LakeMetrics:
 
     def __init__(self, registry: CollectorRegistry, topics: Iterable[str]) -> None:
         self.registry = registry
-        rows = catalogue.LAKE_ROWS.on(registry)
-        commits = catalogue.LAKE_COMMITS.on(registry)
-        erased = catalogue.LAKE_ERASED.on(registry)
-        lag = catalogue.LAKE_LAG.on(registry)
+        rows = catalogue.ROWS.on(registry)
+        commits = catalogue.COMMITS.on(registry)
+        erased = catalogue.ERASED.on(registry)
+        lag = catalogue.LAG.on(registry)
         self._rows = {each: rows.labels(each) for each in topics}
         self._commits = {each: commits.labels(each) for each in topics}
         self._erased = {each: erased.labels(each) for each in topics}

@@ -10,8 +10,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from streams.formats.hl7.acknowledgement import Refusal
-from streams.operations.metrics import catalogue
 
+from . import catalogue
 from .frames import Closed
 
 NO_ANSWER = "none"
@@ -29,16 +29,16 @@ class ListenerMetrics:
     """The metrics of the listener; every series exists from the start."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        closed = catalogue.MLLP_CLOSED.on(registry)
+        closed = catalogue.CLOSED.on(registry)
         self._closed = {each: closed.labels(each) for each in (*Closed, *Unwelcome)}
-        answers = catalogue.MLLP_ANSWERS.on(registry)
+        answers = catalogue.ANSWERS.on(registry)
         self._answers = {code: answers.labels(code) for code in CODES}
-        refused = catalogue.MLLP_REFUSED.on(registry)
+        refused = catalogue.REFUSED.on(registry)
         self._refused = {each: refused.labels(each) for each in Refusal}
-        self._seconds = catalogue.MLLP_ANSWER_SECONDS.on(registry)
-        self._connections = catalogue.MLLP_CONNECTIONS.on(registry)
-        self._in_flight = catalogue.MLLP_IN_FLIGHT.on(registry)
-        self.ready = catalogue.MLLP_READY.on(registry)
+        self._seconds = catalogue.ANSWER_SECONDS.on(registry)
+        self._connections = catalogue.CONNECTIONS.on(registry)
+        self._in_flight = catalogue.IN_FLIGHT.on(registry)
+        self.ready = catalogue.READY.on(registry)
         self.connections = self.in_flight = self.messages = 0
 
     def opened(self) -> None:

@@ -28,7 +28,7 @@ from streams.service.lost_offsets import wait_until_stable
 
 from .plan import BEGUN, Plan, Planner
 from .published import PublishedNotes, read_published
-from .request import topics_of
+from .request import checked_version, topics_of
 
 
 def version_proof(
@@ -47,10 +47,10 @@ def version_proof(
         is_drained: Whether notes that wait count as missing.
 
     Raises:
-        ConfigError: The version was not begun.
+        ConfigError: It is no version, or was not begun.
         RetriableError: The cluster does not answer, or a transaction stays open.
     """
-    plan = Planner(settings, version).find()
+    plan = Planner(settings, checked_version(version)).find()
     if plan is None:
         raise ConfigError(f"--version {version}: was not begun; see phistream rescrub")
     admin = admin_client(settings)
