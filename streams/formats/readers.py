@@ -1,8 +1,14 @@
-"""The readers of formats that scrub writes back, by name."""
+"""The readers of formats that scrub writes back, by name.
+
+HL7 v2 is read here; the module of another format is imported when a message of its
+format comes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
 
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
@@ -10,7 +16,7 @@ from streams.formats.documents import hidden_in
 from streams.formats.enclosed_notes import TEXTS, Opener
 from streams.formats.hl7.reader import Hl7Reader
 from streams.model.parts import Reader
-from streams.model.patients.demographics import NOBODY
+from streams.model.patients.demographics import NOBODY, PatientId
 
 from .enclosed import MessageOpener
 from .recognising import Format
@@ -19,29 +25,21 @@ MAX_DEPTH = 2
 """Of messages inside of messages: FHIR in C-CDA in HL7."""
 
 
-def _fhir(opener: Opener) -> Reader:
-    from streams.formats.fhir.reader import FhirReader
-
-    return FhirReader(opener=opener)
-
-
-def _fhir_of_files(opener: Opener) -> Reader:
-    from streams.formats.fhir.reader import FhirReader
-
-    return FhirReader(opener=opener, nobody=NOBODY)
-
-
-def _ccda(opener: Opener) -> Reader:
-    from streams.formats.ccda.reader import CcdaReader
-
-    return CcdaReader(opener=opener)
-
-
 Maker = Callable[[Opener], Reader]
-_MAKERS: Mapping[str, Maker] = {
-    Format.FHIR.value: _fhir,
-    Format.CCDA.value: _ccda,
+_CLASSES: Mapping[str, tuple[str, str]] = {
+    Format.FHIR.value: ("streams.formats.fhir.reader", "FhirReader"),
+    Format.CCDA.value: ("streams.formats.ccda.reader", "CcdaReader"),
 }
+"""The reader of a format, by module and name."""
+
+
+def _made(name: str, opener: Opener, **options: PatientId) -> Reader:
+    module, reader = _CLASSES[name]
+    made: Reader = getattr(import_module(module), reader)(opener=opener, **options)
+    return made
+
+
+_MAKERS: Mapping[str, Maker] = {name: partial(_made, name) for name in _CLASSES}
 
 
 class _OnUse(Mapping[str, Reader]):
@@ -81,7 +79,11 @@ READERS: Mapping[str, Reader] = _OnUse(
 )
 """By the property `format` of notes."""
 FILE_READERS: Mapping[str, Reader] = _OnUse(
-    {**_MAKERS, Format.HL7.value: lambda _: HL7, Format.FHIR.value: _fhir_of_files},
+    {
+        **_MAKERS,
+        Format.HL7.value: lambda _: HL7,
+        Format.FHIR.value: partial(_made, "fhir", nobody=NOBODY),
+    },
     _OPENER,
 )
 """Of files, which need no patient to be sent to: a list of practitioners is one."""
