@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import logging
 import signal
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from types import FrameType
-from typing import Protocol
 
-from deid_core import ConfigError as DeidConfigError
-from deid_core import Deidentifier
 from streams.engine import gc_tuning
 from streams.engine.checkpoint import Checkpoint
 from streams.engine.custody import Custody
@@ -26,57 +21,32 @@ from streams.engine.errors import (
 )
 from streams.engine.exit_status import status_of
 from streams.engine.heartbeat import ORPHAN_SECONDS, Heartbeat, Parent, Phase, Pulse
-from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.log import set_up_logging
 from streams.engine.observer import (
     CompositeListener,
-    Entered,
-    Observer,
-    PartitionListener,
-    TableView,
 )
-from streams.engine.runner import Limits, Processor, Runner
+from streams.engine.runner import Runner
 from streams.engine.settings import Settings
-from streams.formats.json_map import load_json_map
 from streams.kafka.client import admin_client, wait_for_broker
 from streams.kafka.consumer import KafkaConsumer, require_assignor
 from streams.kafka.identities import Identities, topic_ids
 from streams.kafka.producer import KafkaProducer
-from streams.kafka.registry import KnownIds
-from streams.kafka.tables.standby import Standby
-from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import (
     INPUT,
-    MESSAGES_SEEN,
-    NOTES_HELD,
-    PATIENTS,
     READ_ALONG,
-    TOPICS_OF,
     Stage,
-    Topic,
 )
-from streams.kafka.wire_format import InputFormat, SchemaIds
+from streams.kafka.wire_format import SchemaIds
 from streams.model.seals import Seals, audit_key
 from streams.operations.metrics.observing import observing
 from streams.operations.traces.tracing import Tracing, tracing
-from streams.pipeline.intake.deduplicating import DeduplicatingIntake
-from streams.pipeline.intake.processor import Intake
-from streams.pipeline.scrub.held import UnknownPatients
-from streams.pipeline.scrub.outputs import ScrubOutputs
-from streams.pipeline.scrub.processor import Scrub
 
+from .assemble import back_off, limits_of, processor_of, topics_of
 from .lost_offsets import identities_of, restore_offsets, watched_topics
 from .processed import Processed
 
 log = logging.getLogger(__name__)
-
-
-class StageProcessor(Processor, PartitionListener, TableView, Protocol):
-    """A processor whose state follows the assignment of partitions."""
-
-    def close(self) -> None:
-        """Release the files of its state."""
 
 
 def work(
@@ -142,7 +112,7 @@ def _run(
     observer, with_headers = traced.observer, traced.with_headers
     seals = Seals(audit_key(settings.pseudonym_key()))
     wait_for_broker(settings)
-    counts = require_topics(settings, _topics(stage, settings))
+    counts = require_topics(settings, topics_of(stage, settings))
     topic, updates = INPUT[stage].name, READ_ALONG.get(stage)
     group = f"{settings.group}-{stage}"
     if updates:
@@ -150,7 +120,7 @@ def _run(
     # First: what changes from here on is noticed.
     admin = admin_client(settings)
     ids = topic_ids(admin, watched_topics(stage))
-    processor = _processor(stage, slot, settings, counts[topic], observer)
+    processor = processor_of(stage, slot, settings, counts[topic], observer)
     restore_offsets(settings, stage, ids, beat=pulse.beat)
     identities = Identities(admin, ids)
     name = f"{group}-{slot}"
@@ -221,142 +191,6 @@ def _run(
         processor.close()
         pulse.backstop.stop()
     log.info("%s worker %d has drained", stage, slot)
-
-
-def limits_of(settings: Settings) -> Limits:
-    """Return the limits of the main loop."""
-    return Limits(
-        max_records=settings.batch_records,
-        poll_seconds=settings.batch_seconds,
-        micro_batch_bytes=settings.portion_bytes,
-        note_seconds=settings.note_seconds,
-        note_seconds_per_mb=settings.note_seconds_per_mb,
-        micro_batch_seconds=settings.poll_seconds / 3,
-        batch_seconds=min(settings.poll_seconds / 4, settings.transaction_seconds / 2),
-    )
-
-
-def _processor(
-    stage: Stage,
-    slot: int,
-    settings: Settings,
-    partitions: int,
-    observer: Observer,
-) -> StageProcessor:
-    def table_of(topic: Topic) -> ChangelogTable:
-        owner = f"{stage}-{slot}"
-        return ChangelogTable(
-            settings, topic, owner, partitions, damaged=observer.damaged
-        )
-
-    if stage is Stage.INTAKE:
-        return _intake(settings, table_of, partitions, observer.entered)
-    keys = settings.key_ring()
-    table, held = table_of(PATIENTS), table_of(NOTES_HELD)
-    return Scrub(
-        lambda: deidentifier_of(settings, keys),
-        table,
-        held,
-        UnknownPatients.of(settings),
-        ScrubOutputs(
-            keys,
-            preset=Path(settings.preset).stem,
-            policy=Path(settings.policy).stem,
-        ),
-        partitions,
-        office=settings.office_key(),
-        max_bytes=settings.max_note_bytes,
-        # JSON escapes the ends of a message's segments.
-        max_message_bytes=2 * settings.max_message_bytes,
-        wire_format=_input_format(settings),
-        keep_copies=_standby(settings, slot, [table, held], partitions),
-        entered=observer.entered,
-    )
-
-
-def _topics(stage: Stage, settings: Settings) -> list[str]:
-    """Return the topics that a worker needs."""
-    unused = () if settings.repeated_seconds else (MESSAGES_SEEN,)
-    return [topic.name for topic in TOPICS_OF[stage] if topic not in unused]
-
-
-def _intake(
-    settings: Settings,
-    table_of: Callable[[Topic], ChangelogTable],
-    partitions: int,
-    entered: Entered,
-) -> Intake:
-    max_bytes, rebuilds = settings.max_message_bytes, settings.rebuild_messages
-    office = settings.office_key()
-    json_map = load_json_map(settings.json_map) if settings.json_map else None
-    wire_format = _input_format(settings)
-    if not settings.repeated_seconds:
-        return Intake(
-            max_bytes=max_bytes,
-            office=office,
-            rebuilds=rebuilds,
-            json_map=json_map,
-            charset=settings.charset,
-            wire_format=wire_format,
-            entered=entered,
-        )
-    return DeduplicatingIntake(
-        table_of(MESSAGES_SEEN),
-        settings.key_ring(),
-        window_ms=settings.repeated_seconds * 1000,
-        partitions=partitions,
-        max_bytes=max_bytes,
-        office=office,
-        rebuilds=rebuilds,
-        json_map=json_map,
-        charset=settings.charset,
-        wire_format=wire_format,
-        entered=entered,
-    )
-
-
-def _input_format(settings: Settings) -> InputFormat:
-    return InputFormat(KnownIds(settings) if settings.schema_registry.url else None)
-
-
-def _standby(
-    settings: Settings, slot: int, tables: Sequence[ChangelogTable], partitions: int
-) -> Callable[[], None]:
-    """Return what keeps the copies of other workers' partitions, called each turn."""
-    if not settings.standby_copies:
-        return lambda: None
-    group = f"{settings.group}-{Stage.SCRUB}"
-    return Standby(
-        settings,
-        tables,
-        group=group,
-        member=f"{group}-{slot}",
-        topic=INPUT[Stage.SCRUB],
-        partitions=partitions,
-    ).turn
-
-
-def deidentifier_of(settings: Settings, keys: PseudonymKeys) -> Deidentifier:
-    """Return the pipeline that the settings describe, with the first key.
-
-    Raises:
-        ConfigError: Its preset, policy or terms are wrong.
-    """
-    first, *_others = keys
-    try:
-        return Deidentifier.from_names(
-            preset=settings.preset,
-            policy=settings.policy,
-            key=first.value,
-            terms=settings.terms,
-        )
-    except DeidConfigError as error:
-        raise ConfigError(str(error)) from None
-
-
-def back_off(failures: int) -> None:
-    """Wait before the next try."""
-    time.sleep(min(5.0, 0.05 * 2**failures))
 
 
 class Stop:

@@ -29,7 +29,7 @@ from streams.pipeline.scrub.held import UnknownPatients
 from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub
 from streams.products.rescrub.spark_java import use_own_java
-from streams.service.worker import deidentifier_of
+from streams.service.scrub import deidentifier_of
 from tests.deploy.example import load
 from tests.office import OFFICE
 from tests.streams.pipeline.scrub.test_scrub import MemoryTable

@@ -28,7 +28,7 @@ from streams.model.patients.updates import decode_update, fold
 from streams.pipeline.scrub.join import Joined, PatientJoin, row_value
 from streams.pipeline.scrub.notes import NoteScrubber, decode, require_key
 from streams.pipeline.scrub.outputs import ScrubOutputs
-from streams.service.worker import deidentifier_of
+from streams.service.scrub import deidentifier_of
 
 from .request import Means
 

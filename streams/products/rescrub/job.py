@@ -35,7 +35,8 @@ from streams.model.outputs import OUTCOME
 from streams.model.seals import Seals, audit_key
 from streams.pipeline.scrub.notes import NoteScrubber
 from streams.pipeline.scrub.outputs import ScrubOutputs
-from streams.service.worker import back_off, deidentifier_of, limits_of
+from streams.service.assemble import back_off, limits_of
+from streams.service.scrub import deidentifier_of
 
 from .erasures import read_erasures, require_updates
 from .plan import Plan, Planner, version_ids

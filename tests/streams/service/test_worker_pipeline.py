@@ -9,7 +9,8 @@ from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.kafka.topics import Stage
-from streams.service.worker import _processor, deidentifier_of
+from streams.service.assemble import processor_of
+from streams.service.scrub import deidentifier_of
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_intake_reads_events_of_another_form_by_the_map_of_the_settings(
 ):
     file = tmp_path / "map.toml"
     file.write_text('note_id = "no"\ntext = "body"\n[patient]\nid = "mrn"\n')
-    intake = _processor(
+    intake = processor_of(
         Stage.INTAKE,
         0,
         settings.model_copy(update={"json_map": file}),
