@@ -15,6 +15,7 @@ from typer.main import get_command
 import streams.cli
 from streams.cli.app import app
 from streams.cli.commands import COMMANDS
+from streams.products import NAMES
 
 FOLDER = Path(streams.cli.__file__).parent
 CORE = {"annotated_doc", "rich", "typer", "shellingham", "markdown_it", "mdurl"}
@@ -39,10 +40,12 @@ def test_a_line_of_the_help_is_the_first_paragraph_of_the_command_s_own(name):
 
 def test_every_module_of_a_command_is_in_the_table():
     described = {}
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.parent.rglob("*.py"):
         doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        if doc.startswith("`phistream ") and (name := doc.split()[1].rstrip("`:,")):
-            described[path.stem] = name
+        if path.name == "__init__.py" or not doc.startswith("`phistream "):
+            continue
+        module = path.relative_to(FOLDER.parent).with_suffix("")
+        described[".".join(module.parts)] = doc.split()[1].rstrip("`:,")
     modules = {entry.place.partition(":")[0]: name for name, entry in COMMANDS.items()}
 
     assert modules.items() <= described.items()
@@ -98,7 +101,8 @@ def test_the_help_loads_no_command_and_not_the_library():
         *("deid_core", "deid_core.errors", "streams", "streams.cli"),
         *("streams.cli.app", "streams.cli.commands", "streams.engine"),
         *("streams.engine.errors", "streams.engine.exit_status"),
-        *("streams.engine.extras", "streams.engine.reasons"),
+        *("streams.engine.extras", "streams.engine.reasons", "streams.products"),
+        *(f"streams.products.{name}" for name in NAMES),
     }
     assert len(names) < 400
 
