@@ -127,7 +127,7 @@ def samples(format_: str) -> Sequence[bytes]:
 
 
 def _files(folder: str, suffix: str) -> list[bytes]:
-    found = sorted((TESTS / "streams" / folder / "samples").glob(f"*.{suffix}"))
+    found = sorted((TESTS / "streams/formats" / folder / "samples").glob(f"*.{suffix}"))
     return [each.read_bytes() for each in found]
 
 

@@ -11,7 +11,7 @@ from streams.engine.errors import InvalidRecord
 from streams.pipeline.intake.route import route
 from tests.streams.formats.hl7.hl7_text import assert_keeps_schemas
 
-FOLDER = Path(__file__).parents[4] / "shared/data/hl7"
+FOLDER = Path(__file__).parents[5] / "shared/data/hl7"
 REASON = f"no messages at {FOLDER.parent.name}/{FOLDER.name} beside the repository"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=REASON)

@@ -20,7 +20,7 @@ from streams.formats.hl7.reader import WANTED, Hl7Reader
 from streams.pipeline.intake.route import route
 from tests.sampling import examples
 
-FOLDER = Path(__file__).parents[4] / "shared/data/hl7"
+FOLDER = Path(__file__).parents[5] / "shared/data/hl7"
 corpus = pytest.mark.skipif(
     not FOLDER.is_dir(), reason="no messages beside the repository"
 )

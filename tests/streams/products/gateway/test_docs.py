@@ -21,7 +21,7 @@ from streams.products.gateway.docs_page import page
 from streams.products.gateway.gateway_metrics import GatewayMetrics
 from tests.streams.products.gateway.serving import serving
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}

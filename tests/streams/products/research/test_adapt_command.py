@@ -13,7 +13,7 @@ from streams.demo.site import SiteHospital
 from tests import commands
 from tests.deid_core.research.test_adaptation import RECIPE
 
-WRITTEN = Path(__file__).parents[2] / "written_notes"
+WRITTEN = Path(__file__).parents[3] / "written_notes"
 
 
 def phistream(*arguments):
