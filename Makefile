@@ -28,7 +28,7 @@ $(VENV)/.%: $(LOCKS)/%.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps -r $<
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@echo "compiling the detectors for this machine: up to a minute the first time"
-	$(BIN)/python -m deid_core.prepare $(PRESETS)
+	$(BIN)/python -m deid_core.runtime.prepare $(PRESETS)
 	@touch $@
 
 demo: $(VENV)/.demo ## the main job on real Kafka: a ward of messages in, scrubbed notes out, reconciled

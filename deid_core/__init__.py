@@ -19,7 +19,7 @@ No Kafka, no network, no clock.  All that is cached of notes and patient records
 to the `Deidentifier` and goes with it; that of `deidentify`, and an unpickled one, stay
 until the process ends.  Other caches that live as long hold lists, models and tables of
 the calendar, and results for single words that are in the public lexicons
-(`language.text_cache`): no other word, no number, no text.
+(`runtime.text_cache`): no other word, no number, no text.
 """
 
 from importlib import import_module

@@ -24,11 +24,10 @@ from .detectors import Detector, detector_names, detector_spec
 from .detectors.terms import KeptTerms, TermsDetector
 from .errors import ConfigError
 from .language.identify import known_languages
-from .options import Options
-from .plugins import PRESETS, failed, plugins
 from .quiet import QuietOptions
-from .term_files import NO_FILES, TermFiles
-from .toml_files import (
+from .runtime.options import Options
+from .runtime.plugins import PRESETS, failed, plugins
+from .runtime.toml_files import (
     load_table,
     name_in,
     names_in,
@@ -36,6 +35,7 @@ from .toml_files import (
     refuse_unknown,
     summary_in,
 )
+from .term_files import NO_FILES, TermFiles
 
 _SWITCHES = ("recasing", "consistency")
 _TERMS = "terms"

@@ -20,8 +20,6 @@ from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
 from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage
 from .explain import Explanation, explanation
 from .field_types import wrong_type
-from .first_notes import FIRST_NOTES
-from .jit import compiling, count_uncompiled, is_compiled
 from .labels import Label
 from .language.identify import Language, LanguageCheck
 from .language.line_ends import mended
@@ -31,6 +29,8 @@ from .policy import Policy, load_policy
 from .propagation import with_propagated
 from .quiet import QuietOptions, without_doubtful
 from .replace import Replacement, Replacer, apply_replacements
+from .runtime.first_notes import FIRST_NOTES
+from .runtime.jit import compiling, count_uncompiled, is_compiled
 from .spans_in_note import as_written, in_note
 from .surrogates.tag import tag_of
 from .term_files import NO_FILES, TermFiles

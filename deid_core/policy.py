@@ -30,9 +30,9 @@ from typing import Any
 
 from .errors import ConfigError
 from .labels import Label
+from .runtime.toml_files import load_table, name_in, names_in, refuse_unknown
 from .surrogates import STYLES
 from .surrogates.options import SurrogateOptions
-from .toml_files import load_table, name_in, names_in, refuse_unknown
 
 FOLDER = files(__package__) / "policies"
 _KEYS = ("name", "default", "dates", "labels", "note_type", "options")

@@ -22,7 +22,7 @@ from .language.fragments import to_ascii
 from .language.lexicons import load_list, normal
 from .language.lexicons.word_classes import WordClass, is_listed, word_classes
 from .language.occurrences import Occurrences
-from .language.text_cache import TextCache, cached_by_text
+from .runtime.text_cache import TextCache, cached_by_text
 
 ECHO_SCORE = 0.65
 _TRUSTED = 0.6

@@ -22,7 +22,7 @@ from .errors import DetectorFailed
 from .labels import Label
 from .language.context import is_person_described, is_subject
 from .language.density import density
-from .options import Options
+from .runtime.options import Options
 
 _NEARLY_NEVER = 1e-4
 _PEOPLE = frozenset({Label.PATIENT, Label.DOCTOR})

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from .labels import Label
-from .options import Options
+from .runtime.options import Options
 
 
 def _checked(label: Label) -> Label:

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deid_core.errors import ConfigError
-from deid_core.options import NoOptions, Options
-from deid_core.plugins import DETECTORS as GROUP
-from deid_core.plugins import failed, plugins
+from deid_core.runtime.options import NoOptions, Options
+from deid_core.runtime.plugins import DETECTORS as GROUP
+from deid_core.runtime.plugins import failed, plugins
 
 from .lexicon import LexiconOptions
 from .patient_record.options import PatientRecordOptions

@@ -44,8 +44,8 @@ from deid_core.language.runs import (
     runs_in,
     word_of,
 )
-from deid_core.language.text_cache import TextCache
-from deid_core.options import Options
+from deid_core.runtime.options import Options
+from deid_core.runtime.text_cache import TextCache
 
 from .name_edges import before_terms, begins_phrase, is_eponym_of_two
 from .overhang import trimmed

@@ -16,8 +16,8 @@ from deid_core.labels import Label
 from deid_core.language.density import density
 from deid_core.language.fragments import same_length_lower
 from deid_core.language.lexicons import forms_of
-from deid_core.options import Options
-from deid_core.toml_files import refuse_unknown
+from deid_core.runtime.options import Options
+from deid_core.runtime.toml_files import refuse_unknown
 
 from . import spanish
 from .name_edges import (

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from deid_core.errors import OtherLanguage
-from deid_core.toml_files import refuse_unknown, table_of
+from deid_core.runtime.toml_files import refuse_unknown, table_of
 
 from .lexicons.normal import normal
 from .lexicons.vocabulary import is_vocabulary

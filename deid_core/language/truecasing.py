@@ -16,6 +16,8 @@ from itertools import accumulate
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+from deid_core.runtime.text_cache import cached_by_text
+
 from . import context
 from .fragments import (
     MONTH_WORDS,
@@ -38,7 +40,6 @@ from .lexicons.places import (
 )
 from .lexicons.vocabulary import zipf
 from .lexicons.word_classes import WordClass, is_listed, word_classes
-from .text_cache import cached_by_text
 
 _CAPITALS, _SMALL = ascii_uppercase.encode(), ascii_lowercase.encode()
 _LETTERS_LEAST = 24

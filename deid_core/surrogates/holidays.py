@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from deid_core.language.lexicons import forms_of
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 _NEAR = timedelta(days=4)
 _WEEK = 7

@@ -16,7 +16,7 @@ from deid_core.fiction.places import is_large_town, professions, states
 from deid_core.labels import Label
 from deid_core.language.fragments import words
 from deid_core.language.lexicons import forms_of, load_list
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 from .crosswalk import Crosswalk
 from .letter_case import in_case_of, in_single_case_of

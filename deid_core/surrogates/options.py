@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from deid_core.options import Options
+from deid_core.runtime.options import Options
 
 
 class SurrogateOptions(Options):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.language.text_cache import TextCache
+from deid_core.runtime.text_cache import TextCache
 
 from .codec import Bio
 from .features import KnownWords, kind

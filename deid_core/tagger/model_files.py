@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
-from deid_core.prepared import Arrays, fingerprint, prepared
+from deid_core.runtime.prepared import Arrays, fingerprint, prepared
 
 from .digests import MODELS, TRAINED, contents, digest_of, renew, require_whole
 from .features import FeatureSet, WordLists

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deid_core.labels import Label
-from deid_core.prepared import Arrays
+from deid_core.runtime.prepared import Arrays
 
 from .codec import Bio
 from .compact_tables import (

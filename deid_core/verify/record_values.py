@@ -24,7 +24,7 @@ from deid_core.language.lexicons import (
 )
 from deid_core.language.lexicons.word_classes import is_listed
 from deid_core.language.plain_text import plain
-from deid_core.language.text_cache import cached_by_text
+from deid_core.runtime.text_cache import cached_by_text
 
 _MONTHS = (
     "january",

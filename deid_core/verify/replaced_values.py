@@ -12,7 +12,7 @@ from deid_core.labels import Label
 from deid_core.language.lexicons import is_vocabulary, load_list, normal
 from deid_core.language.lexicons.word_classes import WordClass, is_listed, word_classes
 from deid_core.language.plain_text import plain
-from deid_core.language.text_cache import cached_by_text
+from deid_core.runtime.text_cache import cached_by_text
 
 _NAMES = frozenset({Label.PATIENT, Label.DOCTOR})
 _PHONES = frozenset({Label.PHONE, Label.FAX})

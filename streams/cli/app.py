@@ -70,7 +70,7 @@ def main() -> None:
     """Run the command line; print a known error as one line on standard error."""
     # Services set up their own logging; other commands log errors only.
     logging.basicConfig(level=logging.ERROR)
-    for logger in ("deid_core.jit", "deid_core.research.published.first_use"):
+    for logger in ("deid_core.runtime.jit", "deid_core.research.published.first_use"):
         _say_progress(logger)
     try:
         app()

@@ -16,7 +16,7 @@ import typer
 
 from deid_core.document import Document, ScrubbedDocument
 from deid_core.errors import DeidError
-from deid_core.jit import is_machine_code_kept, run_uncompiled
+from deid_core.runtime.jit import is_machine_code_kept, run_uncompiled
 from deid_core.term_files import TermFiles
 from streams.engine.character_sets import UTF_8, known_codec
 from streams.engine.errors import InvalidRecord

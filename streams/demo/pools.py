@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 table = partial(table_of, __package__)
 _SLOT = re.compile(r"\{(\w+)\}")

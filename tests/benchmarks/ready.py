@@ -2,12 +2,13 @@
 
     python -m tests.benchmarks.ready [--preset hybrid] [--record] [--runs 3]
 
-Each run is a process of its own on a prepared machine (`python -m deid_core.prepare`).
-Times are processor time, the least of the runs.  Memory is read from
-/proc/self/smaps_rollup: RSS; PSS, in which a page that processes share counts for its
-part; private pages.  Workers are processes with all that a worker imports, after 200
-notes of the ward, their patients' names known.  The broker's client and the tables stay
-closed: what they take for messages and caches comes on top.
+Each run is a process of its own on a prepared machine
+(`python -m deid_core.runtime.prepare`).  Times are processor time, the least of the
+runs.  Memory is read from /proc/self/smaps_rollup: RSS; PSS, in which a page that
+processes share counts for its part; private pages.  Workers are processes with all
+that a worker imports, after 200 notes of the ward, their patients' names known.  The
+broker's client and the tables stay closed: what they take for messages and caches
+comes on top.
 
 scipy, which numba imports if it is there, is left out as in the image: only training
 needs it.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.jit import WRAP, Array, Float, Int, compiled, compiled_or
 from deid_core.language.lexicons.normal import WORD
+from deid_core.runtime.jit import WRAP, Array, Float, Int, compiled, compiled_or
 
 _ANY = re.compile(f"({WORD})")
 

@@ -2,8 +2,8 @@
 
 Compiling those of all rules takes longer than everything else at a start.  So what
 `re` compiles them to, numbers alone, is kept for the machine with the other arrays of
-`deid_core.prepared`.  `re` has no public way to that: where an interpreter is not as
-the supported ones are, nothing is kept, and patterns are compiled as ever.
+`deid_core.runtime.prepared`.  `re` has no public way to that: where an interpreter is
+not as the supported ones are, nothing is kept, and patterns are compiled as ever.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.prepared import Arrays, fingerprint, prepared
+from deid_core.runtime.prepared import Arrays, fingerprint, prepared
 
 from .pattern import MAGIC, LazyPattern, machine_form, restore
 from .prefilters import prefilter_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deid_core.jit import Array, Int, compiled
+from deid_core.runtime.jit import Array, Int, compiled
 
 # numba reads the arrays of a named tuple.
 Tables = Any

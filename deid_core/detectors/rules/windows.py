@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.prepared import Arrays
+from deid_core.runtime.prepared import Arrays
 
 from .prefilter import Prefilter, Trigger
 from .window_kernels import (

@@ -13,7 +13,7 @@ as names).
 
 from __future__ import annotations
 
-from deid_core.language.text_cache import cached_by_text
+from deid_core.runtime.text_cache import cached_by_text
 
 from .lists import load_list
 from .word_table import Listed, word_table

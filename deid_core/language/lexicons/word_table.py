@@ -20,7 +20,7 @@ import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.prepared import Arrays, prepared
+from deid_core.runtime.prepared import Arrays, prepared
 
 _COLUMNS = ("zipf", "scores", "shares", "given", "family")
 

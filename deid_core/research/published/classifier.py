@@ -8,8 +8,8 @@ from pathlib import Path
 
 from deid_core.document import Annotation, Document, Span
 from deid_core.errors import ConfigError
+from deid_core.runtime.toml_files import refuse_unknown
 from deid_core.tagger.compiled import Bias, Tagged
-from deid_core.toml_files import refuse_unknown
 
 from .first_use import model_of
 from .model import load_model

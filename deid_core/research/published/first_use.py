@@ -20,11 +20,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from deid_core.errors import ConfigError
-from deid_core.prepared import fingerprint, is_private, user_folder
 from deid_core.research.corpora import installed
 from deid_core.research.corpora.readers import read_corpus
+from deid_core.runtime.prepared import fingerprint, is_private, user_folder
+from deid_core.runtime.toml_files import names_in, refuse_unknown
 from deid_core.tagger.digests import contents, digest_of, renew, require_whole
-from deid_core.toml_files import names_in, refuse_unknown
 
 from .model import TokenModel, load_model, save_model
 from .options import ClassifierOptions

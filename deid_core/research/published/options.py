@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from deid_core.options import Options
+from deid_core.runtime.options import Options
 
 
 class ClassifierOptions(Options):

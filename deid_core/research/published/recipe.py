@@ -13,10 +13,10 @@ from pydantic import Field
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
-from deid_core.options import Options
 from deid_core.research.training import recipe as tagger_recipe
 from deid_core.research.training.recipe import checked
-from deid_core.toml_files import load_table, names_in, refuse_unknown
+from deid_core.runtime.options import Options
+from deid_core.runtime.toml_files import load_table, names_in, refuse_unknown
 
 from .classes import Classes
 from .features.extractor import Features

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 table = partial(table_of, __package__)
 

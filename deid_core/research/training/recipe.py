@@ -15,9 +15,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from deid_core.errors import ConfigError
 from deid_core.labels import Label
-from deid_core.options import Options
+from deid_core.runtime.options import Options
+from deid_core.runtime.toml_files import load_table, names_in, refuse_unknown
 from deid_core.tagger.features import FeatureSet, WordLists
-from deid_core.toml_files import load_table, names_in, refuse_unknown
 
 from .augment import Augmentation, Follower, Renaming
 from .learners import LEARNERS

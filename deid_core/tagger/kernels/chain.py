@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deid_core.jit import Array, Float, Int, compiled
+from deid_core.runtime.jit import Array, Float, Int, compiled
 
 _TINY = np.float32(1e-30)
 _NEGLIGIBLE = np.float32(1e-9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from deid_core.jit import Array, compiled
+from deid_core.runtime.jit import Array, compiled
 
 Ints = NDArray[np.int32]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deid_core.jit import Array, Float, Int, compiled
+from deid_core.runtime.jit import Array, Float, Int, compiled
 
 from .chain import exponentials, forward, normalise, retreat
 from .viterbi import Transitions, best_path

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import Array, Int, compiled
+from deid_core.runtime.jit import Array, Int, compiled
 
 from .words import WordTable, hash_of, slot_of_word
 

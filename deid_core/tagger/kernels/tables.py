@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import WRAP, Array, Int, compiled, compiled_or
+from deid_core.runtime.jit import WRAP, Array, Int, compiled, compiled_or
 
 REACH = 3
 """How far a window reaches to each side, in words."""

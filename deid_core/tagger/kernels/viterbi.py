@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import Array, Float, Int, compiled
+from deid_core.runtime.jit import Array, Float, Int, compiled
 
 FORBIDDEN = -1e9
 """The score of a transition that may not be: finite, as fast arithmetic wants it."""

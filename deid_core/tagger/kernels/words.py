@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import WRAP, Array, Int, compiled, compiled_or
+from deid_core.runtime.jit import WRAP, Array, Int, compiled, compiled_or
 
 NO_WORD, UPPER, LOWER, DIGIT, MARK, LINE_END = range(6)
 """What a code point is to a word; of `LOWER` are all letters that are not `UPPER`."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from deid_core import ScrubbedDocument
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 from streams.formats.documents.shown import ShownText, scrubbed_piece
 
 from .xml_text import V3, attribute_name_of, attributes_of, name_of

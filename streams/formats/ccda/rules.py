@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from deid_core import Label
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 TEXT = "#text"
 _SETTINGS = frozenset({"essential", "required", "labels"})

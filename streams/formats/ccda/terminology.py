@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 from streams.formats.fhir.terminology import is_code as is_fhir_code
 from streams.formats.fhir.terminology import is_display as is_fhir_display
 from streams.formats.fhir.terminology import is_unit

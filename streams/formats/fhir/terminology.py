@@ -6,7 +6,7 @@ import re
 
 from stdnum import luhn, verhoeff
 
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 UCUM = "http://unitsofmeasure.org"
 MEDIA_TYPES = "urn:ietf:bcp:13"

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from deid_core import ConfigError, Document, Label, prepared
+from deid_core import ConfigError, Document, Label
 from deid_core.config import load_preset
 from deid_core.detectors.tagger import TaggerDetector, TaggerOptions
 from deid_core.merge import merge
@@ -19,6 +19,7 @@ from deid_core.research.training.encoding import Line
 from deid_core.research.training.learners import CrfOptions
 from deid_core.research.training.learners.crf import learn
 from deid_core.research.training.weights import mean_of
+from deid_core.runtime import prepared
 from deid_core.tagger import digests, model_files
 from deid_core.tagger.compiled import CompiledModel
 from deid_core.tagger.digests import MODELS, contents, digest_of, renew

@@ -123,8 +123,8 @@ def test_the_settings_load_neither_the_library_nor_clients():
     }
     own = {name for name in names if name.startswith("deid_core.")}
     assert own == {
-        *("deid_core.errors", "deid_core.labels", "deid_core.options"),
-        "deid_core.term_files",
+        *("deid_core.errors", "deid_core.labels", "deid_core.term_files"),
+        *("deid_core.runtime", "deid_core.runtime.options"),
     }
     assert len(names) < 350
 

@@ -8,7 +8,7 @@ from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import YEAR, any_of, ends_with, words
-from deid_core.toml_files import table_of
+from deid_core.runtime.toml_files import table_of
 
 _TABLE = table_of("deid_core.language.lexicons", "holidays")
 _NAMES = (

@@ -15,7 +15,7 @@ from deid_core.language.lexicons import is_vocabulary, load_list
 from deid_core.research.corpora.corpus import GoldDocument
 from deid_core.research.gazetteer import country_names
 from deid_core.research.training.list_sources import LIST_SOURCES
-from deid_core.toml_files import refuse_unknown
+from deid_core.runtime.toml_files import refuse_unknown
 
 TRAINING = "training"
 _WORD = re.compile(r"\w+")

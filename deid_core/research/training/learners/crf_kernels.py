@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deid_core.jit import Array, Float, Int, compiled
 from deid_core.research.training.encoding import Encoded
+from deid_core.runtime.jit import Array, Float, Int, compiled
 from deid_core.tagger.kernels.chain import forward, normalise, retreat
 
 _WIDTH = 7

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from .document import Address, Document, KnownId, KnownIdentifiers, PersonName
-from .labels import Label
+from deid_core.document import Address, Document, KnownId, KnownIdentifiers, PersonName
+from deid_core.labels import Label
 
 _RECORD = KnownIdentifiers(
     patient_names=(PersonName("Roe", "Jane", "Quincy"),),

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 KERNEL = """
-from deid_core.jit import compiled, machine_code
+from deid_core.runtime.jit import compiled, machine_code
 
 @compiled
 def twice(number):
@@ -21,7 +21,7 @@ print(twice(21), machine_code().loaded)
 """
 FULL = """
 import sys
-from deid_core import jit
+from deid_core.runtime import jit
 def fail(*_args, **_kwargs):
     raise OSError(30, "Read-only file system")
 # Root may write anywhere, so that the system refuses nothing to this test.

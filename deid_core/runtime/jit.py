@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from numpy.typing import NDArray
 
-from .prepared import code_folders
+from .prepared import PACKAGE, code_folders
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ WRAP = (1 << 64) - 1
 
 INSTALL = "pip install 'phistream[fast]'"
 _MANY = 200
-_SAMPLE = Path(__file__).parent / "tagger" / "kernels" / "words.py"
+_SAMPLE = PACKAGE / "tagger" / "kernels" / "words.py"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -96,7 +95,7 @@ def has_compiler() -> bool:
 def is_machine_code_kept() -> bool:
     """Return whether an earlier process left machine code of this package's kernels.
 
-    Without it the first use compiles; `deid_core.prepare` does it ahead.
+    Without it the first use compiles; `deid_core.runtime.prepare` does it ahead.
     """
     return any(
         folder.is_dir() and any(folder.glob(f"{_SAMPLE.stem}.*.nbi"))
@@ -170,5 +169,5 @@ def count_uncompiled(documents: int) -> None:
     before = _Choice.read
     _Choice.read += documents
     if before < _MANY <= _Choice.read:
-        cure = "python -m deid_core.prepare" if has_compiler() else INSTALL
+        cure = "python -m deid_core.runtime.prepare" if has_compiler() else INSTALL
         log.warning("reading uncompiled; some hundred times faster with: %s", cure)

@@ -29,6 +29,9 @@ from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
 
+PACKAGE = Path(str(files("deid_core")))
+"""The folder of the library."""
+
 Arrays = Mapping[str, NDArray[Any]]
 """By name; every array is read-only."""
 
@@ -148,7 +151,7 @@ def _folders() -> Iterator[Path]:
     chosen = chosen_folder()
     if chosen is None:
         # Who can write there can change the code itself.
-        yield Path(__file__).parent / "__pycache__" / "prepared"
+        yield PACKAGE / "__pycache__" / "prepared"
         chosen = user_folder()
     if chosen is not None and is_private(chosen) and is_private(chosen / "prepared"):
         yield chosen / "prepared"

@@ -18,14 +18,14 @@ from deid_core import (
     known_presets,
     load_preset,
 )
-from deid_core.plugins import plugins
+from deid_core.runtime.plugins import plugins
 
 MARKER = "Zyxwvut"
 DETECTOR = """
     import re
     from deid_core import Annotation, Label, Span
     from deid_core.detectors import DetectorSpec
-    from deid_core.options import Options
+    from deid_core.runtime.options import Options
 
     class WardOptions(Options):
         score: float = 0.9
@@ -114,7 +114,7 @@ def test_a_preset_of_another_package_runs_its_detector(install):
 
 
 def test_the_detector_of_the_contributors_guide_runs(install):
-    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
+    guide = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text("utf-8")
     [code] = re.findall(r"```python\n(from .*?)```", guide, re.DOTALL)
     install(detector=code)
 

@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from deid_core import prepared as module
-from deid_core.prepared import fingerprint, prepared
+from deid_core.runtime import prepared as module
+from deid_core.runtime.prepared import fingerprint, prepared
 
 
 @pytest.fixture

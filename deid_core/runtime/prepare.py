@@ -1,6 +1,6 @@
 """Make what a machine keeps for all processes, before the first of them needs it.
 
-    python -m deid_core.prepare [PRESET ...]
+    python -m deid_core.runtime.prepare [PRESET ...]
 
 Builds each preset (`hybrid` without any named), which reads the `first_notes`: so the
 kernels that notes need are compiled, and the tables of models and lists are made.
@@ -13,8 +13,9 @@ import logging
 import sys
 import time
 
+from deid_core.pipeline import Deidentifier
+
 from .jit import INSTALL, has_compiler, machine_code
-from .pipeline import Deidentifier
 
 PRESET = "hybrid"
 
@@ -39,7 +40,7 @@ def prepare(preset: str) -> str:
 def main(presets: list[str]) -> None:
     """Prepare presets, and print what was done for each."""
     logging.basicConfig(level=logging.ERROR, format="%(message)s", stream=sys.stdout)
-    logging.getLogger(__package__).setLevel(logging.INFO)
+    logging.getLogger("deid_core").setLevel(logging.INFO)
     for preset in presets or [PRESET]:
         sys.stdout.write(f"{prepare(preset)}\n")
     if not machine_code().is_kept:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WRITTEN = ROOT / "tests" / "written_notes"
 PROGRAM = """
 import json, sys
 from dataclasses import asdict
-from deid_core import jit
+from deid_core.runtime import jit
 
 if sys.argv[1] == "plain":
     jit.run_uncompiled()

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from .errors import ConfigError
+from deid_core.errors import ConfigError
 
 
 def load_table(

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from .errors import ConfigError
+from deid_core.errors import ConfigError
 
 DETECTORS = "phistream.detectors"
 """Group of entry points: a detector's name, and its `detectors.DetectorSpec`."""

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NOTES = """
 from pathlib import Path
 from deid_core import Deidentifier, Document
 from deid_core.document import KnownIdentifiers, PersonName
-from deid_core.machine_code import kernels
-from deid_core.prepare import prepare
+from deid_core.runtime.machine_code import kernels
+from deid_core.runtime.prepare import prepare
 from deid_core.research.corpora.readers import read_corpus
 
 def compiled():
@@ -55,9 +55,9 @@ def test_no_note_compiles_what_was_not_prepared():
 
 
 def test_a_second_run_says_that_nothing_was_to_do():
-    run("-m", "deid_core.prepare")
+    run("-m", "deid_core.runtime.prepare")
 
-    said = run("-m", "deid_core.prepare")
+    said = run("-m", "deid_core.runtime.prepare")
 
     assert said.startswith("hybrid: 0 kernels compiled, ")
     assert "made and kept" not in said
@@ -65,9 +65,9 @@ def test_a_second_run_says_that_nothing_was_to_do():
 
 @pytest.mark.long
 def test_what_hybrid_needs_is_all_that_hybrid_recall_needs():
-    run("-m", "deid_core.prepare")
+    run("-m", "deid_core.runtime.prepare")
 
-    said = run("-m", "deid_core.prepare", "hybrid-recall")
+    said = run("-m", "deid_core.runtime.prepare", "hybrid-recall")
 
     assert said.startswith("hybrid-recall: 0 kernels compiled, ")
     assert "made and kept" not in said
@@ -77,8 +77,8 @@ def test_what_hybrid_needs_is_all_that_hybrid_recall_needs():
 def test_an_empty_folder_is_filled_and_then_used(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
 
-    first = run("-m", "deid_core.prepare", **environment)
-    second = run("-m", "deid_core.prepare", **environment)
+    first = run("-m", "deid_core.runtime.prepare", **environment)
+    second = run("-m", "deid_core.runtime.prepare", **environment)
 
     assert f"words: made and kept in {tmp_path / 'prepared'}\n" in first
     assert "hybrid: 0 kernels compiled" not in first
@@ -86,8 +86,8 @@ def test_an_empty_folder_is_filled_and_then_used(tmp_path):
 
 
 def test_a_machine_that_keeps_nothing_is_told_so(monkeypatch, capsys):
-    from deid_core import prepare
-    from deid_core.jit import MachineCode
+    from deid_core.runtime import prepare
+    from deid_core.runtime.jit import MachineCode
 
     monkeypatch.setattr(prepare, "prepare", lambda preset: f"{preset}: done")
     monkeypatch.setattr(

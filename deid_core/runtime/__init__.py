@@ -1,0 +1,1 @@
+"""Plumbing: compiled kernels, prepared tables, plug-ins, options, caches."""
