@@ -12,22 +12,11 @@ from dataclasses import replace
 from deid_core.document import Annotation, Span
 from deid_core.labels import Label
 from deid_core.language.fragments import any_of, ends_with, words
-from deid_core.language.lexicons import normal
+from deid_core.language.lexicons import load_list, normal
 from deid_core.language.lexicons.word_classes import is_mere_word
 
-# Without those that are names, too: Do, Ma, Pa, An.
-_DEGREES = any_of(
-    words(
-        """
-        ACNP APRN ARNP BSN CCC-SLP CGC CHO CNA CNM CNP CRNA CST DDS DMD DNP DPM DPT
-        FAAOS FAAP FACC FACEP FACOG FACP FACS FCCP FNP FNP-BC FNP-C FRACP FRACS FRCP
-        FRCPC FRCS FRCSC FWACP FWACS LCSW LICSW LMFT LPC LPN LSW LVN MBBS MBChB MPH MRCP
-        MRCS MSN MSW NNP OTR/L PA-C PharmD PhD PsyD RCO RCP RDCS RDMS RDN RNC RPh RRT
-        RSW RVT M.D. D.O. R.N. M.S. MD RN
-        """
-    )
-)
-_DEGREES_BEHIND = re.compile(rf"(?:,?[ ]{{1,3}}(?:{_DEGREES})[.,]?)+\Z")
+_DEGREES = any_of(load_list("degrees"))
+_DEGREES_BEHIND = re.compile(rf"(?:,?[ ]{{1,3}}{_DEGREES}[.,]?)+\Z")
 _DEGREE_ALONE = re.compile(_DEGREES)
 _COLUMN = re.compile(r"[ ]{2,}")
 _VALUE = re.compile(r"[ :#]{1,8}[0-9]")

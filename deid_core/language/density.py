@@ -7,16 +7,9 @@ rows).
 
 from __future__ import annotations
 
-from .fragments import words
+from .lexicons import load_list
 
-FUNCTION_WORDS = frozenset(
-    words(
-        "the was is and of to a in he she with for that has had on were his her no at"
-        " be been are it this as but they by or from will"
-    )
-)
-"""English words of grammar alone.  Those that ward notes keep ("pt", "not") are not
-among them."""
+FUNCTION_WORDS = load_list("function_words")
 _PROSE, _TELEGRAPHIC = 0.30, 0.20
 
 

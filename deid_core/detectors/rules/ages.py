@@ -17,7 +17,7 @@ from deid_core.language.fragments import (
     ends_with,
     words,
 )
-from deid_core.language.lexicons import is_ordinary, normal
+from deid_core.language.lexicons import is_ordinary, load_list, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from .pattern import LazyPattern
@@ -85,26 +85,10 @@ _READINGS = frozenset(
 _AFTER_AGE = re.compile(
     r"[ ]{0,2}[|,;.)\n]|[ ]{2}|\Z|[ ](?:NHS|MRN|DOB|UR|Rm|[Bb]ed)\b"
 )
-_PERSONS = words(
-    """
-    mother father wife husband grandmother grandfather great-grandmother
-    great-grandfather sister brother aunt uncle cousin mom dad spouse partner friend
-    neighbor neighbour mother-in-law father-in-law sister-in-law brother-in-law
-    caregiver roommate fiance fiancee stepmother stepfather son daughter patient mr mrs
-    ms miss
-    """
-)
-_EVENTS = words(
-    """
-    dx dxd dx'd diagnosed diagnosis onset ca cancer mi cva tia stroke strokes dementia
-    alzheimer's parkinson's fx fracture fractures chf copd cll cml aml mds dm diabetes
-    pneumonia hip died dies expired deceased death passed fell fall falls widowed
-    retired smoking drinking driving drives golfs works attack failure surgery bypass
-    wife husband mother father sister brother
-    """
-)
+_PERSONS = any_of(load_list("aged_persons"))
+_EVENTS = any_of(load_list("aged_events"))
 _EVENT = re.compile(
-    rf"(?<![a-z/'])(?:{any_of(_EVENTS)}|[a-z]{{2,14}}(?:oma|emia|osis|itis|ectomy))"
+    rf"(?<![a-z/'])(?:{_EVENTS}|[a-z]{{2,14}}(?:oma|emia|osis|itis|ectomy))"
     r"(?:[ ]was)?\Z",
     re.IGNORECASE,
 )
@@ -466,7 +450,7 @@ AGE_OF_NAMED_PERSON = Rule(
     label=Label.AGE,
     pattern=LazyPattern(
         rf"""
-        (?<![A-Za-z])(?i:{any_of(_PERSONS)})[.,]?(?:[ ](?:{_NAME_WORD}|[A-Z]\.)){{1,3}}
+        (?<![A-Za-z])(?i:{_PERSONS})[.,]?(?:[ ](?:{_NAME_WORD}|[A-Z]\.)){{1,3}}
         (?:[ ]\((?:age[d]?[ ])?|(?:,|(?<=[a-z]))[ ](?={_OVER_89}[,)]))
         (?P<phi>{_OVER_89})(?=[),;!]|[ ]?(?:yo?|and)\b)
         """,

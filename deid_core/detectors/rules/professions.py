@@ -16,19 +16,7 @@ from .pattern import LazyPattern
 from .rule import Rule
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
-# What is no part of a title, as "good" and "white", or ends one, as "who".
-_NO_PART = words(
-    """
-    and or but who with for in at on of by to from as since until when while has had is
-    was he she the a an his her their that which where because due year years now not no
-    currently previously formerly full part male female man woman white black asian
-    hispanic latino latina caucasian african american native right left handed old
-    elderly young retired former married single divorced widowed pleasant healthy very
-    obese active well disabled hard good great poor avid heavy social case care primary
-    right-handed left-handed physical occupational speech respiratory hospital medical
-    patients patient like
-    """
-)
+_NO_PART = load_list("no_part_of_titles")
 _STOP = rf"(?!{any_of(_NO_PART)}(?![A-Za-z-]))"
 _WORD = rf"(?:{_STOP}[A-Za-z][A-Za-z'&/-]{{1,20}}+)"
 # Of compounds that no list holds whole: "schoolteacher", "candlemaker", "milkman".
@@ -51,35 +39,8 @@ _COMPOUND = rf"""
 _NOUN = rf"(?:{any_of(tuple(load_list('occupations')))}|{_COMPOUND})"
 _TITLE = rf"(?P<phi>(?:{_WORD}[ ]){{0,3}}{_NOUN}s?)(?![A-Za-z'-])"
 _ARTICLE = r"(?:(?:an?|the|our|their)[ ])?"
-_TREATING = words(
-    """
-    nurse physician doctor surgeon therapist pharmacist psychologist psychiatrist
-    dentist technician technologist
-    consultant specialist coordinator counselor counsellor
-    assistant aide worker trainer representative interpreter agent donor nutritionist
-    dietitian priest midwife paramedic hygienist optometrist podiatrist chiropractor
-    sonographer physiotherapist supervisor
-    cardiologist neurologist radiologist pathologist dermatologist oncologist urologist
-    anesthesiologist gynecologist pediatrician obstetrician ophthalmologist hospitalist
-    internist nephrologist hematologist rheumatologist endocrinologist pulmonologist
-    gastroenterologist orthopedist chaplain
-    """
-)
-# What ends like somebody who does something, and says no profession behind "retired".
-_NO_AGENTS = frozenset(
-    words(
-        """
-        earlier later sooner after over under her however either neither whether rather
-        never ever together further other another older younger longer shorter better
-        former senior junior elder father mother brother sister stepfather stepmother
-        grandfather grandmother partner member smoker drinker user abuser per minor
-        major prior winter summer september october november december quarter
-        man woman gentleman gentlewoman human german italian russian canadian
-        american indian asian christian vegetarian pedestrian cancer unless less illness
-        business important pregnant want
-        """
-    )
-)
+_TREATING = load_list("treating_jobs")
+_NO_AGENTS = load_list("no_agents")
 _SUBJECT = re.compile(
     r"""
     (?<![a-z])(?:he|she|patient|pt|who|husband|wife|father|mother|spouse|son|daughter
@@ -92,15 +53,7 @@ _BEFORE_TITLE = words(
     retired former semi-retired unemployed self-employed laid-off freelance professional
     """
 )
-_NO_TITLES = frozenset(
-    words(
-        """
-        retired none unemployed disabled student unknown n/a na not works working full
-        part homemaker housewife patient the he she see denies employed self currently
-        deferred history noncontributory status negative positive never
-        """
-    )
-)
+_NO_TITLES = load_list("no_occupations")
 
 
 def _treats_nobody(match: re.Match[str]) -> bool:

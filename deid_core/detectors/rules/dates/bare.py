@@ -18,7 +18,8 @@ from string import ascii_letters
 from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
-from deid_core.language.fragments import UNIT, words
+from deid_core.language.fragments import UNIT
+from deid_core.language.lexicons import load_list
 
 from .numeric import are_day_and_month
 
@@ -30,78 +31,10 @@ _LARGE_SCALES = frozenset({15, 20, 24, 25, 28, 30})
 """Denominators over 12 of scores, fields of vision and durations."""
 _DURATIONS = frozenset({7, 12, 24, 30, 40, 52})
 """In the Commonwealth, n/7 are days, n/12 months, n/24 hours, n/40 weeks pregnant."""
-_BEFORE_NO_DAY = frozenset(
-    words(
-        """
-        abpi ache acuity adl aims aldrete amt anxiety apap apgar apgars appearance
-        apprehension asrs augmentin bactrim barthel batteries beads beighton benicar
-        berg bilevel bipap birads bishop boston bp bpap bpi bpp bps breo bvi cage centor
-        clips clock clonus cog concentration copm correct cpap cpot crackles craving
-        cravings cups d dakin's dakins day days deltoid deltoids diovan dip dlco dp dtr
-        dtrs dulera ecog entresto eom eomi epap epds ethilon fatigue flail fostair
-        fraction frail freedman function fundus gas gauge gcs gds glasgow gr grade grip
-        hads hallucis headache herick hertel histamine hooper hs humalog humulin
-        hydrocodone hyzaar iddsi impairment iop ipap ishihara itch jaeger katz koh
-        lawton level levine lift-off lortab lovett maddocks mallampati mdq mixtard mmse
-        mmt moca monocryl monofil monofilament mood motivation motor mp mrc mrs murmur
-        nail naming nas nausea nimv nippv niv norco novolin novolog nph nrs nylon od
-        optec os oswestry ou oxford pain pap pc pcea pds peep percocet percodan periods
-        ph phq pinhole pip plantar power ppd premixed prism prolene ps psv pulse pulses
-        quad quads ramsay rating ratio rbc rec recall reflex reflexes relvar rnfl rox
-        schirmer score sensation septra seretide severity silk sim sipap size skin sleep
-        sleeping sls snellen soap sofa stage step stitches strength stretch suture
-        sutures symbicort sz ta tandem tape tenderness toes tof train trop trops tsp
-        type types va vac vas vib vicodin vicryl visual vl volume w waddell weinstein
-        wells yrs zestoretic
-        """
-    )
-)
-"""Words right before a pair that is no day."""
-_IN_PHRASE_OF_NO_DAY = frozenset(
-    words(
-        """
-        bi-pap bipap bp day gcs grade level monofilament motor murmur number pain power
-        rate rated reflex reflexes scale score scored scores sensation strength va
-        vicryl vision
-        """
-    )
-)
-"""What makes no day of a pair that follows in the same phrase."""
-_BEFORE_DAY = frozenset(
-    words(
-        """
-        addendum admission admit admitted after appeal appealed approved approx appt
-        appts around arrived as auth before began begins biopsy board booked born bx by
-        call called cancel case cath cert changed chart checked chemo circa clinic
-        closed collected comment conference corrected court ct culture cultures cx cxr
-        date dated dc delivered denied dentist dialysis dictated died discharge
-        discharged doa dob dod doe doi done dos dose drawn due echo edb edc edd egd ends
-        exam exp expires extubate extubated f/u faxed file filed fill fills film films
-        finish finished followup fri friday from given hd hearing held home infusion
-        inserted intake intubated ir kub lab labs last leaves left lifted lmp mailed md
-        meeting missed mon monday moved mri mtg next note np off on op opd opened
-        operation or out outlined pa passed peg pet phone phoned placed plan planned
-        printed procedure put ran received recheck refaxed removed repeat reported
-        resched rescheduled restart resulted resume return review reviewed revisited rtc
-        runs rv sat saturday scan seen sent shipped signed since start started starts
-        stent stop stopped sun sunday surg surgery switched tapped tca through thru thu
-        thur thurs thursday til till trach trach'd transferred trial tue tues tuesday
-        tx'd txd typed until up updated us video visit wed wednesday weekend wk wkend
-        worn xray
-        """
-    )
-)
-"""Words right before a pair that is a day, if its numbers are no scale."""
-_SURELY_BEFORE_DAY = frozenset(
-    words(
-        """
-        admitted appt collected date dated discharged doa dob dod doi dos drawn due edc
-        edd exp expires faxed film films friday lmp mailed monday outlined printed rtc
-        saturday signed since sunday tca thurs thursday till tues tuesday tx'd until
-        wednesday
-        """
-    )
-)
+_BEFORE_NO_DAY = load_list("before_no_day")
+_IN_PHRASE_OF_NO_DAY = load_list("phrases_of_no_day")
+_BEFORE_DAY = load_list("before_day")
+_SURELY_BEFORE_DAY = load_list("surely_before_day")
 _PROCEDURES = ("gram", "scopy", "ectomy", "graphy", "plasty", "otomy")
 _MOVED_TO = ("moved to ", "moved up to ", "scheduled to ", "postponed to ")
 _TIME_AFTER = re.compile(

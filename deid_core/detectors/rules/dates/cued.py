@@ -9,20 +9,12 @@ from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import UNIT, ends_with, words
+from deid_core.language.lexicons import load_list
 
 from .numeric import are_day_and_month, is_date
 
 _UNIT = re.compile(UNIT, re.VERBOSE | re.IGNORECASE)
-_FULL_CUES = words(
-    """
-    on date dated since until till dob lmp admit admitted discharge discharged seen
-    visit appointment appt surgery procedure started stopped effective due expires
-    lab labs note echo cxr ekg scheduled followup follow-up rtc dc called tapped placed
-    booked anticipated committee fills filled refilled consented signed removed drawn
-    faxed mailed arrived transferred extubated intubated biopsied injected repaired
-    cultured implanted
-    """
-)
+_FULL_CUES = load_list("day_cues")
 _FULL_PHRASES = (
     *("scheduled for", "rescheduled for", "planned for", "booked for", "arranged for"),
     *("as of", "due on", "week of", "weekend of", "visit today"),

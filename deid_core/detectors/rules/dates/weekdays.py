@@ -12,6 +12,7 @@ from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH_NAME, words
+from deid_core.language.lexicons import load_list
 
 _FLAGS = re.VERBOSE | re.IGNORECASE
 _DAY = r"""
@@ -37,17 +38,7 @@ _SCHEDULE_AFTER = re.compile(
     """,
     _FLAGS,
 )
-_CUES = frozenset(
-    words(
-        """
-    on by until till til since from before after this next last come coming due for
-    back f/u fu follow followup rtc r/v review recheck seen see return returns appt
-    arrange arranged clinic home dc d/c discharge late early today tomorrow yesterday
-    follow-up visit repeat labs lab or surgery held left arrived arrives arriving of
-    again call called scan mri ct echo and w/ around through
-    """
-    )
-)
+_CUES = load_list("weekday_cues")
 _CUE = re.compile(r"(?<![a-z])([a-z/-]+)[ ]?[:(]?[ ]{0,2}\Z", re.IGNORECASE)
 _AFTER = re.compile(
     rf"""

@@ -7,7 +7,7 @@ import re
 from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
-from deid_core.language.fragments import words
+from deid_core.language.lexicons import load_list
 
 from .check_digits import (
     is_aadhaar,
@@ -23,14 +23,7 @@ from .check_digits import (
     is_vin,
 )
 
-# ISO 13616's registry, the countries with most accounts.
-_IBAN_COUNTRIES = words(
-    """
-    ad ae al at az ba be bg bh br by ch cr cy cz de dk do ee eg es fi fo fr gb ge gi gl
-    gr gt hr hu ie il iq is it jo kw kz lb li lt lu lv mc md me mk mr mt mu nl no pk pl
-    ps pt qa ro rs sa sc se si sk sm tl tn tr ua vg xk
-    """
-)
+_IBAN_COUNTRIES = sorted(load_list("iban_countries"))
 # CMS: letters without S, L, O, I, B, Z; the form of a Medicare number since 2018.
 _MBI_LETTER = "[AC-HJKMNP-RT-Y]"
 _MBI_SIGN = "[0-9AC-HJKMNP-RT-Y]"

@@ -8,7 +8,7 @@ from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import any_of, words
-from deid_core.language.lexicons import normal
+from deid_core.language.lexicons import load_list, normal
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from .labelled_rule import SEPARATOR, has_digits, labelled_rule
@@ -22,24 +22,7 @@ _PLATE = r"""
 """
 
 
-# What a plate is written after: kinds and makes of vehicles.
-_VEHICLES = any_of(
-    words(
-        """
-        car cars cab minicab taxi lorry truck pickup van minivan minibus bus coach
-        boda bodaboda okada keke matatu tuk-tuk tuktuk rickshaw auto motorbike
-        motorcycle bike scooter moped jeep suv sedan hatchback wagon trailer tractor
-        rig ambulance hearse vehicle campervan motorhome rv plane aircraft
-        helicopter heli cessna toyota honda nissan ford chevy chevrolet hyundai kia
-        mazda subaru suzuki maruti tata mahindra bajaj isuzu mitsubishi volkswagen
-        vw bmw mercedes audi volvo renault peugeot citroen fiat skoda vauxhall opel
-        dodge ram gmc buick cadillac chrysler pontiac saturn lexus acura corolla
-        camry civic accord prius hilux tiida silverado f150 f-150 impala malibu
-        tacoma cutlass altima sentra focus fiesta golf polo astra corsa flight a/c
-        reg rego regn registration plate plates tag tags tail index
-        """
-    )
-)
+_VEHICLES = any_of(load_list("vehicles"))
 # Readings are written as plates are: "RR 120".
 _PLATE_IN_CAPITALS = rf"""
     (?-i:(?!(?:BP|SBP|DBP|HR|RR|GCS|BG|FSBG|BS|BGL|RBS|FBS|T|P|R|HGB|HB|WBC|PLT|EF|ETA

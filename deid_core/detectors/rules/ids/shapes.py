@@ -132,19 +132,9 @@ PLATES: dict[str, str] = {
 }
 """Plates of vehicles that resemble nothing else, in capitals, by country."""
 
-VOCABULARIES = words(
-    """
-    cpt cpts hcpcs icd loinc snomed rxnorm rxcui drg atc cas ndc cdt cvx umls mesh omim
-    orpha dbsnp clinvar cosmic ensembl hgnc icpc meddra opcs refseq unii chr grch billed
-    billing e/m
-    """
-)
+VOCABULARIES = load_list("code_systems")
 """Clinical vocabularies: codes and lists of codes follow."""
-MODELS = words(
-    """
-    model models mod cat catalog catalogue version ver hla atcc strain serotype antigen
-    """
-)
+MODELS = load_list("model_cues")
 """What is no single thing's: its model's number follows."""
 _SHORT_CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]{1,7}", re.IGNORECASE)
 _FORMS_OF_CODES = {

@@ -9,22 +9,12 @@ from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.context import is_before_clinical_term
 from deid_core.language.fragments import ends_with, words
-from deid_core.language.lexicons import forms_of
+from deid_core.language.lexicons import forms_of, load_list
 from deid_core.language.lexicons.word_classes import WordClass, word_classes
 
 from .shapes import NAME, NOT_IN_WORD, WORD
 
-_JOBS = words(
-    """
-    anesthesiologist anesthetist optometrist sonographer hygienist endoscopist
-    coordinator interpreter translator caseworker chaplain aide sitter hairdresser
-    coach teacher principal supervisor foreman landlord landlady attorney
-    investigator paramedic technologist dispatcher librarian pharmacist perfusionist
-    audiologist dietitian phlebotomist physiotherapist housemate roommate coworker
-    colleague classmate midwife doula babysitter nanny stepmother stepfather stepson
-    stepdaughter godmother godson pastor
-    """
-)
+_JOBS = sorted(load_list("jobs_before_names"))
 _BORNE = WordClass.GIVEN | WordClass.FAMILY | WordClass.UNKNOWN
 
 

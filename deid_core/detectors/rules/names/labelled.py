@@ -8,7 +8,7 @@ from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
 from deid_core.language.fragments import MONTH, WEEKDAY, words
-from deid_core.language.lexicons import forms_of
+from deid_core.language.lexicons import forms_of, load_list
 from deid_core.language.lexicons.word_classes import (
     WordClass,
     is_mere_word,
@@ -18,32 +18,9 @@ from deid_core.language.lexicons.word_classes import (
 from .shapes import FAMILY_FIRST, FULL_NAME, LOWER_CASE_NAME, NAME, NOT_IN_WORD, WORD
 
 _SPACES = r"[ \t]{0,3}"
-_KIN = words(
-    """
-    wife husband spouse daughter son brother sister mother father mom dad aunt uncle
-    friend partner niece nephew cousin guardian caregiver neighbor neighbour fiance
-    fiancee boyfriend girlfriend grandson granddaughter grandmother
-    grandfather roommate
-    """
-)
-_ROLES = words(
-    """
-    attending dictated dictator transcribed transcriber signed provider physician
-    surgeon consultant resident intern fellow referring referred pcp cc nurse therapist
-    anesthesiologist assistant radiologist pathologist cardiologist interpreter author
-    reviewed read interpreted verified ordered performed seen evaluated examined
-    admitted attested cosigned authenticated pronounced triaged endoscopist operator
-    sonographer hygienist technologist circulator scrub optometrist informant
-    perfusionist audiologist dentist pharmacist examiner ordering requesting
-    interpreting supervising admitting performing rendering dictating
-    """
-)
-_LABELS = words(
-    """
-    patient pt client nok re guarantor subscriber insured spouse contact guardian proxy
-    mother father wife husband daughter son
-    """
-)
+_KIN = sorted(load_list("kin_before_names"))
+_ROLES = sorted(load_list("role_labels"))
+_LABELS = sorted(load_list("name_labels"))
 
 _NEXT_FIELD = r"""
     (?:[ \t]{1,4}(?:dob|d\.o\.b\.?|date[ ]of[ ]birth|birth[ ]?date|born|mrn|ssn|sex

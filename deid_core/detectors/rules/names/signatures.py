@@ -7,7 +7,6 @@ import re
 from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
-from deid_core.language.fragments import words
 from deid_core.language.lexicons import is_ordinary, load_list, normal
 
 from .shapes import BEHIND_A_NAME, NOT_A_NAME, NOT_IN_WORD
@@ -33,30 +32,8 @@ _CLOSING = r"""
       |[Rr]espectfully(?:[ ](?:submitted|yours))?|[Ww]armly|[Tt]hank[ ]you|[Tt]hanks
       |[Yy]ours[ ](?:truly|sincerely|faithfully)|[Ss]igned|SIGNED|[Cc]ordially)
 """
-_ROLE_BEFORE = words(
-    """
-    RN NP PA-C PA LPN LVN MD DO LCSW LICSW MSW PharmD APRN CRNA CNM EMT RT PT OT SLP RD
-    interpreter chaplain technologist sonographer hospitalist cardiologist neurologist
-    oncologist nephrologist urologist dermatologist endocrinologist gastroenterologist
-    pulmonologist rheumatologist hematologist ophthalmologist orthopedist obstetrician
-    gynecologist pediatrician psychiatrist psychologist podiatrist dentist optometrist
-    chiropractor internist physiatrist anesthesiologist radiologist pathologist
-    midwife paramedic scribe dietitian dietician pharmacist therapist coordinator
-    """
-)
-_NO_INITIALS = frozenset(
-    words(
-        """
-        AP PA LAT IV PO IM SC OT PT CT MRI HR BP RR GI GU CV ENT CNS MS NEURO PSYCH SKIN
-        HEM ID ENDO EXT ABD NECK CHEST LUNGS HEART PTT INR AM PM OD OS OU SI HI AV MR MD
-        RN NP VS WBC RBC HGB HCT PLT NA CL BUN CR WNL NAD NKDA NEG POS NO NONE YES OK
-        PCR EIA LAB ICU USG TTE TEE MRA CTA SELF STAFF TEAM POC BOT AUTO PHARM
-        FEN RESP ROS PE HPI PMH PSH FH SH CC DX RX TX HX SX UTI DVT ED ER ICU OR BID TID
-        QID QD PRN GEN CARD PULM EXTR RHEUM DERM MSK HENT EYES NOSE EARS ECG EKG AGE SEX
-        DOB MRN HT WT TEMP SPO SAT MEDS PCP PLAN FULL CODE DNR DNI LMP G P L R T D X Y N
-        """
-    )
-)
+_ROLE_BEFORE = sorted(load_list("roles_before_names"))
+_NO_INITIALS = frozenset(map(str.upper, load_list("no_initials")))
 _SERVICE = re.compile(
     r"(?:ology|surgery|iatry|iatrics|ics|therapy|medicine|pathy|oma|itis|osis|emia|onc"
     r"|ortho|vascular|renal|hospital|clinic|service|team)\Z"

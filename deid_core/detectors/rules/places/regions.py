@@ -7,8 +7,7 @@ import re
 from deid_core.detectors.rules.pattern import LazyPattern
 from deid_core.detectors.rules.rule import Rule
 from deid_core.labels import Label
-from deid_core.language.fragments import words
-from deid_core.language.lexicons import is_vocabulary, normal
+from deid_core.language.lexicons import is_vocabulary, load_list, normal
 
 _WORD = (
     r"(?:(?:St\.?[ ])?[A-Z](?:[a-z]|['-](?=[A-Z])|(?<=Mc)[A-Z]|(?<=[a-z]')[A-Z]){2,24})"
@@ -19,15 +18,7 @@ _NO_NAME = r"""
 """
 _NAME = rf"(?:{_NO_NAME}{_WORD}(?:[ -]{_NO_NAME}{_WORD}){{0,2}})"
 
-_NO_COUNTY = frozenset(
-    words(
-        """
-        nurse nursing health hospital general clinic jail court office pulses radius
-        school attorney manager medical social services service department dept police
-        sheriff line council home central state public mental high low
-        """
-    )
-)
+_NO_COUNTY = load_list("no_counties")
 
 
 def _is_no_nurse(match: re.Match[str]) -> bool:
