@@ -25,18 +25,15 @@ from streams.kafka.topics import (
     PATIENT_UPDATES,
     Stage,
 )
+from streams.model.audit import AuditEvent, dead_letter
 from streams.model.held import prefix_of, row_key
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import (
     HELD,
-    OUTCOME,
-    POLICY,
     REPLAYED,
     SCHEMA,
     SOURCE,
-    audit_event,
     changelog,
-    dead_letter,
     encoded,
     schema_header,
     source_header,
@@ -124,12 +121,14 @@ class Stages:
 
     def audit(self, record, outcome, outputs=0, policy="scrub"):
         is_raw = record.partition.topic == HL7_RAW.name
-        headers = {} if policy == "scrub" else {POLICY: policy.encode()}
-        if outcome in ("held", "discarded", "repeated"):
-            headers[OUTCOME] = outcome.encode()
-        facts = {"outcome": outcome, "at_ms": self.now}
-        stage = Stage.INTAKE if is_raw else Stage.SCRUB
-        return audit_event(stage, record, None, outputs, facts, headers)
+        event = AuditEvent(
+            stage=Stage.INTAKE if is_raw else Stage.SCRUB,
+            outputs=outputs,
+            outcome=outcome,
+            at_ms=self.now,
+            unknown_patient=policy,
+        )
+        return event.output(record)
 
     def hold(self, note, policy="wait"):
         """Have a note held: its audit event, and its row in notes.held."""
@@ -178,8 +177,8 @@ class Stages:
 
     def erased(self, record, **extra):
         """Write the audit event of an erasure, as a person's command does: unsealed."""
-        facts = {"outcome": "erased", "at_ms": self.now, "actor": "x", "reason": "x"}
-        event = audit_event(Stage.SCRUB, record, None, 0, facts | extra)
+        facts = {"at_ms": self.now, "actor": "x", "reason": "x"} | extra
+        event = AuditEvent(stage=Stage.SCRUB, outcome="erased", **facts).output(record)
         self.produce(event.topic, event.value, key=event.key, headers=event.headers)
 
     def scrub(self, *notes, **options):

@@ -13,7 +13,7 @@ from schemas.decoding import check_encoded
 from streams.engine.errors import FatalError, InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Record
-from streams.kafka.topics import DEAD_LETTERS, HL7_RAW, PHI_AUDIT, Topic
+from streams.kafka.topics import DEAD_LETTERS, HL7_RAW, Topic
 from streams.kafka.versions import live_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ REPLAYED = "replayed"
 Added by `phistream dead-letters replay` to the headers that the record had.
 """
 OUTCOME = "outcome"
-"""Header of an audit event: `held`, `discarded`, `repeated`, `erased`; else none.
+"""Header of an audit event: its outcome, where readers of headers need it.
 
 A null value on a published topic has it, too: `erased`.
 """
@@ -159,58 +159,6 @@ def source_position(record: Record) -> dict[str, Any]:
         "partition": record.partition.index,
         "offset": record.offset,
     }
-
-
-def audit_event(
-    stage: str,
-    record: Record,
-    key: bytes | None,
-    outputs: int,
-    facts: Mapping[str, Any],
-    headers: Mapping[str, bytes] | None = None,
-    checked: Mapping[str, orjson.Fragment] | None = None,
-    *,
-    topic: Topic = PHI_AUDIT,
-) -> Output:
-    """Return the audit event of one input record.
-
-    Args:
-        stage: Which processed the record.
-        record: The input record.
-        key: The patient's pseudonym; without one the record's position is the key.
-        outputs: Number of notes or dead letters that the record gave.
-        facts: Further properties of phi.audit.
-        headers: Further headers.
-        checked: Properties that are encoded, and checked, already.
-        topic: Another version of it, for what `phistream rescrub` does.
-    """
-    value = {
-        "stage": stage,
-        "source": source_position(record),
-        "outputs": outputs,
-        **facts,
-    }
-    key = source_header(record) if key is None else key
-    headers = {OUTPUTS: str(outputs).encode()} | dict(headers or {})
-    return encoded(topic, key, value, record, headers, checked)
-
-
-def dead_letter(
-    stage: str,
-    record: Record,
-    error: InvalidRecord,
-    at_ms: int,
-    office: OfficePublicKey,
-) -> tuple[Output, Output]:
-    """Return the dead letter of a record that can't be processed, and its audit event.
-
-    The dead letter holds the record byte for byte, sealed for the privacy office.  Its
-    key is its own, so that it can be erased alone; letters are in the order of their
-    originals.  The record's own key may identify a patient.
-    """
-    letter = sealed_letter(stage, record, error, office)
-    facts = {"outcome": "dead_letter", "code": error.code, "at_ms": at_ms}
-    return letter, audit_event(stage, record, None, 1, facts)
 
 
 def sealed_letter(

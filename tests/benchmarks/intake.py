@@ -44,7 +44,8 @@ from streams.formats.hl7.narrative import narrative_of
 from streams.formats.hl7.reader import WANTED, Hl7Reader, Parse
 from streams.formats.hl7.sender import sender_key
 from streams.kafka.topics import NOTES, PATIENT_UPDATES, Stage
-from streams.model.outputs import audit_event, encoded
+from streams.model.audit import AuditEvent
+from streams.model.outputs import encoded
 from streams.model.patients.updates import PatientUpdate
 from streams.pipeline.files.feed import RawMessage
 from streams.pipeline.intake.route import Routed, route
@@ -197,8 +198,14 @@ def audit_of(routed: Routed) -> Output:
         "notes": len(routed.notes),
         "skipped": dict(routed.skipped),
     }
-    facts = {"outcome": "routed", "routed": counts, "at_ms": 0}
-    return audit_event(Stage.INTAKE, SOURCE, None, len(routed.notes), facts)
+    event = AuditEvent(
+        stage=Stage.INTAKE,
+        outputs=len(routed.notes),
+        outcome="routed",
+        routed=counts,
+        at_ms=0,
+    )
+    return event.output(SOURCE)
 
 
 def check(outputs: list[Output]) -> None:

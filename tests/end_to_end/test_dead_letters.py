@@ -37,8 +37,9 @@ from streams.kafka.topics import (
     PHI_AUDIT,
     Stage,
 )
+from streams.model.audit import dead_letter
 from streams.model.notes import ClinicalNote
-from streams.model.outputs import REPLAYED, dead_letter
+from streams.model.outputs import REPLAYED
 from streams.model.patients.demographics import PatientId
 from streams.operations.held import waiting_notes
 from streams.operations.reconcile import Auditor

@@ -30,8 +30,8 @@ from streams.kafka.topics import (
     PHI_AUDIT,
     Stage,
 )
+from streams.model.audit import AuditEvent
 from streams.model.notes import ClinicalNote
-from streams.model.outputs import audit_event
 from streams.model.patients.demographics import (
     Demographics,
     Name,
@@ -73,9 +73,9 @@ def audited(settings, topic, offset, *, received=RECEIVED, outcome="", is_sealed
     record = Record(
         Partition(topic.name, 0), offset, b"k", b"{}", timestamp_ms=received
     )
-    facts = {"outcome": "dead_letter", "code": "schema", "at_ms": 1}
-    headers = {"outcome": outcome.encode()} if outcome else None
-    event = audit_event(Stage.INTAKE, record, None, 1, facts, headers)
+    outcome = outcome or "dead_letter"
+    event = AuditEvent(stage=Stage.INTAKE, outputs=1, outcome=outcome, at_ms=1)
+    event = event.output(record)
     if is_sealed:
         [event] = Seals(audit_key(settings.pseudonym_key())).sealed([event])
     produce(

@@ -17,7 +17,8 @@ from streams.engine.log import JsonLines
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.kafka.topics import ALL_TOPICS, DEAD_LETTERS, NOTES_SCRUBBED, Stage
-from streams.model.outputs import audit_event, dead_letter, encoded, erased_letter
+from streams.model.audit import AuditEvent, dead_letter
+from streams.model.outputs import encoded, erased_letter
 from streams.pipeline.scrub.outputs import Pseudonyms
 from tests.office import OFFICE, in_base64, original_of
 
@@ -67,9 +68,9 @@ def test_each_dead_letter_has_a_key_of_its_own_by_which_it_can_be_erased():
 
 
 def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
-    facts = {"outcome": "dead_letter", "code": "c", "at_ms": 1}
-
-    event = audit_event(Stage.INTAKE, RECORD, None, 1, facts)
+    event = AuditEvent(
+        stage=Stage.INTAKE, outputs=1, outcome="dead_letter", code="c", at_ms=1
+    ).output(RECORD)
 
     assert b"hl7.raw/2/9" == event.key
     assert {

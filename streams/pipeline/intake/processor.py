@@ -26,14 +26,8 @@ from streams.formats.hl7.reader import IsNew, every
 from streams.formats.json_map import JsonMap
 from streams.kafka.topics import HL7_RAW, NOTES, PATIENT_UPDATES, Stage
 from streams.kafka.wire_format import InputFormat
-from streams.model.outputs import (
-    OUTCOME,
-    audit_event,
-    dead_letter,
-    encoded,
-    require_headers,
-    source_header,
-)
+from streams.model.audit import AuditEvent, AuditOutcome, dead_letter
+from streams.model.outputs import encoded, require_headers, source_header
 from streams.model.patients.updates import PatientUpdate
 
 from .route import Routed, route
@@ -180,23 +174,26 @@ class Intake:
         ]
         # A part follows its notes, so that scrub has them in the same batch.
         parts = list(self._parts(record, routed)) if self._rebuilds else []
-        counts = {
+        counts: dict[str, int | Mapping[str, int]] = {
             "patients": len(updates),
             "notes": len(notes),
             "skipped": dict(routed.skipped),
         }
         if parts:
             counts["parts"] = len(parts)
-        outcome, headers = "routed", {}
+        outcome: AuditOutcome = "routed"
         if judged is not None:
             counts |= judged.counts
             if judged.is_repetition:
                 outcome = "repeated"
-                headers[OUTCOME] = outcome.encode()
-        facts = {"outcome": outcome, "routed": counts, "at_ms": self._now()}
-        outputs = len(notes) + len(parts)
-        audit = audit_event(Stage.INTAKE, record, None, outputs, facts, headers)
-        return (*updates, *notes, *parts, audit)
+        event = AuditEvent(
+            stage=Stage.INTAKE,
+            outputs=len(notes) + len(parts),
+            outcome=outcome,
+            routed=counts,
+            at_ms=self._now(),
+        )
+        return (*updates, *notes, *parts, event.output(record))
 
     def _parts(self, record: Record, routed: Routed) -> Iterator[Output]:
         """Yield the parts of messages that scrub is to rebuild.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hmac
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import metadata
 from typing import Any, Literal
@@ -21,15 +21,13 @@ from streams.engine.keys.ring import PseudonymKeys, key_id_of
 from streams.engine.records import Output, Record
 from streams.formats.readers import CONTENT_TYPES
 from streams.kafka.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage, Topic
+from streams.model.audit import AuditEvent, Run
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import (
     CONTENT_TYPE,
     FORMAT,
     KEY_ID,
-    OUTCOME,
-    POLICY,
     SOURCE,
-    audit_event,
     encoded,
     received_ms,
     source_header,
@@ -43,6 +41,21 @@ _STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
 _MAY_BE_A_DATE = re.compile(
     r"[0-9]{6}|[0-9]{4}[-./][0-9]|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2}"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """As what a note is published: pseudonyms, and which key they depend on.
+
+    Args:
+        note_id: Of the note.
+        patient: Of the patient.
+        key_id: Identifies the key.
+    """
+
+    note_id: str
+    patient: str
+    key_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,15 @@ class Pseudonyms:
     def key_id(self) -> str:
         """Identify the key: eight hex digits of its SHA-256."""
         return key_id_of(self.key)
+
+    def ids(self, patient: bytes, note_id: str) -> Ids:
+        """Return the pseudonyms of a note.
+
+        Args:
+            patient: The Kafka key of its patient.
+            note_id: The sender's id.
+        """
+        return Ids(self.note(patient, note_id), self.patient(patient), self.key_id)
 
     def patient(self, key: bytes) -> str:
         """Return the pseudonym of a patient's Kafka key."""
@@ -91,14 +113,14 @@ class Destination:
         notes: The topic of scrubbed notes.
         messages: That of rebuilt messages.
         audit: That of audit events.
-        facts: Further properties of audit events.
+        run: Of `phistream rescrub`.
     """
 
     stage: str = Stage.SCRUB
     notes: Topic = NOTES_SCRUBBED
     messages: Topic = HL7_SCRUBBED
     audit: Topic = PHI_AUDIT
-    facts: Mapping[str, str] = field(default_factory=dict)
+    run: Run = field(default_factory=Run)
 
 
 LIVE_FEED = Destination()
@@ -143,49 +165,30 @@ class ScrubOutputs:
             written_at: The note's day as the policy writes it, or empty.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        note, pseudonyms = joined.note, self.pseudonyms(joined.record)
-        patient_key = note.patient.key
-        patient = pseudonyms.patient(patient_key)
-        common = {
-            "note_id": pseudonyms.note(patient_key, note.note_id),
-            "patient": patient,
-            "key_id": pseudonyms.key_id,
-            "preset": self._preset,
-            "policy": self._policy,
-            "join": "found" if joined.is_known else "missing",
-            "note_type": publishable_type(note.note_type, is_known=joined.is_known),
-        }
-        published = common | {
+        ids = self._ids(joined.record, joined.note)
+        event = replace(
+            self._scrubbed(joined, ids, at_ms),
+            note_type=publishable_type(joined.note.note_type, is_known=joined.is_known),
+            other_language=scrubbed.other_language or None,
+            annotations=_encoded_annotations(scrubbed),
+        )
+        value = {
+            "note_id": event.note_id,
+            "patient": event.patient,
+            "key_id": event.key_id,
+            "preset": event.preset,
+            "policy": event.policy,
+            "join": event.join,
+            "note_type": event.note_type,
             "text": scrubbed.text,
             "offsets": list(map(tuple, scrubbed.offset_map.rows)),
             "source": source_position(joined.record),
         }
         if written_at:
-            published["written_at"] = written_at
-        audit = common | {
-            "outcome": "scrubbed",
-            "at_ms": at_ms,
-            "version": self._version,
-            "characters": len(note.text),
-            **self._to.facts,
-        }
-        if scrubbed.other_language:
-            audit["other_language"] = scrubbed.other_language
-        if joined.released is not None:
-            audit["held"] = joined.released
-        key, order = patient.encode(), _order(joined.policy)
+            value["written_at"] = written_at
         return (
-            encoded(self._to.notes, key, published, joined.record),
-            audit_event(
-                self._to.stage,
-                joined.record,
-                key,
-                1,
-                audit,
-                order,
-                {"annotations": _encoded_annotations(scrubbed)},
-                topic=self._to.audit,
-            ),
+            encoded(self._to.notes, ids.patient.encode(), value, joined.record),
+            event.output(joined.record, self._to.audit),
         )
 
     def of_message(
@@ -204,46 +207,29 @@ class ScrubOutputs:
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
         record, form = joined.record, joined.note.format
-        pseudonyms = self.pseudonyms(joined.record)
-        patient = pseudonyms.patient(joined.note.patient.key)
-        key = patient.encode()
+        ids = self._ids(record, joined.note)
         message = Output(
             self._to.messages.name,
-            key,
+            ids.patient.encode(),
             rebuilt.value,
             {
                 SOURCE: source_header(record),
                 FORMAT: form.encode(),
                 CONTENT_TYPE: CONTENT_TYPES[form],
-                KEY_ID: pseudonyms.key_id.encode(),
+                KEY_ID: ids.key_id.encode(),
             },
             timeless=self._to.messages.timeless,
             source=record,
         )
         found = Counter(a.label.value for each in scrubbed for a in each.annotations)
-        audit = {
-            "outcome": "scrubbed",
-            "at_ms": at_ms,
-            "note_id": pseudonyms.note(joined.note.patient.key, joined.note.note_id),
-            "patient": patient,
-            "key_id": pseudonyms.key_id,
-            "preset": self._preset,
-            "policy": self._policy,
-            "version": self._version,
-            "join": "found" if joined.is_known else "missing",
-            "format": form,
-            "characters": len(joined.note.text),
-            "removed": dict(rebuilt.removed),
-            "unreadable": dict(rebuilt.unreadable),
-            "found": dict(found),
-            **self._to.facts,
-        }
-        if joined.released is not None:
-            audit["held"] = joined.released
-        order = _order(joined.policy)
-        return message, audit_event(
-            self._to.stage, record, key, 1, audit, order, topic=self._to.audit
+        event = replace(
+            self._scrubbed(joined, ids, at_ms),
+            format=form,
+            removed=dict(rebuilt.removed),
+            unreadable=dict(rebuilt.unreadable),
+            found=dict(found),
         )
+        return message, event.output(record, self._to.audit)
 
     def without_note(
         self,
@@ -262,23 +248,41 @@ class ScrubOutputs:
             policy: Why it is or was held.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        pseudonyms = self.pseudonyms(record)
-        patient = pseudonyms.patient(note.patient.key)
-        facts = {
-            "outcome": outcome,
-            "at_ms": at_ms,
-            "note_id": pseudonyms.note(note.patient.key, note.note_id),
-            "patient": patient,
-            "key_id": pseudonyms.key_id,
-            "version": self._version,
-        }
-        headers = {OUTCOME: outcome.encode(), **_order(policy)}
-        return audit_event(Stage.SCRUB, record, patient.encode(), 0, facts, headers)
+        ids = self._ids(record, note)
+        event = AuditEvent(
+            stage=Stage.SCRUB,
+            outcome=outcome,
+            at_ms=at_ms,
+            note_id=ids.note_id,
+            patient=ids.patient,
+            key_id=ids.key_id,
+            version=self._version,
+            unknown_patient=policy,
+        )
+        return event.output(record)
 
+    def _scrubbed(self, joined: Joined, ids: Ids, at_ms: int) -> AuditEvent:
+        """Return what the events of notes and of messages say."""
+        return AuditEvent(
+            stage=self._to.stage,
+            outputs=1,
+            outcome="scrubbed",
+            at_ms=at_ms,
+            note_id=ids.note_id,
+            patient=ids.patient,
+            key_id=ids.key_id,
+            preset=self._preset,
+            policy=self._policy,
+            version=self._version,
+            join="found" if joined.is_known else "missing",
+            characters=len(joined.note.text),
+            held=joined.released,
+            unknown_patient=joined.policy,
+            **self._to.run,
+        )
 
-def _order(policy: str) -> dict[str, bytes]:
-    """Return the header that names the policy; scrub, the usual one, needs none."""
-    return {} if policy == "scrub" else {POLICY: policy.encode()}
+    def _ids(self, record: Record, note: ClinicalNote) -> Ids:
+        return self.pseudonyms(record).ids(note.patient.key, note.note_id)
 
 
 def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:

@@ -24,7 +24,8 @@ from streams.kafka.partitioner import partition_of
 from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import PATIENT_UPDATES, PATIENTS, Stage
 from streams.kafka.wire_format import InputFormat
-from streams.model.outputs import dead_letter, require_headers
+from streams.model.audit import dead_letter
+from streams.model.outputs import require_headers
 from streams.model.patients.updates import PatientUpdate, decode_update
 
 from .held import HeldNotes, UnknownPatients

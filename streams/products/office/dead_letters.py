@@ -40,8 +40,9 @@ from streams.kafka.topics import (
     PHI_AUDIT,
 )
 from streams.kafka.wire_format import WireFormat
+from streams.model.audit import AuditEvent
 from streams.model.letters import Letter
-from streams.model.outputs import REPLAYED, audit_event, encoded
+from streams.model.outputs import REPLAYED, encoded
 from streams.pipeline.files.feed import RawMessage, feed
 
 log = logging.getLogger(__name__)
@@ -430,14 +431,15 @@ def audited(
     outcome: Literal["replayed", "revealed"], letter: Letter, actor: str, at_ms: int
 ) -> Output:
     """Return the audit event of what somebody did with a letter, without its text."""
-    facts = {
-        "outcome": outcome,
-        "code": letter.code,
-        "actor": actor,
-        "at_ms": at_ms,
-    }
-    outputs = 1 if outcome == "replayed" else 0
-    return audit_event(letter.stage, _record_of(letter), None, outputs, facts)
+    event = AuditEvent(
+        stage=letter.stage,
+        outputs=1 if outcome == "replayed" else 0,
+        outcome=outcome,
+        code=letter.code,
+        actor=actor,
+        at_ms=at_ms,
+    )
+    return event.output(_record_of(letter))
 
 
 def _again(letter: Letter, original: Record) -> Output:

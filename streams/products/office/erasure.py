@@ -22,7 +22,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 from confluent_kafka import KafkaException, Message
@@ -50,11 +49,9 @@ from streams.kafka.topics import (
     Stage,
     Topic,
 )
+from streams.model.audit import AuditEvent
 from streams.model.outputs import (
-    ERASED,
-    OUTCOME,
     RECEIVED,
-    audit_event,
     erased_letter,
     key_of_original,
     letter_key,
@@ -252,7 +249,13 @@ class Erasure:
                 Counter(), settled or found, is_carried_out=False, refusal=why
             )
         found = settled
-        facts = {"outcome": "erased", "at_ms": at_ms, "actor": actor, "reason": reason}
+        event = AuditEvent(
+            stage=Stage.SCRUB,
+            outcome="erased",
+            at_ms=at_ms,
+            actor=actor,
+            reason=reason,
+        )
         counts: Counter[str] = Counter()
         # What was published may be all that there is.
         is_owed = self._published is not None
@@ -260,7 +263,7 @@ class Erasure:
             if found.is_empty and not is_owed:
                 break
             is_owed = False
-            self._commit(producer, found, facts)
+            self._commit(producer, found, event)
             counts.update(
                 rows=len(found.rows), held=len(found.held), letters=len(found.letters)
             )
@@ -282,12 +285,10 @@ class Erasure:
     def _keys(self) -> Collection[bytes]:
         return self._patients.keys()
 
-    def _commit(
-        self, producer: KafkaProducer, found: Found, facts: Mapping[str, Any]
-    ) -> None:
+    def _commit(self, producer: KafkaProducer, found: Found, event: AuditEvent) -> None:
         try:
             producer.begin()
-            for output in self._outputs(found, facts):
+            for output in self._outputs(found, event):
                 producer.produce(output)
             producer.commit()
         except StreamError as error:
@@ -295,7 +296,7 @@ class Erasure:
                 f"{error}; run it again: it has erased all or nothing, and begins anew"
             ) from None
 
-    def _outputs(self, found: Found, facts: Mapping[str, Any]) -> Iterator[Output]:
+    def _outputs(self, found: Found, event: AuditEvent) -> Iterator[Output]:
         for message in commands(found.held, "discard"):
             yield Output(PATIENT_UPDATES.name, message.key, message.value)
         for key in self._keys:
@@ -304,12 +305,10 @@ class Erasure:
             yield from self._published.of(self._keys)
         for letter in found.letters:
             yield erased_letter(letter.key, letter.partition)
-        headers = {OUTCOME: ERASED}
         held = [(NOTES.name, each.partition, each.offset) for each in found.held]
         letters = [each.source for each in found.letters]
         for place in (*found.rows, *found.updates, *held, *letters):
-            record = _record(place, found.received.get(place, b""))
-            yield audit_event(Stage.SCRUB, record, None, 0, facts, headers)
+            yield event.output(_record(place, found.received.get(place, b"")))
 
     def _settled(self, deadline: float) -> Found | None:
         """Return what is held once scrub has read all that is there now.

@@ -55,7 +55,8 @@ from streams.kafka.topics import (
     Topic,
 )
 from streams.kafka.wire_format import SchemaIds
-from streams.model.outputs import OUTCOME, audit_event
+from streams.model.audit import AuditEvent
+from streams.model.outputs import OUTCOME
 from streams.model.seals import SEAL, Seal, Seals, audit_key
 
 from .erasures import require_updates
@@ -181,24 +182,16 @@ class Planner:
     def _begun(self, plan: Plan) -> list[Output]:
         now = int(time.time() * 1000)
         return [
-            audit_event(
-                RESCRUB,
-                Record(Partition(NOTES.name, p), first, None, None),
-                None,
-                0,
-                {
-                    "outcome": BEGUN.decode(),
-                    "at_ms": now,
-                    "until": end,
-                    "begins_from": plan.begins_from,
-                    "into": plan.version,
-                    "preset": plan.means.preset,
-                    "policy": plan.means.policy,
-                    **plan.means.facts,
-                },
-                {OUTCOME: BEGUN},
-                topic=self._audit,
-            )
+            AuditEvent(
+                stage=RESCRUB,
+                outcome="begun",
+                at_ms=now,
+                until=end,
+                begins_from=plan.begins_from,
+                preset=plan.means.preset,
+                policy=plan.means.policy,
+                **plan.means.run(plan.version),
+            ).output(Record(Partition(NOTES.name, p), first, None, None), self._audit)
             for p, (first, end) in plan.ranges.items()
         ]
 

@@ -19,7 +19,8 @@ from streams.engine.records import Output, Partition, Record
 from streams.engine.runner import Outcome
 from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import RESCRUB
-from streams.model.outputs import OUTCOME, audit_event, sealed_letter
+from streams.model.audit import AuditEvent
+from streams.model.outputs import sealed_letter
 from streams.pipeline.scrub.join import Joined, PatientJoin
 from streams.pipeline.scrub.notes import NoteScrubber, decode, require_key
 from streams.pipeline.scrub.outputs import Destination
@@ -130,7 +131,15 @@ class Rescrub:
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:
         """Return the dead letter of a record, and its audit event."""
         letter = sealed_letter(RESCRUB, record, error, self._office, self._version)
-        return letter, self._event(record, "dead_letter", 1, {"code": error.code})
+        event = AuditEvent(
+            stage=RESCRUB,
+            outputs=1,
+            outcome="dead_letter",
+            at_ms=self._now(),
+            into=self._version,
+            code=error.code,
+        )
+        return letter, event.output(record, self._to.audit)
 
     def committed(self, written: Mapping[Partition, int]) -> None:
         """Do nothing: the table is another's."""
@@ -178,25 +187,16 @@ class Rescrub:
             # can't be seen any more.
             is_gone = self._table.get(index, key) is None
             if is_gone or self._erasures.cover(key, record.timestamp_ms):
-                return (self._event(record, LEFT_OUT, 0),)
+                return (self._left_out(record),)
             return self._join.join(record, note)
         except InvalidRecord as error:
             return error
 
-    def _event(
-        self,
-        record: Record,
-        outcome: str,
-        outputs: int,
-        facts: Mapping[str, str] | None = None,
-    ) -> Output:
-        value = {
-            "outcome": outcome,
-            "at_ms": int(self._clock() * 1000),
-            "into": self._version,
-            **(facts or {}),
-        }
-        headers = {OUTCOME: outcome.encode()} if outcome == LEFT_OUT else {}
-        return audit_event(
-            RESCRUB, record, None, outputs, value, headers, topic=self._to.audit
+    def _left_out(self, record: Record) -> Output:
+        event = AuditEvent(
+            stage=RESCRUB, outcome="left_out", at_ms=self._now(), into=self._version
         )
+        return event.output(record, self._to.audit)
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)

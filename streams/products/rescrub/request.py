@@ -21,6 +21,7 @@ from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings
 from streams.kafka.topics import RESCRUB, RESCRUBBED, Topic
 from streams.kafka.versions import LIVE, VERSION
+from streams.model.audit import Run
 from streams.pipeline.scrub.outputs import Destination
 
 EARLIEST = "earliest"
@@ -117,14 +118,14 @@ class Means:
             model,
         )
 
-    @property
-    def facts(self) -> dict[str, str]:
-        """Properties of audit events besides the names."""
-        found = {
+    def run(self, version: str) -> Run:
+        """Return what audit events say besides the names, of a run into a version."""
+        run: Run = {
+            "into": version,
             "preset_version": self.preset_version,
             "policy_version": self.policy_version,
         }
-        return found | ({"model": self.model} if self.model else {})
+        return {**run, "model": self.model} if self.model else run
 
     def __str__(self) -> str:
         return (
@@ -190,5 +191,4 @@ def topics_of(version: str) -> tuple[Topic, ...]:
 def destination(version: str, means: Means) -> Destination:
     """Return where the outputs of a version go."""
     notes, messages, audit = topics_of(version)
-    facts = {"into": version, **means.facts}
-    return Destination(RESCRUB, notes, messages, audit, facts)
+    return Destination(RESCRUB, notes, messages, audit, means.run(version))

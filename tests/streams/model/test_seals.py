@@ -18,7 +18,8 @@ from streams.kafka.topics import (
     PHI_AUDIT,
     Stage,
 )
-from streams.model.outputs import HELD, SOURCE, audit_event, changelog, dead_letter
+from streams.model.audit import AuditEvent, dead_letter
+from streams.model.outputs import HELD, SOURCE, changelog
 from streams.model.seals import (
     SEAL,
     Seal,
@@ -42,8 +43,8 @@ def note(value=b"{}", source=RECORD, **headers):
 
 
 def event(record=RECORD, outputs=1):
-    facts = {"outcome": "held", "at_ms": 1}
-    return audit_event(Stage.INTAKE, record, None, outputs, facts)
+    made = AuditEvent(stage=Stage.INTAKE, outputs=outputs, outcome="held", at_ms=1)
+    return made.output(record)
 
 
 def seal_of(output):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import orjson
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -23,7 +24,8 @@ from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings
 from streams.kafka.lag import LagState, PartitionLag
 from streams.kafka.topics import PATIENT_UPDATES, PATIENTS, Stage
-from streams.model.outputs import audit_event, changelog, dead_letter, encoded
+from streams.model.audit import AuditEvent, dead_letter
+from streams.model.outputs import changelog, encoded
 from streams.operations.http_access import Access
 from streams.operations.metrics.catalogue import WORKERS
 from streams.operations.metrics.health import Health, Identity, Snapshot
@@ -74,23 +76,26 @@ def counted():
     return Counted()
 
 
+def audited(stage="scrub", **facts):
+    return AuditEvent(stage=stage, at_ms=1, **facts).output(SOURCE)
+
+
+def encoded_json(value):
+    return orjson.Fragment(orjson.dumps(value))
+
+
 def scrubbed(join="found", labels=()):
     annotations = [
         {"start": 0, "end": 1, "label": each, "score": 1, "detector": "rules/x"}
         for each in labels
     ]
-    facts = {
-        "outcome": "scrubbed",
-        "join": join,
-        "annotations": annotations,
-        "at_ms": 1,
-    }
-    return audit_event("scrub", SOURCE, None, 1, facts)
+    return audited(
+        outputs=1, outcome="scrubbed", join=join, annotations=encoded_json(annotations)
+    )
 
 
 def dead(code, stage="scrub"):
-    facts = {"outcome": "dead_letter", "code": code, "at_ms": 1}
-    return audit_event(stage, SOURCE, None, 1, facts)
+    return audited(stage, outputs=1, outcome="dead_letter", code=code)
 
 
 def batch(observer, *outputs, records=1, source=SOURCE):
@@ -119,16 +124,15 @@ def test_a_committed_batch_counts_what_its_audit_events_say(counted):
 
 
 def test_a_rebuilt_message_is_no_note_and_its_identifiers_are_counted_once(counted):
-    event = {
-        "outcome": "scrubbed",
-        "format": "hl7",
-        "join": "found",
-        "found": {"NAME:PATIENT": 2},
-        "removed": {"ZPD": 1},
-        "unreadable": {"scan": 2, "pointer": 1},
-        "at_ms": 1,
-    }
-    output = audit_event(Stage.SCRUB, SOURCE, b"k", 1, event)
+    output = audited(
+        outputs=1,
+        outcome="scrubbed",
+        format="hl7",
+        join="found",
+        found={"NAME:PATIENT": 2},
+        removed={"ZPD": 1},
+        unreadable={"scan": 2, "pointer": 1},
+    )
 
     batch(counted.observer, output)
 
@@ -188,13 +192,12 @@ def test_what_is_due_by_time_is_counted_without_a_record(counted):
 
 
 def test_the_time_for_which_a_note_was_held_is_no_latency(counted):
-    facts = {"outcome": "held", "at_ms": 1}
-    released = {"outcome": "scrubbed", "join": "found", "annotations": [], "at_ms": 1}
+    released = {"join": "found", "annotations": encoded_json([]), "held": "time"}
     batch(
         counted.observer,
-        audit_event("scrub", SOURCE, None, 0, facts),
-        audit_event("scrub", SOURCE, None, 0, facts | {"outcome": "discarded"}),
-        audit_event("scrub", SOURCE, None, 1, released | {"held": "time"}),
+        audited(outcome="held"),
+        audited(outcome="discarded"),
+        audited(outputs=1, outcome="scrubbed", **released),
     )
 
     outcomes = counted.counts("phistream_notes_total")
@@ -206,11 +209,10 @@ def test_the_time_for_which_a_note_was_held_is_no_latency(counted):
 def test_intake_counts_messages_and_what_they_gave():
     counted = Counted(Stage.INTAKE)
     routed = {"patients": 1, "notes": 2, "skipped": {"ED": 3, "RP": 1}}
-    facts = {"outcome": "routed", "routed": routed, "at_ms": 1}
 
     batch(
         counted.observer,
-        audit_event("intake", SOURCE, None, 2, facts),
+        audited("intake", outputs=2, outcome="routed", routed=routed),
         dead("bad_msh", "intake"),
     )
 
@@ -223,15 +225,14 @@ def test_intake_counts_messages_and_what_they_gave():
 def test_intake_counts_repeated_messages_and_conflicts():
     counted = Counted(Stage.INTAKE)
     nothing = {"patients": 0, "notes": 0, "skipped": {}}
-    again = {"outcome": "repeated", "routed": nothing | {"repeated": 2}, "at_ms": 1}
+    again = nothing | {"repeated": 2}
     batch_of_both = {"patients": 1, "notes": 1, "skipped": {}, "repeated": 1}
     routed = batch_of_both | {"conflicts": 1}
-    facts = {"outcome": "routed", "routed": routed, "at_ms": 1}
 
     batch(
         counted.observer,
-        audit_event("intake", SOURCE, None, 0, again),
-        audit_event("intake", SOURCE, None, 1, facts),
+        audited("intake", outcome="repeated", routed=again),
+        audited("intake", outputs=1, outcome="routed", routed=routed),
     )
 
     messages = counted.counts("phistream_messages_total")

@@ -31,8 +31,8 @@ from streams.engine.keys.office import (
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.kafka.topics import DEAD_LETTERS, LETTERS_COME_FROM, Stage
+from streams.model.audit import dead_letter
 from streams.model.letters import MAX_CONTENT, _packed
-from streams.model.outputs import dead_letter
 from tests.office import OFFICE, PRIVATE, letter_of, original_of
 
 UNKNOWN = b"""-----BEGIN PUBLIC KEY-----

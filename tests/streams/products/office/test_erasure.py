@@ -7,7 +7,15 @@ from collections import Counter
 import orjson
 
 from streams.engine.records import Partition, Record
-from streams.kafka.topics import DAY_MS, DEAD_LETTERS, NOTES, PATIENTS, PHI_AUDIT
+from streams.kafka.topics import (
+    DAY_MS,
+    DEAD_LETTERS,
+    NOTES,
+    PATIENTS,
+    PHI_AUDIT,
+    Stage,
+)
+from streams.model.audit import AuditEvent
 from streams.model.patients.demographics import PatientId
 from streams.products.office import erasure
 from streams.products.office.erasure import Erased, Erasure, Found, Kept, kept_by
@@ -136,9 +144,9 @@ def test_audit_events_of_an_erasure_say_when_the_original_came():
         raw={},
         received={found.source: found.received},
     )
-    facts = {"outcome": "erased", "at_ms": 1, "actor": "x", "reason": "x"}
+    event = AuditEvent(stage=Stage.SCRUB, outcome="erased", at_ms=1)
 
-    outputs = list(topics._outputs(everything, facts))
+    outputs = list(topics._outputs(everything, event))
 
     events = {e.headers["source"]: e for e in outputs if e.topic == PHI_AUDIT.name}
     event = events[b"notes/1/1"]

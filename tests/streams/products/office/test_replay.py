@@ -13,7 +13,8 @@ from streams.engine.reasons import ReasonCode
 from streams.engine.records import Partition, Record
 from streams.kafka.client import MAX_MESSAGE_BYTES
 from streams.kafka.topics import DEAD_LETTERS, HL7_RAW, NOTES, Stage
-from streams.model.outputs import dead_letter, erased_letter
+from streams.model.audit import dead_letter
+from streams.model.outputs import erased_letter
 from streams.products.office.dead_letters import (
     DeadLetters,
     Replay,
