@@ -8,7 +8,14 @@ from typing import Any, TypeVar
 
 from deid_core import KnownId, KnownIdentifiers, Label, PersonName
 
-from .demographics import Demographics, Identifier, Name, PatientRecord
+from .demographics import (
+    Demographics,
+    Identifier,
+    Name,
+    PatientId,
+    PatientRecord,
+    merge_records,
+)
 
 LABELS_OF_ID_TYPES = {
     **dict.fromkeys(
@@ -60,6 +67,25 @@ def known_identifiers(
         employers=_unique(gathered("employers")),
         sex=next((each.sex for each in parts if each.sex in _SEXES), ""),
     )
+
+
+class PatientRecords:
+    """The records of the patients of a file or a message, folded in their order."""
+
+    def __init__(self) -> None:
+        self._records: dict[bytes, PatientRecord] = {}
+
+    def update(self, updates: Iterable[PatientRecord]) -> None:
+        """Take patient records."""
+        for each in updates:
+            key = each.patient.key
+            self._records[key] = merge_records(self._records.get(key), each)
+
+    def known(
+        self, patient: PatientId, demographics: Demographics | None
+    ) -> KnownIdentifiers:
+        """Return what is known of a patient, by the records and a note."""
+        return known_identifiers(self._records.get(patient.key), demographics)
 
 
 def _unique(values: Iterable[T]) -> tuple[T, ...]:

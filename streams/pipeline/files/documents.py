@@ -27,9 +27,8 @@ from streams.model.patients.demographics import (
     Demographics,
     PatientId,
     PatientRecord,
-    merge_records,
 )
-from streams.model.patients.known_identifiers import known_identifiers
+from streams.model.patients.known_identifiers import PatientRecords, known_identifiers
 
 from .batches import messages_in
 from .input_file import InputFile
@@ -285,7 +284,7 @@ class FileNotes:
         self.charset = charset
         self._json_map = json_map
         self._is_annotated = is_annotated
-        self._patients: dict[bytes, PatientRecord] = {}
+        self._patients = PatientRecords()
 
     def messages(self, value: bytes, place: str, id_prefix: str) -> Found:
         """Yield the notes of HL7 messages, or why they are refused."""
@@ -342,15 +341,11 @@ class FileNotes:
         self, patient: PatientId, demographics: Demographics | None
     ) -> KnownIdentifiers:
         """Return what is known of a patient, by the file so far and a note."""
-        return known_identifiers(self._patients.get(patient.key), demographics)
+        return self._patients.known(patient, demographics)
 
     def update(self, updates: Iterable[PatientRecord]) -> None:
         """Take patient records; what is of nobody is of no other note."""
-        for each in updates:
-            if each.patient == NOBODY:
-                continue
-            key = each.patient.key
-            self._patients[key] = merge_records(self._patients.get(key), each)
+        self._patients.update(each for each in updates if each.patient != NOBODY)
 
     def _messages(self, value: bytes, id_prefix: str) -> Iterator[Document]:
         routed = self._routed(value)

@@ -24,8 +24,7 @@ from streams.formats import Format, recognise
 from streams.formats.documents import Unreadable, UnreadableKind, open_document
 from streams.formats.readers import CONTENT_TYPES, READERS
 from streams.model.parts import Part, Reader, Rebuilt
-from streams.model.patients.demographics import PatientRecord, merge_records
-from streams.model.patients.known_identifiers import known_identifiers
+from streams.model.patients.known_identifiers import PatientRecords
 from streams.pipeline.files.documents import FileNotes
 from streams.pipeline.scrub.outputs import Pseudonyms
 from streams.pipeline.scrub.parts import (
@@ -294,15 +293,12 @@ class Scrubber:
 
     def _joined(self, reader: Reader, parts: Sequence[Part]) -> Iterator[_JoinedPart]:
         """Yield parts with all that the whole message says of their patients."""
-        patients: dict[bytes, PatientRecord] = {}
+        patients = PatientRecords()
         for part in parts:
-            for update in part.updates:
-                key = update.patient.key
-                patients[key] = merge_records(patients.get(key), update)
+            patients.update(part.updates)
         for number, part in enumerate(parts):
             note = part.as_note(str(number))
-            record = patients.get(note.patient.key)
-            known = known_identifiers(record, note.demographics)
+            known = patients.known(note.patient, note.demographics)
             documents = documents_of(note, known, reader)
             notes = [
                 documents_of(each, known).document
