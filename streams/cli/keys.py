@@ -20,7 +20,7 @@ from streams.engine.keys.ring import PseudonymKey, key_id_of
 from streams.engine.keys.sources import MOMENT, directory_of
 from streams.engine.settings import Settings, load_settings
 from streams.model.patients.demographics import PatientId
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 
 from .options import Config, Json
 from .terminal import new_passphrase, print_json, show_table

@@ -253,7 +253,7 @@ def _rewriter(
     charset: str,
 ) -> Rewriter:
     from streams.pipeline.files.rewriting import Rewriter
-    from streams.pipeline.scrub.outputs import Pseudonyms
+    from streams.pipeline.publish import Pseudonyms
 
     return Rewriter(
         deidentifier,

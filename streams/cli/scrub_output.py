@@ -253,7 +253,7 @@ def _write(
     named = {} if file is None else {"file": file}
     line: dict[str, Any] = {**named, "id": result.id, "text": result.text}
     if with_annotations:
-        from streams.pipeline.scrub.outputs import annotations_json
+        from streams.pipeline.publish import annotations_json
 
         line["annotations"] = [
             # The model's own tag, where it is finer than the label.

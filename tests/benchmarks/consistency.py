@@ -40,8 +40,7 @@ from streams.model.patients.demographics import PatientRecord
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.model.patients.updates import PatientUpdate, fold
 from streams.pipeline.intake.route import Routed, route
-from streams.pipeline.scrub.outputs import Pseudonyms
-from streams.pipeline.scrub.values import PatientValues
+from streams.pipeline.publish import PatientValues, Pseudonyms
 
 KEY = b"0" * 32
 FIELDS: Mapping[tuple[str, int, int], str] = {

@@ -29,8 +29,7 @@ from streams.formats.hl7.rebuilding import Row, rows_of
 from streams.formats.readers import HL7
 from streams.model.parts import Part, Rebuilt
 from streams.model.patients.known_identifiers import known_identifiers
-from streams.pipeline.scrub.outputs import Pseudonyms
-from streams.pipeline.scrub.values import PatientValues
+from streams.pipeline.publish import PatientValues, Pseudonyms
 
 FILE = Path(__file__).parents[3] / "shared/data/hl7/messages.jsonl"
 KEY = b"0" * 32

@@ -46,7 +46,7 @@ from streams.operations.counts.counters import counts_of
 from streams.operations.doctor.finding import Level
 from streams.operations.doctor.values import judge_values
 from streams.operations.reconcile import Auditor
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 from streams.products.office.erasure import Erasure
 from streams.products.office.null_values import PUBLISHED
 from tests.brokers import wait_until

@@ -19,7 +19,7 @@ from streams.engine.settings import KeySettings
 from streams.kafka.client import PRODUCER
 from streams.kafka.topics import HL7_RAW, HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.operations.reconcile import Auditor
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 from tests.harness import drain, running, values, worker_processes
 
 pytestmark = pytest.mark.timeout(900)

@@ -10,7 +10,7 @@ from streams.cli.scrub_output import inputs_of
 from streams.engine.errors import InvalidRecord
 from streams.formats.json_map import load_json_map
 from streams.pipeline.files.rewriting import Rewriter, Tally
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 
 KEY = bytes(range(32))
 

@@ -19,7 +19,7 @@ from streams.engine.records import Output, Partition, Record
 from streams.kafka.topics import ALL_TOPICS, DEAD_LETTERS, NOTES_SCRUBBED, Stage
 from streams.model.audit import AuditEvent, dead_letter
 from streams.model.outputs import encoded, erased_letter
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 from tests.office import OFFICE, in_base64, original_of
 
 RECORD = Record(Partition("hl7.raw", 2), 9, b"ZZKEY", b"ZZVALUE", {"h": b"ZZHEAD"}, 5)

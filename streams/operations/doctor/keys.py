@@ -15,7 +15,7 @@ from streams.engine.errors import ConfigError
 from streams.engine.keys.office import MAKE
 from streams.kafka.client import value_of
 from streams.kafka.topics import NOTES_SCRUBBED
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 
 from .context import CheckContext
 from .finding import Finding, fail, ok, warn

@@ -29,14 +29,13 @@ from streams.formats.hl7.framing import in_utf_8, messages_of
 from streams.formats.json_map import JsonMap
 from streams.formats.readers import FILE_READERS
 from streams.model.parts import Part, Reader
-from streams.model.patients.demographics import PatientId
-from streams.pipeline.scrub.outputs import (
+from streams.pipeline.publish import (
+    PatientValues,
     Pseudonyms,
     annotations_json,
-    publishable_type,
+    published,
 )
 from streams.pipeline.scrub.parts import code_of, documents_of, rebuilt
-from streams.pipeline.scrub.values import PatientValues
 
 from .batches import Piece, pieces_in
 from .documents import (
@@ -453,25 +452,19 @@ class _File:
 
     def _event(self, note: JsonNote, result: ScrubbedDocument) -> dict[str, Any]:
         """Return a note event: its text scrubbed, its ids as pseudonyms, its day."""
-        event, pseudonyms = note.event, self._rewriter.pseudonyms
-        patient = PatientId.from_json(event["patient"]) if "patient" in event else None
-        key = patient.key if patient else b""
-        written: dict[str, Any] = {
-            "note_id": pseudonyms.note(key, event["note_id"]),
-            "text": result.text,
-        }
-        if patient is not None:
-            pseudonym = pseudonyms.patient(key)
-            written["patient"] = {"assigning_authority": "", "id": pseudonym}
-        known = note.document.known
-        note_type = publishable_type(
-            note.document.note_type, is_known=bool(known.patient_names)
+        document = note.document
+        shown = published(
+            self._values(document),
+            note.event.get("written_at", ""),
+            is_known=bool(document.known.patient_names),
         )
-        deidentifier = self._rewriter.deidentifier
-        if note_type and not deidentifier.leaked_in(known, [note_type]):
-            written["note_type"] = note_type
-        if day := self._values(note.document).day(event.get("written_at", "")[:10]):
-            written["written_at"] = day
+        written: dict[str, Any] = {"note_id": shown.ids.note_id, "text": result.text}
+        if shown.ids.patient:
+            written["patient"] = {"assigning_authority": "", "id": shown.ids.patient}
+        if shown.note_type:
+            written["note_type"] = shown.note_type
+        if shown.written_at:
+            written["written_at"] = shown.written_at
         return written
 
 

@@ -26,11 +26,11 @@ from streams.kafka.topics import NOTES
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import received_ms
 from streams.model.patients.demographics import TYPES
+from streams.pipeline.publish import PatientValues, published
 
 from .join import Joined
 from .outputs import ScrubOutputs
 from .parts import Texts, rebuilt
-from .values import PatientValues
 
 _Other = TypeVar("_Other")
 
@@ -90,9 +90,9 @@ class NoteScrubber:
             scrubbed = texts.of(joined.documents)
             if joined.note.format:
                 return self._rebuilt(joined, scrubbed)
+            return self._note(joined, *scrubbed)
         except InvalidRecord as error:
             return error
-        return self._note(joined, *scrubbed)
 
     def _rebuilt(self, joined: Joined, scrubbed: Sequence[ScrubbedDocument]) -> Outcome:
         """Return a part of a message, rebuilt from its scrubbed texts."""
@@ -106,20 +106,10 @@ class NoteScrubber:
         return self._outputs.of_message(joined, part, scrubbed, self._now())
 
     def _note(self, joined: Joined, result: ScrubbedDocument) -> Outcome:
-        known, note_type = joined.document.known, joined.note.note_type
-        if self._system(joined.record).leaked_in(known, [note_type]):
-            return InvalidRecord(
-                ReasonCode.RESIDUE,
-                "notes: note_type holds a value of the patient's record",
-            )
-        try:
-            written_at = self._values(joined).day(joined.note.written_at[:10])
-        except Exception as error:
-            # As in deid_core: a bug refuses the note, not the whole batch.
-            return InvalidRecord(
-                ReasonCode.DEID_ERROR, f"notes: written_at: {type(error).__name__}"
-            )
-        return self._outputs.of(joined, result, written_at, self._now())
+        note = published(
+            self._values(joined), joined.note.written_at, is_known=joined.is_known
+        )
+        return self._outputs.of(joined, result, note, self._now())
 
     def _values(self, joined: Joined) -> PatientValues:
         record = joined.record

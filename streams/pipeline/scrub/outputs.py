@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hmac
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import metadata
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -17,7 +15,7 @@ from deid_core import Annotation, Label, ScrubbedDocument, Span
 from schemas import SchemaError
 from schemas.decoding import check_item
 from streams.engine.errors import FatalError
-from streams.engine.keys.ring import PseudonymKeys, key_id_of
+from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.records import Output, Record
 from streams.formats.readers import CONTENT_TYPES
 from streams.kafka.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT, Stage, Topic
@@ -34,74 +32,15 @@ from streams.model.outputs import (
     source_position,
 )
 from streams.model.parts import Rebuilt
-
-from .join import Joined
-
-_STANDARD_TYPE = re.compile(r"[0-9]{1,6}-[0-9]|[A-Z]{3}_[A-Z][0-9]{2}")
-_MAY_BE_A_DATE = re.compile(
-    r"[0-9]{6}|[0-9]{4}[-./][0-9]|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2}"
+from streams.pipeline.publish import (
+    Ids,
+    Pseudonyms,
+    PublishedNote,
+    annotation_json,
+    join_of,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Ids:
-    """As what a note is published: pseudonyms, and which key they depend on.
-
-    Args:
-        note_id: Of the note.
-        patient: Of the patient.
-        key_id: Identifies the key.
-    """
-
-    note_id: str
-    patient: str
-    key_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pseudonyms:
-    """HMAC-SHA-256 (RFC 2104) under one secret key, first 128 bits in hex.
-
-    The same value gives the same pseudonym as long as the key stays the same.  Without
-    the key a pseudonym cannot be traced to its value, nor linked to a pseudonym of the
-    same value under another key.
-    """
-
-    key: bytes = field(repr=False)
-
-    @property
-    def key_id(self) -> str:
-        """Identify the key: eight hex digits of its SHA-256."""
-        return key_id_of(self.key)
-
-    def ids(self, patient: bytes, note_id: str) -> Ids:
-        """Return the pseudonyms of a note.
-
-        Args:
-            patient: The Kafka key of its patient.
-            note_id: The sender's id.
-        """
-        return Ids(self.note(patient, note_id), self.patient(patient), self.key_id)
-
-    def patient(self, key: bytes) -> str:
-        """Return the pseudonym of a patient's Kafka key."""
-        return self._of(b"patient", key)
-
-    def note(self, patient: bytes, note_id: str) -> str:
-        """Return the pseudonym of a note's id; ids are unique per patient only."""
-        return self._of(b"note", patient + b"\0" + note_id.encode())
-
-    def value(self, kind: str, value: str) -> str:
-        """Return the pseudonym of an identifier in a message.
-
-        Args:
-            kind: What it identifies; the same value of two kinds has two pseudonyms.
-            value: The identifier.
-        """
-        return self._of(f"value/{kind}".encode(), value.encode())
-
-    def _of(self, kind: bytes, value: bytes) -> str:
-        return hmac.digest(self.key, kind + b"\0" + value, "sha256")[:16].hex()
+from .join import Joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,37 +94,41 @@ class ScrubOutputs:
         return self._pseudonyms[self.keys.at(received_ms(record)).id]
 
     def of(
-        self, joined: Joined, scrubbed: ScrubbedDocument, written_at: str, at_ms: int
+        self,
+        joined: Joined,
+        scrubbed: ScrubbedDocument,
+        note: PublishedNote,
+        at_ms: int,
     ) -> tuple[Output, Output]:
         """Return the scrubbed note and its audit event.
 
         Args:
             joined: The note.
             scrubbed: The scrubbed document of the note.
-            written_at: The note's day as the policy writes it, or empty.
+            note: What else is published of it.
             at_ms: The time of the audit event, in milliseconds since 1970.
         """
-        ids = self._ids(joined.record, joined.note)
-        event = replace(
-            self._scrubbed(joined, ids, at_ms),
-            note_type=publishable_type(joined.note.note_type, is_known=joined.is_known),
-            other_language=scrubbed.other_language or None,
-            annotations=_encoded_annotations(scrubbed),
-        )
+        ids = note.ids
         value = {
-            "note_id": event.note_id,
-            "patient": event.patient,
-            "key_id": event.key_id,
-            "preset": event.preset,
-            "policy": event.policy,
-            "join": event.join,
-            "note_type": event.note_type,
+            "note_id": ids.note_id,
+            "patient": ids.patient,
+            "key_id": ids.key_id,
+            "preset": self._preset,
+            "policy": self._policy,
+            "join": note.join,
+            "note_type": note.note_type,
             "text": scrubbed.text,
             "offsets": list(map(tuple, scrubbed.offset_map.rows)),
             "source": source_position(joined.record),
         }
-        if written_at:
-            value["written_at"] = written_at
+        if note.written_at:
+            value["written_at"] = note.written_at
+        event = replace(
+            self._scrubbed(joined, ids, at_ms),
+            note_type=note.note_type,
+            other_language=scrubbed.other_language or None,
+            annotations=_encoded_annotations(scrubbed),
+        )
         return (
             encoded(self._to.notes, ids.patient.encode(), value, joined.record),
             event.output(joined.record, self._to.audit),
@@ -274,7 +217,7 @@ class ScrubOutputs:
             preset=self._preset,
             policy=self._policy,
             version=self._version,
-            join="found" if joined.is_known else "missing",
+            join=join_of(is_known=joined.is_known),
             characters=len(joined.note.text),
             held=joined.released,
             unknown_patient=joined.policy,
@@ -285,23 +228,8 @@ class ScrubOutputs:
         return self.pseudonyms(record).ids(note.patient.key, note.note_id)
 
 
-def annotations_json(scrubbed: ScrubbedDocument) -> list[dict[str, Any]]:
-    """Return label, position and detector of each annotation, without text."""
-    return list(map(_annotation_json, scrubbed.annotations))
-
-
-def _annotation_json(annotation: Annotation) -> dict[str, Any]:
-    return {
-        "start": annotation.span.start,
-        "end": annotation.span.end,
-        "label": annotation.label.value,
-        "score": round(annotation.score, 4),
-        "detector": annotation.source,
-    }
-
-
 def _encoded_annotations(scrubbed: ScrubbedDocument) -> orjson.Fragment:
-    """Return what `annotations_json` does, encoded and checked.
+    """Return what `publish.annotations_json` does, encoded and checked.
 
     A span holds what the schema asks of start and end.
     """
@@ -321,21 +249,9 @@ def _encoded_annotations(scrubbed: ScrubbedDocument) -> orjson.Fragment:
 def _after_span(label: Label, score: float, detector: str, rule: str) -> bytes:
     """Return what follows the offsets of an encoded annotation, checked once."""
     annotation = Annotation(Span(0, 1), label, score, detector, rule)
-    encoded = orjson.dumps(_annotation_json(annotation))
+    encoded = orjson.dumps(annotation_json(annotation))
     try:
         check_item(PHI_AUDIT.schema, "annotations", encoded)
     except SchemaError as error:
         raise FatalError(f"our output breaks its schema: {error}; stop") from None
     return encoded.removeprefix(b'{"start":0,"end":1,')
-
-
-def publishable_type(code: str, *, is_known: bool) -> str:
-    """Return a note's type, or an empty string where it may identify the patient.
-
-    LOINC codes and HL7 events are always published.  A sender's own code may be a name:
-    it is published only if it was compared with the patient record, and never if it may
-    hold a date, since no policy would shift it.
-    """
-    if _STANDARD_TYPE.fullmatch(code):
-        return code
-    return code if is_known and not _MAY_BE_A_DATE.search(code) else ""

@@ -23,10 +23,11 @@ from streams.engine.settings import Settings
 from streams.formats import Format, recognise
 from streams.formats.documents import Unreadable, UnreadableKind, open_document
 from streams.formats.readers import CONTENT_TYPES, READERS
+from streams.model.audit import Join
 from streams.model.parts import Part, Reader, Rebuilt
 from streams.model.patients.known_identifiers import PatientRecords
 from streams.pipeline.files.documents import FileNotes
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Ids, PatientValues, Pseudonyms, join_of
 from streams.pipeline.scrub.parts import (
     NoteDocuments,
     Texts,
@@ -34,7 +35,6 @@ from streams.pipeline.scrub.parts import (
     rebuilt,
     text_of,
 )
-from streams.pipeline.scrub.values import PatientValues
 
 from .tasks import ACCEPTED, JSON, NDJSON, Answer, Code, Counts, Kind, Refused, Task
 
@@ -226,10 +226,9 @@ class Scrubber:
             [scrubbed] = texts.of([document])
         except InvalidRecord as error:
             return Refused.of(error)
-        patient = document.patient.encode()
-        pseudonym = self._pseudonyms.note(patient, document.id)
+        note_id = document.id if keeps_note_id else self._ids(document).note_id
         value: dict[str, Any] = {
-            "note_id": document.id if keeps_note_id else pseudonym,
+            "note_id": note_id,
             "text": scrubbed.text,
             "annotations": _annotations(scrubbed),
             **self._common(document),
@@ -240,14 +239,17 @@ class Scrubber:
 
     def _common(self, document: Document) -> dict[str, Any]:
         """Return what all answers say: the patient, the join, key and system."""
-        patient = document.patient.encode()
-        named = {"patient": self._pseudonyms.patient(patient)} if patient else {}
+        ids = self._ids(document)
+        named = {"patient": ids.patient} if ids.patient else {}
         return named | {
             "join": _join(document),
-            "key_id": self._pseudonyms.key_id,
+            "key_id": ids.key_id,
             "preset": self._names.preset,
             "policy": self._names.policy,
         }
+
+    def _ids(self, document: Document) -> Ids:
+        return self._pseudonyms.ids(document.patient.encode(), document.id)
 
     def _message(self, task: Task) -> Answer:
         """Return the messages rebuilt, one for each patient, and their notes."""
@@ -518,8 +520,8 @@ def _annotation(found: Annotation, scrubbed: ScrubbedDocument) -> dict[str, Any]
     }
 
 
-def _join(document: Document) -> str:
-    return "found" if document.known.patient_names else "missing"
+def _join(document: Document) -> Join:
+    return join_of(is_known=bool(document.known.patient_names))
 
 
 def _counts_of(document: Document, scrubbed: Iterable[ScrubbedDocument]) -> Counts:

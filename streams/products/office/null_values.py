@@ -9,7 +9,7 @@ from streams.engine.settings import Settings
 from streams.kafka.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.model.outputs import erased_rows
 from streams.model.seals import Seals, audit_key
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 
 PUBLISHED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
 """The topics whose keys are pseudonyms of patients."""

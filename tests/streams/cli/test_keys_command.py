@@ -13,7 +13,7 @@ from streams.cli.app import app
 from streams.engine.keys.files import write_private
 from streams.engine.settings import load_settings
 from streams.model.patients.demographics import PatientId
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 
 KEY = b"ZZSECRET" * 4
 LATER = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)

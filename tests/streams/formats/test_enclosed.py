@@ -12,9 +12,8 @@ from lxml import etree
 from deid_core import Document, KnownIdentifiers, PersonName
 from streams.formats.readers import READERS
 from streams.model.patients.known_identifiers import known_identifiers
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import PatientValues, Pseudonyms
 from streams.pipeline.scrub.parts import Texts, documents_of, rebuilt
-from streams.pipeline.scrub.values import PatientValues
 from tests.streams.formats.ccda.bodies import unstructured
 from tests.streams.formats.ccda.markers import Markers
 from tests.streams.formats.ccda.scrubbing import (

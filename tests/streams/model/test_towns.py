@@ -8,8 +8,7 @@ from deid_core import Deidentifier, Document, KnownIdentifiers, Label
 from deid_core.document import Address
 from deid_core.fiction.places import states, towns_of
 from streams.model.towns import town
-from streams.pipeline.scrub.outputs import Pseudonyms
-from streams.pipeline.scrub.values import PatientValues
+from streams.pipeline.publish import PatientValues, Pseudonyms
 from tests.streams.formats.fhir.scrubbing import resources
 from tests.streams.formats.fhir.scrubbing import scrubbed as scrubbed_fhir
 from tests.streams.formats.hl7.rebuilding import KEY, deidentified, deidentifier, fields

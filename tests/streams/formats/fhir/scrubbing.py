@@ -18,8 +18,7 @@ from deid_core.policy import load_policy
 from streams.formats.fhir import FhirReader
 from streams.model.parts import Part, Rebuilt
 from streams.model.patients.known_identifiers import known_identifiers
-from streams.pipeline.scrub.outputs import Pseudonyms
-from streams.pipeline.scrub.values import PatientValues
+from streams.pipeline.publish import PatientValues, Pseudonyms
 
 READER = FhirReader()
 KEY = b"0" * 32

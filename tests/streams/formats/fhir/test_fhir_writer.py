@@ -9,8 +9,7 @@ import pytest
 
 from deid_core import Document
 from streams.formats.fhir.rules import DATA_ABSENT
-from streams.pipeline.scrub.outputs import Pseudonyms
-from streams.pipeline.scrub.values import PatientValues
+from streams.pipeline.publish import PatientValues, Pseudonyms
 from tests.streams.formats.fhir.scrubbing import (
     READER,
     attached,

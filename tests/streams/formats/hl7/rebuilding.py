@@ -7,8 +7,7 @@ from deid_core import Deidentifier, Document, OffsetMap, ScrubbedDocument
 from deid_core.document import Row
 from streams.formats.readers import HL7
 from streams.model.patients.known_identifiers import known_identifiers
-from streams.pipeline.scrub.outputs import Pseudonyms
-from streams.pipeline.scrub.values import PatientValues
+from streams.pipeline.publish import PatientValues, Pseudonyms
 
 KEY = b"0" * 32
 

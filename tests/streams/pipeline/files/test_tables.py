@@ -14,7 +14,7 @@ from streams.formats import Format
 from streams.formats.json_map import load_json_map
 from streams.pipeline.files.rewriting import Rewriter, Tally
 from streams.pipeline.files.sources import json_events_in, records_in
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 
 MAP = """
 note_id = "id"

@@ -13,7 +13,7 @@ from streams.kafka.partitioner import partition_of
 from streams.kafka.topics import HL7_SCRUBBED, NOTES, PHI_AUDIT
 from streams.pipeline.intake.processor import Intake
 from streams.pipeline.intake.route import route
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 from tests.office import OFFICE
 from tests.streams.pipeline.scrub.test_scrub import MemoryTable, scrub_with
 

@@ -11,8 +11,9 @@ from streams.engine.records import Partition, Record
 from streams.kafka.topics import NOTES, PHI_AUDIT
 from streams.model.notes import ClinicalNote
 from streams.model.patients.demographics import PatientId
+from streams.pipeline.publish import Ids, PublishedNote, annotations_json
 from streams.pipeline.scrub.join import Joined
-from streams.pipeline.scrub.outputs import ScrubOutputs, annotations_json
+from streams.pipeline.scrub.outputs import ScrubOutputs
 
 ANNOTATIONS = [
     Annotation(Span(0, 3), Label.PATIENT, 1.0, "known", "name"),
@@ -31,7 +32,9 @@ def outputs_of(annotations):
     outputs = ScrubOutputs(
         PseudonymKeys.of(b"k" * 32), preset="p", policy="safe-harbor"
     )
-    note, audit = outputs.of(joined, scrubbed, "", 1)
+    ids = Ids("0" * 32, "1" * 32, "2" * 8)
+    published = PublishedNote(ids, "found", "", "")
+    note, audit = outputs.of(joined, scrubbed, published, 1)
     return orjson.loads(note.value), orjson.loads(audit.value), scrubbed
 
 

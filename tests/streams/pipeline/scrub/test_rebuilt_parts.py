@@ -13,7 +13,7 @@ from streams.engine.reasons import ReasonCode
 from streams.model.notes import ClinicalNote
 from streams.model.parts import FreeText, Rebuilt
 from streams.model.patients.demographics import PatientId
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import PatientValues, Pseudonyms
 from streams.pipeline.scrub.parts import (
     Texts,
     documents_of,
@@ -21,7 +21,6 @@ from streams.pipeline.scrub.parts import (
     text_of,
     values_of,
 )
-from streams.pipeline.scrub.values import PatientValues
 
 HEADER = "MSH|^~\\&|A|B|C|D|2024||ORU^R01|1|P|2.5||||||8859/1\r"
 KNOWN = KnownIdentifiers(patient_names=(PersonName("Zürbögen", "Jörg"),))

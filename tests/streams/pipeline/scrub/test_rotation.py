@@ -12,8 +12,9 @@ from deid_core import ConfigError, Deidentifier
 from streams.engine.keys.ring import PseudonymKey, PseudonymKeys
 from streams.kafka.partitioner import partition_of
 from streams.model.outputs import KEY_ID, RECEIVED
+from streams.pipeline.publish import Pseudonyms
 from streams.pipeline.scrub.held import UnknownPatients
-from streams.pipeline.scrub.outputs import Pseudonyms, ScrubOutputs
+from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub
 from tests.office import OFFICE
 from tests.streams.pipeline.scrub.test_scrub import PATIENT, ROW, MemoryTable, record

@@ -32,8 +32,9 @@ from streams.model.patients.demographics import (
     PatientRecord,
 )
 from streams.model.patients.updates import PatientUpdate, decode_update
+from streams.pipeline.publish import Pseudonyms
 from streams.pipeline.scrub.held import UnknownPatients
-from streams.pipeline.scrub.outputs import Pseudonyms, ScrubOutputs
+from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub
 from tests.office import OFFICE
 

@@ -18,7 +18,7 @@ from streams.model.patients.demographics import (
     PatientId,
     PatientRecord,
 )
-from streams.pipeline.scrub.outputs import Pseudonyms
+from streams.pipeline.publish import Pseudonyms
 from streams.products.gateway import models
 from streams.products.gateway.scrubbing import MAX_DEPTH, Names, Scrubber, depth_of
 from streams.products.gateway.tasks import ACCEPTED, FHIR, JSON, NDJSON, Kind, Task
