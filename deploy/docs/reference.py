@@ -131,7 +131,16 @@ def _commands(command: Any, name: str) -> Iterator[str]:
 def settings() -> str:
     """Return all settings, those of tables in sections of their own."""
     own, tables = [], []
-    for name, info in Settings.model_fields.items():
+    fields = dict(Settings.model_fields)
+    del fields["products"]
+    places = {name: each.settings for name, each in products().items() if each.settings}
+    for name, place in places.items():
+        kind = load(place)
+        summary = (inspect.getdoc(kind) or "").partition(": ")[2].removesuffix(".")
+        fields[name] = FieldInfo(
+            annotation=kind, default_factory=dict, description=summary
+        )
+    for name, info in fields.items():
         variable = f"<br>`{PREFIX}{name.upper()}`"
         own.append(_setting(name, info, variable))
         model = _model_in(info.annotation)

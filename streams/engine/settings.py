@@ -1,8 +1,8 @@
 """All settings, frozen.  Only this module reads the environment.
 
 Later sources override earlier ones: defaults, TOML file (``--config`` or
-PHISTREAM_CONFIG), environment (PHISTREAM_...), command line.  An unknown key is an
-error.
+PHISTREAM_CONFIG), environment (PHISTREAM_KEY, of a table PHISTREAM_TABLE__KEY), command
+line.  An unknown key is an error.  Tables of products are classes of the products.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import os
 import time
 import tomllib
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_origin
 
 import orjson
 from pydantic import (
@@ -24,6 +24,8 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -32,6 +34,7 @@ from deid_core.term_files import TermFiles
 from streams.engine.keys.files import read_password
 from streams.engine.keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from streams.engine.keys.sources import directory_of, read_key
+from streams.products import load, products
 
 from .character_sets import known_codec
 from .client_properties import milliseconds, require_allowed, require_safe
@@ -47,70 +50,46 @@ UnknownPatient = Literal["scrub", "wait", "hold"]
 """What is done with a note of whose patient no name is known."""
 
 
-class MllpSettings(BaseModel):
-    """The table [mllp]: the settings of the MLLP listener."""
+def _from_json(value: object) -> Any:  # noqa: ANN401 (it is validated later)
+    """Return what a JSON text holds, which is how the environment names tables."""
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except orjson.JSONDecodeError:
+        raise ValueError("must be a list or table; in the environment, JSON") from None
+
+
+class Table(BaseModel):
+    """A table of settings, in the environment also JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    host: str = Field("127.0.0.1", min_length=1, description="address to listen on")
-    port: int = Field(2575, ge=0, le=65_535, description="port; 0 for any free one")
-    max_bytes: int = Field(
-        8 * 1024 * 1024,
-        ge=1024,
-        le=64 * 1024 * 1024,
-        description="a larger message is refused",
-    )
-    idle_seconds: float = Field(
-        3600, gt=0, description="a connection without a message so long is closed"
-    )
-    frame_seconds: float = Field(
-        60,
-        gt=0,
-        description="time to send a message, and to read its answer",
-    )
-    answer_seconds: float = Field(
-        10, ge=1, le=300, description="time that Kafka has to store a message"
-    )
-    max_connections: int = Field(
-        2000, ge=1, le=100_000, description="maximum number of connections"
-    )
-    max_in_flight: int = Field(
-        32,
-        ge=1,
-        le=1000,
-        description="messages of a connection that are not answered yet",
-    )
-    tls_certificate: Path | None = Field(
-        None, description="certificate chain in PEM; turns on TLS"
-    )
-    tls_key: Path | None = Field(None, description="its private key in PEM")
-    tls_client_ca: Path | None = Field(
-        None, description="certificates in PEM; senders need one that these signed"
-    )
-    allow: tuple[IPv4Network | IPv6Network, ...] = Field(
-        (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128")),
-        description="addresses and networks of the senders",
-    )
-    senders: tuple[str, ...] = Field(
-        (), description="MSH-3|MSH-4 of the senders; empty: any"
-    )
-
-    @field_validator("senders")
+    @model_validator(mode="before")
     @classmethod
-    def _check_senders(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """Reject what is not two fields."""
-        if any(each.count("|") != 1 for each in value):
-            raise ValueError('must each be "MSH-3|MSH-4", e.g. "LAB|NORTH"')
-        return value
+    def _read_table(cls, value: object) -> object:
+        """Return the table that a JSON text holds."""
+        return _from_json(value)
 
-    @model_validator(mode="after")
-    def _check_tls(self) -> MllpSettings:
-        """Reject a certificate without its key, and a client CA without both."""
-        if (self.tls_certificate is None) != (self.tls_key is None):
-            raise ValueError("tls_certificate and tls_key need each other")
-        if self.tls_client_ca is not None and self.tls_certificate is None:
-            raise ValueError("tls_client_ca needs tls_certificate and tls_key")
-        return self
+    @field_validator("*", mode="before")
+    @classmethod
+    def _read_value(cls, value: object, info: ValidationInfo) -> object:
+        """Return the list or table that a JSON text holds."""
+        kind = cls.model_fields[info.field_name or ""].annotation
+        return _from_json(value) if get_origin(kind) in (tuple, dict) else value
+
+
+class ProductSettings(Table):
+    """The table of a product, which has the product's name.
+
+    `Product.settings` names its class, which is imported only if the table is given.
+    """
+
+    TABLE: ClassVar[str]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the table that settings hold, or the defaults."""
+        found = settings.products.get(cls.TABLE)
+        return found if isinstance(found, cls) else cls()
 
 
 class KeySettings(BaseModel):
@@ -134,10 +113,8 @@ class KeySettings(BaseModel):
         return self
 
 
-class RegistrySettings(BaseModel):
+class RegistrySettings(Table):
     """The table [schema_registry]: the wire format, and where its ids are from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(
         "",
@@ -162,85 +139,8 @@ class RegistrySettings(BaseModel):
     )
 
 
-LakeTopicName = Literal["notes.scrubbed", "hl7.scrubbed", "phi.audit"]
-
-
-class LakeSettings(BaseModel):
-    """The table [lake]: Iceberg tables, and how `phistream lake` writes them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    topics: tuple[LakeTopicName, ...] = Field(
-        ("notes.scrubbed", "hl7.scrubbed", "phi.audit"),
-        min_length=1,
-        description="the topics that become tables",
-    )
-    catalog: str = Field(
-        "phistream", pattern="^[a-z0-9_]+$", description="name of the catalog"
-    )
-    warehouse: str = Field(
-        ".phistream/lake",
-        min_length=1,
-        description="folder or URL of the tables' files",
-    )
-    # They may hold credentials.
-    properties: dict[str, str] = Field(
-        default_factory=dict,
-        repr=False,
-        description="pyiceberg's properties of the catalog, e.g. type and uri; without "
-        "any, SQLite in the warehouse's folder",
-    )
-    properties_file: Path | None = Field(
-        None,
-        description="a .toml file of further properties, readable by its owner alone",
-    )
-    namespace: str = Field(
-        "phistream", pattern="^[a-z0-9_]+$", description="of the tables without times"
-    )
-    audit_namespace: str = Field(
-        "phistream_audit", pattern="^[a-z0-9_]+$", description="of phi.audit's table"
-    )
-    partition_by: Literal["day", "month", "year"] = Field(
-        "day", description="unit of the tables' partitions by day, when made"
-    )
-    commit_seconds: float = Field(
-        30, gt=0, le=86_400, description="rows wait so long for a commit at most"
-    )
-    commit_rows: int = Field(
-        50_000, ge=1, le=1_000_000, description="rows of a commit at most"
-    )
-    commit_bytes: int = Field(
-        64 * 1024 * 1024, ge=1024, description="bytes of a commit; the last may exceed"
-    )
-    maintain_seconds: float = Field(
-        600, gt=0, description="how often small files and old snapshots are looked for"
-    )
-    compact_files: int = Field(
-        16, ge=0, description="small files of a partition that become one; 0: off"
-    )
-    small_bytes: int = Field(
-        32 * 1024 * 1024, ge=1, description="a smaller file is small"
-    )
-    file_bytes: int = Field(
-        128 * 1024 * 1024, ge=1024, description="files are rewritten up to this size"
-    )
-    keep_seconds: float = Field(
-        86_400,
-        ge=0,
-        description="how long old snapshots, and with them erased rows, are kept",
-    )
-    orphan_seconds: float = Field(
-        86_400,
-        ge=60,
-        description="files of no snapshot that are as old are deleted; longer than any "
-        "commit may take",
-    )
-
-
-class TraceSettings(BaseModel):
+class TraceSettings(Table):
     """The table [traces]: spans for a collector of OpenTelemetry."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = Field(default=False, description="spans are sent to a collector")
     endpoint: str = Field(
@@ -268,10 +168,8 @@ class TraceSettings(BaseModel):
     )
 
 
-class Settings(BaseModel):
+class Settings(Table):
     """The settings of a process; deploy/config/phistream.toml shows all of them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bootstrap: str = Field("", description="host:port,... of the Kafka cluster")
     kafka: dict[str, str] = Field(
@@ -284,7 +182,7 @@ class Settings(BaseModel):
         None, description="file of it, readable by its owner alone, e.g. a mounted one"
     )
     schema_registry: RegistrySettings = Field(
-        default_factory=lambda: RegistrySettings.model_validate({}),
+        RegistrySettings.model_validate({}),
         description="a schema registry, for the wire format of its ids",
     )
     schema_registry_password: SecretStr | None = Field(
@@ -416,14 +314,6 @@ class Settings(BaseModel):
         default_factory=dict,
         description="by note type, what else is done with such notes",
     )
-    mllp: MllpSettings = Field(
-        default_factory=lambda: MllpSettings.model_validate({}),
-        description="the MLLP listener, phistream mllp",
-    )
-    lake: LakeSettings = Field(
-        default_factory=lambda: LakeSettings.model_validate({}),
-        description="the tables of phistream lake",
-    )
     pseudonym_key_file: Path | None = Field(
         None, description="32 or more secret bytes; phistream key FILE makes one"
     )
@@ -465,35 +355,8 @@ class Settings(BaseModel):
     operator_tokens_file: Path | None = Field(
         None, description="file of such tokens, one a line, readable by its owner alone"
     )
-    gateway_tokens: SecretStr | None = Field(
-        None, description="bearer tokens of the gateway: NAME:TOKEN,..."
-    )
-    gateway_tokens_file: Path | None = Field(
-        None, description="file of the gateway's tokens, likewise"
-    )
-    gateway_certificate: Path | None = Field(
-        None, description="certificate chain (PEM) of the gateway, for TLS"
-    )
-    gateway_certificate_key: Path | None = Field(
-        None, description="its private key (PEM)"
-    )
-    gateway_requests: int = Field(
-        32, ge=1, le=10_000, description="requests at a time; one more is refused"
-    )
-    gateway_batch_notes: int = Field(
-        1000, ge=1, le=100_000, description="maximum number of notes in a batch"
-    )
-    gateway_body_seconds: float = Field(
-        30, gt=0, le=3600, description="time in which the body of a request must come"
-    )
-    gateway_wait_seconds: float = Field(
-        10, gt=0, le=600, description="time that a request waits for a worker"
-    )
-    gateway_request_seconds: float = Field(
-        60, gt=0, le=3600, description="time after which a request's worker is killed"
-    )
     traces: TraceSettings = Field(
-        default_factory=lambda: TraceSettings.model_validate({}),
+        TraceSettings.model_validate({}),
         description="spans for a collector of OpenTelemetry, and traceparent headers",
     )
     traces_headers: SecretStr | None = Field(
@@ -501,12 +364,22 @@ class Settings(BaseModel):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
+    products: dict[str, ProductSettings] = Field(
+        default_factory=dict, description="tables of products, by their names"
+    )
+
+    @field_validator("products", mode="before")
+    @classmethod
+    def _check_tables(cls, value: Mapping[str, object]) -> object:
+        """Validate each table by the class that its product names."""
+        kinds: Any = {name: (load(_products()[name]), ...) for name in value}
+        return dict(create_model("Tables", **kinds).model_validate(value))
 
     @field_validator("kafka", mode="before")
     @classmethod
     def _check_client(cls, value: object) -> object:
         """Refuse properties that may not be set; take numbers and booleans as text."""
-        value = cls._read_json(value)
+        value = _from_json(value)
         if not isinstance(value, Mapping):
             return value
         if any(isinstance(each, Mapping) for each in value.values()):
@@ -531,23 +404,6 @@ class Settings(BaseModel):
     def _check_charset(cls, value: str) -> str:
         """Return the codec of a character set."""
         return known_codec(value)
-
-    @field_validator(
-        "unknown_patient_types",
-        "mllp",
-        "lake",
-        "pseudonym_keys",
-        "schema_registry",
-        "traces",
-        mode="before",
-    )
-    @classmethod
-    def _read_json(cls, value: object) -> object:
-        """Return what a JSON text holds, which is how the environment says it."""
-        try:
-            return orjson.loads(value) if isinstance(value, str) else value
-        except orjson.JSONDecodeError:
-            raise ValueError("must be JSON") from None
 
     def client(self, **extra: object) -> dict[str, Any]:
         """Return the properties of a Kafka client, overridden by ``extra``."""
@@ -656,7 +512,8 @@ def load_settings(
 
     Args:
         config: A TOML file; by default the one that PHISTREAM_CONFIG names, if any.
-        overrides: From the command line; None values are ignored.
+        overrides: From the command line, named as in the environment; None values are
+            ignored.
         environment: Replaces ``os.environ``.
 
     Raises:
@@ -667,11 +524,13 @@ def load_settings(
         Path(env[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in env else None
     )
     values = _from_file(named) if named else {}
-    values |= _from_environment(env)
-    values |= {k: v for k, v in (overrides or {}).items() if v is not None}
+    _override(values, _from_environment(env))
+    _override(values, {k: v for k, v in (overrides or {}).items() if v is not None})
     for key in values:
         _check_known(key)
     values.setdefault("java_home", env.get("JAVA_HOME") or None)
+    given = _products().keys() & values.keys()
+    values["products"] = {name: values.pop(name) for name in given}
     try:
         settings = Settings.model_validate(values)
     except ValidationError as error:
@@ -702,18 +561,48 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def _override(values: dict[str, Any], source: Mapping[str, object]) -> None:
+    """Take the values of a source; TABLE__KEY is a key of a table with fixed keys."""
+    tables = _products().keys() | {
+        name
+        for name, each in Settings.model_fields.items()
+        if isinstance(each.annotation, type) and issubclass(each.annotation, Table)
+    }
+    for name, value in sorted(source.items()):  # a table comes before its keys
+        table, _, key = name.partition("__")
+        if key and table in tables:
+            # A wrong table is left as it is, and refused later.
+            with suppress(TypeError, ValueError):
+                values[table] = {**_from_json(values.get(table, {})), key: value}
+        else:
+            values[name] = value
+
+
 def _check_known(key: str) -> None:
-    known = sorted(Settings.model_fields)
-    if key not in known:
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ConfigError(f"unknown setting {key!r}{hint} known: {', '.join(known)}")
+    known = sorted((Settings.model_fields.keys() - {"products"}) | _products().keys())
+    if key in known:
+        return
+    for table, place in _products().items():
+        own = key.removeprefix(f"{table}_")
+        if own != key and own in load(place).model_fields:
+            raise ConfigError(
+                f"{key}: is now {own} of the table [{table}], in the environment "
+                f"{PREFIX}{table.upper()}__{own.upper()}"
+            )
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise ConfigError(f"unknown setting {key!r}{hint} known: {', '.join(known)}")
+
+
+def _products() -> Mapping[str, str]:
+    """Return the places of the products' tables by their names."""
+    return {name: each.settings for name, each in products().items() if each.settings}
 
 
 def _explain(error: ValidationError) -> str:
     # pydantic's own message shows the value, which may be a secret.
     return "; ".join(
-        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
+        f"{'.'.join(map(str, each['loc'])).removeprefix('products.')}: {each['msg']}"
         for each in error.errors(include_input=False, include_url=False)
     )
 

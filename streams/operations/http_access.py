@@ -1,6 +1,6 @@
 """Who may use the HTTP services: bearer tokens, and the hosts that requests may name.
 
-The gateway has tokens of its own; the page and the metrics share those of operators.
+The page and the metrics share the tokens of operators.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ class Tokens:
     digests: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of_gateway(cls, settings: Settings) -> Tokens:
-        """Return the tokens of the gateway's clients.
-
-        Raises:
-            ConfigError: The file is unreadable, or an entry is no NAME:TOKEN.
-        """
-        given, file = settings.gateway_tokens, settings.gateway_tokens_file
-        return cls._of(_entries(given, file, "gateway_tokens"), "gateway_tokens")
-
-    @classmethod
     def of_operators(cls, settings: Settings) -> Tokens:
         """Return the tokens of the page and the metrics.
 
         Raises:
-            ConfigError: As of `of_gateway`.
+            ConfigError: As of `of`.
         """
-        return cls._of(_of_operators(settings), "operator_tokens")
+        return cls.of(*_operators(settings))
 
     @classmethod
-    def _of(cls, entries: Sequence[str], where: str) -> Tokens:
+    def of(cls, given: SecretStr | None, file: Path | None, where: str) -> Tokens:
+        """Return the tokens of two settings.
+
+        Args:
+            given: NAME:TOKEN,...
+            file: Such tokens, one a line.
+            where: The name of the first setting; that of the other ends in _file.
+
+        Raises:
+            ConfigError: The file is unreadable, or an entry is no NAME:TOKEN.
+        """
         digests: dict[str, bytes] = {}
-        for entry in entries:
+        for entry in _entries(given, file, where):
             found = _ENTRY.fullmatch(entry)
             if found is None:
                 raise ConfigError(
@@ -176,19 +176,6 @@ class Access:
         return None
 
 
-def require_tokens(tokens: Tokens, address: str) -> None:
-    """Refuse to listen without tokens where others may connect.
-
-    Raises:
-        ConfigError: There is no token, and the address is none of the loopback.
-    """
-    if not tokens.digests and not is_loopback(address):
-        raise ConfigError(
-            "gateway_tokens: not set; without tokens only loopback addresses are "
-            "served: set gateway_tokens_file, or leave out --host"
-        )
-
-
 def is_loopback(address: str) -> bool:
     """Return whether only programs of this host can connect to an address."""
     try:
@@ -199,14 +186,13 @@ def is_loopback(address: str) -> bool:
 
 def own_authorization(settings: Settings) -> dict[str, str]:
     """Return the headers with which one service asks another; without tokens none."""
-    entries = _of_operators(settings)
+    entries = _entries(*_operators(settings))
     token = entries[0].partition(":")[2] if entries else ""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _of_operators(settings: Settings) -> Sequence[str]:
-    given, file = settings.operator_tokens, settings.operator_tokens_file
-    return _entries(given, file, "operator_tokens")
+def _operators(settings: Settings) -> tuple[SecretStr | None, Path | None, str]:
+    return settings.operator_tokens, settings.operator_tokens_file, "operator_tokens"
 
 
 def _entries(given: SecretStr | None, file: Path | None, where: str) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """Products around the core, which imports none of them.
 
 A product is a folder.  Its ``__init__`` says in ``PRODUCT`` what it adds to phistream:
-commands, metrics, grants; nothing else of it is imported for that.  A new one
+commands, metrics, grants, settings; nothing else of it is imported for that.  A new one
 needs its folder, and its name in `NAMES`.
 """
 
@@ -39,12 +39,14 @@ class Product(NamedTuple):
         grants: By principal, a function of the group's name that returns its grants.
         proof: A function that reconciles what the product published; see
             ``phistream reconcile --version``.
+        settings: The class of its table of settings, a `ProductSettings`.
     """
 
     commands: Mapping[str, Command] = {}
     metrics: str = ""
     grants: Mapping[str, str] = {}
     proof: str = ""
+    settings: str = ""
 
 
 @cache

@@ -14,6 +14,7 @@ from streams.engine.settings import PREFIX, Settings, load_settings
 from streams.kafka.topics import NOTES
 from streams.operations.doctor.ports import ANY_ADDRESS
 from streams.products.gateway.server import DRAIN_SECONDS as GATEWAY_DRAIN
+from streams.products.mllp.settings import MllpSettings
 from streams.service.supervisor import DRAIN_SECONDS
 from tests.deploy.kustomize import KUBERNETES, built, files_of, patches_of
 from tests.deploy.test_containers import (
@@ -38,8 +39,7 @@ READ = {
     "watch": {"operator_tokens_file"},
     "mllp": {"operator_tokens_file", "mllp"},
     "gateway": {
-        "pseudonym_keys", "gateway_tokens_file", "gateway_certificate",
-        "gateway_certificate_key",
+        "pseudonym_keys", "gateway",
     },
 }  # fmt: skip
 KAFKA_CLIENTS = {"intake", "scrub", "watch", "mllp"}
@@ -159,7 +159,8 @@ def test_the_files_that_settings_name_are_mounted_and_no_others(name):
     mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
     mounted = {path for path in mounts if path.startswith(MOUNTED)}
     wanted = {f"{MOUNTED}config"}
-    texts = [repr(getattr(settings, each)) for each in READ[name] - {"pseudonym_keys"}]
+    known = dict(settings) | settings.products
+    texts = [repr(known[each]) for each in READ[name] - {"pseudonym_keys"}]
     texts += [each.source for each in settings.pseudonym_keys]
     if "pseudonym_keys" not in READ[name]:
         texts.pop()
@@ -250,7 +251,10 @@ def test_probes_ask_the_port_that_the_service_opens(name):
         "intake": {"metrics": settings.metrics_port},
         "scrub": {"metrics": settings.metrics_port},
         "watch": {"page": arguments.get("port")},
-        "mllp": {"mllp": settings.mllp.port, "metrics": settings.metrics_port},
+        "mllp": {
+            "mllp": MllpSettings.of(settings).port,
+            "metrics": settings.metrics_port,
+        },
         "gateway": {"https": arguments.get("port")},
     }[name]
 
@@ -261,7 +265,7 @@ def test_probes_ask_the_port_that_the_service_opens(name):
         assert container[probe]["httpGet"]["port"] in ports
     if "host" in arguments:
         # Probes come from the node.
-        assert ANY_ADDRESS in (arguments["host"], settings.mllp.host)
+        assert ANY_ADDRESS in (arguments["host"], MllpSettings.of(settings).host)
 
 
 @pytest.mark.parametrize("name", ["intake", "scrub"])
@@ -290,7 +294,7 @@ def test_a_pod_without_the_label_of_its_ordinal_refuses_to_start():
 def test_a_pod_may_take_as_long_as_its_service_drains(name):
     pods = by_service()[name]
     drains = {"intake": DRAIN_SECONDS, "scrub": DRAIN_SECONDS, "gateway": GATEWAY_DRAIN}
-    answer = settings_of(pods).mllp.answer_seconds
+    answer = MllpSettings.of(settings_of(pods)).answer_seconds
 
     grace = pod_of(pods)["terminationGracePeriodSeconds"]
     assert grace >= drains.get(name, 2 * answer) + 10

@@ -13,12 +13,13 @@ import pytest
 import deid_core.errors
 import streams.engine.errors
 from streams.engine.reasons import REASONS
-from streams.engine.settings import LakeSettings, Settings
+from streams.engine.settings import Settings
 from streams.formats.documents import UnreadableKind
 from streams.formats.hl7.acknowledgement import Refusal
 from streams.operations.metrics.catalogue import WORKERS
 from streams.operations.reconcile import Fault
 from streams.products import load, products
+from streams.products.lake.settings import LakeSettings
 from tests.deploy.promql import DEPLOY, rules
 
 TEXT = (DEPLOY / "runbook.md").read_text("utf-8")
@@ -108,3 +109,7 @@ def test_sections_name_settings_that_exist():
 
     settings = {name for name in named - others if not name.startswith("phistream_")}
     assert settings <= set(Settings.model_fields)
+    for name, product in products().items():
+        if product.settings:
+            named = set(re.findall(rf"`{name}\.(\w+)`", TEXT))
+            assert named <= set(load(product.settings).model_fields)

@@ -18,13 +18,13 @@ from confluent_kafka import Producer
 
 from streams.demo.flow import read_topic
 from streams.engine.exit_status import EX_SOFTWARE, EX_TEMPFAIL
-from streams.engine.settings import LakeSettings
 from streams.kafka.client import PRODUCER
 from streams.kafka.offsets import GroupOffsets
 from streams.kafka.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.products.lake.catalog import open_catalog
 from streams.products.lake.progress import OFFSETS
 from streams.products.lake.service import tables_of
+from streams.products.lake.settings import LakeSettings
 from tests.brokers import PATIENCE, wait_until
 from tests.commands import Forked, phistream
 from tests.harness import is_settled
@@ -135,15 +135,10 @@ class Lake:
 
     def __init__(self, settings, folder, **changes):
         given = {"commit_seconds": 0.05, "maintain_seconds": 3600.0, "keep_seconds": 0}
-        self.settings = settings.model_copy(
-            update={
-                "lake": LakeSettings(
-                    warehouse=str(folder / "lake"), **(given | changes)
-                )
-            }
-        )
+        self.lake = LakeSettings(warehouse=str(folder / "lake"), **(given | changes))
+        self.settings = settings.model_copy(update={"products": {"lake": self.lake}})
         self._config = folder / "lake.toml"
-        table = self.settings.lake.model_dump(mode="json", exclude_none=True)
+        table = self.lake.model_dump(mode="json", exclude_none=True)
         lines = [
             f'bootstrap = "{settings.bootstrap}"',
             f'group = "{settings.group}"',
@@ -152,7 +147,7 @@ class Lake:
         ]
         self._config.write_text("\n".join(lines) + "\n")
         self._log = folder / "lake.log"
-        self.catalog = open_catalog(self.settings.lake)
+        self.catalog = open_catalog(self.lake)
 
     @contextmanager
     def running(self):
@@ -173,7 +168,7 @@ class Lake:
         return self._log.read_text()
 
     def table(self, topic):
-        tables = tables_of(self.settings.lake, self.catalog)
+        tables = tables_of(self.lake, self.catalog)
         found = tables[topic.name]
         return found.table if found.load() else None
 

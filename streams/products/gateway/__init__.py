@@ -18,4 +18,5 @@ PRODUCT = Product(
         ),
     },
     metrics="products.gateway.catalogue:METRICS",
+    settings="products.gateway.settings:GatewaySettings",
 )

@@ -29,6 +29,7 @@ from streams.kafka.topics import HL7_RAW
 from . import models
 from .docs_page import page, style
 from .gateway_metrics import CONTENT_TYPE, GatewayMetrics
+from .settings import GatewaySettings
 from .tasks import ACCEPTED, FHIR, HL7, JSON, NDJSON, Answer, Code, Kind, Refused, Task
 
 Scrub = Callable[[Task], Awaitable[Answer]]
@@ -154,7 +155,7 @@ class Bodies:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._seconds = settings.gateway_body_seconds
+        self._seconds = GatewaySettings.of(settings).body_seconds
         self._max = {
             each: settings.max_note_bytes
             if each is Kind.NOTE
@@ -331,7 +332,7 @@ def description_of(app: FastAPI) -> dict[str, Any]:
             "bearer": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "A token of gateway_tokens or gateway_tokens_file.",
+                "description": "A token of gateway.tokens or gateway.tokens_file.",
             }
         }
         app.openapi_schema = made

@@ -19,6 +19,7 @@ from streams.engine.settings import Settings
 from streams.operations.http_access import Hosts, Tokens
 
 from .gateway_metrics import GatewayMetrics
+from .settings import GatewaySettings
 from .tasks import JSON, Code, Refused
 
 log = logging.getLogger(__name__)
@@ -85,11 +86,10 @@ class Guard:
     ) -> None:
         self._app = app
         self._tokens, self._hosts, self._metrics = tokens, hosts, metrics
-        self._free = settings.gateway_requests
+        gateway = GatewaySettings.of(settings)
+        self._free = gateway.requests
         self._seconds = SLACK_SECONDS + (
-            settings.gateway_body_seconds
-            + settings.gateway_wait_seconds
-            + settings.gateway_request_seconds
+            gateway.body_seconds + gateway.wait_seconds + gateway.request_seconds
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

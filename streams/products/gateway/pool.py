@@ -15,6 +15,7 @@ from streams.engine.exit_status import EX_SOFTWARE
 from streams.engine.reasons import ReasonCode
 from streams.engine.settings import Settings
 
+from .settings import GatewaySettings
 from .tasks import SIZES, Answer, Code, Refused, Task
 from .worker import FORK, PID_BYTES, READY, overrun, tend
 
@@ -74,7 +75,7 @@ class Pool:
         own_key: bytes,
         replaced: Callable[[], None] = lambda: None,
     ) -> None:
-        self._settings = settings
+        self._settings = GatewaySettings.of(settings)
         self._size = workers
         self._replaced = replaced
         self._free: asyncio.Queue[_Worker] = asyncio.Queue()
@@ -119,7 +120,7 @@ class Pool:
         """
         worker = await self._take()
         try:
-            async with asyncio.timeout(self._settings.gateway_request_seconds):
+            async with asyncio.timeout(self._settings.request_seconds):
                 answer = await worker.ask(task)
         except TimeoutError:
             self._replace(worker)
@@ -152,7 +153,7 @@ class Pool:
 
     async def _take(self) -> _Worker:
         try:
-            async with asyncio.timeout(self._settings.gateway_wait_seconds):
+            async with asyncio.timeout(self._settings.wait_seconds):
                 while True:
                     worker = await self._free.get()
                     if not worker.reader.at_eof():

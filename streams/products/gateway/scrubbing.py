@@ -36,6 +36,7 @@ from streams.pipeline.scrub.parts import (
     text_of,
 )
 
+from .settings import GatewaySettings
 from .tasks import ACCEPTED, JSON, NDJSON, Answer, Code, Counts, Kind, Refused, Task
 
 log = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ class Scrubber:
             Pseudonyms(key or own_key),
             Names(Path(settings.preset).stem, Path(settings.policy).stem),
             max_note_bytes=settings.max_note_bytes,
-            max_batch=settings.gateway_batch_notes,
+            max_batch=GatewaySettings.of(settings).batch_notes,
         )
 
     def answer(self, task: Task) -> Answer:

@@ -17,12 +17,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from streams.engine.errors import ConfigError, FatalError
 from streams.engine.exit_status import EX_CONFIG
 from streams.engine.settings import Settings
-from streams.operations.http_access import Hosts, Tokens, require_tokens
+from streams.operations.http_access import Hosts, Tokens, is_loopback
 
 from .app import ENDPOINTS, application
 from .gateway_metrics import GatewayMetrics
 from .guard import OPEN, Guard
 from .pool import Pool
+from .settings import GatewaySettings
 
 log = logging.getLogger(__name__)
 
@@ -112,10 +113,11 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     """
     # A core dump would hold notes.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    tokens = Tokens.of_gateway(settings)
+    gateway = GatewaySettings.of(settings)
+    tokens = Tokens.of(gateway.tokens, gateway.tokens_file, "gateway.tokens")
     require_tokens(tokens, host)
     hosts = Hosts.of(settings, host)
-    tls = _tls(settings)
+    tls = _tls(gateway)
     if settings.has_pseudonym_key:
         settings.pseudonym_key()
     else:
@@ -124,6 +126,19 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
         )
     with _listening(host, port) as listening:
         asyncio.run(_serve(settings, listening, tokens, hosts, tls, workers))
+
+
+def require_tokens(tokens: Tokens, address: str) -> None:
+    """Refuse to listen without tokens where others may connect.
+
+    Raises:
+        ConfigError: There is no token, and the address is none of the loopback.
+    """
+    if not tokens.digests and not is_loopback(address):
+        raise ConfigError(
+            "gateway.tokens: not set; without tokens only loopback addresses are "
+            "served: set gateway.tokens_file, or leave out --host"
+        )
 
 
 async def _serve(
@@ -195,13 +210,13 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    chain, key = settings.gateway_certificate, settings.gateway_certificate_key
+def _tls(settings: GatewaySettings) -> ssl.SSLContext | None:
+    chain, key = settings.certificate, settings.certificate_key
     if chain is None and key is None:
         return None
     if chain is None or key is None:
         raise ConfigError(
-            "gateway_certificate, gateway_certificate_key: set both, or none"
+            "gateway.certificate, gateway.certificate_key: set both, or none"
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -210,7 +225,7 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         context.load_cert_chain(chain, key, password=lambda: "")
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(
-            "gateway_certificate, gateway_certificate_key: can't be read "
+            "gateway.certificate, gateway.certificate_key: can't be read "
             f"({error.strerror or type(error).__name__}); give PEM files, the key "
             "without a password"
         ) from None

@@ -14,4 +14,5 @@ PRODUCT = Product(
     },
     metrics="products.lake.catalogue:METRICS",
     grants={"lake": "products.lake.grants:lake"},
+    settings="products.lake.settings:LakeSettings",
 )

@@ -20,7 +20,8 @@ from streams.engine.errors import ConfigError, RetriableError, StreamError
 from streams.engine.exit_status import is_full
 from streams.engine.keys.files import is_exposed
 from streams.engine.private_files import private_folder
-from streams.engine.settings import LakeSettings
+
+from .settings import LakeSettings
 
 log = logging.getLogger(__name__)
 

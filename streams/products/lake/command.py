@@ -17,10 +17,12 @@ from streams.cli.terminal import print_json, show_table
 from streams.engine.exit_status import status_of
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
-from streams.engine.settings import LakeSettings, load_settings
+from streams.engine.settings import load_settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.service.versions import runtime
+
+from .settings import LakeSettings
 
 if TYPE_CHECKING:
     from streams.products.lake.table import LakeTable
@@ -59,7 +61,7 @@ def compact(
     as_json: Json = False,
 ) -> None:
     """Rewrite the small files of each partition; a writer may run meanwhile."""
-    settings = load_settings(config).lake
+    settings = LakeSettings.of(load_settings(config))
     rows = []
     with _tables(settings) as tables:
         from streams.products.lake.maintenance import compact as run_it
@@ -85,7 +87,7 @@ def expire(
 
     Rows of erased patients are in such files until then.
     """
-    settings = load_settings(config).lake
+    settings = LakeSettings.of(load_settings(config))
     if keep_seconds is not None:
         settings = settings.model_copy(update={"keep_seconds": keep_seconds})
     rows = []
@@ -106,15 +108,14 @@ def status(
     """Print rows, files and snapshots of the tables, and what is not read yet."""
     settings = load_settings(config, {"bootstrap": bootstrap})
     wait_for_broker(settings)
-    counts = require_topics(settings, settings.lake.topics)
-    with _tables(settings.lake, are_loaded=False) as tables:
+    lake = LakeSettings.of(settings)
+    counts = require_topics(settings, lake.topics)
+    with _tables(lake, are_loaded=False) as tables:
         from streams.products.lake.status import status_of_table
 
         rows = [
             dataclasses.asdict(
-                status_of_table(
-                    settings, settings.lake, table, counts[table.rows.topic.name]
-                )
+                status_of_table(settings, lake, table, counts[table.rows.topic.name])
             )
             for table in tables
         ]

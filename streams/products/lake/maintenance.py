@@ -24,12 +24,12 @@ from pyiceberg.io.pyarrow import (
 )
 
 from streams.engine.errors import RetriableError
-from streams.engine.settings import LakeSettings
 
 from .catalog import CONFLICTS, translated
 from .columns import OFFSET, PARTITION
 from .progress import OFFSETS
 from .rows import PATIENT
+from .settings import LakeSettings
 from .table import MAX_CONFLICTS, LakeTable
 
 if TYPE_CHECKING:

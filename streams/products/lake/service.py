@@ -17,7 +17,7 @@ from types import FrameType
 from pyiceberg.catalog import Catalog
 
 from streams.engine.errors import RetriableError, TopicReplaced
-from streams.engine.settings import LakeSettings, Settings
+from streams.engine.settings import Settings
 from streams.kafka.client import admin_client, wait_for_broker
 from streams.kafka.identities import Identities, topic_ids
 from streams.kafka.topic_admin import require_topics
@@ -30,6 +30,7 @@ from .catalog import open_catalog
 from .maintenance import compact, expire
 from .metrics import LakeHealth, LakeMetrics
 from .rows import rows_of
+from .settings import LakeSettings
 from .source import Source
 from .table import LakeTable
 
@@ -43,8 +44,9 @@ def run(settings: Settings, clock: Callable[[], float] = time.monotonic) -> None
         StreamError: The service can't go on; nothing is lost.
     """
     wait_for_broker(settings)
-    counts = require_topics(settings, settings.lake.topics)
-    with _catalog(settings.lake) as catalog, ExitStack() as stack:
+    lake = LakeSettings.of(settings)
+    counts = require_topics(settings, lake.topics)
+    with _catalog(lake) as catalog, ExitStack() as stack:
         writer = Writer(settings, catalog, dict(counts), clock)
         stack.callback(writer.close)
         stack.enter_context(_serving(settings, writer))
@@ -82,19 +84,20 @@ class Writer:
         counts: dict[str, int],
         clock: Callable[[], float],
     ) -> None:
-        self._lake, self._clock = settings.lake, clock
+        lake = LakeSettings.of(settings)
+        self._lake, self._clock = lake, clock
         admin = admin_client(settings)
         ids = topic_ids(admin, counts)
         self._identities = Identities(admin, ids)
-        self.metrics = LakeMetrics(new_registry(), settings.lake.topics)
+        self.metrics = LakeMetrics(new_registry(), lake.topics)
         self.health = LakeHealth(self.metrics, clock, settings.watchdog_seconds)
-        self.tables = tables_of(settings.lake, catalog)
+        self.tables = tables_of(lake, catalog)
         self._batches = {
             topic: _opened(table, ids[topic]) for topic, table in self.tables.items()
         }
         reached = {t: each.progress.offsets for t, each in self._batches.items()}
         self._source = Source(settings, counts, reached)
-        self._maintain_at = clock() + settings.lake.maintain_seconds
+        self._maintain_at = clock() + lake.maintain_seconds
 
     def turn(self) -> None:
         """Read what is there, and commit what is due."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams.engine.settings import LakeSettings, Settings
+from streams.engine.settings import Settings
 from streams.kafka.client import admin_client
 from streams.kafka.offsets import end_offsets
 
 from .maintenance import small_files
+from .settings import LakeSettings
 from .table import LakeTable
 
 

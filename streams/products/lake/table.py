@@ -31,12 +31,12 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
 from streams.engine.errors import ConfigError, FatalError, RetriableError, SlotTaken
-from streams.engine.settings import LakeSettings
 
 from .catalog import CONFLICTS, translated
 from .columns import DAY
 from .progress import Progress, progress_of
 from .rows import PATIENT, Rows, Unit
+from .settings import LakeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,4 +14,5 @@ PRODUCT = Product(
     },
     metrics="products.mllp.catalogue:METRICS",
     grants={"mllp": "products.mllp.grants:mllp"},
+    settings="products.mllp.settings:MllpSettings",
 )

@@ -33,12 +33,10 @@ def mllp(
     # prometheus_client takes a tenth of a second to load.
     from streams.products.mllp.service import run
 
-    settings = load_settings(config, {"bootstrap": bootstrap})
     if host == "":
         raise ConfigError("--host: empty; name an address of this host")
-    given = {k: v for k, v in (("host", host), ("port", port)) if v is not None}
-    listener = settings.mllp.model_copy(update=given)
-    settings = settings.model_copy(update={"mllp": listener})
+    given = {"bootstrap": bootstrap, "mllp__host": host, "mllp__port": port}
+    settings = load_settings(config, given)
     settings.client()
     set_up_logging(settings.log_level)
     keep_files_private()

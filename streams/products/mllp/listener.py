@@ -20,7 +20,6 @@ from ipaddress import IPv6Address, ip_address
 from streams.engine.character_sets import UTF_8
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.engine.settings import MllpSettings
 from streams.formats.hl7.acknowledgement import (
     Header,
     Refusal,
@@ -43,6 +42,7 @@ from .frames import (
 )
 from .metrics import ListenerMetrics, Unwelcome
 from .publisher import Publish, Stored
+from .settings import MllpSettings
 from .troubles import Troubles
 
 log = logging.getLogger(__name__)

@@ -21,6 +21,8 @@ from streams.formats.hl7.acknowledgement import Refusal
 from streams.kafka.client import PRODUCER, log_error, producer_client
 from streams.kafka.topics import HL7_RAW
 
+from .settings import MllpSettings
+
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
@@ -52,7 +54,7 @@ class KafkaPublisher:
             "enable.idempotence": True,
             "acks": "all",
             "linger.ms": 1,
-            "message.timeout.ms": int(settings.mllp.answer_seconds * 1000),
+            "message.timeout.ms": int(MllpSettings.of(settings).answer_seconds * 1000),
             "queue.buffering.max.kbytes": QUEUE_KB,
             "error_cb": log_error,
         }

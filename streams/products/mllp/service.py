@@ -11,22 +11,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from typing import Any
 
 from streams.engine.errors import ConfigError
 from streams.engine.heartbeat import Backstop
-from streams.engine.settings import MllpSettings, Settings
+from streams.engine.settings import Settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import HL7_RAW
-from streams.operations.http_access import Access
+from streams.operations.http_access import Access, is_loopback
 from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.server import serving
 
 from .listener import Listener
 from .metrics import ListenerHealth, ListenerMetrics
 from .publisher import KafkaPublisher
+from .settings import MllpSettings
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,9 @@ def run(settings: Settings) -> None:
     Raises:
         FatalError: The service can't go on.
     """
-    tls = server_tls(settings.mllp)
-    _allow_files(settings.mllp.max_connections + OTHER_FILES)
+    mllp = MllpSettings.of(settings)
+    tls = server_tls(mllp)
+    _allow_files(mllp.max_connections + OTHER_FILES)
     wait_for_broker(settings)
     require_topics(settings, [HL7_RAW.name])
     asyncio.run(_Service(settings, tls).run())
@@ -125,8 +126,9 @@ class _Service:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         publisher = KafkaPublisher(settings, loop)
+        mllp = MllpSettings.of(settings)
         listener = Listener(
-            settings.mllp,
+            mllp,
             publisher.publish,
             self._metrics,
             self._tls,
@@ -135,7 +137,7 @@ class _Service:
         )
         with self._serving():
             await listener.start()
-            _warn_of_plain_text(settings.mllp)
+            _warn_of_plain_text(mllp)
             tasks = [
                 asyncio.create_task(self._beat()),
                 asyncio.create_task(self._check(publisher)),
@@ -175,11 +177,7 @@ class _Service:
 
 
 def _warn_of_plain_text(settings: MllpSettings) -> None:
-    try:
-        is_loopback = ip_address(settings.host).is_loopback
-    except ValueError:
-        is_loopback = settings.host == "localhost"
-    if settings.tls_certificate is None and not is_loopback:
+    if settings.tls_certificate is None and not is_loopback(settings.host):
         log.warning("mllp.tls_certificate: not set; messages arrive in plain text")
 
 

@@ -1,16 +1,27 @@
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from pydantic_core import PydanticUndefined
 
 from deid_core import Label
 from streams.engine.client_properties import ALLOWED, REFUSED
 from streams.engine.errors import ConfigError
 from streams.engine.settings import Settings, load_settings
 from streams.kafka.client import CONSUMER, PRODUCER
+from streams.products import load, products
+from streams.products.gateway.settings import GatewaySettings
+from streams.products.mllp.settings import MllpSettings
 from tests import commands
+
+SHIPPED = Path(__file__).parents[3] / "deploy/config/phistream.toml"
+TABLES = {
+    name: load(each.settings) for name, each in products().items() if each.settings
+}
 
 
 @pytest.fixture
@@ -104,26 +115,26 @@ def test_lists_of_terms_are_a_table_as_in_presets(config):
 
 def test_the_shipped_configuration_names_every_setting():
     """deploy/config/phistream.toml is the reference: complete, and it loads."""
-    path = Path(__file__).parents[3] / "deploy/config/phistream.toml"
-    text = path.read_text()
+    text = SHIPPED.read_text("utf-8")
 
-    load_settings(path, environment={})
+    load_settings(SHIPPED, environment={})
     missing = [
         key
-        for key, field in Settings.model_fields.items()
+        for kind in (Settings, *TABLES.values())
+        for key, field in kind.model_fields.items()
         if (f"{key} =" not in text and f"[{key}]" not in text)
         or (field.description or key) not in text
     ]
-    assert ["kafka"] == missing
+    assert ["kafka", "products"] == missing
+    assert [] == [name for name in TABLES if f"\n[{name}]\n" not in text]
 
 
 def test_the_shipped_configuration_holds_the_defaults():
     """What is commented out has none, or an empty one."""
-    path = Path(__file__).parents[3] / "deploy/config/phistream.toml"
-    values = tomllib.loads(path.read_text("utf-8"))
+    values = tomllib.loads(SHIPPED.read_text("utf-8"))
+    tables = {name: values.pop(name) for name in TABLES}
 
     assert Settings() == Settings.model_validate(values)
-    gateway = ("tokens", "tokens_file", "certificate", "certificate_key")
     assert {
         "bootstrap",
         "kafka_password",
@@ -135,10 +146,15 @@ def test_the_shipped_configuration_holds_the_defaults():
         "dead_letter_key_file",
         "java_home",
         "json_map",
-        *(f"gateway_{each}" for each in gateway),
         "operator_tokens",
         "operator_tokens_file",
+        "products",
     } == (Settings.model_fields.keys() - values.keys())
+    for name, table in tables.items():
+        assert TABLES[name].of(Settings()) == TABLES[name].model_validate(table)
+        fields = TABLES[name].model_fields
+        assert all(fields[key].default in (None, PydanticUndefined)
+                   for key in fields.keys() - table.keys())  # fmt: skip
 
 
 def test_what_is_done_with_notes_of_unknown_patients_is_set_by_note_type(config):
@@ -172,13 +188,103 @@ def test_a_wrong_policy_for_unknown_patients_is_refused_by_its_key(key, value):
 
 def test_the_mllp_listener_has_a_table_or_a_json_object_of_the_environment(config):
     path = config('[mllp]\nport = 6661\nallow = ["10.1.0.0/16"]\n')
-    from_file = load_settings(path, environment={}).mllp
+    from_file = MllpSettings.of(load_settings(path, environment={}))
     env = {"PHISTREAM_MLLP": '{"host": "::", "senders": ["LAB|NORTH"]}'}
-    from_environment = load_settings(environment=env).mllp
+    from_environment = MllpSettings.of(load_settings(environment=env))
 
     assert (6661, "127.0.0.1") == (from_file.port, from_file.host)
     assert ["10.1.0.0/16"] == [str(each) for each in from_file.allow]
     assert ("::", ("LAB|NORTH",)) == (from_environment.host, from_environment.senders)
+
+
+def test_a_key_of_a_table_has_a_name_in_the_environment(config):
+    path = config("[gateway]\nrequests = 3\nbatch_notes = 4\n[traces]\nratio = 1\n")
+    env = {
+        "PHISTREAM_GATEWAY__TOKENS": "lab:ZZMARKER",
+        "PHISTREAM_GATEWAY__REQUESTS": "5",
+        "PHISTREAM_MLLP__PORT": "6661",
+        "PHISTREAM_MLLP": '{"port": 1, "host": "::"}',
+        "PHISTREAM_MLLP__SENDERS": '["LAB|NORTH"]',
+        "PHISTREAM_TRACES__QUEUE_SPANS": "64",
+        "PHISTREAM_SCHEMA_REGISTRY__REGISTER": "true",
+    }
+
+    settings = load_settings(path, {"mllp__port": 7, "mllp__host": None}, env)
+
+    gateway, mllp = GatewaySettings.of(settings), MllpSettings.of(settings)
+    assert "lab:ZZMARKER" == gateway.tokens.get_secret_value()
+    assert "ZZMARKER" not in repr(settings)
+    assert (5, 4) == (gateway.requests, gateway.batch_notes)
+    assert (7, "::", ("LAB|NORTH",)) == (mllp.port, mllp.host, mllp.senders)
+    assert (1, 64) == (settings.traces.ratio, settings.traces.queue_spans)
+    assert settings.schema_registry.registers
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("GATEWAY__TOKN", "gateway.tokn: Extra inputs are not permitted"),
+        ("GATEWAY__REQUESTS", "gateway.requests: "),
+        ("GATEWAY", "gateway: Value error, must be a list or table"),
+        ("MLLP__SENDERS", "mllp.senders: Value error, must be a list or table"),
+        ("LAKE__PROPERTIES__TYPE", "lake.properties__type: "),
+        ("TRACES__RATIO__X", "traces.ratio__x: "),
+        # A name in the environment has no case.
+        ("UNKNOWN_PATIENT_TYPES__DS", "unknown setting 'unknown_patient_types__ds'"),
+        ("GROUP__X", "unknown setting 'group__x'"),
+        ("OFFICE__X", "unknown setting 'office__x'"),
+        ("PRODUCTS", "unknown setting 'products'"),
+        ("PRODUCTS__MLLP", "unknown setting 'products__mllp'"),
+    ],
+)
+def test_a_wrong_name_or_value_of_a_table_is_refused_without_the_value(name, said):
+    with pytest.raises(ConfigError) as caught:
+        load_settings(environment={f"PHISTREAM_{name}": "ZZMARKER"})
+
+    assert str(caught.value).startswith(said)
+    assert "ZZMARKER" not in str(caught.value)
+
+
+def test_a_table_that_is_none_is_refused_with_all_other_errors(config):
+    path = config("mllp = 5\nbatch_records = 0\n[gateway]\nrequest = 1\n")
+
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path, environment={"PHISTREAM_MLLP__PORT": "1"})
+
+    for key in ("mllp", "batch_records", "gateway.request"):
+        assert f"{key}: " in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["tokens", "certificate_key", "request_seconds"])
+def test_a_former_name_is_refused_with_the_new_one(config, key):
+    for sources in (
+        {"config": config(f'gateway_{key} = "ZZMARKER"'), "environment": {}},
+        {"environment": {f"PHISTREAM_GATEWAY_{key.upper()}": "ZZMARKER"}},
+    ):
+        with pytest.raises(ConfigError) as caught:
+            load_settings(**sources)
+
+        assert str(caught.value) == (
+            f"gateway_{key}: is now {key} of the table [gateway], in the environment "
+            f"PHISTREAM_GATEWAY__{key.upper()}"
+        )
+
+
+def test_a_table_has_the_name_of_its_product():
+    assert list(TABLES) == [each.TABLE for each in TABLES.values()]
+
+
+def test_the_class_of_a_table_is_imported_only_with_the_table():
+    code = (
+        "import sys; from streams.engine.settings import load_settings; "
+        "load_settings(environment={'PHISTREAM_MLLP__PORT': '1'}); "
+        "print([n for n in sys.modules if n.startswith('streams.products.')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "streams.products.mllp.settings" in done.stdout
+    assert 1 == done.stdout.count(".settings")
 
 
 @pytest.mark.parametrize(

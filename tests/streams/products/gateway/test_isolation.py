@@ -18,7 +18,7 @@ LIMITS = {
     "preset": "lexical",
     "note_seconds": 1,
     "note_seconds_per_mb": 0,
-    "gateway_request_seconds": 6,
+    "gateway__request_seconds": 6,
 }
 
 
@@ -76,7 +76,7 @@ def test_with_one_worker_others_wait_for_the_next_one(tmp_path):
 
 
 def test_who_waits_too_long_for_a_worker_is_sent_away(tmp_path):
-    limits = LIMITS | {"note_seconds": 5, "gateway_wait_seconds": 0.5}
+    limits = LIMITS | {"note_seconds": 5, "gateway__wait_seconds": 0.5}
     with (
         faulty("loop", "gateway"),
         serving(tmp_path, "--workers", "1", **limits) as ours,

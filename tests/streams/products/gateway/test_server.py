@@ -13,9 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from streams.engine.errors import ConfigError
+from streams.operations.http_access import Tokens
 from streams.products.gateway import models
 from streams.products.gateway.guard import HEADERS
-from streams.products.gateway.server import HEADER_SECONDS, MAX_CONNECTIONS, MAX_IDLE
+from streams.products.gateway.server import (
+    HEADER_SECONDS,
+    MAX_CONNECTIONS,
+    MAX_IDLE,
+    require_tokens,
+)
 from tests.brokers import wait_until
 from tests.interrupts import has_ended
 from tests.streams.products.gateway.serving import refused_start, serving
@@ -53,7 +60,7 @@ QUICK = {"preset": "lexical", "max_note_bytes": 4096, "max_message_bytes": 20_00
 def gateway(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gateway")
     with serving(
-        folder, **QUICK, gateway_body_seconds=1, gateway_tokens=f"lab:{TOKEN}"
+        folder, **QUICK, gateway__body_seconds=1, gateway__tokens=f"lab:{TOKEN}"
     ) as gateway:
         yield gateway
 
@@ -337,7 +344,7 @@ def test_zz_nothing_of_any_request_is_in_the_log_or_the_metrics(gateway):
 
 
 def test_requests_beyond_the_limit_are_sent_away_for_a_second(tmp_path):
-    with serving(tmp_path, "--workers", "1", **QUICK, gateway_requests=2) as gateway:
+    with serving(tmp_path, "--workers", "1", **QUICK, gateway__requests=2) as gateway:
         slow = [
             socket.create_connection(("127.0.0.1", gateway.port), 30) for _ in range(2)
         ]
@@ -382,7 +389,7 @@ def test_over_tls_with_the_certificate_of_files(tmp_path):
     chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
     certificate.cert_chain_pems[0].write_to_path(chain)
     certificate.private_key_pem.write_to_path(key)
-    files = {"gateway_certificate": chain, "gateway_certificate_key": key}
+    files = {"gateway__certificate": chain, "gateway__certificate_key": key}
     with serving(tmp_path, **QUICK, **files, ready=False) as gateway:
         context = ssl.create_default_context()
         authority.configure_trust(context)
@@ -410,10 +417,10 @@ def _over_tls(port, context):
 @pytest.mark.parametrize(
     ("options", "settings", "named"),
     [
-        (("--host", "0.0.0.0"), {}, "gateway_tokens"),  # noqa: S104 (it is refused)
-        ((), {"gateway_tokens": "lab:short"}, "gateway_tokens"),
-        ((), {"gateway_tokens_file": "absent"}, "gateway_tokens_file"),
-        ((), {"gateway_certificate": "absent"}, "gateway_certificate_key"),
+        (("--host", "0.0.0.0"), {}, "gateway.tokens"),  # noqa: S104 (it is refused)
+        ((), {"gateway__tokens": "lab:short"}, "gateway.tokens"),
+        ((), {"gateway__tokens_file": "absent"}, "gateway.tokens_file"),
+        ((), {"gateway__certificate": "absent"}, "gateway.certificate_key"),
         ((), {"pseudonym_key_file": "absent"}, "pseudonym_key_file"),
         (("--policy", "surrogate"), {"preset": "lexical"}, "key"),
         (("--preset", "absent"), {}, "absent"),
@@ -425,6 +432,18 @@ def test_a_wrong_setting_refuses_the_start_with_78(tmp_path, options, settings, 
     assert 78 == status, output
     assert named in output
     assert TOKEN not in output
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.0.0.9"])
+def test_loopback_needs_no_token(address):
+    require_tokens(Tokens(), address)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "10.0.0.1", "ward.example", ""])  # noqa: S104 (nothing listens)
+def test_any_other_address_needs_one(address):
+    with pytest.raises(ConfigError, match=r"gateway\.tokens"):
+        require_tokens(Tokens(), address)
+    require_tokens(Tokens({"lab": b""}), address)
 
 
 def test_nothing_is_left_of_a_gateway_that_is_killed(tmp_path):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import orjson
 
 from streams.engine.records import Partition, Record
-from streams.engine.settings import LakeSettings
 from streams.products.lake.batch import Batch
 from streams.products.lake.catalog import open_catalog
 from streams.products.lake.rows import rows_of
+from streams.products.lake.settings import LakeSettings
 from streams.products.lake.table import LakeTable
 
 NOTES = "notes.scrubbed"

@@ -11,10 +11,10 @@ import hl7
 from hl7.mllp import open_hl7_connection
 from prometheus_client import CollectorRegistry
 
-from streams.engine.settings import MllpSettings
 from streams.products.mllp.frames import END, START
 from streams.products.mllp.listener import Listener
 from streams.products.mllp.metrics import ListenerMetrics
+from streams.products.mllp.settings import MllpSettings
 
 TEXT = "MSH|^~\\&|LAB|NORTH|PHI|STREAM|1||ORU^R01|{}|P|2.5.1\rPID|1||ZZMARKER\r{}"
 

@@ -539,7 +539,7 @@ def certificates(tmp_path_factory):
 
 
 def tls_of(folder, client_ca=None):
-    from streams.engine.settings import MllpSettings
+    from streams.products.mllp.settings import MllpSettings
 
     files = {"tls_certificate": folder / "own.pem", "tls_key": folder / "own.key"}
     if client_ca:
