@@ -37,7 +37,7 @@ from streams.kafka.topics import (
     PHI_AUDIT,
     Stage,
 )
-from streams.model.audit import dead_letter
+from streams.model.audit import AuditEvent, dead_letter
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import REPLAYED
 from streams.model.patients.demographics import PatientId
@@ -456,9 +456,11 @@ def erase_letter(settings, message):
     source = (NOTES.name, 0, 0)
     letter = _Letter(message.key(), message.partition(), source, b"")
     found = Found(0, (), (), (letter,), 0, (), 0, {})
-    facts = {"outcome": "erased", "at_ms": 1, "actor": "x", "reason": "x"}
+    event = AuditEvent(
+        stage=Stage.SCRUB, outcome="erased", at_ms=1, actor="x", reason="x"
+    )
     erasure = Erasure(settings, [PatientId("ZZWARD", NUMBER)])
-    erasure._commit(KafkaProducer(settings, LETTERS_ID), found, facts)
+    erasure._commit(KafkaProducer(settings, LETTERS_ID), found, event)
 
 
 def test_an_erasure_fences_a_replay_which_returns_nothing_that_was_erased(settings):
