@@ -25,15 +25,19 @@ MESSAGES = 400
 
 
 @pytest.mark.long
-def test_nodes_killed_under_load_and_started_again_lose_and_double_nothing(tmp_path):
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_nodes_killed_under_load_and_started_again_lose_and_double_nothing(
+    tmp_path, brokers
+):
     cluster = Cluster(tmp_path / "kafka", cache=CACHE)
-    cluster.up(seconds=START_SECONDS)
+    cluster.up(brokers=brokers, seconds=START_SECONDS)
     try:
         settings = with_topics(
             settings_for(
                 cluster,
                 tmp_path,
                 preset="lexical",
+                replication=brokers,
                 batch_records=20,
                 # A busy host must not look like a hang.
                 watchdog_seconds=120,
