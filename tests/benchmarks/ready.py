@@ -71,10 +71,10 @@ for name, text, record in zip(("first", "second", "third"), texts, known):
 print(orjson.dumps(steps).decode())
 """
 WORKER = """
-import streams.service.worker
+import streams.service.scrub
 from streams.engine import gc_tuning
 step("imports of a worker")
-deidentifier = streams.service.worker.Deidentifier.from_names({preset!r})
+deidentifier = streams.service.scrub.Deidentifier.from_names({preset!r})
 gc_tuning.settle()
 step("ready")
 from deid_core.document import Document, KnownIdentifiers, PersonName

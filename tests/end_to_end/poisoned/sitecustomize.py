@@ -168,7 +168,7 @@ def stop_at_steps(module):
 
 
 PLACES = {
-    "scrub": ("streams.service.worker", poison_scrub),
+    "scrub": ("streams.service.scrub", poison_scrub),
     "intake": ("streams.pipeline.intake.processor", poison_intake),
     "update": ("streams.pipeline.scrub.join", poison_update),
     "gateway": ("streams.products.gateway.scrubbing", poison_scrub),
