@@ -58,6 +58,7 @@ print(time.process_time())
 """
 WORKER = """
 import pickle, sys
+import streams.service.scrub
 import streams.service.worker
 from deid_core import Deidentifier
 from streams.engine import gc_tuning
